@@ -1,0 +1,1 @@
+"""The bank: what was learned, kept in one file, and found again."""

@@ -1,0 +1,29 @@
+"""Time, ids and chance: the one place they come from, so that a test can hold them still."""
+
+import os
+import time
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
+
+
+class Clock:
+    """The real clock. A test passes its own with the same three methods."""
+
+    def now(self) -> float:
+        """Seconds since 1970 (UTC)."""
+        return time.time()
+
+    def random(self, size: int) -> bytes:
+        """`size` random bytes."""
+        return os.urandom(size)
+
+    def new_id(self, prefix: str) -> str:
+        """An opaque id that sorts by time within its prefix: `les_` + 10 digits of milliseconds + 12 random."""
+        millis = int(self.now() * 1000)
+        chance = int.from_bytes(self.random(8))
+        return f"{prefix}_{_digits(millis, 10)}{_digits(chance, 12)}"
+
+
+def _digits(number: int, width: int) -> str:
+    """The last `width` base-32 digits of `number`."""
+    return "".join(_ALPHABET[(number >> (5 * place)) & 31] for place in range(width - 1, -1, -1))

@@ -1,0 +1,1 @@
+"""critique: verify a piece of work against evidence, correct it, verify again."""

@@ -1,0 +1,43 @@
+"""What can go wrong, in words that say what to do about it.
+
+An error's class says who has to react: `InputError` the caller (send something else), `BankError`
+the person who runs the server (a path, a permission, a full disk). Anything else is our own fault.
+"""
+
+
+class McpReflectError(Exception):
+    """The base of every error that mcp-reflect raises on purpose."""
+
+
+class InputError(McpReflectError):
+    """The caller sent something that cannot be used. Nothing was stored.
+
+    `field` is the path of the argument (`events[2].type`), `fault` what is wrong with it, `fix` what
+    to send instead. The three together are the message.
+    """
+
+    def __init__(self, field: str, fault: str, fix: str) -> None:
+        super().__init__(f"{field}: {fault}. {fix}")
+        self.field = field
+        self.fault = fault
+        self.fix = fix
+
+
+class NotFoundError(InputError):
+    """An id that names nothing in this scope; one in another project is not there either."""
+
+
+class BankError(McpReflectError):
+    """The bank cannot do what was asked; the message says what the person can do about it."""
+
+
+class BankReadOnlyError(BankError):
+    """The bank can be read and not written: its file is read-only, or its schema is newer than ours."""
+
+
+class BankBusyError(BankError):
+    """Another process held the bank longer than the busy timeout."""
+
+
+class NotABankError(BankError):
+    """The file is not an SQLite database, or a database of another program. It is left as it is."""

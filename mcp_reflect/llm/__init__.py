@@ -1,0 +1,1 @@
+"""Language models: one seam, and the reading of what comes back."""

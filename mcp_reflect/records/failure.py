@@ -1,0 +1,26 @@
+"""A call that failed, in a form that the next run can be compared with."""
+
+from dataclasses import dataclass
+
+from mcp_reflect.records.json import Json
+from mcp_reflect.records.trace import ErrorCategory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A failing call and its signature.
+
+    `call` is the normalised tool and arguments, `fingerprint` the error with numbers, paths, ids and
+    times taken out, `signature` 16 hex digits over tool, call and fingerprint. `worked` holds the
+    arguments of the later call that succeeded, where the trace shows one.
+    """
+
+    event_id: str
+    tool: str
+    arguments: Json
+    call: str
+    fingerprint: str
+    signature: str
+    category: ErrorCategory
+    error: str
+    worked: Json = None

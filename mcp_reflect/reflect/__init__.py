@@ -1,0 +1,1 @@
+"""reflect: look back at a run and say what it shows."""

@@ -1,0 +1,1 @@
+"""replan_search: think again when a search comes back empty."""

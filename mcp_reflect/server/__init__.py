@@ -1,0 +1,1 @@
+"""The MCP server: the only place that knows MCP."""
