@@ -10,7 +10,6 @@ import argparse
 import json
 import shlex
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -83,7 +82,7 @@ def run_command(command: Sequence[str], env: Mapping[str, str]) -> dict[str, flo
         code = process.close(within=30)
         seconds = time.perf_counter() - process.started
     if code != 0:
-        raise subprocess.CalledProcessError(code, list(command), stderr=process.stderr)
+        raise RuntimeError(f"{shlex.join(command)} ended with {code}:\n{process.stderr}")
     return {"run": seconds}
 
 
@@ -100,12 +99,14 @@ def in_turn(contestants: Mapping[str, Measure], rounds: int) -> dict[str, list[d
     return times
 
 
-def compare(server: Sequence[str], command: Sequence[str], rounds: int, bank: Path) -> list[Comparison]:
+def compare(
+    *, bare: Sequence[str], server: Sequence[str], command: Sequence[str], rounds: int, bank: Path
+) -> list[Comparison]:
     """Measure the server in both eras, and the command (where there is one) beside the legacy bare start."""
     env = {"MCP_REFLECT_BANK": str(bank)}
     contestants: dict[str, Measure] = {}
     for era in Era:
-        contestants[f"bare {era}"] = lambda era=era: start_server(BARE, era, {})
+        contestants[f"bare {era}"] = lambda era=era: start_server(bare, era, env)
         contestants[f"ours {era}"] = lambda era=era: start_server(server, era, env)
     if command:
         contestants["command"] = lambda: run_command(command, env)
@@ -120,11 +121,11 @@ def compare(server: Sequence[str], command: Sequence[str], rounds: int, bank: Pa
             ("first", "first answer", FIRST_ANSWER_LIMIT),
             ("list", "first tools/list", FIRST_LIST_LIMIT),
         ):
-            bare, ours = column(f"bare {era}", key), column(f"ours {era}", key)
-            figures.append(Comparison(f"{label}, {era}", bare, ours, limit))
+            pair = column(f"bare {era}", key), column(f"ours {era}", key)
+            figures.append(Comparison(f"{label}, {era}", *pair, limit))
     if command:
-        bare = column(f"bare {Era.LEGACY}", "first")
-        figures.append(Comparison("command line", bare, column("command", "run"), COMMAND_LIMIT))
+        pair = column(f"bare {Era.LEGACY}", "first"), column("command", "run")
+        figures.append(Comparison("command line", *pair, COMMAND_LIMIT))
     return figures
 
 
@@ -149,13 +150,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and say by the exit code whether all limits hold."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description="Start times, in turn.")
     parser.add_argument("--rounds", type=int, default=15, help="rounds that count (one more warms up)")
+    parser.add_argument("--bare", default=shlex.join(BARE), help="the command line of the server to compare with")
     parser.add_argument("--server", default=shlex.join(SERVER), help="the server's command line")
     parser.add_argument("--command", default=shlex.join(COMMAND), help="the command to time; '' for none")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as directory:
         figures = compare(
-            shlex.split(options.server), shlex.split(options.command), options.rounds, Path(directory) / "bank.db"
+            bare=shlex.split(options.bare),
+            server=shlex.split(options.server),
+            command=shlex.split(options.command),
+            rounds=options.rounds,
+            bank=Path(directory) / "bank.db",
         )
     if options.json:
         print(json.dumps([each.as_json() for each in figures], indent=2))
