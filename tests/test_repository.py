@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import tomllib
@@ -90,6 +91,19 @@ def test_json_and_toml_in_a_page_can_be_pasted(page: Path) -> None:
 def test_ci_is_a_script_that_bash_reads() -> None:
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     subprocess.run(["bash", "-n", str(ROOT / ".ci" / "run")], check=True)
+
+
+def test_ci_names_the_stage_that_failed(tmp_path: Path) -> None:
+    for command in ("bash", "dirname", "mktemp", "rm"):
+        (tmp_path / command).symlink_to(shutil.which(command) or command)
+    script = [str(tmp_path / "bash"), str(ROOT / ".ci" / "run")]
+    done = subprocess.run(script, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "No Python 3.11 or newer with venv and pip on PATH.",
+        "",
+        "CI failed in the stage: Python 3.11 or newer",
+    ]
 
 
 def test_no_file_names_a_package_index_host() -> None:
