@@ -69,7 +69,9 @@ def report(name: str, rows: list[Row]) -> None:
     print(f"  first failing event     {sum(row[3].first_failing_event is not None for row in rows)}")
     print(f"  a correction            {sum(bool(row[3].corrections) for row in rows)}")
     print(f"  stopped, no answer      {sum(has(row[3], FindingKind.NO_ANSWER) for row in rows)}")
-    print(f"  categories (failed)     {dict(Counter(str(row[3].category and row[3].category.short) for row in failed))}")
+    print(
+        f"  categories (failed)     {dict(Counter(str(row[3].category and row[3].category.short) for row in failed))}"
+    )
     print(f"  diagnose                p50 {statistics.median(took):.2f} ms, p95 {took[int(len(took) * 0.95)]:.2f} ms")
 
 
@@ -81,7 +83,9 @@ def show(row: Row) -> None:
         if event.type is not EventType.DECISION:
             call = f"{event.tool}{event.arguments} " if event.arguments else ""
             print(f"  {event.id} {event.type.value}: {call}{' '.join(event.content.split())[:110]}")
-    print(f"  -> {diagnosis.category} first {diagnosis.first_failing_event} i={diagnosis.importance} c={diagnosis.confidence}")
+    print(
+        f"  -> {diagnosis.category} first {diagnosis.first_failing_event} i={diagnosis.importance} c={diagnosis.confidence}"
+    )
     print(f"  -> {diagnosis.summary}")
     for finding in diagnosis.findings:
         print(f"  * {finding.kind.value}: {finding.text}")
@@ -98,7 +102,9 @@ def main() -> int:
     parser.add_argument("--file", default=FILES[0], choices=FILES)
     chosen = parser.parse_args()
     if not (chosen.data / "traces").is_dir():
-        print(f"There is no folder {chosen.data / 'traces'}. Give the development data with --data DIR.", file=sys.stderr)
+        print(
+            f"There is no folder {chosen.data / 'traces'}. Give the development data with --data DIR.", file=sys.stderr
+        )
         return 2
     rows = read(chosen.data)
     if chosen.sample:

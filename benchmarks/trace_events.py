@@ -80,7 +80,12 @@ def _chat(steps: Steps) -> Steps:
     for step in steps:
         if step["role"] == "tool":
             metadata = {"tool_call_id": step["tool_call_id"]}
-            answer = {"type": "tool_response", "tool": step["name"], "content": step["content"] or "", "metadata": metadata}
+            answer = {
+                "type": "tool_response",
+                "tool": step["name"],
+                "content": step["content"] or "",
+                "metadata": metadata,
+            }
             events.append(answer)
             continue
         if step.get("content"):

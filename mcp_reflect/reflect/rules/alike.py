@@ -4,18 +4,22 @@ import re
 from collections import Counter
 from difflib import SequenceMatcher
 
+from mcp_reflect.reflect.rules.patterns import word_set
 from mcp_reflect.reflect.rules.tools import bare_command, program_of
 from mcp_reflect.reflect.signature import plain
 
 NAME_LIMIT = 80  # characters: names are compared letter by letter, which takes quadratic time
 TEXT_LIMIT = 8_000  # characters of longer texts that are compared word by word
 NAME_RATIO = 0.86  # one or two letters in a name of eight to fifteen; `test_a.py` and `test_b.py` stay apart
-WORD_DICE = 0.6  # shared words of two queries
+QUERY_DICE = 0.75  # shared words of two queries where both have words of their own
+WORD_DICE = 0.6  # shared words of two pieces of code where the error names what was changed
 CODE_DICE = 0.8  # shared words of two pieces of code that nothing else ties together
 
 _WORD = re.compile(r"\w{1,64}")
-_SMALL = frozenset(
-    "a an the of in on at to for and or is was by with from as it its what who when where which how did do does s".split()
+_SMALL = word_set(
+    """
+    a an the of in on at to for and or is was by with from as it its what who when where which how did do does s
+    """
 )
 
 
@@ -36,7 +40,9 @@ def names_alike(first: str, second: str) -> bool:
         return False
     if re.sub(r"\d", "", one) == re.sub(r"\d", "", two) and sorted(one) != sorted(two):
         return False  # order-17 and order-18 are two orders; 4379 and 4397 are one, mistyped
-    return SequenceMatcher(None, one, two, autojunk=False).ratio() >= NAME_RATIO
+    matcher = SequenceMatcher(None, one, two, autojunk=False)
+    bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)  # the cheap ones rule most names out
+    return all(bound() >= NAME_RATIO for bound in bounds)
 
 
 def paths_alike(first: str, second: str) -> bool:
@@ -56,10 +62,19 @@ def queries_alike(first: str, second: str) -> bool:
     if names_alike(first, second):
         return True
     one, two = telling(first), telling(second)
-    if not one or not two:
-        return False
     shared = one & two
-    return bool(shared) and (shared in (one, two) or 2 * len(shared) / (len(one) + len(two)) >= WORD_DICE)
+    if not shared:
+        return False
+    if shared in (one, two):  # words left out, or added: at most as many as stay
+        return 2 * len(shared) >= max(len(one), len(two))
+    return 2 * len(shared) / (len(one) + len(two)) >= QUERY_DICE
+
+
+def initials_of(short: str, long: str) -> bool:
+    """Whether one is the initials of the other: SAS, Special Air Service."""
+    letters = re.sub(r"[\W_]+", "", short).casefold()
+    words = [word for word in _WORD.findall(long[:200].casefold()) if word not in _SMALL]
+    return 2 <= len(letters) <= 8 and letters == "".join(word[0] for word in words)
 
 
 def telling(text: str) -> frozenset[str]:

@@ -7,420 +7,238 @@ a failed test run), broad words last.
 import re
 
 from mcp_reflect.records.trace import ErrorCategory as C
+from mcp_reflect.reflect.rules.patterns import pattern
 
 TEXT_LIMIT = 4_000  # characters of an error that are looked at, half from each end
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE)
+Table = tuple[tuple[C, re.Pattern[str]], ...]
+
+
+def _table(rows: tuple[tuple[C, str], ...]) -> Table:
+    return tuple((category, pattern(text, re.IGNORECASE)) for category, text in rows)
 
 
 # Names of exceptions, in any language, by their last part. Read from the line that names the error.
-_EXCEPTIONS: tuple[tuple[re.Pattern[str], C], ...] = (
+_EXCEPTIONS = _table(
     (
-        _any(r"ModuleNotFoundError", r"ImportError", r"ClassNotFoundException", r"NoClassDefFoundError", r"LoadError"),
-        C.DEPENDENCY,
-    ),
-    (_any(r"\b\w{0,60}Time(?:d)?[_ ]?Out(?:Error|Exception|Expired)?(?=[:(\s]|$)", r"DeadlineExceeded"), C.TIMEOUT),
-    (
-        _any(r"RateLimit\w{0,20}", r"TooManyRequests\w{0,20}", r"ThrottlingException", r"Throttled\w{0,20}Error"),
-        C.RATE_LIMIT,
-    ),
-    (
-        _any(
-            r"Authentication\w{0,20}(?:Error|Exception|Failed)",
-            r"UnauthorizedError",
-            r"InvalidCredentials\w{0,20}",
-            r"NotAuthenticated",
+        (
+            C.DEPENDENCY,
+            r"""
+            ModuleNotFoundError|ImportError|ClassNotFoundException|NoClassDefFoundError|LoadError
+        """,
         ),
-        C.AUTH,
-    ),
-    (
-        _any(
-            r"PermissionError",
-            r"AccessDenied\w{0,20}",
-            r"PermissionDenied\w{0,20}",
-            r"ForbiddenError",
-            r"InsufficientPrivileges?",
+        (
+            C.TIMEOUT,
+            r"""
+            \b\w{0,60}Time(?:d)?[_ ]?Out(?:Error|Exception|Expired)?(?=[:(\s]|$)|DeadlineExceeded
+        """,
         ),
-        C.PERMISSION,
-    ),
-    (
-        _any(
-            r"FileExistsError",
-            r"IntegrityError",
-            r"ConflictError",
-            r"AlreadyExists\w{0,20}",
-            r"ConcurrentModification\w{0,20}",
+        (
+            C.RATE_LIMIT,
+            r"""
+            RateLimit\w{0,20}|TooManyRequests\w{0,20}|ThrottlingException|Throttled\w{0,20}Error
+        """,
         ),
-        C.CONFLICT,
-    ),
-    (
-        _any(
-            r"FileNotFoundError",
-            r"NoSuch\w{0,40}",
-            r"\w{0,30}NotFound(?:Error|Exception)?\b",
-            r"KeyError",
-            r"IndexError",
-            r"NameError",
-            r"ReferenceError",
-            r"NotADirectoryError",
-            r"\w{0,20}OutOfBounds\w{0,20}",
+        (
+            C.AUTH,
+            r"""
+            Authentication\w{0,20}(?:Error|Exception|Failed)|UnauthorizedError|InvalidCredentials\w{0,20}
+            |NotAuthenticated
+        """,
         ),
-        C.NOT_FOUND,
-    ),
-    (
-        _any(
-            r"MemoryError",
-            r"OutOfMemory\w{0,20}",
-            r"RecursionError",
-            r"StackOverflow\w{0,20}",
-            r"ResourceExhausted\w{0,10}",
-            r"QuotaExceeded\w{0,20}",
+        (
+            C.PERMISSION,
+            r"""
+            PermissionError|AccessDenied\w{0,20}|PermissionDenied\w{0,20}|ForbiddenError|InsufficientPrivileges?
+        """,
         ),
-        C.RESOURCE_EXHAUSTION,
-    ),
-    (_any(r"AssertionError", r"AssertionFailed\w{0,20}", r"ComparisonFailure"), C.ASSERTION),
-    (
-        _any(
-            r"SyntaxError",
-            r"IndentationError",
-            r"TabError",
-            r"ParseError",
-            r"ParsingError",
-            r"JSONDecodeError",
-            r"ParserError",
+        (
+            C.CONFLICT,
+            r"""
+            FileExistsError|IntegrityError|ConflictError|AlreadyExists\w{0,20}|ConcurrentModification\w{0,20}
+        """,
         ),
-        C.SYNTAX,
-    ),
-    (
-        _any(
-            r"Connection\w{0,30}Error",
-            r"ConnectError",
-            r"ConnectException",
-            r"UnknownHostException",
-            r"BrokenPipeError",
-            r"SSL\w{0,20}Error",
-            r"\bURLError",
-            r"NetworkError",
-            r"\bgaierror",
-            r"ProxyError",
+        (
+            C.NOT_FOUND,
+            r"""
+            FileNotFoundError|NoSuch\w{0,40}|\w{0,30}NotFound(?:Error|Exception)?\b|KeyError|IndexError
+            |NameError|ReferenceError|NotADirectoryError|\w{0,20}OutOfBounds\w{0,20}
+        """,
         ),
-        C.NETWORK,
-    ),
-    (
-        _any(
-            r"\bTypeError",
-            r"ValueError",
-            r"AttributeError",
-            r"ValidationError",
-            r"ZeroDivisionError",
-            r"InvalidArgument\w{0,20}",
-            r"IllegalArgument\w{0,20}",
-            r"ArgumentError",
-            r"NullPointerException",
-            r"ArithmeticError",
-            r"OverflowError",
-            r"NumberFormatException",
-            r"Unicode(?:De|En)codeError",
-            r"DataError",
-            r"IsADirectoryError",
-            r"ClassCastException",
-            r"InvalidRequestError",
-            r"BadRequest\w{0,10}",
+        (
+            C.RESOURCE_EXHAUSTION,
+            r"""
+            MemoryError|OutOfMemory\w{0,20}|RecursionError|StackOverflow\w{0,20}|ResourceExhausted\w{0,10}
+            |QuotaExceeded\w{0,20}
+        """,
         ),
-        C.VALIDATION,
-    ),
+        (
+            C.ASSERTION,
+            r"""
+            AssertionError|AssertionFailed\w{0,20}|ComparisonFailure
+        """,
+        ),
+        (
+            C.SYNTAX,
+            r"""
+            SyntaxError|IndentationError|TabError|ParseError|ParsingError|JSONDecodeError|ParserError
+        """,
+        ),
+        (
+            C.NETWORK,
+            r"""
+            Connection\w{0,30}Error|ConnectError|ConnectException|UnknownHostException|BrokenPipeError
+            |SSL\w{0,20}Error|\bURLError|NetworkError|\bgaierror|ProxyError
+        """,
+        ),
+        (
+            C.VALIDATION,
+            r"""
+            \bTypeError|ValueError|AttributeError|ValidationError|ZeroDivisionError|InvalidArgument\w{0,20}
+            |IllegalArgument\w{0,20}|ArgumentError|NullPointerException|ArithmeticError|OverflowError
+            |NumberFormatException|Unicode(?:De|En)codeError|DataError|IsADirectoryError|ClassCastException
+            |InvalidRequestError|BadRequest\w{0,10}
+        """,
+        ),
+    )
 )
 
 # What messages say, in the order in which they are tried.
-_WORDS: tuple[tuple[re.Pattern[str], C], ...] = (
+_WORDS = _table(
     (
-        _any(
-            r"no module named",
-            r"cannot find module",
-            r"module not found",
-            r"package .{1,80} is not installed",
-            r"unresolved import",
-            r"could not find a version that satisfies",
-            r"no matching distribution",
-            r"unable to locate package",
-            r"ERESOLVE",
-            r"unmet (?:peer )?dependenc",
-            r"missing dependenc",
-            r"dependency conflict",
-            r"cannot open shared object file",
-            r"could not resolve dependenc",
-            r"unresolved dependenc",
-            r"can't resolve '",
-            r"cannot find package",
-            r"is not in std",
-            r"command not found",
-            r"is not recognized as an internal or external command",
-            r"executable file not found",
-            r"cannot load such file",
-            r"error: linker .{1,40} not found",
-            r"failed to resolve import",
+        (
+            C.DEPENDENCY,
+            r"""
+            no module named|cannot find module|module not found|package .{1,80} is not installed
+            |unresolved import|could not find a version that satisfies|no matching distribution
+            |unable to locate package|ERESOLVE|unmet (?:peer )?dependenc|missing dependenc|dependency conflict
+            |cannot open shared object file|could not resolve dependenc|unresolved dependenc|can't resolve '
+            |cannot find package|is not in std|command not found
+            |is not recognized as an internal or external command|executable file not found
+            |cannot load such file|error: linker .{1,40} not found|failed to resolve import
+        """,
         ),
-        C.DEPENDENCY,
-    ),
-    (
-        _any(
-            r"rate.?limit",
-            r"too many requests",
-            r"\b429\b",
-            r"throttl",
-            r"requests? per (?:second|minute|hour|day)",
-            r"slow down",
+        (
+            C.RATE_LIMIT,
+            r"""
+            rate.?limit|too many requests|\b429\b|throttl|requests? per (?:second|minute|hour|day)|slow down
+        """,
         ),
-        C.RATE_LIMIT,
-    ),
-    (
-        _any(
-            r"timed?[ -]?out",
-            r"time.?out (?:of|after|exceeded|expired|error|waiting)",
-            r"\btimeout\b",
-            r"deadline exceeded",
-            r"\b(?:408|504)\b",
-            r"took too long",
-            r"ETIMEDOUT",
+        (
+            C.TIMEOUT,
+            r"""
+            timed?[ -]?out|time.?out (?:of|after|exceeded|expired|error|waiting)|\btimeout\b|deadline exceeded
+            |\b(?:408|504)\b|took too long|ETIMEDOUT
+        """,
         ),
-        C.TIMEOUT,
-    ),
-    (
-        _any(
-            r"invalid (?:api|access|auth|bearer)[ _-]?(?:key|token)",
-            r"\b401\b",
-            r"unauthori[sz]ed",
-            r"authentication",
-            r"not logged in",
-            r"incorrect api key",
-            r"api[ _-]key (?:is )?(?:missing|required|invalid|not (?:set|provided|found|valid))",
-            r"(?:token|session|credentials?) (?:has |have |is |are )?(?:expired|invalid|revoked|missing)",
-            r"expired (?:token|session|credentials?)",
-            r"(?:no|bad|invalid|wrong|missing) (?:credentials?|password|username|login)",
-            r"login (?:failed|required)",
-            r"password .{0,20}(?:incorrect|wrong)",
-            r"publickey",
-            r"could not read username",
-            r"no api key",
+        (
+            C.AUTH,
+            r"""
+            invalid (?:api|access|auth|bearer)[ _-]?(?:key|token)|\b401\b|unauthori[sz]ed|authentication
+            |not logged in|incorrect api key
+            |api[ _-]key (?:is )?(?:missing|required|invalid|not (?:set|provided|found|valid))
+            |(?:token|session|credentials?) (?:has |have |is |are )?(?:expired|invalid|revoked|missing)
+            |expired (?:token|session|credentials?)
+            |(?:no|bad|invalid|wrong|missing) (?:credentials?|password|username|login)|login (?:failed|required)
+            |password .{0,20}(?:incorrect|wrong)|publickey|could not read username|no api key
+        """,
         ),
-        C.AUTH,
-    ),
-    (
-        _any(
-            r"permission denied",
-            r"access (?:is )?denied",
-            r"\b403\b",
-            r"forbidden",
-            r"not (?:permitted|allowed to|authori[sz]ed)",
-            r"insufficient (?:permission|privilege|scope|right)",
-            r"\bEACCES\b",
-            r"\bEPERM\b",
-            r"read-only file ?system",
-            r"requires? (?:root|admin|elevated)",
-            r"must be (?:superuser|root|owner)",
-            r"you do not have (?:permission|access)",
-            r"outside (?:of )?(?:the )?(?:allowed|permitted)",
+        (
+            C.PERMISSION,
+            r"""
+            permission denied|access (?:is )?denied|\b403\b|forbidden|not (?:permitted|allowed to|authori[sz]ed)
+            |insufficient (?:permission|privilege|scope|right)|\bEACCES\b|\bEPERM\b|read-only file ?system
+            |requires? (?:root|admin|elevated)|must be (?:superuser|root|owner)
+            |you do not have (?:permission|access)|outside (?:of )?(?:the )?(?:allowed|permitted)
+        """,
         ),
-        C.PERMISSION,
-    ),
-    (
-        _any(
-            r"no space left",
-            r"disk (?:is )?full",
-            r"out of memory",
-            r"\boom\b",
-            r"cannot allocate memory",
-            r"memory limit",
-            r"heap limit",
-            r"quota (?:is |was )?exceeded",
-            r"exceeded your .{0,30}quota",
-            r"too many open files",
-            r"context (?:length|window) exceeded",
-            r"maximum context length",
-            r"insufficient (?:memory|storage|resources|quota|funds|balance|credit|capacity|stock)",
-            r"not enough (?:memory|space|disk|balance|funds|credit|seats|capacity|stock|tokens|resources)",
-            r"resource exhausted",
-            r"\b507\b",
-            r"^killed$",
-            r"payload too large",
-            r"\b413\b",
-            r"exceeds? (?:the )?(?:maximum|max) (?:size|length|tokens)",
-            r"stack overflow",
+        (
+            C.RESOURCE_EXHAUSTION,
+            r"""
+            no space left|disk (?:is )?full|out of memory|\boom\b|cannot allocate memory|memory limit|heap limit
+            |quota (?:is |was )?exceeded|exceeded your .{0,30}quota|too many open files
+            |context (?:length|window) exceeded|maximum context length
+            |insufficient (?:memory|storage|resources|quota|funds|balance|credit|capacity|stock)
+            |not enough (?:memory|space|disk|balance|funds|credit|seats|capacity|stock|tokens|resources)
+            |resource exhausted|\b507\b|^killed$|payload too large|\b413\b
+            |exceeds? (?:the )?(?:maximum|max) (?:size|length|tokens)|stack overflow
+        """,
         ),
-        C.RESOURCE_EXHAUSTION,
-    ),
-    (
-        _any(
-            r"connection (?:refused|reset|aborted|closed|error|failed)",
-            r"could not resolve (?:host|proxy)",
-            r"name or service not known",
-            r"temporary failure in name resolution",
-            r"getaddrinfo",
-            r"network (?:is )?(?:unreachable|error)",
-            r"no route to host",
-            r"\bE(?:CONNREFUSED|CONNRESET|NOTFOUND|HOSTUNREACH|NETUNREACH|PIPE)\b",
-            r"failed to (?:connect|fetch)",
-            r"could ?n[o']t connect",
-            r"ssl (?:error|certificate|handshake)",
-            r"certificate verify failed",
-            r"tls handshake",
-            r"\b(?:500|502|503)\b",
-            r"bad gateway",
-            r"service (?:is )?(?:temporarily )?unavailable",
-            r"internal server error",
-            r"net::ERR_",
-            r"dns (?:lookup|resolution)",
-            r"broken pipe",
-            r"remote end closed",
-            r"socket hang up",
-            r"server (?:is )?(?:overloaded|down|busy)",
-            r"unexpected eof while reading",
+        (
+            C.NETWORK,
+            r"""
+            connection (?:refused|reset|aborted|closed|error|failed)|could not resolve (?:host|proxy)
+            |name or service not known|temporary failure in name resolution|getaddrinfo
+            |network (?:is )?(?:unreachable|error)|no route to host
+            |\bE(?:CONNREFUSED|CONNRESET|NOTFOUND|HOSTUNREACH|NETUNREACH|PIPE)\b|failed to (?:connect|fetch)
+            |could ?n[o']t connect|ssl (?:error|certificate|handshake)|certificate verify failed|tls handshake
+            |\b(?:500|502|503)\b|bad gateway|service (?:is )?(?:temporarily )?unavailable|internal server error
+            |net::ERR_|dns (?:lookup|resolution)|broken pipe|remote end closed|socket hang up
+            |server (?:is )?(?:overloaded|down|busy)|unexpected eof while reading
+        """,
         ),
-        C.NETWORK,
-    ),
-    (
-        _any(
-            r"\d failed",
-            r"tests? failed",
-            r"\bfailures?[=:] ?[1-9]",
-            r"--- FAIL",
-            r"test result: FAILED",
-            r"assertion(?:s)? (?:failed|error)",
-            r"assertion `",
-            r"\bassert \S",
-            r"^FAIL\b",
-            r"^FAILED\b",
-            r"\d failing\b",
-            r"expected .{1,200}(?:but (?:got|was)|to (?:be|equal|match)|received)",
-            r"failed tests?",
-            r"check(?:s)? failed",
+        (
+            C.ASSERTION,
+            r"""
+            \d failed|tests? failed|\bfailures?[=:] ?[1-9]|--- FAIL|test result: FAILED
+            |assertion(?:s)? (?:failed|error)|assertion `|\bassert \S|^FAIL\b|^FAILED\b|\d failing\b
+            |expected .{1,200}(?:but (?:got|was)|to (?:be|equal|match)|received)|failed tests?
+            |check(?:s)? failed
+        """,
         ),
-        C.ASSERTION,
-    ),
-    (
-        _any(
-            r"merge conflict",
-            r"^CONFLICT\b",
-            r"\bconflict(?:s|ing|ed)?\b",
-            r"already (?:exists?|in use|running|taken|registered|booked|locked|checked out)",
-            r"\b409\b",
-            r"duplicate (?:key|entry)",
-            r"unique constraint",
-            r"non-fast-forward",
-            r"fetch first",
-            r"deadlock",
-            r"database is locked",
-            r"would be overwritten",
-            r"index\.lock",
-            r"address already in use",
-            r"EADDRINUSE",
-            r"EEXIST",
-            r"has been modified since",
-            r"version mismatch",
-            r"\[rejected\]",
-            r"resource busy",
-            r"stale",
+        (
+            C.CONFLICT,
+            r"""
+            merge conflict|^CONFLICT\b|\bconflict(?:s|ing|ed)?\b
+            |already (?:exists?|in use|running|taken|registered|booked|locked|checked out)|\b409\b
+            |duplicate (?:key|entry)|unique constraint|non-fast-forward|fetch first|deadlock|database is locked
+            |would be overwritten|index\.lock|address already in use|EADDRINUSE|EEXIST|has been modified since
+            |version mismatch|\[rejected\]|resource busy|stale
+        """,
         ),
-        C.CONFLICT,
-    ),
-    (
-        _any(
-            r"no such (?:file|directory|table|column|host|container|image|service|option|tool|command|index|key|user|branch|function|element)",
-            r"not found",
-            r"\b404\b",
-            r"\b410\b",
-            r"does(?:n't| not) exist",
-            r"do not exist",
-            r"did not exist",
-            r"could(?:n't| not) (?:find|be found|locate)",
-            r"cannot find",
-            r"can't find",
-            r"unable to (?:find|locate)",
-            r"unknown (?:tool|command|column|table|function|user|id|key|method|host|field|model)",
-            r"has no column",
-            r"no element",
-            r"undefined (?:variable|method|function|name|reference|local variable|symbol|:)",
-            r"is not defined",
-            r"is undefined",
-            r"\bENOENT\b",
-            r"cannot access",
-            r"did not match any file",
-            r"no default for",
-            r"was not found",
-            r"missing (?:file|table|column)",
-            r"invalid (?:object|column) name",
-            r"has no (?:attribute|member|field)",
+        (
+            C.NOT_FOUND,
+            r"""
+            no such (?:file|directory|table|column|host|container|image|service|option|tool|command|index|key|user|branch|function|element)
+            |not found|\b404\b|\b410\b|does(?:n't| not) exist|do not exist|did not exist
+            |could(?:n't| not) (?:find|be found|locate)|cannot find|can't find|unable to (?:find|locate)
+            |unknown (?:tool|command|column|table|function|user|id|key|method|host|field|model)|has no column
+            |no element|undefined (?:variable|method|function|name|reference|local variable|symbol|:)
+            |is not defined|is undefined|\bENOENT\b|cannot access|did not match any file|no default for
+            |was not found|missing (?:file|table|column)|invalid (?:object|column) name
+            |has no (?:attribute|member|field)
+        """,
         ),
-        C.NOT_FOUND,
-    ),
-    (
-        _any(
-            r"syntax error",
-            r"unexpected (?:token|end of|indent|identifier|character|eof)",
-            r"parse error",
-            r"parsing error",
-            r"invalid syntax",
-            r"invalid json",
-            r"malformed",
-            r"unterminated",
-            r"unbalanced",
-            r"unmatched",
-            r"expecting value",
-            r"expected [`'\"]?[;:,)}\]]",
-            r"unexpected keyword `",
-            r"could ?n[o']t parse",
-            r"failed to parse",
-            r"not valid (?:json|yaml|xml|python|sql)",
-            r"unable to parse",
-            r"missing semicolon",
-            r"invalid action",
+        (
+            C.SYNTAX,
+            r"""
+            syntax error|unexpected (?:token|end of|indent|identifier|character|eof)|parse error|parsing error
+            |invalid syntax|invalid json|malformed|unterminated|unbalanced|unmatched|expecting value
+            |expected [`'\"]?[;:,)}\]]|unexpected keyword `|could ?n[o']t parse|failed to parse
+            |not valid (?:json|yaml|xml|python|sql)|unable to parse|missing semicolon|invalid action
+        """,
         ),
-        C.SYNTAX,
-    ),
-    (
-        _any(
-            r"validation",
-            r"invalid",
-            r"\b(?:400|405|406|415|422)\b",
-            r"bad request",
-            r"missing (?:\d+ )?(?:required|positional|argument|parameter|field)",
-            r"required (?:argument|parameter|field|property|option)",
-            r"(?:is|are) required",
-            r"must (?:be|have|match|contain|not|provide|specify)",
-            r"should be",
-            r"expected .{1,100}(?:type|found|got|received|instead)",
-            r"unexpected (?:keyword )?(?:argument|parameter|option|field|key|value)",
-            r"unrecogni[sz]ed",
-            r"unknown (?:argument|parameter|option|flag|property|language)",
-            r"out of range",
-            r"not (?:a )?valid",
-            r"not supported",
-            r"unsupported",
-            r"type mismatch",
-            r"mismatched types",
-            r"cannot be (?:used|null|empty|blank|converted|parsed|negative|assigned)",
-            r"does(?:n't| not) (?:match|add up|support)",
-            r"is not (?:a|an|in|one of|callable|iterable|assignable|available|unique|a function)",
-            r"violates",
-            r"illegal",
-            r"wrong (?:type|number|format)",
-            r"incorrect",
-            r"too (?:long|short|large|small|many|few)",
-            r"null value in",
-            r"not subscriptable",
-            r"out of bounds",
-            r"multiple (?:matches|occurrences)",
-            r"null(?: pointer|pointer)?",
-            r"division by zero",
-            r"cannot read propert",
-            r"no replacement",
-            r"is a directory",
-            r"usage:",
+        (
+            C.VALIDATION,
+            r"""
+            validation|invalid|\b(?:400|405|406|415|422)\b|bad request
+            |missing (?:\d+ )?(?:required|positional|argument|parameter|field)
+            |required (?:argument|parameter|field|property|option)|(?:is|are) required
+            |must (?:be|have|match|contain|not|provide|specify)|should be
+            |expected .{1,100}(?:type|found|got|received|instead)
+            |unexpected (?:keyword )?(?:argument|parameter|option|field|key|value)|unrecogni[sz]ed
+            |unknown (?:argument|parameter|option|flag|property|language)|out of range|not (?:a )?valid
+            |not supported|unsupported|type mismatch|mismatched types
+            |cannot be (?:used|null|empty|blank|converted|parsed|negative|assigned)
+            |does(?:n't| not) (?:match|add up|support)
+            |is not (?:a|an|in|one of|callable|iterable|assignable|available|unique|a function)|violates|illegal
+            |wrong (?:type|number|format)|incorrect|too (?:long|short|large|small|many|few)|null value in
+            |not subscriptable|out of bounds|multiple (?:matches|occurrences)|null(?: pointer|pointer)?
+            |division by zero|cannot read propert|no replacement|is a directory|usage:
+        """,
         ),
-        C.VALIDATION,
-    ),
+    )
 )
 _EXCEPTION_NAME = re.compile(
     r"[A-Z]\w{1,80}(?:Error|Exception|Expired|Warning|Failure|Privileges|Exceeded|NotFound\w{0,20}|Denied|Timeout)\b|\bgaierror"
@@ -447,8 +265,8 @@ def category_of(headline: str, text: str = "") -> C:
     return C.UNKNOWN
 
 
-def _first(table: tuple[tuple[re.Pattern[str], C], ...], text: str) -> C | None:
-    return next((category for pattern, category in table if pattern.search(text)), None)
+def _first(table: Table, text: str) -> C | None:
+    return next((category for category, words in table if words.search(text)), None)
 
 
 _HTTP = {

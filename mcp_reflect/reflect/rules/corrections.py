@@ -37,8 +37,8 @@ class Pair:
         return bool(self.changes or self.steps) or (fault is not None and fault.category in PASSING)
 
 
-def pairs_in(tried: Sequence[Tried]) -> list[Pair]:
-    """For each failed call the first later call that put it right, where there is one."""
+def pairs_in(tried: Sequence[Tried], *, succeeded: bool) -> list[Pair]:
+    """For each failed call the first later call that put it right, where there is one; `succeeded` is the run's end."""
     by_tool: dict[str, list[Tried]] = {}
     for item in tried:
         if item.call.made:
@@ -48,15 +48,17 @@ def pairs_in(tried: Sequence[Tried]) -> list[Pair]:
     for item in tried:
         if item.failed and item.index in places:
             group, place = places[item.index]
-            pair = _first_pair(tried, item, group[place + 1 : place + 1 + HORIZON]) or _other_tool(tried, item)
+            pair = _first_pair(tried, item, group[place + 1 : place + 1 + HORIZON], proved=succeeded) or _other_tool(
+                tried, item
+            )
             if pair is not None:
                 found.append(pair)
     return found
 
 
-def _first_pair(tried: Sequence[Tried], failed: Tried, later: Sequence[Tried]) -> Pair | None:
+def _first_pair(tried: Sequence[Tried], failed: Tried, later: Sequence[Tried], *, proved: bool) -> Pair | None:
     for other in later:
-        if other.worked and (tie := tie_between(failed, other)) is not None:
+        if other.worked and (tie := tie_between(failed, other, proved=proved)) is not None:
             steps = tuple(_steps(tried, failed, other)) if tie is Tie.SAME else ()
             if len(steps) > MAX_STEPS:
                 steps = ()

@@ -33,7 +33,7 @@ def diagnose(trace: Trace) -> Diagnosis:
     tried = tried_calls(trace)
     loops = loops_in(tried)
     empties = zero_runs(tried)
-    pairs = pairs_in(tried)
+    pairs = pairs_in(tried, succeeded=trace.outcome is Outcome.SUCCESS)
     corrections = corrections_from(pairs)
     mattered = _mattered(tried, pairs)
     category = _category(trace, mattered, loops)
@@ -61,7 +61,7 @@ def diagnose(trace: Trace) -> Diagnosis:
 def failures(trace: Trace) -> tuple[Failure, ...]:
     """The failing calls of a trace with their signatures, and the arguments that later worked."""
     tried = tried_calls(trace)
-    return failures_of(tried, pairs_in(tried))
+    return failures_of(tried, pairs_in(tried, succeeded=trace.outcome is Outcome.SUCCESS))
 
 
 def failures_of(tried: Sequence[Tried], pairs: Sequence[Pair]) -> tuple[Failure, ...]:

@@ -4,21 +4,26 @@ import json
 import re
 
 from mcp_reflect.records.json import Json
+from mcp_reflect.reflect.rules.patterns import pattern
 
 SHORT = 600  # characters: a longer answer of a search holds something, whatever its first words are
 
-_SAYS_NOTHING = re.compile(
-    r"(?i)^[\s\"'(\[]{0,8}(?:error: {0,3})?(?:sorry, |unfortunately, )?(?:"
-    r"could(?:n't| not) find\b|no (?:\w{1,20} ){0,3}(?:results?|matches|match|hits|documents?|files?|records?|rows|entries|items|data)\b(?! (?:from|were lost|loss))"
-    r"|(?:the )?last page searched was not found|0 (?:results?|matches|hits|rows|records|documents|files|items)\b"
-    r"|nothing (?:was )?found|not found\b|found (?:0|no|nothing)\b|(?:your |the )?(?:search|query|term)\b.{0,300}?"
-    r"(?:returned (?:no|0|nothing)|did ?n[o']t match|did not return|found (?:no|nothing|0)|has no results|yielded no|no results)"
-    r"|there (?:are|were) no (?:\w{1,20} ){0,3}(?:results?|matches|records|documents)|empty (?:result|set|response)"
-    r"|none found|no (?:such )?(?:page|article|entry)\b.{0,80}(?:found|exists?)|that page (?:could not be found|does not exist)"
-    r")"
+_SAYS_NOTHING = pattern(
+    r"""
+    ^[\s"'(\[]{0,8}(?:error: {0,3})?(?:sorry, |unfortunately, )?(?:could(?:n't| not) find\b
+    |no (?:\w{1,20} ){0,3}(?:results?|matches|match|hits|documents?|files?|records?|rows|entries|items|data)\b
+    (?! (?:from|were lost|loss))
+    |(?:the )?last page searched was not found|0 (?:results?|matches|hits|rows|records|documents|files|items)\b
+    |nothing (?:was )?found|not found\b|found (?:0|no|nothing)\b|(?:your |the )?(?:search|query|term)\b.{0,300}?
+    (?:returned (?:no|0|nothing)|did ?n[o']t match|did not return|found (?:no|nothing|0)|has no results|yielded no
+    |no results)
+    |there (?:are|were) no (?:\w{1,20} ){0,3}(?:results?|matches|records|documents)|empty (?:result|set|response)
+    |none found|no (?:such )?(?:page|article|entry)\b.{0,80}(?:found|exists?)
+    |that page (?:could not be found|does not exist))""",
+    re.IGNORECASE,
 )
 _EMPTY = frozenset({"", "[]", "{}", "null", "none", "()", "[[]]", '""', "''", "n/a", "set()", "undefined"})
-_LISTS = (
+_LISTS = [
     "results",
     "items",
     "hits",
@@ -31,8 +36,8 @@ _LISTS = (
     "organic",
     "value",
     "docs",
-)
-_COUNTS = ("count", "total", "total_count", "totalCount", "num_results", "total_results", "numFound", "hits", "found")
+]
+_COUNTS = ["count", "total", "total_count", "totalCount", "num_results", "total_results", "numFound", "hits", "found"]
 _SIMILAR = re.compile(
     r"(?i)(?:similar|did you mean|perhaps you meant|maybe you meant|suggestions?|closest matches)\s{0,4}:?\s{0,4}(.{0,1200})"
 )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from mcp_reflect.records.diagnosis import Change, Correction
 from mcp_reflect.reflect.rules.corrections import Pair
+from mcp_reflect.reflect.rules.patterns import word_set
 from mcp_reflect.reflect.rules.related import Tie
 from mcp_reflect.reflect.rules.scores import correction_confidence, correction_importance
 from mcp_reflect.reflect.rules.tools import Kind, kind_of
@@ -14,8 +15,11 @@ from mcp_reflect.reflect.signature import plain
 MAX_CORRECTIONS = 5  # a reflection carries a few lessons; the surest and latest are kept
 MAX_KEYWORDS = 8
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.-]{2,60}")
-_COMMON = frozenset(
-    "error the and not for with was that this from have has are file line most recent call last code none true false".split()
+_COMMON = word_set(
+    """
+    error the and not for with was that this from have has are file line most recent call last code none true
+    false
+    """
 )
 
 

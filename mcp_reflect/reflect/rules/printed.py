@@ -5,59 +5,91 @@ Every pattern is anchored to a line and bounded, so that each takes linear time.
 
 import re
 
+from mcp_reflect.reflect.rules.patterns import pattern
+
 HEAD = 400  # characters at either end of an answer where exit codes are looked for
 LINE_LIMIT = 300  # characters of a headline
 
 # The first line of an answer that is an error message and nothing else.
-_OPENING = re.compile(
-    r"(?i)^\s{0,20}(?:[\[<(*`❌✗×⚠️]{1,6}\s{0,3})?(?:"
-    r"(?:\w{1,30} ){0,2}(?:error|exception|fatal|panic|failure|failed|fault)(?:\s?\(?[\w-]{0,40}\)?|\[\w{1,12}\]|(?: \w{1,30}){1,6})?\s{0,2}[:\]>!]"
-    r"|(?:[\w.]{1,80}\.)?[A-Z]\w{0,80}(?:Error|Exception|Expired|Timeout)(?:\b:|\s?\(|\s{0,3}$)"
-    r"|(?:an? )?(?:unexpected |internal |unknown )?error (?:occurred|while|executing|calling|running|in|at|reading|when|\d{3})\b"
-    r"|(?:failed|unable) to \w|(?:could not|couldn't|cannot|can't) \w|invalid (?:action|argument|input|parameter|request|tool|option|command|json|value|path|api|key|format|id)\b"
-    r"|unknown (?:tool|action|command|function|argument|language|option|parameter|method)\b|unrecogni[sz]ed (?:arguments?|option|command)"
-    r"|(?:access|permission|request|connection|operation) (?:is |was |has been )?(?:denied|forbidden|refused|timed out|failed|not permitted|rejected|reset)"
-    r"|(?:unauthorized|forbidden|not found|too many requests|bad request|internal server error|service unavailable|bad gateway|gateway time-?out|conflict)[.!]?\s{0,3}$"
-    r"|no such (?:file|tool|directory|table|column|function|command)|(?:rate limit|quota|timeout|time limit) (?:exceeded|reached|expired)"
-    r"|(?:the )?(?:tool|function|action|command|file|path|directory|element|page) (?:\S{1,200} )?(?:is |was |does |did |has |could )?(?:not|n't|failed|timed out)\b"
-    r"|(?:timed out|timeout) (?:after|waiting|while)|(?:tool|command|process) (?:execution )?(?:failed|timed out|was killed)"
-    r"|killed\s{0,3}$|segmentation fault|command timed out|nothing happens|old_str .{0,40}not found|no replacement was performed"
-    r"|(?:\w{1,20} )?(?:is |are )?not (?:a valid|allowed|permitted|authorized|recognized|supported|available)\b|missing required\b"
-    r")"
+_OPENING = pattern(
+    r"""
+    ^\s{0,20}(?:[\[<(*`❌✗×⚠️]{1,6}\s{0,3})?(?:
+    (?:\w{1,30} ){0,2}(?:error|exception|fatal|panic|failure|failed|fault)
+    (?:\s?\(?[\w-]{0,40}\)?|\[\w{1,12}\]|(?: \w{1,30}){1,6})?\s{0,2}[:\]>!]
+    |(?:[\w.]{1,80}\.)?\w{1,80}(?:Error|Exception|Expired|Timeout)(?:\b:|\s?\(|\s{0,3}$)
+    |(?:an? )?(?:unexpected |internal |unknown )?error (?:occurred|while|executing|calling|running|in|at|reading|when|\d{3})\b
+    |(?:failed|unable) to \w|(?:could not|couldn't|cannot|can't) \w
+    |invalid (?:action|argument|input|parameter|request|tool|option|command|json|value|path|api|key|format|id)\b
+    |unknown (?:tool|action|command|function|argument|language|option|parameter|method)\b
+    |unrecogni[sz]ed (?:arguments?|option|command)
+    |(?:access|permission|request|connection|operation) (?:is |was |has been )?
+    (?:denied|forbidden|refused|timed out|failed|not permitted|rejected|reset)
+    |(?:unauthorized|forbidden|not found|too many requests|bad request|internal server error|service unavailable
+    |bad gateway|gateway time-?out|conflict)[.!]?\s{0,3}$
+    |no such (?:file|tool|directory|table|column|function|command)
+    |(?:rate limit|quota|timeout|time limit) (?:exceeded|reached|expired)
+    |(?:the )?(?:tool|function|action|command|file|path|directory|element|page) (?:\S{1,200} )?
+    (?:is |was |does |did |has |could )?(?:not|n't|failed|timed out)\b
+    |(?:timed out|timeout) (?:after|waiting|while)|(?:tool|command|process) (?:execution )?(?:failed|timed out|was killed)
+    |killed\s{0,3}$|segmentation fault|command timed out|nothing happens|old_str .{0,40}not found
+    |no replacement was performed
+    |(?:\w{1,20} )?(?:is |are )?not (?:a valid|allowed|permitted|authorized|recognized|supported|available)\b
+    |missing required\b
+    )""",
+    re.IGNORECASE,
 )
-_PROGRAM = re.compile(  # `cat: x: No such file or directory`, `bash: line 1: foo: command not found`
-    r"(?i)^[\w./+-]{1,60}(?::\s?(?:line )?\d{1,6})?: .{0,250}(?:no such file|not found|permission denied|cannot |can't |could not|unable to|"
-    r"invalid|unrecogni[sz]ed|unknown|denied|refused|failed|is a directory|not a directory|timed out|error|missing|not permitted|too many|no space)"
+_PROGRAM = pattern(  # `cat: x: No such file or directory`, `bash: line 1: foo: command not found`
+    r"""
+    ^[\w./+-]{1,60}(?::\s?(?:line )?\d{1,6})?: .{0,250}
+    (?:no such file|not found|permission denied|cannot |can't |could not|unable to|invalid|unrecogni[sz]ed|unknown
+    |denied|refused|failed|is a directory|not a directory|timed out|error|missing|not permitted|too many|no space)""",
+    re.IGNORECASE,
 )
-_ANYWHERE = re.compile(  # lines that end or mark a failed program, wherever they stand in what it printed
-    r"(?m)^(?:[\w.]{1,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout)(?::|$)|Exception in thread |panic: |thread '.{1,80}' panicked|"
-    r"npm (?:ERR!|error) |E: |error\[E\d{4}\]|error: (?!0)|fatal: |ERROR: |FAILED |--- FAIL|FAIL\b|make(?:\[\d{1,3}\])?: \*\*\* |"
-    r"PHP (?:Fatal|Parse) error|Unhandled exception|Segmentation fault|curl: \(\d{1,3}\)|BUILD FAILED|Killed$|"
-    r"[\w./-]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error: |[\w./-]{1,200}\(\d{1,6},\d{1,6}\): error |"
-    r"[\w./-]{1,60}(?:: line \d{1,6})?: (?:\S{1,200} ?){1,8}: (?:command not found|No such file or directory|Permission denied)$|"
-    r"(?:sh|bash|zsh): .{0,200}not found)"
+_ANYWHERE = pattern(  # lines that end or mark a failed program, wherever they stand in what it printed
+    r"""
+    ^(?:[\w.]{1,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout)(?::|$)|Exception in thread\b|panic:\s
+    |thread '.{1,80}' panicked|npm (?:ERR!|error\b)|E: |error\[E\d{4}\]|error: (?!0)|fatal: |ERROR: |FAILED |--- FAIL
+    |FAIL\b|make(?:\[\d{1,3}\])?: \*\*\*|PHP (?:Fatal|Parse) error|Unhandled exception|Segmentation fault
+    |curl: \(\d{1,3}\)|BUILD FAILED|Killed$|[\w./-]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error:\s
+    |[\w./-]{1,200}\(\d{1,6},\d{1,6}\): error\b
+    |[\w./-]{1,60}(?:: line \d{1,6})?: .{1,200}: (?:command not found|No such file or directory|Permission denied)$
+    |(?:sh|bash|zsh): .{0,200}not found)""",
+    re.MULTILINE,
 )
-_TESTS = re.compile(
-    r"(?m)^=*\s?(?:\d{1,6} \w{1,10}, ){0,6}[1-9]\d{0,5} (?:failed|errors?)\b.{0,80}\bin \d|^FAILED \((?:failures|errors)=[1-9]|^Tests:\s{1,9}[1-9]\d{0,5} failed|"
-    r"^--- FAIL: |^FAIL\t|^test result: FAILED|^\s{0,8}[1-9]\d{0,4} failing\b|^Failures?: [1-9]|^\d{1,6} examples?, [1-9]\d{0,5} failures?|"
-    r"Tests run: \d{1,6}, Failures: (?:[1-9]|0, Errors: [1-9])"
+_TESTS = pattern(
+    r"""
+    ^=*\s?(?:\d{1,6} \w{1,10}, ){0,6}[1-9]\d{0,5} (?:failed|errors?)\b.{0,80}\bin \d
+    |^FAILED \((?:failures|errors)=[1-9]|^Tests:\s{1,9}[1-9]\d{0,5} failed|^--- FAIL: |^FAIL\t|^test result: FAILED
+    |^\s{0,8}[1-9]\d{0,4} failing\b|^Failures?: [1-9]|^\d{1,6} examples?, [1-9]\d{0,5} failures?
+    |Tests run: \d{1,6}, Failures: (?:[1-9]|0, Errors: [1-9])""",
+    re.MULTILINE,
 )
 _TRACEBACK = re.compile(r"(?m)^\s{0,12}Traceback \(most recent call last\):")
-_EXCEPTION_LINE = re.compile(
-    r"^(?:E {1,7})?(?:Caused by: |Uncaught |Unhandled |.{0,40}exception in thread .{1,80}? )?(?:[\w$]{1,60}[.:]{1,2}){0,12}[A-Z]\w{0,80}"
-    r"(?:Error|Exception|Expired|Exit|Interrupt|Timeout|Warning|Failure|NotFound|Privileges|Denied|Exceeded)\w{0,10}(?:: |:?$| \[)"
+_EXCEPTION_LINE = pattern(
+    r"""
+    ^(?:E {1,7})?(?:Caused by: |Uncaught |Unhandled |Exception in thread .{1,80}? )?(?:[\w$]{1,60}[.:]{1,2}){0,12}
+    [A-Z]\w{0,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout|Warning|Failure|NotFound|Privileges|Denied|Exceeded)
+    \w{0,10}(?:: |:?$| \[)"""
 )
-_EXIT = re.compile(
-    r"(?i)(?:\bexit[ _-]?(?:code|status)\]?[\"']?\s{0,3}[:=]?\s{0,3}[\"']?|exited with (?:code|status|exit code) |return ?code[:=>]{0,2}\s{0,2}|"
-    r"\bnon-zero exit (?:status|code):? |\[exit )(-?\d{1,5})\b"
+_EXIT = pattern(
+    r"""
+    (?:\bexit[ _-]?(?:code|status)\]?["']?\s{0,3}[:=]?\s{0,3}["']?|exited with (?:code|status|exit code)\s
+    |return ?code[:=>]{0,2}\s{0,2}|\bnon-zero exit (?:status|code):?\s|\[exit\s)(-?\d{1,5})\b""",
+    re.IGNORECASE,
 )
-_STATUS = re.compile(
-    r"(?i)^\s{0,8}(?:HTTP/\d(?:\.\d)? |http(?: error| status(?: code)?)?:? |status(?: ?code)?[:=]? |(?:error|request failed with(?: status(?: code)?)?|"
-    r"(?:\d{3} )?(?:client|server) error):? )?([1-5]\d\d)\b(?: |:|$|\))(?!\d)"
+_STATUS = pattern(
+    r"""
+    ^\s{0,8}(?:HTTP/\d(?:\.\d)?\s|http(?: error| status(?: code)?)?:?\s|status(?: ?code)?[:=]?\s
+    |(?:error|request failed with(?: status(?: code)?)?|(?:\d{3} )?(?:client|server) error):?\s)?
+    ([1-5]\d\d)\b(?:\s|:|$|\))(?!\d)""",
+    re.IGNORECASE,
 )
-_STATUS_WORDS = re.compile(
-    r"(?i)\b(?:HTTP/\d(?:\.\d)? |status(?: code)?[:=]? |http(?: error)? |response )[45]\d\d\b|\b[45]\d\d[: ]{1,2}(?:bad|unauth|forbid|not |method|conflict|gone|"
-    r"too many|internal|service|gateway|request|unprocess|client error|server error|payload)"
+_STATUS_WORDS = pattern(
+    r"""
+    \b(?:HTTP/\d(?:\.\d)?\s|status(?: code)?[:=]?\s|http(?: error)?\s|response\s)[45]\d\d\b
+    |\b[45]\d\d[: ]{1,2}(?:bad|unauth|forbid|not\s|method|conflict|gone|too many|internal|service|gateway|request
+    |unprocess|client error|server error|payload)""",
+    re.IGNORECASE,
 )
 
 

@@ -16,6 +16,7 @@ from mcp_reflect.reflect.rules.alike import (
     WORD_DICE,
     code_alike,
     commands_alike,
+    initials_of,
     looks_like_path,
     names_alike,
     paths_alike,
@@ -60,8 +61,12 @@ class Tie(Enum):
     ALIKE = auto()  # the calls are alike and little else is known
 
 
-def tie_between(failed: Tried, worked: Tried) -> Tie | None:
-    """What ties them, or null where they are two intents."""
+def tie_between(failed: Tried, worked: Tried, *, proved: bool = False) -> Tie | None:
+    """What ties them, or null where they are two intents.
+
+    A proposal of the tool may lead to another thing altogether (VIVA Media AG to VIVA Plus). Unless it is
+    alike, it counts only where the run is `proved` by its success.
+    """
     if failed.exact == worked.exact:
         return Tie.SAME
     before, after = failed.call.arguments, worked.call.arguments
@@ -71,11 +76,17 @@ def tie_between(failed: Tried, worked: Tried) -> Tie | None:
     changes = changes_between(before, after)
     if not changes or len(changes) > max(2, len(old) // 2 + 1):
         return None
-    return _tie(failed, old, new, changes, _subject(old, before))
+    return _tie(failed, old, new, changes, _subject(old, before), proved=proved)
 
 
 def _tie(
-    failed: Tried, old: dict[str, Json], new: dict[str, Json], changes: tuple[Change, ...], subject: str | None
+    failed: Tried,
+    old: dict[str, Json],
+    new: dict[str, Json],
+    changes: tuple[Change, ...],
+    subject: str | None,
+    *,
+    proved: bool,
 ) -> Tie | None:
     error = _error_text(failed)
     if subject is None:
@@ -85,17 +96,16 @@ def _tie(
         return None
     if same(first, second):
         return Tie.POINTED if any(_points_at(change, error) for change in changes) else Tie.ALIKE
-    if _suggested(second, failed):
+    tie = _text_tie(failed, first, second, error)
+    if _suggested(second, failed) and (tie or proved or initials_of(first, second)):
         return Tie.SUGGESTED
-    return _text_tie(failed, first, second, error)
+    return tie
 
 
 def _text_tie(failed: Tried, first: str, second: str, error: str) -> Tie | None:
     """The tie of two texts that say what a call is about, by what kind of text they are."""
-    if (
-        kind_of(failed.call.tool, failed.call.arguments) is Kind.RUN
-        or command_of(failed.call.arguments) == first
-        and "\n" not in first
+    if kind_of(failed.call.tool, failed.call.arguments) is Kind.RUN or (
+        command_of(failed.call.arguments) == first and "\n" not in first
     ):
         if "\n" not in first and commands_alike(first, second):
             return Tie.POINTED if _replaced_named(first, second, error) else Tie.ALIKE

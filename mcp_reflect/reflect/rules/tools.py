@@ -7,30 +7,51 @@ import re
 from enum import Enum, auto
 
 from mcp_reflect.records.json import Json
+from mcp_reflect.reflect.rules.patterns import word_set
 
 _WORDS = re.compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
 
-_RUNS = frozenset(
-    "bash sh zsh shell terminal exec execute run command cmd python python3 code interpreter pytest test tests build "
-    "npm make console powershell pwsh repl notebook jupyter ipython compile sql node script subprocess lint".split()
+_RUNS = word_set(
+    """
+    bash sh zsh shell terminal exec execute run command cmd python python3 code interpreter pytest test tests
+    build npm make console powershell pwsh repl notebook jupyter ipython compile sql node script subprocess lint
+    """
 )
-_READS = frozenset(
-    "read cat view open fetch browse browser visit show load download log logs tail head page scroll crawl scrape "
-    "retrieve extract wikipedia wiki docs documentation resource screenshot snapshot navigate goto".split()
+_READS = word_set(
+    """
+    read cat view open fetch browse browser visit show load download log logs tail head page scroll crawl scrape
+    retrieve extract wikipedia wiki docs documentation resource screenshot snapshot navigate goto
+    """
 )
-_SEARCHES = frozenset("search searches find lookup grep glob rg query retrieval recall websearch".split())
-_CHANGES = frozenset(
-    "write edit create update delete remove insert replace apply patch move rename copy install set add put post "
-    "send book cancel modify upload save commit sleep wait login authenticate auth start restart configure str "
-    "enable disable mkdir approve grant refresh".split()
+_SEARCHES = word_set(
+    """
+    search searches find lookup grep glob rg query retrieval recall websearch
+    """
 )
-_FINISHES = frozenset("finish submit answer done complete terminate stop end respond exit final".split())
-_KEYS = frozenset("press key keys keyboard scroll click tap swipe type wait sleep next drag move poll".split())
-_READING_PROGRAMS = frozenset(
-    "cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed "
-    "sort uniq diff cut jq bat nl file which type echo pwd env printenv date whoami".split()
+_CHANGES = word_set(
+    """
+    write edit create update delete remove insert replace apply patch move rename copy install set add put post
+    send book cancel modify upload save commit sleep wait login authenticate auth start restart configure str
+    enable disable mkdir approve grant refresh
+    """
 )
-_READING_GIT = frozenset("log show diff blame status grep branch reflog".split())
+_FINISHES = word_set(
+    """
+    finish submit answer done complete terminate stop end respond exit final
+    """
+)
+_KEYS = word_set(
+    """
+    press key keys keyboard scroll click tap swipe type wait sleep next drag move poll
+    """
+)
+_READING_PROGRAMS = word_set(
+    """
+    cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed
+    sort uniq diff cut jq bat nl file which type echo pwd env printenv date whoami
+    """
+)
+_READING_GIT = frozenset(["log", "show", "diff", "blame", "status", "grep", "branch", "reflog"])
 _LEAD = re.compile(
     r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})"
 )

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from mcp_reflect.records.diagnosis import Correction, Finding, FindingKind
 from mcp_reflect.records.trace import Outcome, Trace
+from mcp_reflect.reflect.rules.alike import names_alike
 from mcp_reflect.reflect.rules.empty import suggestions_in
 from mcp_reflect.reflect.rules.loops import Loop
 from mcp_reflect.reflect.rules.tried import Tried
-from mcp_reflect.reflect.rules.words import clip, names, quote, subject_only, unique
+from mcp_reflect.reflect.rules.words import clip, quote, subject_only, unique
 
 SUMMARY_FINDINGS = 4  # sentences of findings in a summary; all of them are in `findings`
 STRATEGY_LIMIT = 700  # characters
@@ -40,7 +41,10 @@ def summary_of(trace: Trace, findings: Sequence[Finding]) -> str:
         nothing = "" if said else " The rules see no failing call, no loop and no empty search in it."
         return f"{head}{said}{nothing}"
     ordered = sorted(findings, key=lambda finding: _ORDER.index(finding.kind))
-    return f"{head}{said} {' '.join(finding.text for finding in ordered[:SUMMARY_FINDINGS])}"
+    told = " ".join(finding.text for finding in ordered[:SUMMARY_FINDINGS])
+    righted = all(finding.kind is FindingKind.RECOVERED for finding in findings)
+    open_end = " Nothing else in the events shows why." if righted and trace.outcome is not Outcome.SUCCESS else ""
+    return f"{head}{said} {told}{open_end}"
 
 
 def strategy_of(
@@ -48,8 +52,7 @@ def strategy_of(
 ) -> str | None:
     """What to do next time, from what was seen to work and what was seen to be useless; null where neither was."""
     parts = [f"{item.correction}" for item in corrections[:3]]
-    for loop in loops[:2]:
-        parts.append(f"Do not repeat {loop.calls[0].text}: it gives the same answer again.")
+    parts += [f"Do not repeat {loop.calls[0].text}: it gives the same answer again." for loop in loops[:2]]
     for run in empties[:1]:
         queries = unique(quote(subject_only(item.call.arguments), 60) for item in run)[:3]
         parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.{_proposed(run)}")
@@ -93,7 +96,13 @@ def failing_text(item: Tried) -> str:
 
 def recovered_text(failed: Tried, worked: Tried) -> str:
     """A failure that was put right, in a sentence."""
-    return f"{failed.text} failed ({failed.failing_event}) and worked later as {worked.text} ({names([worked.failing_event])})."
+    fault = failed.fault
+    if fault is not None and fault.empty:
+        return f"{failed.text} found nothing ({failed.failing_event}); {worked.text} found something ({worked.failing_event})."
+    what = f"{failed.text} failed ({failed.failing_event}): {quote(fault.headline if fault else '', 160)}"
+    if failed.exact == worked.exact:
+        return f"{what}. The same call worked later ({worked.failing_event})."
+    return f"{what}. It worked later as {worked.text} ({worked.failing_event})."
 
 
 def _article(word: str) -> str:
@@ -102,6 +111,9 @@ def _article(word: str) -> str:
 
 
 def _proposed(run: Sequence[Tried]) -> str:
-    """What the searches themselves proposed and nobody tried."""
-    proposals = unique(item for tried in run for item in suggestions_in(tried.call.answer))
-    return f" The search itself proposed {', '.join(quote(item, 60) for item in proposals[:3])}." if proposals else ""
+    """What the searches themselves proposed and nobody sent, those closest to a query first."""
+    queries = [str(subject_only(item.call.arguments)) for item in run]
+    found = unique(item for tried in run for item in suggestions_in(tried.call.answer) if item not in queries)
+    near = [item for item in found if any(names_alike(item, query) for query in queries)]
+    proposals = unique([*near, *found])[:3]
+    return f" The search itself proposed {', '.join(quote(item, 60) for item in proposals)}." if proposals else ""

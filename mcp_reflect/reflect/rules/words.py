@@ -21,7 +21,8 @@ def clip(text: str, limit: int = QUOTE_LIMIT) -> str:
 def quote(value: Json, limit: int = QUOTE_LIMIT) -> str:
     """A value as it can stand in a sentence: text in quotation marks, anything else as JSON."""
     if isinstance(value, str):
-        return f'"{clip(value, limit)}"'
+        text = clip(value, limit)
+        return f"'{text}'" if '"' in text and "'" not in text else f'"{text}"'
     try:
         return clip(json.dumps(value, ensure_ascii=False, sort_keys=True), limit)
     except RecursionError:  # arguments nested too deep to write; the door bounds them, a library caller may not
