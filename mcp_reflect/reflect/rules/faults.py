@@ -14,7 +14,15 @@ from mcp_reflect.reflect.rules import printed
 from mcp_reflect.reflect.rules.calls import Call
 from mcp_reflect.reflect.rules.categories import category_of, category_of_status
 from mcp_reflect.reflect.rules.empty import found_nothing
-from mcp_reflect.reflect.rules.tools import Kind, finishes, is_code_search, kind_of
+from mcp_reflect.reflect.rules.tools import (
+    Kind,
+    command_of,
+    finishes,
+    is_code_search,
+    kind_of,
+    program_of,
+    tool_words,
+)
 from mcp_reflect.reflect.rules.words import quote
 
 MESSAGE_LIMIT = 400  # characters: fetched text that opens like an error is one only if it is this short
@@ -137,7 +145,8 @@ def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
         fault = _from_exit(code, text, call)
         return fault if fault.text else None
     status = printed.http_status(text)
-    if status is not None and (len(text) <= 4 * MESSAGE_LIMIT or text.startswith("HTTP/")):
+    page = 150 if kind is Kind.READ else 4 * MESSAGE_LIMIT  # an error page is short; an article on one is not
+    if status is not None and (len(text) <= page or text.startswith("HTTP/")):
         return _status_fault(status, text)
     if kind is Kind.RUN:
         return _fault(text) if _run_failed(text) else None
@@ -164,7 +173,11 @@ def _message(text: str, kind: Kind, call: Call) -> bool:
 
 
 def _about_reading(text: str, call: Call) -> bool:
-    """An error of the reading itself, not a log line that was read."""
+    """An error of the reading itself, not a line that was read."""
+    command = command_of(call.arguments) if tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"} else None
+    if command:  # a shell names the program that complains
+        programs = (f"{program_of(command)[0]}:", "bash:", "sh:", "zsh:", "fatal:", "error:", "usage:")
+        return text.lower().startswith(programs)
     log = str(call.arguments).lower()
     if ".log" in log or "/log" in log:
         return category_of(printed.first_line(text)) in {ErrorCategory.NOT_FOUND, ErrorCategory.PERMISSION}

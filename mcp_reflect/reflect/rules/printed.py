@@ -111,7 +111,10 @@ def traceback_in(text: str) -> bool:
 
 def ends_in_error(text: str) -> bool:
     """Whether one of the last three lines names an exception or is what a failed program ends with."""
-    return any(_EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in _last_lines(text, 3))
+    last = _last_lines(text, 3)
+    if any(line.startswith("at ") for line in last):  # the stack of a JavaScript or Java error follows its name
+        return program_error(text)
+    return any(_EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in last)
 
 
 def program_error(text: str) -> bool:
