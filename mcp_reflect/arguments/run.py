@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, cast
 
-from pydantic import BeforeValidator, Field, JsonValue, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.arguments.door import Shape, renamed
 from mcp_reflect.arguments.texts import Category, Label, Labels, Task
@@ -94,7 +94,12 @@ class ReflectShape(Shape):
         Field(description="The run in order; content, tool or error each", max_length=100_000),
     ] = ()
     goal: Task | None = None
-    error: Annotated[ErrorShape | None, BeforeValidator(_error)] = None
+    error: Annotated[
+        ErrorShape | None,
+        BeforeValidator(_error),
+        # The categories are in docs/tools.md; listing them here would cost every client 300 bytes.
+        WithJsonSchema({"type": "object", "description": "{category, message, context} of the run"}),
+    ] = None
     analysis: Annotated[
         JsonValue,
         Field(
