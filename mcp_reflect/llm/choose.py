@@ -12,8 +12,8 @@ _FOR = re.compile(
     re.IGNORECASE,
 )
 _AGAINST = re.compile(
-    r"\b(example|e\.g\.?|for instance|such as|schema|format|template|shape|input|inputs|request|payload|wrong|incorrect|"
-    r"invalid|draft|attempt|tried|before|earlier|previous|previously|old|not|don't|never|bad|original|considered|"
+    r"\b(example|e\.g\.?|for instance|such as|schema|format|template|shape|input|inputs|request|payload|wrong|"
+    r"incorrect|invalid|draft|attempt|tried|before|earlier|previous|previously|old|not|don't|never|bad|original|considered|"
     r"discard(?:ed)?|would not|rather than|expected format|called)\b",
     re.IGNORECASE,
 )
@@ -22,12 +22,14 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n")
 
 def choose(text: str, found: Sequence[Found]) -> Json:
     """The value that a text with these containers stands for; a list of them where all are meant alike."""
-    best = max(_rank(one) for one in found)
-    left = [one for one in found if _rank(one) == best]
-    if len(left) > 1:
-        weights = [_weight(text, found, one) for one in left]
-        left = [one for one, weight in zip(left, weights, strict=True) if weight == max(weights)]
-    values = [one.value for one in left]
+    ranks = [_rank(one) for one in found]
+    top = max(ranks)
+    places = [place for place, rank in enumerate(ranks) if rank == top]
+    if len(places) > 1:
+        weights = [_weight(text, found, place) for place in places]
+        best = max(weights)
+        places = [place for place, weight in zip(places, weights, strict=True) if weight == best]
+    values = [found[place].value for place in places]
     return values[0] if len(values) == 1 else values
 
 
@@ -49,10 +51,11 @@ def _is_note(one: Found) -> bool:
     return all(isinstance(item, int | float) or item is None for item in one.value)
 
 
-def _weight(text: str, found: Sequence[Found], one: Found) -> int:
+def _weight(text: str, found: Sequence[Found], place: int) -> int:
     """Words for a container less words against it, in the sentence that leads to it and the one that follows."""
-    before = max((other.end for other in found if other.end <= one.start), default=0)
-    after = min((other.start for other in found if other.start >= one.end), default=len(text))
+    one = found[place]
+    before = found[place - 1].end if place else 0
+    after = found[place + 1].start if place + 1 < len(found) else len(text)
     leading = _SENTENCE.split(text[max(before, one.start - 160) : one.start].strip("`\n \tjson"))
     lead = " ".join(leading[-2:]) if len(leading[-1]) < 3 else leading[-1]
     trail = text[one.end : min(after, one.end + 80)]

@@ -15,15 +15,14 @@ from mcp_reflect.records.json import Json
 
 LENIENT_LIMIT = 500_000
 """Characters. A longer text is read strictly only: slips are looked for one character at a time."""
-TRIES_LIMIT = 200
+TRIES_LIMIT = 40
 """Openers tried before giving up on the rest of a text."""
-_READ_LIMIT = 4_000_000
+_READ_LIMIT = 1_000_000
 """Characters looked at in vain before giving up, over all tries."""
 
-_THINKING = re.compile(r"<(think|thinking|thought|reasoning|scratchpad)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning|scratchpad)>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)(think|thinking|thought|reasoning|scratchpad)>", re.IGNORECASE)
 _FENCE = r"(?P<fence>`{2,}|~{3,})[ \t]*(?P<tag>[\w+-]*)"
-_OBJECT = r"""\{(?=\s*(?:["'“”„‘’`}{\\]|/[/*]|\#|[\w$][\w$.\-]*\s*["']?\s*(?:[:：]|=>?)))"""
+_OBJECT = r"""\{(?=\s*(?:["'“”„‘’`}{\\]|/[/*]|\#|[\w$][\w$.\-]*(?:[ ][\w$.\-]+){0,3}\s*["']?\s*(?:[:：]|=>?)))"""
 _ARRAY = r"""\[(?=\s*(?:["'“”„‘’{\[\]]|/[/*]|[-+.]?\d|(?:true|false|null|True|False|None)\b))"""
 _MARK = re.compile(f"{_FENCE}|(?P<object>{_OBJECT})|(?P<array>{_ARRAY})")
 DATA_TAGS = {"json", "json5", "jsonc", "jsonl", "jsonlines", "ndjson"}
@@ -55,10 +54,19 @@ def without_thinking(text: str) -> str:
     """
     if text.lstrip()[:1] in {"{", "["}:
         return text
-    rest = _THINKING.sub("\n", text)
-    ends = list(_THOUGHT_END.finditer(rest))
-    if ends:  # the reply began in the middle of thinking
-        rest = rest[ends[-1].end() :]
+    kept: list[str] = []
+    inside = ""
+    at = 0
+    for tag in _TAG.finditer(text):
+        name = tag[2].lower()
+        if not tag[1] and not inside:
+            kept.append(text[at : tag.start()])
+            at, inside = tag.start(), name
+        elif tag[1] and not inside:
+            kept, at = [], tag.end()  # the reply began in the middle of thinking
+        elif tag[1] and name == inside:
+            at, inside = tag.end(), ""
+    rest = "\n".join([*kept, text[at:]])
     return rest if _MARK.search(rest) else text
 
 

@@ -20,6 +20,7 @@ _LITERALS = {
     "NaN": "NaN", "nan": "NaN", "Infinity": "Infinity",
 }  # fmt: skip
 _WORD = re.compile(r"[A-Za-z_$][\w$.-]*")
+_KEY_WORDS = re.compile(r"[^\W\d][\w$.-]*(?: [\w$.-]+){0,4}(?=\s*[:：])")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(%?)(?=[\s,，;\]}/#:]|$)")
 _ELLIPSIS = re.compile(r"\.\.\.|…")
 _CLOSER = {"{": "}", "[": "]"}
@@ -135,7 +136,8 @@ class _Reader:
         if match := _ELLIPSIS.match(self.text, self.at):
             self.at = match.end()
             return True
-        match = _WORD.match(self.text, self.at)
+        words = _KEY_WORDS if self._at_key() else _WORD
+        match = words.match(self.text, self.at) or _WORD.match(self.text, self.at)
         if match is None:
             return False
         self.at = match.end()

@@ -4,16 +4,19 @@ Extract first, then read: containers are found in the text around them, read str
 their plain slips where they are nearly, and by `json_repair` where they are broken.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Collection
 
 from mcp_reflect.llm.choose import choose
-from mcp_reflect.llm.extract import Found, find, shallow, without_thinking
+from mcp_reflect.llm.extract import LENIENT_LIMIT, Found, find, shallow, without_thinking
+from mcp_reflect.llm.lenient import read_lenient
 from mcp_reflect.llm.repair import repair
 from mcp_reflect.records.json import Json
 
 _ESCAPED = re.compile(r'^\s*[{\[]\s*\\"')
+_MEMBER = re.compile(r"""\s*(?:"[^"\n]{1,100}"|'[^'\n]{1,100}')\s*:""")
 _GLUE = re.compile(r"[\s,;`~>]*(?:json)?[\s,;`~>]*", re.IGNORECASE)
 _TAIL = re.compile(r"""[\s}\])]*[,"':]""")
 
@@ -31,6 +34,8 @@ def read_json(text: str) -> Json:
     if whole is not _NOTHING:
         return whole
     text = _plain(text)
+    if (members := _headless(text)) is not None:
+        return members
     found = list(find(text))
     if not found or _runs_on(text, found):
         repaired = repair(text)
@@ -41,7 +46,10 @@ def read_json(text: str) -> Json:
 
 def containers(text: str) -> list[Json]:
     """Every object and list in a text, in order; one inside another is not named again."""
-    return [one.value for one in find(_plain(text))]
+    text = _plain(text)
+    if (members := _headless(text)) is not None:
+        return [members]
+    return [one.value for one in find(text)]
 
 
 def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
@@ -81,12 +89,21 @@ def _plain(text: str) -> str:
     return text
 
 
+def _headless(text: str) -> Json:
+    """The object whose opening brace was lost: the text is members from its first character to its last."""
+    if not _MEMBER.match(text) or len(text) > LENIENT_LIMIT:
+        return None
+    text = "{" + text.strip()
+    read = read_lenient(text)
+    return read[0] if read and not text[read[1] :].strip() else None
+
+
 def _runs_on(text: str, found: list[Found]) -> bool:
     """Whether the text is JSON throughout, only broken between its parts: then it is repaired as a whole."""
     first, last = found[0], found[-1]
     if not _GLUE.fullmatch(text, 0, first.start):
         return False
-    gaps = [text[one.end : other.start] for one, other in zip(found, found[1:], strict=False)]
+    gaps = [text[one.end : other.start] for one, other in itertools.pairwise(found)]
     if not all(_GLUE.fullmatch(gap) for gap in gaps):
         return bool(_TAIL.match(text, first.end))
     if not first.exact or _TAIL.match(text, last.end):

@@ -10,9 +10,9 @@ CLOSERS = {
     '"': '"',
     "'": "'",
     "`": "`",
-    "“": "”“\"",
-    "”": "”“\"",
-    "„": "“”\"",
+    "“": '”“"',
+    "”": '”“"',
+    "„": '“”"',
     "‘": "’‘'",
     "’": "’‘'",
     "«": "»",
@@ -22,10 +22,24 @@ CLOSERS = {
 GAP = re.compile(r"(?:[\s\u200b\u200c\u200d\ufeff]+|//[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*)*", re.DOTALL)
 """What may stand between two tokens: white space, also zero-width, and comments."""
 
-_KEY = re.compile(r"""(?:["'“”„‘’`][^"'“”„‘’`\n]{0,200}["'“”„‘’`]|[\w$][\w$.-]{0,100})\s*(?:[:：]|=>?)""")
+_KEY = re.compile(
+    r"""(?:["'“”„‘’`][^"'“”„‘’`\n]{0,200}["'“”„‘’`]|[\w$][\w$.-]{0,100})\s*(?:[:：]|=>?|\Z)|["'][^"']{0,200}\Z"""
+)
 _VALUE = re.compile(r"""["'“„‘`{\[]|-?\d|(?:true|false|null|True|False|None)\b""")
 _MEMBER = re.compile(r"""["']\s*:\s*["'{\[]""")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/", "'": "'", "`": "`", "\n": "\n"}
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    '"': '"',
+    "\\": "\\",
+    "/": "/",
+    "'": "'",
+    "`": "`",
+    "\n": "\n",
+}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DRIVE = re.compile(r"[A-Za-z]:\\|\\\\\w")
@@ -56,8 +70,11 @@ def read_string(text: str, start: int, stack: str, *, key: bool, mixed: bool = F
 
 
 def _doubtful(body: str, quote: str, inner: int) -> bool:
-    """Whether one of the `inner` quotes in a body may have been its end: an odd one, a leading one, or a member."""
-    return quote == '"' and inner > 0 and (inner % 2 == 1 or body[:1] == quote or bool(_MEMBER.search(body)))
+    """Whether one of the `inner` quotes in a body may have been its end: an odd one, a doubled one, or a member's."""
+    if quote != '"' or not inner:
+        return False
+    doubled = inner == 2 and body[0] == body[-1] == quote
+    return inner % 2 == 1 or doubled or bool(_MEMBER.search(body))
 
 
 def _ends(text: str, at: int, stack: str, *, key: bool) -> bool:
