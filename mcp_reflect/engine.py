@@ -5,7 +5,6 @@ cannot be used and BankError where the bank cannot do it, and has stored nothing
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,6 +22,7 @@ from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import (
     Evidence,
     Forgotten,
+    Lesson,
     LessonDraft,
     OutcomeResult,
     Recall,
@@ -46,7 +46,9 @@ class Engine:
     `store` is a bank made elsewhere; `settings` default to the environment's.
     """
 
-    def __init__(self, settings: Settings | None = None, *, store: Bank | None = None, clock: Clock | None = None) -> None:
+    def __init__(
+        self, settings: Settings | None = None, *, store: Bank | None = None, clock: Clock | None = None
+    ) -> None:
         self.settings = settings or Settings.from_env()
         self.clock = clock or Clock()
         self.scopes = Scopes.of(self.settings)
@@ -122,14 +124,22 @@ class Engine:
         self.log("lesson_forgotten", lesson_id=lesson.id)
         return Forgotten(lesson_id=lesson.id, state=lesson.state, scope=str(Scope(scope.tenant, lesson.project)))
 
+    async def edit_lesson(self, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
+        """Change fields of a lesson as a person does; the wording before stays as a version."""
+        before = await self.bank.lesson(self.scopes.own, lesson_id)
+        now = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}
+        sent = read(ImportShape, now)
+        checked = {name: getattr(sent, name) for name in changes}
+        return await self.bank.edit(self.scopes.own, lesson_id, checked)
+
     async def get_stats(self) -> Mapping[str, Json]:
         """What is in the bank, counted."""
         return await self.bank.stats(self.scopes.own)
 
-    def import_drafts(self, lines: Iterable[Mapping[str, Any]]) -> list[tuple[Scope, LessonDraft]]:
-        """Lines of an import as drafts; InputError names the first bad line, and nothing has been stored."""
+    def import_drafts(self, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
+        """Numbered lines of an import as drafts; InputError names the first bad line, and nothing has been stored."""
         drafts: list[tuple[Scope, LessonDraft]] = []
-        for number, line in enumerate(lines, start=1):
+        for number, line in lines:
             try:
                 sent = read(ImportShape, line)
             except InputError as error:
@@ -144,10 +154,6 @@ class Engine:
     ) -> AsyncIterator[list[Stored]]:
         """Store drafts in short transactions; yields what became of each batch."""
         return self.bank.imported(drafts, merge=merge)
-
-    def now_text(self) -> str:
-        """The time now, ISO 8601 in UTC."""
-        return datetime.fromtimestamp(self.clock.now(), UTC).isoformat(timespec="seconds")
 
     def _scope_of(self, sent: LessonShape) -> Scope:
         scope = self.scopes.named(sent.project)

@@ -3,12 +3,15 @@
 import hashlib
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol, cast
 
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
+from mcp_reflect.bank.bank import Bank
 from mcp_reflect.bank.redaction import clean
+from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.lesson import Source
 from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
@@ -17,24 +20,39 @@ from mcp_reflect.records.scope import Scope
 from mcp_reflect.reflect.analysis import read_analysis
 from mcp_reflect.reflect.reflector import Judged, face, judge, links, strategy
 from mcp_reflect.reflect.rules.diagnose import diagnose
-
-if TYPE_CHECKING:
-    from mcp_reflect.engine import Engine
+from mcp_reflect.scopes import Scopes
+from mcp_reflect.settings import Settings
+from mcp_reflect.telemetry import Log
 
 HOST: Final = "host"
 RULES: Final = "rules"
 
 
-async def reflect(engine: "Engine", arguments: dict[str, Any]) -> Reflection:
+class Parts(Protocol):
+    """What reflecting needs of the parts."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def scopes(self) -> Scopes: ...
+    @property
+    def bank(self) -> Bank: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def log(self) -> Log: ...
+
+
+async def reflect(parts: Parts, arguments: dict[str, Any]) -> Reflection:
     """Reflect on a run, or put an analysis to a run that is stored."""
     sent = read(ReflectShape, arguments)
-    scope = engine.scopes.named(sent.project)
-    before = None if sent.reflection_id is None else await engine.bank.reflection(scope, sent.reflection_id)
-    settings = engine.settings
+    scope = parts.scopes.named(sent.project)
+    before = None if sent.reflection_id is None else await parts.bank.reflection(scope, sent.reflection_id)
+    settings = parts.settings
     limits = Limits(settings.max_events, settings.max_event_chars, settings.max_trace_chars)
     run: dict[str, Any] = clean(plain_run(sent, limits)) if before is None else _same_run(before, sent, limits)
     trace = trace_from(run)
-    engine.log(
+    parts.log(
         "reflection_generation_started",
         tenant=scope.tenant,
         project=scope.project,
@@ -44,26 +62,26 @@ async def reflect(engine: "Engine", arguments: dict[str, Any]) -> Reflection:
     analysis = None
     if sent.analysis is not None:
         analysis = read_analysis(clean(sent.analysis), tuple(event.id for event in trace.events))
-    await _check_related(engine, scope, sent)
-    draft = _draft(engine, scope, sent, run, analysis)
+        if analysis.source_event_ids and not trace.events:
+            raise InputError("analysis.source_event_ids", "the run has no events", "Send the events, or leave it out.")
+    await _check_related(parts, scope, sent)
+    draft = _draft(parts, scope, sent, run, analysis)
     stored = await (
-        engine.bank.store_reflection(scope, draft)
-        if before is None
-        else engine.bank.next_version(scope, before, draft)
+        parts.bank.store_reflection(scope, draft) if before is None else parts.bank.next_version(scope, before, draft)
     )
-    result = _result(stored, scope)
-    engine.log(
+    result = _result(stored)
+    parts.log(
         "reflection_generated",
         importance=result.importance,
         confidence=result.confidence,
         has_strategy=result.strategy is not None,
     )
-    engine.log("reflection_stored", reflection_id=result.reflection_id, importance=result.importance)
+    parts.log("reflection_stored", reflection_id=result.reflection_id, importance=result.importance)
     return result
 
 
 def _draft(
-    engine: "Engine", scope: Scope, sent: ReflectShape, run: dict[str, Any], analysis: Analysis | None
+    parts: Parts, scope: Scope, sent: ReflectShape, run: dict[str, Any], analysis: Analysis | None
 ) -> ReflectionDraft:
     trace = trace_from(run)
     seen = diagnose(trace)
@@ -79,7 +97,7 @@ def _draft(
         run_id=trace.run_id,
         thinker=thinker,
         trace=run,
-        body=_body(engine, scope, sent, thinker, run, judged),
+        body=_body(parts, scope, sent, thinker, run, judged),
         digest=_digest(run, analysis),
         face=face(trace, judged, source),
         strategy=strategy(trace, judged, source),
@@ -90,7 +108,7 @@ def _draft(
 
 
 def _body(
-    engine: "Engine", scope: Scope, sent: ReflectShape, thinker: str, run: dict[str, Any], judged: Judged
+    parts: Parts, scope: Scope, sent: ReflectShape, thinker: str, run: dict[str, Any], judged: Judged
 ) -> dict[str, Any]:
     """The result as it is stored, without the ids that storing gives."""
     return {
@@ -106,27 +124,29 @@ def _body(
         "insights": asdict(judged.insights) if judged.insights else None,
         "related": list(sent.related_ids),
         "triggered_by": sent.trigger,
-        "generated_at": engine.now_text(),
+        "generated_at": datetime.fromtimestamp(parts.clock.now(), UTC).isoformat(timespec="seconds"),
         "cut": run.get("cut", {}),
         "scope": str(scope),
     }
 
 
-def _result(stored: StoredReflection, scope: Scope) -> Reflection:
+def _result(stored: StoredReflection) -> Reflection:
     """A stored reflection as the tool returns it."""
     assert isinstance(stored.body, dict)  # noqa: S101 - written by `_body`
     body: dict[str, Any] = dict(stored.body)
     insights = body.pop("insights")
+    lessons = body.pop("lessons")
     return Reflection(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in body.items() if name != "lessons"},
+        **_tuples(body),
         insights=Insights(**_tuples(insights)) if insights else None,
-        lessons=tuple(LearntLesson(**item) for item in body["lessons"]),
+        lessons=tuple(LearntLesson(**item) for item in lessons),
         next=_next(stored) if stored.thinker == RULES else {},
     )
 
 
 def _tuples(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    """A JSON object with its lists as tuples, as records have them."""
+    return {name: tuple(cast("list[Any]", item)) if isinstance(item, list) else item for name, item in values.items()}
 
 
 def _next(stored: StoredReflection) -> dict[str, object]:
@@ -165,11 +185,11 @@ def _same_run(before: StoredReflection, sent: ReflectShape, limits: Limits) -> d
     return stored
 
 
-async def _check_related(engine: "Engine", scope: Scope, sent: ReflectShape) -> None:
+async def _check_related(parts: Parts, scope: Scope, sent: ReflectShape) -> None:
     for place, name in enumerate(sent.related_ids):
-        await engine.bank.lesson(scope, name, f"related_ids[{place}]")
+        await parts.bank.lesson(scope, name, f"related_ids[{place}]")
     if sent.recall_id is not None:
-        await engine.bank.check_recall(scope, sent.recall_id)
+        await parts.bank.check_recall(scope, sent.recall_id)
 
 
 def _digest(run: dict[str, Any], analysis: Analysis | None) -> str:

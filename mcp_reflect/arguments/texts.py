@@ -26,10 +26,10 @@ def _category(value: Any) -> Any:
     return value
 
 
-Task: TypeAlias = Annotated[str, AfterValidator(_not_blank), Field(min_length=1, max_length=20_000)]
-Passage: TypeAlias = Annotated[str, AfterValidator(_not_blank), Field(min_length=1, max_length=5_000)]
-Label: TypeAlias = Annotated[str, AfterValidator(_not_blank), Field(min_length=1, max_length=200)]
-Phrase: TypeAlias = Annotated[str, AfterValidator(_not_blank), Field(min_length=1, max_length=2_000)]
+Task: TypeAlias = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(_not_blank)]
+Passage: TypeAlias = Annotated[str, Field(min_length=1, max_length=5_000), AfterValidator(_not_blank)]
+Label: TypeAlias = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_not_blank)]
+Phrase: TypeAlias = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(_not_blank)]
 Labels: TypeAlias = Annotated[tuple[Label, ...], BeforeValidator(_some), Field(max_length=20)]
 Phrases: TypeAlias = Annotated[tuple[Phrase, ...], BeforeValidator(_some), Field(max_length=20)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]

@@ -32,7 +32,9 @@ def plain_run(sent: ReflectShape, limits: Limits) -> dict[str, Any]:
         exclude_defaults=True,
     )
     lost = {"events": 0, "characters": 0}
-    events = [_plain_event(event.model_dump(mode="json", exclude_defaults=True), place) for place, event in _numbered(sent)]
+    events = [
+        _plain_event(event.model_dump(mode="json", exclude_defaults=True), place) for place, event in _numbered(sent)
+    ]
     kept = [_shortened(event, limits.event_chars, lost) for event in _within(events, limits.events, lost)]
     run["events"] = _within_chars(kept, limits.trace_chars, lost)
     if any(lost.values()):
@@ -129,7 +131,8 @@ def _size(value: Any) -> int:
 
 
 def _event(event: dict[str, Any]) -> Event:
-    return Event(**{**event, "type": EventType(event["type"])})
+    values: dict[str, Any] = {**event, "type": EventType(event["type"])}
+    return Event(**values)
 
 
 def _error(error: dict[str, Any]) -> RunError:

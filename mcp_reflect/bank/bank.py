@@ -89,6 +89,10 @@ class Bank:
         }
         return [lesson_from(row) for row in await self._db.rows("lesson_list", values)]
 
+    async def task_types(self, scope: Scope) -> list[str]:
+        """The task types of a scope's lessons, the most frequent first."""
+        return [row["task_type"] for row in await self._db.rows("task_types", scope_values(scope))]
+
     async def history(self, scope: Scope, record_id: str) -> list[dict[str, Any]]:
         """Earlier and other wordings of a record, oldest first."""
         await lessons.lesson(self._db, scope, record_id)

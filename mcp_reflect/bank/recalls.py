@@ -56,9 +56,7 @@ class Ledger:
                 await tx.run("lesson_applied", {"id": lesson_id, "tenant": values["tenant"]})
 
 
-async def recall(
-    db: Database, ledger: Ledger, scope: Scope, ask: Ask, clock: Clock, *, applied: bool = True
-) -> Recall:
+async def recall(db: Database, ledger: Ledger, scope: Scope, ask: Ask, clock: Clock, *, applied: bool = True) -> Recall:
     """The few lessons that fit a task, best first; an empty list where none is relevant.
 
     `applied` false notes the recall, so that its outcome can be told, and counts no lesson as applied.

@@ -73,7 +73,7 @@ def strategy(trace: Trace, judged: Judged, source: Source) -> LessonDraft | None
         task_type=trace.task_type,
         context=trace.task,
         tags=tuple(dict.fromkeys(("strategy", *judged.tags))),
-        importance=min(1.0, _score(judged.importance) * STRATEGY_BONUS),
+        importance=min(1.0, round(_score(judged.importance) * STRATEGY_BONUS, 4)),
         confidence=_score(judged.confidence),
         source=source,
     )

@@ -96,7 +96,9 @@ class ReflectServer(MCPServer[None]):
             for one in resources.TEMPLATES
         ]
 
-    async def read_resource(self, uri: Any, context: Context[None, Any] | None = None) -> Iterable[ReadResourceContents]:
+    async def read_resource(
+        self, uri: Any, context: Context[None, Any] | None = None
+    ) -> Iterable[ReadResourceContents]:
         """A resource as JSON."""
         del context
         return [ReadResourceContents(content=await resources.read(self.service, str(uri)), mime_type=resources.JSON)]

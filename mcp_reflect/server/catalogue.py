@@ -45,8 +45,9 @@ TOOLS: Final = (
         name="recall_lessons",
         title="Recall lessons",
         description=(
-            "Recall lessons learned from past mistakes before you start a task or when an error looks familiar: the few "
-            "that fit, each with the reason. Put error texts in `symptoms`. Afterwards tell record_outcome the recall_id."
+            "Recall lessons learned from past mistakes before you start a task or when an error looks familiar: "
+            "the few that fit, each with the reason. Put error texts in `symptoms`. Afterwards tell "
+            "record_outcome the recall_id."
         ),
         shape=RecallShape,
         result=Recall,
@@ -77,8 +78,8 @@ TOOLS: Final = (
         name="forget_lesson",
         title="Forget a lesson",
         description=(
-            "Forget a lesson that is wrong or outdated: it leaves every recall and stays in the history, where a person "
-            "can restore it."
+            "Forget a lesson that is wrong or outdated: it leaves every recall and stays in the history; a person can "
+            "restore it."
         ),
         shape=ForgetShape,
         result=Forgotten,

@@ -84,12 +84,16 @@ def _kind(item: dict[str, Any]) -> str:
 def _about(item: dict[str, Any]) -> str:
     bounds = [f"{word} {item[name]}" for name, word in (("minimum", "from"), ("maximum", "to")) if name in item]
     default = [f"default {json.dumps(item['default'])}"] if "default" in item else []
-    return "; ".join([*([item["description"]] if "description" in item else []), " ".join(bounds), *default]).strip("; ")
+    return "; ".join([*([item["description"]] if "description" in item else []), " ".join(bounds), *default]).strip(
+        "; "
+    )
 
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with --check say which differ and return 1."""
-    stale = [path for path, text in generated().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    stale = [
+        path for path, text in generated().items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
     for path in stale:
         if "--check" in arguments:
             sys.stderr.write(f"{path.relative_to(ROOT)} is out of date: run python -m mcp_reflect.server.generate\n")

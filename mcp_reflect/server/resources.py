@@ -71,7 +71,7 @@ async def complete(service: Service, template: str, start: str) -> list[str]:
 
 
 async def _lessons(service: Service) -> dict[str, Any]:
-    from mcp_reflect.server.results import plain  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.results import plain  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
     found = await engine.bank.lessons(engine.scopes.own, limit=_MOST_LISTED)
@@ -85,7 +85,7 @@ async def _reflections(service: Service) -> dict[str, Any]:
 
 
 async def _lesson(service: Service, name: str) -> dict[str, Any]:
-    from mcp_reflect.server.results import plain  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.results import plain  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
     scope = engine.scopes.own
@@ -98,7 +98,7 @@ async def _lesson(service: Service, name: str) -> dict[str, Any]:
 
 
 async def _reflection(service: Service, name: str) -> dict[str, Any]:
-    from mcp_reflect.server.results import compact  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.results import compact  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
     scope = engine.scopes.own

@@ -38,7 +38,9 @@ def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
     given: dict[str, Any] = dict(schema)  # pyright: ignore[reportUnknownArgumentType]
     if "$ref" in given:
         referred = definitions.get(given.pop("$ref").rsplit("/", 1)[-1], {})
-        return _plain({**{name: item for name, item in referred.items() if name != "description"}, **given}, definitions)
+        return _plain(
+            {**{name: item for name, item in referred.items() if name != "description"}, **given}, definitions
+        )
     for union in ("anyOf", "oneOf"):
         options = [option for option in given.get(union, ()) if option != {"type": "null"}]
         if union in given and len(options) == 1:

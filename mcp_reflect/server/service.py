@@ -53,7 +53,7 @@ class Service:
         try:
             if name not in _METHODS:
                 raise _unknown_tool(name)
-            from mcp_reflect.server.results import plain  # noqa: PLC0415 - see above
+            from mcp_reflect.results import plain  # noqa: PLC0415 - see above
 
             result = await getattr(self.engine(), _METHODS[name])(**_keywords(arguments))
             return _result(plain(result))

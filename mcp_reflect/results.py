@@ -1,12 +1,12 @@
 """Results on their way out: records as JSON objects, what is null or empty left out."""
 
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from typing import Any
 
 
 def plain(result: Any) -> dict[str, Any]:
     """A result record as a JSON object."""
-    return compact(asdict(result) if is_dataclass(result) and not isinstance(result, type) else dict(result))
+    return compact(asdict(result))
 
 
 def compact(value: Any) -> Any:
