@@ -1,14 +1,17 @@
 """The arguments of the tools around lessons: recall, store, record an outcome, forget."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
-from mcp_reflect.arguments.door import Shape
+from mcp_reflect.arguments.door import Shape, read
 from mcp_reflect.arguments.texts import Label, Labels, Passage, Phrase, Phrases, Share, Task
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.lesson import Evidence, Kind
+from mcp_reflect.records.lesson import UNKNOWN_SCORE, Ask, Evidence, Kind, LessonDraft, Source, lesson_text
+
+__all__ = ["ForgetShape", "ImportShape", "LessonShape", "OutcomeShape", "RecallShape", "ResultShape", "read"]
 
 
 class RecallShape(Shape):
@@ -28,6 +31,10 @@ class RecallShape(Shape):
     min_effectiveness: Share = 0
     project: Label | None = None
 
+    def ask(self) -> Ask:
+        """What is asked of the bank."""
+        return Ask(**{name: getattr(self, name) for name in type(self).model_fields if name != "project"})
+
 
 class LessonShape(Shape):
     """Arguments of store_lesson."""
@@ -44,6 +51,22 @@ class LessonShape(Shape):
     visibility: Literal["project", "global"] = "project"
     project: Label | None = None
 
+    def draft(self, source: Source) -> LessonDraft:
+        """The lesson on its way into the bank."""
+        return LessonDraft(
+            text=lesson_text(self.mistake, self.correction),
+            mistake=self.mistake,
+            correction=self.correction,
+            task_type=self.task_type,
+            context=self.context,
+            symptoms=self.symptoms,
+            keywords=self.keywords,
+            tags=tuple(dict.fromkeys((*self.tags, *((self.task_type,) if self.task_type else ())))),
+            importance=UNKNOWN_SCORE if self.importance is None else self.importance,
+            confidence=UNKNOWN_SCORE if self.confidence is None else self.confidence,
+            source=source,
+        )
+
 
 class ImportShape(LessonShape):
     """A line of an import: a lesson, perhaps with what export says beside it."""
@@ -56,6 +79,10 @@ class ImportShape(LessonShape):
     trust: JsonValue = None
     source: JsonValue = None
     created_at: JsonValue = None
+
+    def draft(self, source: Source) -> LessonDraft:
+        """The lesson on its way into the bank, with what only an import can say."""
+        return replace(super().draft(source), why=self.why, external_id=self.external_id)
 
 
 class ResultShape(Shape):

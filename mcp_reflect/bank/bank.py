@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.bank import lessons, outcomes, recalls, reflections, stats, transfer
-from mcp_reflect.bank.outcomes import OutcomeDraft
-from mcp_reflect.bank.ranking import Ask
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.schema import Opened
 from mcp_reflect.clock import Clock
 from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, Recall, State, Stored, Updated
+from mcp_reflect.records.lesson import Ask, Kind, Lesson, LessonDraft, OutcomeDraft, Recall, State, Stored, Updated
 from mcp_reflect.records.memory import ReflectionDraft, StoredReflection
 from mcp_reflect.records.scope import Scope
 

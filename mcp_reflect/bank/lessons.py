@@ -1,11 +1,11 @@
 """Lessons in the bank: stored or merged, changed, retired, restored, erased."""
 
-import hashlib
 from dataclasses import asdict, replace
 from typing import Any, Final
 
 from mcp_reflect.bank.candidates import candidates
 from mcp_reflect.bank.merging import same_lesson
+from mcp_reflect.bank.redaction import context_hash
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_values
 from mcp_reflect.bank.words import index_text
@@ -18,11 +18,6 @@ from mcp_reflect.records.scope import Scope
 _PREFIX: Final = {Kind.LESSON: "les", Kind.STRATEGY: "str", Kind.REFLECTION: "ref"}
 _MERGE_LOOK: Final = 8  # candidates compared before a lesson counts as new
 _MOST_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson may gather
-
-
-def context_hash(context: str | None) -> str | None:
-    """The first 16 hex digits of the SHA-256 of a context."""
-    return hashlib.sha256(context.encode()).hexdigest()[:16] if context else None
 
 
 def made(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:

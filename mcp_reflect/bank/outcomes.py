@@ -1,7 +1,6 @@
 """What became of using a lesson: told once for each recall and lesson, the latest word wins."""
 
 import json
-from dataclasses import dataclass
 
 from mcp_reflect.bank import lessons
 from mcp_reflect.bank.effectiveness import EVIDENCE_WEIGHT, Told, worth
@@ -9,19 +8,8 @@ from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
-from mcp_reflect.records.lesson import Evidence, Lesson, Trust, Updated
+from mcp_reflect.records.lesson import Lesson, OutcomeDraft, Trust, Updated
 from mcp_reflect.records.scope import Scope
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeDraft:
-    """An outcome on its way in. `success` is 1, 0.5 (partial) or 0; a recall, lessons, or both are named."""
-
-    success: float
-    recall_id: str | None
-    lesson_ids: tuple[str, ...]
-    evidence: Evidence
-    note: str | None
 
 
 async def record(db: Database, scope: Scope, draft: OutcomeDraft, clock: Clock) -> tuple[Updated, ...]:

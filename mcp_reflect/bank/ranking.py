@@ -11,7 +11,8 @@ from typing import Final
 from mcp_reflect.bank.candidates import Candidate
 from mcp_reflect.bank.effectiveness import posterior
 from mcp_reflect.bank.merging import alike
-from mcp_reflect.records.lesson import Hit, Kind, Lesson, Trust
+from mcp_reflect.bank.redaction import context_hash
+from mcp_reflect.records.lesson import Ask, Hit, Kind, Lesson, Trust
 from mcp_reflect.records.scope import GLOBAL
 
 # Relevant is what covers a fair part of the question's weight, or holds several of its telling words.
@@ -24,27 +25,6 @@ HALF_LIFE_DAYS: Final = 180.0
 DAY: Final = 86_400.0
 
 _TRUST: Final = {Trust.QUARANTINED: 0.0, Trust.OBSERVED: 0.5, Trust.CONFIRMED: 0.9, Trust.TRUSTED: 1.0}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """What is asked of the bank, and how much of an answer is wanted."""
-
-    task: str
-    task_type: str | None = None
-    context_hash: str | None = None
-    symptoms: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    kinds: tuple[Kind, ...] = ()
-    limit: int = 3
-    max_chars: int = 1500
-    min_importance: float = 0.0
-    min_effectiveness: float = 0.0
-
-    @property
-    def text(self) -> str:
-        """Everything that words are taken from."""
-        return "\n".join((self.task, *self.symptoms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +78,7 @@ def _score(candidate: Candidate, ask: Ask, rate: float, now: float) -> float:
         + 0.15 * _TRUST[lesson.trust]
     )
     same_type = ask.task_type is not None and lesson.task_type == ask.task_type
-    same_context = ask.context_hash is not None and lesson.context_hash == ask.context_hash
+    same_context = _same_context(lesson, ask)
     return relevance * (0.6 + 0.4 * worth) + 0.1 * same_type + 0.05 * same_context
 
 
@@ -152,11 +132,15 @@ def _hit(lesson: Lesson, candidate: Candidate, score: float, ask: Ask, now: floa
     )
 
 
+def _same_context(lesson: Lesson, ask: Ask) -> bool:
+    return ask.context is not None and lesson.context_hash == context_hash(ask.context)
+
+
 def _why(lesson: Lesson, candidate: Candidate, ask: Ask) -> str:
     reasons = [f"shares {', '.join(candidate.terms[:5])}"]
     if ask.task_type is not None and lesson.task_type == ask.task_type:
         reasons.append(f"same task type ({lesson.task_type})")
-    if ask.context_hash is not None and lesson.context_hash == ask.context_hash:
+    if _same_context(lesson, ask):
         reasons.append("same context")
     if lesson.effectiveness is not None:
         reasons.append(f"effectiveness {lesson.effectiveness:.2f} so far")

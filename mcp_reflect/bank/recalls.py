@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from mcp_reflect.bank.candidates import candidates
 from mcp_reflect.bank.effectiveness import base_rate
-from mcp_reflect.bank.ranking import Ask, rank
+from mcp_reflect.bank.ranking import rank
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankReadOnlyError
-from mcp_reflect.records.lesson import Kind, Recall
+from mcp_reflect.records.lesson import Ask, Kind, Recall
 from mcp_reflect.records.scope import Scope
 
 _LOOK: Final = 50  # candidates that ranking chooses from, or ten for each hit that is wanted

@@ -5,6 +5,7 @@ runs it over a trace before anything reads it, so what an agent sees is what was
 changes nothing.
 """
 
+import hashlib
 import re
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -102,3 +103,8 @@ def _clean_named(name: str, value: Any) -> Any:
     if isinstance(value, str) and value and _SECRET_NAME.match(name) and not value.startswith("[redacted:"):
         return "[redacted:password]"
     return clean(value)
+
+
+def context_hash(context: str | None) -> str | None:
+    """The first 16 hex digits of the SHA-256 of a context, as it is kept: cleaned."""
+    return hashlib.sha256(clean_text(context).encode()).hexdigest()[:16] if context else None

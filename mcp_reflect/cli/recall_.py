@@ -1,7 +1,10 @@
 """`mcp-reflect recall TASK`."""
 
+from typing import Any
+
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
-from mcp_reflect.records.lesson import Recall
+from mcp_reflect.errors import InputError
+from mcp_reflect.records.lesson import Ask, Kind, Recall
 from mcp_reflect.results import plain
 
 
@@ -20,13 +23,37 @@ def run(arguments: list[str]) -> int:
     words.add_argument("--min-effectiveness", type=float, default=0.0, help="0 to 1")
     words.add_argument("--project", help="a project that MCP_REFLECT_PROJECTS allows")
     given = vars(words.parse_args(arguments))
-    as_json = given.pop("json")
-    found = with_engine(lambda engine: engine.recall(**given))
+    as_json, project = given.pop("json"), given.pop("project")
+    ask = _ask(given)
+    found = with_engine(lambda engine: engine.recall_for(ask, project))
     if as_json:
         say_json(plain(found))
     else:
         _show(found)
     return 0
+
+
+def _ask(given: dict[str, Any]) -> Ask:
+    """The words as a question, checked here: the door of the tools would cost more time than the recall."""
+    if not given["task"].strip():
+        raise InputError("task", "it is empty", "Say what you are about to do.")
+    kinds = [kind.value for kind in Kind]
+    for kind in given["kinds"]:
+        if kind not in kinds:
+            raise InputError("--kind", f"'{kind[:80]}' is not one", f"Give one of {', '.join(kinds)}.")
+    for name, least, most in (
+        ("limit", 1, 50),
+        ("max_chars", 1, 100_000),
+        ("min_importance", 0, 1),
+        ("min_effectiveness", 0, 1),
+    ):
+        if not least <= given[name] <= most:
+            raise InputError(
+                f"--{name.replace('_', '-')}", f"{given[name]} is not in {least} to {most}", "Give a number there."
+            )
+    lists: dict[str, Any] = {"symptoms": tuple(given["symptoms"]), "tags": tuple(given["tags"])}
+    read: dict[str, Any] = {**given, **lists, "kinds": tuple(Kind(kind) for kind in given["kinds"])}
+    return Ask(**read)
 
 
 def _show(found: Recall) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 
 class Kind(StrEnum):
@@ -50,6 +51,10 @@ class Evidence(StrEnum):
     USER = "user"
     METRIC = "metric"
     TEST = "test"
+
+
+UNKNOWN_SCORE: Final = 0.5
+"""What a record is ranked by where nobody gave a score."""
 
 
 def lesson_text(mistake: str, correction: str) -> str:
@@ -105,6 +110,27 @@ class Lesson(LessonDraft):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What is asked of the bank, and how much of an answer is wanted."""
+
+    task: str
+    task_type: str | None = None
+    context: str | None = None
+    symptoms: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    limit: int = 3
+    max_chars: int = 1500
+    min_importance: float = 0.0
+    min_effectiveness: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """Everything that words are taken from."""
+        return "\n".join((self.task, *self.symptoms))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A lesson as recall shows it: `score` orders the hits, `why` says in words what it rests on."""
 
@@ -147,6 +173,17 @@ class Stored:
     status: str
     reason: str | None = None
     scope: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeDraft:
+    """An outcome on its way in. `success` is 1, 0.5 (partial) or 0; a recall, lessons, or both are named."""
+
+    success: float
+    recall_id: str | None
+    lesson_ids: tuple[str, ...]
+    evidence: Evidence
+    note: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.records.diagnosis import Correction, Diagnosis
-from mcp_reflect.records.lesson import Kind, LessonDraft, Source, lesson_text
+from mcp_reflect.records.lesson import UNKNOWN_SCORE, Kind, LessonDraft, Source, lesson_text
 from mcp_reflect.records.memory import Link
 from mcp_reflect.records.reflection import Analysis, Insights
 from mcp_reflect.records.trace import Trace
 
 STRATEGY_BONUS: Final = 1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1
 MOST_LESSONS: Final = 3  # of one run; the surest and most important ones
-UNKNOWN_SCORE: Final = 0.5  # what a stored record is ranked by where nobody gave a score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

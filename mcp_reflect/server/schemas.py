@@ -56,7 +56,7 @@ def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
         for name, item in given.items()
         if name not in _DROPPED or (name == "default" and isinstance(item, int | float | str) and item != "")
     }
-    return {name: item for name, item in cleaned.items() if item != {} and name not in ("maxItems",)}
+    return {name: item for name, item in cleaned.items() if item != {} and name != "maxItems"}
 
 
 def _json_type(hint: Any) -> str:

@@ -50,9 +50,9 @@ class Service:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
         """Call a tool. A fault of the caller or of the bank is told in words; one of ours is logged."""
+        if name not in _METHODS:
+            return _failure(str(_unknown_tool(name)))
         try:
-            if name not in _METHODS:
-                raise _unknown_tool(name)
             from mcp_reflect.results import plain  # noqa: PLC0415 - see above
 
             result = await getattr(self.engine(), _METHODS[name])(**_keywords(arguments))
