@@ -59,7 +59,7 @@ PRINTED = [
     ("pay", {"sum": 5}, "Error: not enough balance in payment method gift_card_1", C.RESOURCE_EXHAUSTION),
     ("click", {"selector": "#buy"}, "Error: Timeout 30000ms exceeded while waiting for selector #buy", C.TIMEOUT),
     ("navigate", {"url": "http://x.test"}, "Error: net::ERR_NAME_NOT_RESOLVED at http://x.test", C.NETWORK),
-    ("act", {"action": "fly"}, "Invalid Action. Valid actions are: go, take, open.", C.SYNTAX),
+    ("act", {"action": "fly"}, "Invalid Action. Valid actions are: go, take, open.", C.VALIDATION),
     ("edit_file", {"path": "a.py", "old_str": "x"}, "Error: old_str not found in a.py", C.NOT_FOUND),
     ("search", {"query": "x y"}, "No results found.", C.NO_RESULT),
     ("search", {"query": "x y"}, '{"results": [], "total": 0}', C.NO_RESULT),

@@ -16,6 +16,7 @@ WORD_DICE = 0.6  # shared words of two pieces of code where the error names what
 CODE_DICE = 0.8  # shared words of two pieces of code that nothing else ties together
 
 _WORD = re.compile(r"\w{1,64}")
+_BRACKETS = re.compile(r"\([^()]{1,80}\)")
 _SMALL = word_set(
     """
     a an the of in on at to for and or is was by with from as it its what who when where which how did do does s
@@ -68,6 +69,12 @@ def queries_alike(first: str, second: str) -> bool:
     if shared in (one, two):  # words left out, or added: at most as many as stay
         return 2 * len(shared) >= max(len(one), len(two))
     return 2 * len(shared) / (len(one) + len(two)) >= QUERY_DICE
+
+
+def same_subject(first: str, second: str) -> bool:
+    """Queries about one thing for certain: equal but for quotes, words left out, or a sense given in brackets."""
+    one, two = telling(first), telling(_BRACKETS.sub(" ", second))
+    return names_alike(first, second) or (bool(two) and two <= one and 2 * len(two) >= len(one))
 
 
 def initials_of(short: str, long: str) -> bool:

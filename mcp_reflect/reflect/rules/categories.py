@@ -216,7 +216,7 @@ _WORDS = _table(
             syntax error|unexpected (?:token|end of|indent|identifier|character|eof)|parse error|parsing error
             |invalid syntax|invalid json|malformed|unterminated|unbalanced|unmatched|expecting value
             |expected [`'\"]?[;:,)}\]]|unexpected keyword `|could ?n[o']t parse|failed to parse
-            |not valid (?:json|yaml|xml|python|sql)|unable to parse|missing semicolon|invalid action
+            |not valid (?:json|yaml|xml|python|sql)|unable to parse|missing semicolon
         """,
         ),
         (

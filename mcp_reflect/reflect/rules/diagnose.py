@@ -40,7 +40,7 @@ def diagnose(trace: Trace) -> Diagnosis:
     findings = _findings(trace, tried, loops, empties, pairs, mattered)
     marked = mattered is not None and mattered.fault is not None and mattered.fault.marked
     first = _first_failing(tried)
-    strategy = strategy_of(corrections, loops, empties)
+    strategy = strategy_of(corrections, loops, empties, tried)
     return Diagnosis(
         summary=summary_of(trace, findings),
         category=category,

@@ -21,6 +21,7 @@ from mcp_reflect.reflect.rules.alike import (
     names_alike,
     paths_alike,
     queries_alike,
+    same_subject,
 )
 from mcp_reflect.reflect.rules.changes import changes_between, leaf_map, same
 from mcp_reflect.reflect.rules.empty import suggestions_in
@@ -64,8 +65,8 @@ class Tie(Enum):
 def tie_between(failed: Tried, worked: Tried, *, proved: bool = False) -> Tie | None:
     """What ties them, or null where they are two intents.
 
-    A proposal of the tool may lead to another thing altogether (VIVA Media AG to VIVA Plus). Unless it is
-    alike, it counts only where the run is `proved` by its success.
+    A search that finds something may have found another thing (VIVA Media AG, VIVA Plus). Unless the two
+    queries are about one thing for certain, it counts only where the run is `proved` by its success.
     """
     if failed.exact == worked.exact:
         return Tie.SAME
@@ -96,10 +97,13 @@ def _tie(
         return None
     if same(first, second):
         return Tie.POINTED if any(_points_at(change, error) for change in changes) else Tie.ALIKE
+    suggested = _suggested(second, failed)
+    if failed.fault is not None and failed.fault.empty and not proved:  # it found something: not that it was the thing
+        if suggested and (names_alike(first, second) or initials_of(first, second)):
+            return Tie.SUGGESTED
+        return Tie.ALIKE if same_subject(first, second) else None
     tie = _text_tie(failed, first, second, error)
-    if _suggested(second, failed) and (tie or proved or initials_of(first, second)):
-        return Tie.SUGGESTED
-    return tie
+    return Tie.SUGGESTED if suggested and (tie or proved) else tie
 
 
 def _text_tie(failed: Tried, first: str, second: str, error: str) -> Tie | None:

@@ -48,14 +48,16 @@ def summary_of(trace: Trace, findings: Sequence[Finding]) -> str:
 
 
 def strategy_of(
-    corrections: Sequence[Correction], loops: Sequence[Loop], empties: Sequence[Sequence[Tried]]
+    corrections: Sequence[Correction], loops: Sequence[Loop], empties: Sequence[Sequence[Tried]], tried: Sequence[Tried]
 ) -> str | None:
     """What to do next time, from what was seen to work and what was seen to be useless; null where neither was."""
     parts = [f"{item.correction}" for item in corrections[:3]]
     parts += [f"Do not repeat {loop.calls[0].text}: it gives the same answer again." for loop in loops[:2]]
-    for run in empties[:1]:
+    righted = {item.failed_event_id for item in corrections}
+    left = [[item for item in run if item.failing_event not in righted] for run in empties]
+    for run in [run for run in left if run][:1]:
         queries = unique(quote(subject_only(item.call.arguments), 60) for item in run)[:3]
-        parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.{_proposed(run)}")
+        parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.{_proposed(run, tried)}")
     text = " ".join(unique(parts))
     return clip(text, STRATEGY_LIMIT) if text else None
 
@@ -110,10 +112,11 @@ def _article(word: str) -> str:
     return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
 
-def _proposed(run: Sequence[Tried]) -> str:
+def _proposed(run: Sequence[Tried], tried: Sequence[Tried]) -> str:
     """What the searches themselves proposed and nobody sent, those closest to a query first."""
+    sent = {str(subject_only(item.call.arguments)) for item in tried}
     queries = [str(subject_only(item.call.arguments)) for item in run]
-    found = unique(item for tried in run for item in suggestions_in(tried.call.answer) if item not in queries)
+    found = unique(item for empty in run for item in suggestions_in(empty.call.answer) if item not in sent)
     near = [item for item in found if any(names_alike(item, query) for query in queries)]
     proposals = unique([*near, *found])[:3]
     return f" The search itself proposed {', '.join(quote(item, 60) for item in proposals)}." if proposals else ""
