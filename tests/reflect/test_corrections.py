@@ -163,6 +163,7 @@ def test_a_long_script_shows_only_where_it_differs() -> None:
             {"command": "pip install bar"},
         ),
         ("bash", {"command": "cat notes.md"}, "cat: notes.md: No such file or directory", {"command": "ls -la"}),
+        ("search_flights", {"from": "JFK", "to": "LAX"}, "[]", {"from": "JFK", "to": "SEA"}),
         ("search", {"query": "capital of France"}, "No results", {"query": "Messi goals 2012"}),
         (
             "search",

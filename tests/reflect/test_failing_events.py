@@ -68,7 +68,9 @@ PRINTED = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "answer", "category"), PRINTED)
-def test_what_real_tools_print_is_read_as_the_failure_it_is(tool: str, arguments: Json, answer: str, category: C) -> None:
+def test_what_real_tools_print_is_read_as_the_failure_it_is(
+    tool: str, arguments: Json, answer: str, category: C
+) -> None:
     diagnosis = diagnose(Run().call(tool, arguments, answer).trace())
     assert (diagnosis.first_failing_event, diagnosis.category) == ("e2", category)
 
@@ -124,7 +126,9 @@ def test_a_call_that_carries_its_own_error_is_the_failing_event() -> None:
 
 
 def test_a_call_that_carries_its_own_answer_is_read() -> None:
-    event = Event(id="a", type=EventType.TOOL_CALL, tool="bash", arguments={"command": "x"}, content="bash: x: command not found")
+    event = Event(
+        id="a", type=EventType.TOOL_CALL, tool="bash", arguments={"command": "x"}, content="bash: x: command not found"
+    )
     assert diagnose(Trace(task="t", outcome=Outcome.FAILURE, events=(event,))).category is C.DEPENDENCY
 
 
@@ -139,7 +143,10 @@ def test_an_exit_code_in_the_metadata_decides() -> None:
 
 
 def test_answers_find_their_calls_by_id_when_they_come_in_another_order() -> None:
-    calls = [Event(id=f"c{n}", type=EventType.TOOL_CALL, tool="get", arguments={"n": n}, metadata={"call_id": f"k{n}"}) for n in (1, 2)]
+    calls = [
+        Event(id=f"c{n}", type=EventType.TOOL_CALL, tool="get", arguments={"n": n}, metadata={"call_id": f"k{n}"})
+        for n in (1, 2)
+    ]
     second = Event(id="r2", type=EventType.TOOL_RESPONSE, tool="get", content="fine", metadata={"call_id": "k2"})
     first = Event(id="r1", type=EventType.TOOL_RESPONSE, tool="get", error="timed out", metadata={"call_id": "k1"})
     failure = diagnose(Trace(task="t", outcome=Outcome.FAILURE, events=(*calls, second, first))).failures[0]
@@ -147,18 +154,29 @@ def test_answers_find_their_calls_by_id_when_they_come_in_another_order() -> Non
 
 
 def test_an_empty_search_is_not_the_first_failing_event_where_there_is_an_error() -> None:
-    run = Run().call("search", {"query": "x"}, "No results").call("pay", {"sum": 1}, "Error: card declined: access denied")
+    run = (
+        Run()
+        .call("search", {"query": "x"}, "No results")
+        .call("pay", {"sum": 1}, "Error: card declined: access denied")
+    )
     assert diagnose(run.trace()).first_failing_event == "e4"
 
 
 def test_the_category_is_that_of_the_error_that_was_not_put_right() -> None:
-    run = Run().bash("python a.py", "ModuleNotFoundError: No module named 'x'").bash("pip install x", "ok").bash("python a.py", "fine")
+    run = (
+        Run()
+        .bash("python a.py", "ModuleNotFoundError: No module named 'x'")
+        .bash("pip install x", "ok")
+        .bash("python a.py", "fine")
+    )
     diagnosis = diagnose(run.bash("scp a host:", "scp: /srv: Permission denied\nexit code 1").trace())
     assert (diagnosis.first_failing_event, diagnosis.category) == ("e2", C.PERMISSION)
 
 
 def test_the_callers_category_counts_before_the_rules() -> None:
-    trace = Run().says(EventType.LLM_CALL, "I am done").trace(error=RunError(category=C.CONFLICT, message="edited twice"))
+    trace = (
+        Run().says(EventType.LLM_CALL, "I am done").trace(error=RunError(category=C.CONFLICT, message="edited twice"))
+    )
     assert diagnose(trace).category is C.CONFLICT
 
 
@@ -167,7 +185,9 @@ def test_the_callers_message_gives_a_category_where_no_event_failed() -> None:
 
 
 def test_a_failed_run_with_nothing_to_see_gets_no_invented_words() -> None:
-    diagnosis = diagnose(Run().call("get_weather", {"city": "Rome"}, "22 degrees").says(EventType.LLM_CALL, "It is 25.").trace())
+    diagnosis = diagnose(
+        Run().call("get_weather", {"city": "Rome"}, "22 degrees").says(EventType.LLM_CALL, "It is 25.").trace()
+    )
     assert diagnosis.category is diagnosis.strategy is diagnosis.importance is diagnosis.confidence is None
     assert diagnosis.findings == diagnosis.corrections == diagnosis.failures == ()
     assert "no failing call" in diagnosis.summary
@@ -180,7 +200,11 @@ def test_the_word_of_a_user_is_a_finding_and_no_failing_event() -> None:
 
 
 def test_a_success_says_what_worked_and_what_was_put_right() -> None:
-    run = Run().call("read_file", {"path": "confg.yaml"}, "Error: file not found").call("read_file", {"path": "config.yaml"}, "a: 1")
+    run = (
+        Run()
+        .call("read_file", {"path": "confg.yaml"}, "Error: file not found")
+        .call("read_file", {"path": "config.yaml"}, "a: 1")
+    )
     diagnosis = diagnose(run.trace(Outcome.SUCCESS))
     assert diagnosis.strengths[0] == "1 call worked (read_file); 1 failed."
     assert "Put right" in diagnosis.strengths[1]

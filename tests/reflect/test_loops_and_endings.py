@@ -36,7 +36,9 @@ def test_calls_that_differ_in_a_date_are_no_loop() -> None:
     for day in (20, 21, 22):
         run.call("search_flights", {"from": "SFO", "date": f"2024-05-{day}"}, "[]")
     assert found(run, FindingKind.LOOP) == []
-    assert found(run, FindingKind.ZERO_RESULTS)[0].text.startswith("search_flights found nothing three times in a row (e2, e4, e6): ")
+    assert found(run, FindingKind.ZERO_RESULTS)[0].text.startswith(
+        "search_flights found nothing three times in a row (e2, e4, e6): "
+    )
 
 
 @pytest.mark.parametrize("period", [2, 3, 4])
@@ -79,7 +81,10 @@ def test_searches_without_a_result_are_quoted_in_one_sentence() -> None:
     run = Run()
     for query in ("X", "Y", "Z"):
         run.text(f"Search[{query}]", f"Could not find [{query}]. Similar: []")
-    assert found(run, FindingKind.ZERO_RESULTS)[0].text == 'Search found nothing three times in a row (e2, e4, e6): "X", "Y", "Z".'
+    assert (
+        found(run, FindingKind.ZERO_RESULTS)[0].text
+        == 'Search found nothing three times in a row (e2, e4, e6): "X", "Y", "Z".'
+    )
 
 
 def test_a_result_in_between_ends_a_run_of_empty_searches() -> None:
@@ -124,13 +129,21 @@ def test_a_success_never_stopped_without_an_answer() -> None:
 def test_react_text_in_the_messages_of_a_model_is_understood() -> None:
     run = Run()
     for _ in range(2):
-        run.says(EventType.LLM_CALL, "Thought: look\nAction: search\nAction Input: Nick Park").says(EventType.OBSERVATION, "No results")
+        run.says(EventType.LLM_CALL, "Thought: look\nAction: search\nAction Input: Nick Park").says(
+            EventType.OBSERVATION, "No results"
+        )
     assert len(found(run, FindingKind.LOOP)) == 1
 
 
 def test_a_loop_counts_more_than_an_error_that_was_put_right() -> None:
     loop = diagnose(Run().text("Search[A]", "a").text("Search[A]", "a").trace())
-    righted = diagnose(Run().bash("x a", "bash: x: command not found").bash("apt install x", "ok").bash("x a", "1").trace(Outcome.SUCCESS))
+    righted = diagnose(
+        Run()
+        .bash("x a", "bash: x: command not found")
+        .bash("apt install x", "ok")
+        .bash("x a", "1")
+        .trace(Outcome.SUCCESS)
+    )
     assert _importance(loop) >= _importance(righted)
 
 

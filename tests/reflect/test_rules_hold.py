@@ -46,7 +46,9 @@ def traces(draw: st.DrawFn) -> Trace:
             tool=draw(st.sampled_from([None, "search", "bash", "Search", "read_file", "", "\ud800"])),
             arguments=draw(st.one_of(st.none(), JSONS)),
             error=draw(st.sampled_from([None, None, "", "timed out"])),
-            metadata=draw(st.dictionaries(st.sampled_from(["call_id", "exit_code", "status", "is_error"]), JSONS, max_size=2)),
+            metadata=draw(
+                st.dictionaries(st.sampled_from(["call_id", "exit_code", "status", "is_error"]), JSONS, max_size=2)
+            ),
         )
         for n in range(count)
     )
@@ -96,7 +98,14 @@ def test_five_times_the_events_take_about_five_times_as_long() -> None:
 
 
 def test_a_megabyte_without_a_line_break_is_read_in_a_moment() -> None:
-    for text in ("a" * 1_000_000, "a/" * 500_000, "Error: " * 140_000, "x." * 500_000, " " * 1_000_000, "[" * 1_000_000):
+    for text in (
+        "a" * 1_000_000,
+        "a/" * 500_000,
+        "Error: " * 140_000,
+        "x." * 500_000,
+        " " * 1_000_000,
+        "[" * 1_000_000,
+    ):
         start = time.perf_counter()
         diagnose(Run().bash("make", text).call("search", {"query": text}, text).call("edit", text, text).trace())
         assert time.perf_counter() - start < 1.0

@@ -207,7 +207,7 @@ _WORDS = _table(
             |no element|undefined (?:variable|method|function|name|reference|local variable|symbol|:)
             |is not defined|is undefined|\bENOENT\b|cannot access|did not match any file|no default for
             |was not found|missing (?:file|table|column)|invalid (?:object|column) name
-            |has no (?:attribute|member|field)
+            |has no (?:member|field)
         """,
         ),
         (

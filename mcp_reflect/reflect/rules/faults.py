@@ -174,7 +174,9 @@ def _message(text: str, kind: Kind, call: Call) -> bool:
 
 def _about_reading(text: str, call: Call) -> bool:
     """An error of the reading itself, not a line that was read."""
-    command = command_of(call.arguments) if tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"} else None
+    command = (
+        command_of(call.arguments) if tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"} else None
+    )
     if command:  # a shell names the program that complains
         programs = (f"{program_of(command)[0]}:", "bash:", "sh:", "zsh:", "fatal:", "error:", "usage:")
         return text.lower().startswith(programs)

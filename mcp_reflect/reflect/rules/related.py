@@ -77,7 +77,26 @@ def tie_between(failed: Tried, worked: Tried, *, proved: bool = False) -> Tie | 
     changes = changes_between(before, after)
     if not changes or len(changes) > max(2, len(old) // 2 + 1):
         return None
+    if failed.fault is not None and failed.fault.category in _ABOUT and not _same_things(failed, old, new):
+        return None
     return _tie(failed, old, new, changes, _subject(old, before), proved=proved)
+
+
+def _same_things(failed: Tried, old: dict[str, Json], new: dict[str, Json]) -> bool:
+    """Where a thing was not found, whether each changed text can still name the same thing, and no number changed.
+
+    LAX is not SEA, and user 5 is not user 6. Free text (queries, commands, code) is judged by the tie.
+    """
+    for path, before in old.items():
+        after = new.get(path, before)
+        if same(before, after):
+            continue
+        if not isinstance(before, str) or not isinstance(after, str):
+            return False
+        free = " " in before.strip() or looks_like_path(before) or len(old) == 1
+        if not free and not names_alike(before, after) and not _suggested(after, failed):
+            return False
+    return True
 
 
 def _tie(
@@ -115,7 +134,7 @@ def _text_tie(failed: Tried, first: str, second: str, error: str) -> Tie | None:
             return Tie.POINTED if _replaced_named(first, second, error) else Tie.ALIKE
     if _CODE_HINT.search(first[:2_000]) and not looks_like_path(first):
         dice = code_alike(first, second)
-        if dice >= WORD_DICE and _replaced_named(first, second, error):
+        if "\n" not in first and dice >= WORD_DICE and _replaced_named(first, second, error):
             return Tie.POINTED
         return Tie.ALIKE if dice >= CODE_DICE and failed.fault is not None and not failed.fault.empty else None
     if looks_like_path(first) and looks_like_path(second):
@@ -169,10 +188,10 @@ def _names(error: str, words: frozenset[str], value: str) -> bool:
 
 
 def _replaced_named(first: str, second: str, error: str) -> bool:
-    """Whether a word that was taken out, or put in, is one that the error names."""
+    """Whether a word that was taken out is one that the error names."""
     old, new = set(_TOKEN.findall(first[:8_000])), set(_TOKEN.findall(second[:8_000]))
     words = _words_of(error)
-    return any(word.casefold() in words for word in old ^ new if len(word) >= 3)
+    return any(word.casefold() in words for word in old - new if len(word) >= 3)
 
 
 def _words_of(error: str) -> frozenset[str]:
