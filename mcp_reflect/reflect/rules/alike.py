@@ -41,8 +41,10 @@ def names_alike(first: str, second: str) -> bool:
         return False
     if re.sub(r"\d", "", one) == re.sub(r"\d", "", two) and sorted(one) != sorted(two):
         return False  # order-17 and order-18 are two orders; 4379 and 4397 are one, mistyped
+    if 2 * min(len(one), len(two)) < NAME_RATIO * (len(one) + len(two)):
+        return False
     matcher = SequenceMatcher(None, one, two, autojunk=False)
-    bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)  # the cheap ones rule most names out
+    bounds = (matcher.quick_ratio, matcher.ratio)  # the cheap one rules most names out
     return all(bound() >= NAME_RATIO for bound in bounds)
 
 

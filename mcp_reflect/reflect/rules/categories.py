@@ -200,7 +200,8 @@ _WORDS = _table(
         (
             C.NOT_FOUND,
             r"""
-            no such (?:file|directory|table|column|host|container|image|service|option|tool|command|index|key|user|branch|function|element)
+            no such (?:file|directory|table|column|host|container|image|service|option|tool|command|index|key|user
+            |branch|function|element)
             |not found|\b404\b|\b410\b|does(?:n't| not) exist|do not exist|did not exist
             |could(?:n't| not) (?:find|be found|locate)|cannot find|can't find|unable to (?:find|locate)
             |unknown (?:tool|command|column|table|function|user|id|key|method|host|field|model)|has no column
@@ -225,7 +226,7 @@ _WORDS = _table(
             validation|invalid|\b(?:400|405|406|415|422)\b|bad request
             |missing (?:\d+ )?(?:required|positional|argument|parameter|field)
             |required (?:argument|parameter|field|property|option)|(?:is|are) required
-            |must (?:be|have|match|contain|not|provide|specify)|should be
+            |must (?:be|have|match|contain|not|provide|specify)|nothing happens|should be
             |expected .{1,100}(?:type|found|got|received|instead)
             |unexpected (?:keyword )?(?:argument|parameter|option|field|key|value)|unrecogni[sz]ed
             |unknown (?:argument|parameter|option|flag|property|language)|out of range|not (?:a )?valid

@@ -136,11 +136,12 @@ def _from_object(value: dict[str, Json]) -> Fault | None:
 def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
     if finishes(call.tool):
         return None
-    if (kind is Kind.SEARCH or (not call.made and not call.tool)) and text and found_nothing(text):
-        return Fault(text=text, headline=printed.first_line(text), category=ErrorCategory.NO_RESULT)
-    if kind is Kind.SEARCH and not text and call.made:
-        return Fault(text="", headline="an empty answer", category=ErrorCategory.NO_RESULT)
-    code = printed.exit_code(text) if kind is not Kind.SEARCH else None
+    searched = kind is Kind.SEARCH or not (call.made or call.tool)
+    if searched and found_nothing(text) and (text or call.made):
+        return Fault(
+            text=text, headline=printed.first_line(text) or "an empty answer", category=ErrorCategory.NO_RESULT
+        )
+    code = None if kind is Kind.SEARCH else printed.exit_code(text)
     if code is not None:
         fault = _from_exit(code, text, call)
         return fault if fault.text else None
@@ -148,9 +149,8 @@ def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
     page = 150 if kind is Kind.READ else 4 * MESSAGE_LIMIT  # an error page is short; an article on one is not
     if status is not None and (len(text) <= page or text.startswith("HTTP/")):
         return _status_fault(status, text)
-    if kind is Kind.RUN:
-        return _fault(text) if _run_failed(text) else None
-    return _fault(text) if _message(text, kind, call) else None
+    failed = _run_failed(text) if kind is Kind.RUN else _message(text, kind, call)
+    return _fault(text) if failed else None
 
 
 def _run_failed(text: str) -> bool:

@@ -28,7 +28,7 @@ def corrections_from(pairs: Sequence[Pair]) -> tuple[Correction, ...]:
     kept: dict[tuple[int, str], Pair] = {}
     for pair in pairs:
         if pair.teaches:
-            kept[pair.worked.index, pair.failed.error_fingerprint] = pair
+            kept[pair.worked.index, pair.failed.fingerprint] = pair
     lessons = sorted(
         (_correction(pair) for pair in kept.values()), key=lambda item: -(item.confidence + item.importance)
     )

@@ -17,7 +17,8 @@ _OPENING = pattern(
     (?:\w{1,30} ){0,2}(?:error|exception|fatal|panic|failure|failed|fault)
     (?:\s?\(?[\w-]{0,40}\)?|\[\w{1,12}\]|(?: \w{1,30}){1,6})?\s{0,2}[:\]>!]
     |(?:[\w.]{1,80}\.)?\w{1,80}(?:Error|Exception|Expired|Timeout)(?:\b:|\s?\(|\s{0,3}$)
-    |(?:an? )?(?:unexpected |internal |unknown )?error (?:occurred|while|executing|calling|running|in|at|reading|when|\d{3})\b
+    |(?:an? )?(?:unexpected |internal |unknown )?error\s
+    (?:occurred|while|executing|calling|running|in|at|reading|when|\d{3})\b
     |(?:failed|unable) to \w|(?:could not|couldn't|cannot|can't) \w
     |invalid (?:action|argument|input|parameter|request|tool|option|command|json|value|path|api|key|format|id)\b
     |unknown (?:tool|action|command|function|argument|language|option|parameter|method)\b
@@ -30,7 +31,8 @@ _OPENING = pattern(
     |(?:rate limit|quota|timeout|time limit) (?:exceeded|reached|expired)
     |(?:the )?(?:tool|function|action|command|file|path|directory|element|page) (?:\S{1,200} )?
     (?:is |was |does |did |has |could )?(?:not|n't|failed|timed out)\b
-    |(?:timed out|timeout) (?:after|waiting|while)|(?:tool|command|process) (?:execution )?(?:failed|timed out|was killed)
+    |(?:timed out|timeout) (?:after|waiting|while)
+    |(?:tool|command|process) (?:execution )?(?:failed|timed out|was killed)
     |killed\s{0,3}$|segmentation fault|command timed out|nothing happens|old_str .{0,40}not found
     |no replacement was performed
     |(?:\w{1,20} )?(?:is |are )?not (?:a valid|allowed|permitted|authorized|recognized|supported|available)\b

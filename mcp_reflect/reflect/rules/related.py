@@ -127,19 +127,18 @@ def _tie(
 
 def _text_tie(failed: Tried, first: str, second: str, error: str) -> Tie | None:
     """The tie of two texts that say what a call is about, by what kind of text they are."""
-    if kind_of(failed.call.tool, failed.call.arguments) is Kind.RUN or (
-        command_of(failed.call.arguments) == first and "\n" not in first
-    ):
-        if "\n" not in first and commands_alike(first, second):
-            return Tie.POINTED if _replaced_named(first, second, error) else Tie.ALIKE
+    kind, command = kind_of(failed.call.tool, failed.call.arguments), command_of(failed.call.arguments)
+    one_line = "\n" not in first
+    if one_line and (kind is Kind.RUN or command == first) and commands_alike(first, second):
+        return Tie.POINTED if _replaced_named(first, second, error) else Tie.ALIKE
     if _CODE_HINT.search(first[:2_000]) and not looks_like_path(first):
         dice = code_alike(first, second)
-        if "\n" not in first and dice >= WORD_DICE and _replaced_named(first, second, error):
+        if one_line and dice >= WORD_DICE and _replaced_named(first, second, error):
             return Tie.POINTED
         return Tie.ALIKE if dice >= CODE_DICE and failed.fault is not None and not failed.fault.empty else None
     if looks_like_path(first) and looks_like_path(second):
         return Tie.ALIKE if paths_alike(first, second) else None
-    if kind_of(failed.call.tool, failed.call.arguments) is Kind.SEARCH:
+    if kind is Kind.SEARCH:
         return Tie.ALIKE if queries_alike(first, second) else None
     return Tie.ALIKE if names_alike(first, second) else None
 
@@ -159,10 +158,9 @@ def _subject(old: dict[str, Json], arguments: Json) -> str | None:
         return None
     command = command_of(arguments)
     for name in _SUBJECTS:
-        for path in texts:
-            if path.lower().rsplit(".", 1)[-1] == name and (
-                command is None or name in _SUBJECTS[:5] or texts[path] == command
-            ):
+        for path, value in texts.items():
+            named = path.lower().rsplit(".", 1)[-1] == name
+            if named and (command is None or name in _SUBJECTS[:5] or value == command):
                 return path
     return max(texts, key=lambda path: (len(str(texts[path])), path))
 
