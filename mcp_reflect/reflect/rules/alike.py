@@ -34,6 +34,8 @@ def names_alike(first: str, second: str) -> bool:
     one, two = plain(first).casefold(), plain(second).casefold()
     if one == two:
         return True
+    if "*" in one or "*" in two:
+        return False  # *.tsx and *.jsx are other files
     bare = [re.sub(r"[\W_]+", "", text) for text in (one, two)]
     if bare[0] and bare[0] == bare[1]:
         return True
@@ -108,6 +110,8 @@ def commands_alike(first: str, second: str) -> bool:
     old, new = _operands(first), _operands(second)
     if not old:
         return one[1] == two[1] or one[1].startswith("-")
+    if len(old) > 1 and one[1].isalpha() and not names_alike(one[1], two[1]):
+        return False  # git push and git pull, pip install and pip list
     matched = sum(
         any(names_alike(item, other) or (looks_like_path(item) and paths_alike(item, other)) for other in new)
         for item in old

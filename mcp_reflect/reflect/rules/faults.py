@@ -137,6 +137,8 @@ def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
     if finishes(call.tool):
         return None
     searched = kind is Kind.SEARCH or not (call.made or call.tool)
+    if not text and call.made and is_code_search(call.tool, call.arguments):
+        return Fault(text="", headline="no matches", category=ErrorCategory.NO_RESULT)
     if searched and found_nothing(text) and (text or call.made):
         return Fault(
             text=text, headline=printed.first_line(text) or "an empty answer", category=ErrorCategory.NO_RESULT

@@ -17,7 +17,7 @@ def findings_of(reading: Reading) -> tuple[Finding, ...]:
     stopped = unfinished(reading.trace, reading.tried)
     return (
         *_failing(reading),
-        *(_recovered(pair) for pair in reading.pairs[:MAX_FINDINGS]),
+        *_recovered(reading),
         *(loop_finding(loop) for loop in reading.loops[:MAX_FINDINGS]),
         *(zero_finding(run) for run in reading.empties[:MAX_FINDINGS]),
         *(repeated_finding(group) for group in repeated_errors(reading.tried)[:MAX_FINDINGS]),
@@ -44,10 +44,17 @@ def _failing(reading: Reading) -> list[Finding]:
     ]
 
 
-def _recovered(pair: Pair) -> Finding:
-    return Finding(
-        kind=FindingKind.RECOVERED,
-        event_ids=(pair.failed.failing_event, pair.worked.failing_event),
-        text=recovered_text(pair.failed, pair.worked),
-        category=pair.failed.fault.category if pair.failed.fault else None,
-    )
+def _recovered(reading: Reading) -> list[Finding]:
+    """What was put right, told once for each error and each call that put it right."""
+    once: dict[tuple[int, str, str], Pair] = {}
+    for pair in reading.pairs:
+        once.setdefault((pair.worked.index, pair.failed.exact, pair.failed.fingerprint), pair)
+    return [
+        Finding(
+            kind=FindingKind.RECOVERED,
+            event_ids=(pair.failed.failing_event, pair.worked.failing_event),
+            text=recovered_text(pair.failed, pair.worked),
+            category=pair.failed.fault.category if pair.failed.fault else None,
+        )
+        for pair in list(once.values())[:MAX_FINDINGS]
+    ]

@@ -17,6 +17,7 @@ MAX_KEYWORDS = 8
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.-]{2,60}")
 _COMMON = word_set(
     """
+    failed does exist could find too many some requirement satisfies version while must expected got named attempting
     error the and not for with was that this from have has are file line most recent call last code none true
     false
     """
@@ -104,7 +105,9 @@ def _hint(pair: Pair) -> str:
     if pair.tie is Tie.SUGGESTED:
         return "The failing answer had proposed it."
     before, after = change.before.strip(), change.after.strip()
-    if before != after and plain(before) == plain(after):
+    if before.split() == after.split():
+        return "Only the white space differs."
+    if plain(before) == plain(after):
         return (
             "Only the quotation marks were in the way." if len(after) < len(before) else "Quotation marks were needed."
         )

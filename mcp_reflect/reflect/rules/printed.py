@@ -17,6 +17,7 @@ _OPENING = pattern(
     (?:\w{1,30} ){0,2}(?:error|exception|fatal|panic|failure|failed|fault)
     (?:\s?\(?[\w-]{0,40}\)?|\[\w{1,12}\]|(?: \w{1,30}){1,6})?\s{0,2}[:\]>!]
     |(?:[\w.]{1,80}\.)?\w{1,80}(?:Error|Exception|Expired|Timeout)(?:\b:|\s?\(|\s{0,3}$)
+    |error from server \(|\([\w.]{0,80}(?:error|errors|exception)\b[\w.]{0,80}\)|<\w{0,30}error\w{0,20}>
     |(?:an? )?(?:unexpected |internal |unknown )?error\s
     (?:occurred|while|executing|calling|running|in|at|reading|when|\d{3})\b
     |(?:failed|unable) to \w|(?:could not|couldn't|cannot|can't) \w
@@ -155,17 +156,20 @@ def headline(text: str) -> str:
         if _EXCEPTION_LINE.match(line):
             return _clean(line)
     for line in lines:
-        if _ANYWHERE.match(line) or _PROGRAM.match(line) or _OPENING.match(line):
+        if _ANYWHERE.match(line) or _PROGRAM.match(line):
             return _clean(line)
     for line in lines:
         if _TESTS.search(line):
+            return _clean(line)
+    for line in lines:
+        if _OPENING.match(line):
             return _clean(line)
     return _clean(lines[0]) if lines else ""
 
 
 def first_line(text: str) -> str:
     """The first line that is not empty, bounded."""
-    return text.lstrip()[: 2 * LINE_LIMIT].split("\n", 1)[0][: 2 * LINE_LIMIT]
+    return text.lstrip(" \t\r\n╷│")[: 2 * LINE_LIMIT].split("\n", 1)[0][: 2 * LINE_LIMIT]
 
 
 def _clean(line: str) -> str:

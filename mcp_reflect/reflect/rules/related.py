@@ -25,7 +25,7 @@ from mcp_reflect.reflect.rules.alike import (
 )
 from mcp_reflect.reflect.rules.changes import changes_between, leaf_map, same
 from mcp_reflect.reflect.rules.empty import suggestions_in
-from mcp_reflect.reflect.rules.tools import Kind, command_of, kind_of
+from mcp_reflect.reflect.rules.tools import Kind, command_of, kind_of, program_of
 from mcp_reflect.reflect.rules.tried import Tried
 from mcp_reflect.reflect.signature import plain
 
@@ -121,6 +121,9 @@ def _tie(
         if suggested and (names_alike(first, second) or initials_of(first, second)):
             return Tie.SUGGESTED
         return Tie.ALIKE if same_subject(first, second) else None
+    others = any(same(value, new.get(path)) and isinstance(value, str) for path, value in old.items())
+    if others and len(changes) == 1 and _points_at(changes[0], error) and not _about_thing(failed):
+        return Tie.POINTED  # the error names the one argument that was changed
     tie = _text_tie(failed, first, second, error)
     return Tie.SUGGESTED if suggested and (tie or proved) else tie
 
@@ -131,6 +134,8 @@ def _text_tie(failed: Tried, first: str, second: str, error: str) -> Tie | None:
     one_line = "\n" not in first
     if one_line and (kind is Kind.RUN or command == first) and commands_alike(first, second):
         return Tie.POINTED if _replaced_named(first, second, error) else Tie.ALIKE
+    if one_line and kind is Kind.RUN and _named_option(failed, first, second, error):
+        return Tie.POINTED
     if _CODE_HINT.search(first[:2_000]) and not looks_like_path(first):
         dice = code_alike(first, second)
         if one_line and dice >= WORD_DICE and _replaced_named(first, second, error):
@@ -143,9 +148,25 @@ def _text_tie(failed: Tried, first: str, second: str, error: str) -> Tie | None:
     return Tie.ALIKE if names_alike(first, second) else None
 
 
+def _named_option(failed: Tried, first: str, second: str, error: str) -> bool:
+    """The same command but for a word that the error names: a port in use. A missing thing is another thing."""
+    missing = _about_thing(failed) or (failed.fault is not None and failed.fault.category is ErrorCategory.DEPENDENCY)
+    same_program = program_of(first)[0] == program_of(second)[0]
+    return (
+        same_program
+        and not missing
+        and code_alike(first, second) >= CODE_DICE
+        and _replaced_named(first, second, error)
+    )
+
+
+def _about_thing(failed: Tried) -> bool:
+    return failed.fault is not None and failed.fault.category in _ABOUT
+
+
 def _without_subject(failed: Tried, changes: tuple[Change, ...], error: str, count: int) -> Tie | None:
     """Numbers and flags only: tied where the error names the argument that was changed."""
-    about_thing = failed.fault is not None and failed.fault.category in _ABOUT
+    about_thing = _about_thing(failed)
     if not about_thing and any(_points_at(change, error) for change in changes):
         return Tie.POINTED
     return Tie.ALIKE if count >= 3 and len(changes) == 1 and not about_thing else None

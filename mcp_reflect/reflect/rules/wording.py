@@ -50,7 +50,9 @@ def summary_of(trace: Trace, findings: Sequence[Finding]) -> str:
 def strategy_of(reading: Reading, corrections: Sequence[Correction]) -> str | None:
     """What to do next time, from what was seen to work and what was seen to be useless; null where neither was."""
     parts = [f"{item.correction}" for item in corrections[:3]]
-    parts += [f"Do not repeat {loop.calls[0].text}: it gives the same answer again." for loop in reading.loops[:2]]
+    put_right = {pair.failed.index for pair in reading.pairs}
+    loops = [loop.calls[0] for loop in reading.loops if loop.calls[0].index not in put_right]
+    parts += [f"Do not repeat {item.text}: it gives the same answer again." for item in loops[:2]]
     righted = {item.failed_event_id for item in corrections}
     left = [[item for item in run if item.failing_event not in righted] for run in reading.empties]
     for run in [run for run in left if run][:1]:
