@@ -37,17 +37,19 @@ def names_alike(first: str, second: str) -> bool:
     if "*" in one or "*" in two:
         return False  # *.tsx and *.jsx are other files
     bare = [re.sub(r"[\W_]+", "", text) for text in (one, two)]
-    if bare[0] and bare[0] == bare[1]:
-        return True
+    return (bool(bare[0]) and bare[0] == bare[1]) or _mistyped(one, two)
+
+
+def _mistyped(one: str, two: str) -> bool:
+    """One or two letters apart. The cheap tests, which rule most names out, come first."""
     if max(len(one), len(two)) > NAME_LIMIT or min(len(one), len(two)) < 4:
+        return False
+    if 2 * min(len(one), len(two)) < NAME_RATIO * (len(one) + len(two)):
         return False
     if re.sub(r"\d", "", one) == re.sub(r"\d", "", two) and sorted(one) != sorted(two):
         return False  # order-17 and order-18 are two orders; 4379 and 4397 are one, mistyped
-    if 2 * min(len(one), len(two)) < NAME_RATIO * (len(one) + len(two)):
-        return False
     matcher = SequenceMatcher(None, one, two, autojunk=False)
-    bounds = (matcher.quick_ratio, matcher.ratio)  # the cheap one rules most names out
-    return all(bound() >= NAME_RATIO for bound in bounds)
+    return matcher.quick_ratio() >= NAME_RATIO and matcher.ratio() >= NAME_RATIO
 
 
 def paths_alike(first: str, second: str) -> bool:

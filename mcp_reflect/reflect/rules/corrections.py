@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from mcp_reflect.records.diagnosis import Change
 from mcp_reflect.records.trace import ErrorCategory
 from mcp_reflect.reflect.rules.changes import changes_between, leaf_map
-from mcp_reflect.reflect.rules.related import Tie, tie_between
+from mcp_reflect.reflect.rules.related import tie_between
+from mcp_reflect.reflect.rules.text_ties import Tie
 from mcp_reflect.reflect.rules.tools import Kind, kind_of, may_change
 from mcp_reflect.reflect.rules.tried import Tried
 

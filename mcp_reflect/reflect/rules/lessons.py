@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from mcp_reflect.records.diagnosis import Change, Correction
 from mcp_reflect.reflect.rules.corrections import Pair
 from mcp_reflect.reflect.rules.patterns import word_set
-from mcp_reflect.reflect.rules.related import Tie
 from mcp_reflect.reflect.rules.scores import correction_confidence, correction_importance
+from mcp_reflect.reflect.rules.text_ties import Tie
 from mcp_reflect.reflect.rules.tools import Kind, kind_of
 from mcp_reflect.reflect.rules.words import call_text, clip, quote, unique
 from mcp_reflect.reflect.signature import plain
