@@ -30,6 +30,9 @@ JSON_LIMIT = 200_000  # characters of an answer that is parsed to look for an er
 TEXT_LIMIT = 40_000  # characters of an answer that are searched, half from each end
 
 
+_ABOUT_ERRORS = frozenset({"errors", "exceptions", "failures", "logs", "incidents", "alerts"})  # what such a tool lists
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """Why a call counts as failed. `marked`: the trace, an exit code or a status says so; else its text does."""
@@ -165,6 +168,8 @@ def _run_failed(text: str) -> bool:
 
 def _message(text: str, kind: Kind, call: Call) -> bool:
     """Whether the answer of a tool that runs nothing is an error message and nothing else."""
+    if tool_words(call.tool) & _ABOUT_ERRORS:
+        return False
     if printed.opening_error(text) and len(text) <= MESSAGE_LIMIT:
         return kind is not Kind.READ or _about_reading(text, call)
     if kind is Kind.OTHER and (printed.opening_error(text) or printed.traceback_in(text[:200])):

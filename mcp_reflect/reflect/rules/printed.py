@@ -31,7 +31,8 @@ _OPENING = pattern(
     |no such (?:file|tool|directory|table|column|function|command)
     |(?:rate limit|quota|timeout|time limit) (?:exceeded|reached|expired)
     |(?:the )?(?:tool|function|action|command|file|path|directory|element|page) (?:\S{1,200} )?
-    (?:is |was |does |did |has |could )?(?:not|n't|failed|timed out)\b
+    (?:(?:is |was |does |did |has |could |can)?(?:not|n't) (?:found|exist|available|be|been|supported|allowed)
+    |failed\b|timed out\b)
     |(?:timed out|timeout) (?:after|waiting|while)
     |(?:tool|command|process) (?:execution )?(?:failed|timed out|was killed)
     |killed\s{0,3}$|segmentation fault|command timed out|nothing happens|old_str .{0,40}not found
@@ -51,7 +52,8 @@ _PROGRAM = pattern(  # `cat: x: No such file or directory`, `bash: line 1: foo: 
 _ANYWHERE = pattern(  # lines that end or mark a failed program, wherever they stand in what it printed
     r"""
     ^(?:[\w.]{0,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout)(?::|$)|Exception in thread\b|panic:\s
-    |thread '.{1,80}' panicked|npm (?:ERR!|error\b)|E: |error\[E\d{4}\]|error: (?!0)|fatal: |ERROR: |FAILED |--- FAIL
+    |thread '.{1,80}' panicked|npm (?:ERR!|error\b)|E: |error\[E\d{4}\]|error: (?!0)|fatal: |ERROR(?::| in)\s|FAILED 
+    |--- FAIL
     |FAIL\b|make(?:\[\d{1,3}\])?: \*\*\*|PHP (?:Fatal|Parse) error|Unhandled exception|Segmentation fault
     |curl: \(\d{1,3}\)|BUILD FAILED|Killed$|[\w./-]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error:\s
     |[\w./-]{1,200}\(\d{1,6},\d{1,6}\): error\b
