@@ -83,9 +83,8 @@ def show(row: Row) -> None:
         if event.type is not EventType.DECISION:
             call = f"{event.tool}{event.arguments} " if event.arguments else ""
             print(f"  {event.id} {event.type.value}: {call}{' '.join(event.content.split())[:110]}")
-    print(
-        f"  -> {diagnosis.category} first {diagnosis.first_failing_event} i={diagnosis.importance} c={diagnosis.confidence}"
-    )
+    scores = f"i={diagnosis.importance} c={diagnosis.confidence}"
+    print(f"  -> {diagnosis.category} first {diagnosis.first_failing_event} {scores}")
     print(f"  -> {diagnosis.summary}")
     for finding in diagnosis.findings:
         print(f"  * {finding.kind.value}: {finding.text}")

@@ -8,7 +8,7 @@ from mcp_reflect.records.trace import Event, EventType, Outcome, RunError, Trace
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from tests.reflect.runs import Run
 
-JAVA = 'Exception in thread "main" java.lang.NullPointerException: Cannot invoke "String.length()"\n\tat Main.main(Main.java:5)'
+JAVA = 'Exception in thread "main" java.lang.NullPointerException: it is null\n\tat Main.main(Main.java:5)'
 NODE = """node:internal/modules/cjs/loader:1080
   throw err;
   ^
@@ -18,8 +18,8 @@ Require stack:
 - /app/server.js
     at Module._resolveFilename (node:internal/modules/cjs/loader:1077:15)
 """
-GO = "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\nmain.main()\n\t/tmp/main.go:8 +0x1d\nexit status 2"
-RUST = "error[E0425]: cannot find value `x` in this scope\n --> src/main.rs:2:20\n\nerror: aborting due to 1 previous error"
+GO = "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\nexit status 2"
+RUST = "error[E0425]: cannot find value `x`\n --> src/main.rs:2:20\n\nerror: aborting due to 1 previous error"
 MOCHA = "  2 passing (12ms)\n  1 failing\n\n  1) Cart\n       totals:\n     AssertionError: expected 2 to equal 3\n"
 COLLECT = """==================================== ERRORS ====================================
 ImportError while importing test module '/app/tests/test_a.py'.
@@ -29,8 +29,13 @@ ERROR tests/test_a.py
 =============================== 1 error in 0.07s ===============================
 """
 
-PRINTED = [
-    ("bash", {"command": "python a.py"}, "Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 'name'", C.NOT_FOUND),
+PRINTED: list[tuple[str, Json, str, C]] = [
+    (
+        "bash",
+        {"command": "python a.py"},
+        "Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 'name'",
+        C.NOT_FOUND,
+    ),
     ("bash", {"command": "python a.py"}, '  File "a.py", line 1\n    x = = 2\nSyntaxError: invalid syntax', C.SYNTAX),
     ("bash", {"command": "java Main"}, JAVA, C.VALIDATION),
     ("bash", {"command": "node server.js"}, NODE, C.DEPENDENCY),
@@ -38,17 +43,47 @@ PRINTED = [
     ("bash", {"command": "cargo build"}, RUST, C.NOT_FOUND),
     ("bash", {"command": "npm test"}, MOCHA, C.ASSERTION),
     ("bash", {"command": "pytest"}, COLLECT, C.DEPENDENCY),
-    ("bash", {"command": "git push"}, " ! [rejected] main -> main (fetch first)\nerror: failed to push some refs to 'origin'", C.CONFLICT),
-    ("bash", {"command": "git psuh"}, "git: 'psuh' is not a git command. See 'git --help'.\nexit code: 1", C.VALIDATION),
+    (
+        "bash",
+        {"command": "git push"},
+        " ! [rejected] main -> main (fetch first)\nerror: failed to push some refs to 'origin'",
+        C.CONFLICT,
+    ),
+    (
+        "bash",
+        {"command": "git psuh"},
+        "git: 'psuh' is not a git command. See 'git --help'.\nexit code: 1",
+        C.VALIDATION,
+    ),
     ("bash", {"command": "foo --x"}, "bash: line 1: foo: command not found", C.DEPENDENCY),
     ("bash", {"command": "ls /root/x"}, "ls: cannot open directory '/root/x': Permission denied", C.PERMISSION),
     ("bash", {"command": "cat a.txt"}, "cat: a.txt: No such file or directory", C.NOT_FOUND),
-    ("bash", {"command": "dd if=/dev/zero of=x"}, "dd: error writing 'x': No space left on device", C.RESOURCE_EXHAUSTION),
+    (
+        "bash",
+        {"command": "dd if=/dev/zero of=x"},
+        "dd: error writing 'x': No space left on device",
+        C.RESOURCE_EXHAUSTION,
+    ),
     ("bash", {"command": "curl http://nowhere.test"}, "curl: (6) Could not resolve host: nowhere.test", C.NETWORK),
-    ("bash", {"command": "ssh git@github.com"}, "git@github.com: Permission denied (publickey).\nexit code 255", C.AUTH),
-    ("bash", {"command": "make"}, "gcc -c a.c\na.c:3:5: error: expected ';' before 'return'\nmake: *** [a.o] Error 1", C.SYNTAX),
+    (
+        "bash",
+        {"command": "ssh git@github.com"},
+        "git@github.com: Permission denied (publickey).\nexit code 255",
+        C.AUTH,
+    ),
+    (
+        "bash",
+        {"command": "make"},
+        "gcc -c a.c\na.c:3:5: error: expected ';' before 'return'\nmake: *** [a.o] Error 1",
+        C.SYNTAX,
+    ),
     ("terminal", None, "exitcode: 1 (execution failed)\nCode output: unknown language json\n", C.VALIDATION),
-    ("http_request", {"url": "https://a.io"}, "HTTP/1.1 401 Unauthorized\ncontent-type: text/plain\n\nno token", C.AUTH),
+    (
+        "http_request",
+        {"url": "https://a.io"},
+        "HTTP/1.1 401 Unauthorized\ncontent-type: text/plain\n\nno token",
+        C.AUTH,
+    ),
     ("http_request", {"url": "https://a.io"}, "HTTP/1.1 503 Service Unavailable", C.NETWORK),
     ("http_request", {"url": "https://a.io"}, '{"status": 404, "message": "no such item"}', C.NOT_FOUND),
     ("http_request", {"url": "https://a.io"}, "Request failed with status code 403", C.PERMISSION),
@@ -59,12 +94,18 @@ PRINTED = [
     ("pay", {"sum": 5}, "Error: not enough balance in payment method gift_card_1", C.RESOURCE_EXHAUSTION),
     ("click", {"selector": "#buy"}, "Error: Timeout 30000ms exceeded while waiting for selector #buy", C.TIMEOUT),
     ("navigate", {"url": "http://x.test"}, "Error: net::ERR_NAME_NOT_RESOLVED at http://x.test", C.NETWORK),
-    ("act", {"action": "fly"}, "Invalid Action. Valid actions are: go, take, open.", C.SYNTAX),
+    ("act", {"action": "fly"}, "Invalid Action. Valid actions are: go, take, open.", C.VALIDATION),
     ("edit_file", {"path": "a.py", "old_str": "x"}, "Error: old_str not found in a.py", C.NOT_FOUND),
+    (
+        "bash",
+        {"command": "npm run build"},
+        "> build\nERROR in ./a.js\nModule not found: Can't resolve 'x'",
+        C.DEPENDENCY,
+    ),
     ("search", {"query": "x y"}, "No results found.", C.NO_RESULT),
     ("search", {"query": "x y"}, '{"results": [], "total": 0}', C.NO_RESULT),
     ("search_flights", {"from": "SFO"}, "[]", C.NO_RESULT),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("tool", "arguments", "answer", "category"), PRINTED)
@@ -76,14 +117,18 @@ def test_what_real_tools_print_is_read_as_the_failure_it_is(
 
 
 ARTICLE = "A segmentation fault is an error. Error: this word has many meanings. " * 20
-HARMLESS = [
+HARMLESS: list[tuple[str, Json, str]] = [
     ("read_file", {"path": "app.log"}, "2024-05-01 ERROR db: connection refused\n2024-05-01 ERROR db: timeout\n"),
     ("read_file", {"path": "/var/log/app.log"}, "ERROR: disk quota exceeded"),
     ("bash", {"command": "cat build.log"}, "Traceback (most recent call last):\n  File 'x'\nValueError: bad"),
     ("bash", {"command": "grep -rn Error src"}, "src/a.py:3: raise ValueError('x')\nsrc/b.py:9: except TimeoutError:"),
     ("bash", {"command": "git log --oneline"}, "a1b2c3d fix: 404 not found on login\nd4e5f6a Error: handle timeouts"),
     ("wikipedia", {"title": "HTTP 404"}, "HTTP 404 Not Found is an error message that a website shows. " + ARTICLE),
-    ("search", {"query": "timeout error"}, "1. Fixing 'Connection timed out' - blog\n2. Error: ETIMEDOUT - Stack Overflow\n3. docs"),
+    (
+        "search",
+        {"query": "timeout error"},
+        "1. Fixing 'Connection timed out' - blog\n2. Error: ETIMEDOUT - Stack Overflow\n3. docs",
+    ),
     ("search", {"query": "band"}, "No Doubt is an American rock band formed in 1986."),
     ("fetch", {"url": "https://docs.io/errors"}, "Errors\n\n401 Unauthorized: the token is wrong.\n429: slow down."),
     ("get_user", {"id": 5}, '{"id": 5, "name": "Ada", "error": null, "errors": []}'),
@@ -94,12 +139,14 @@ HARMLESS = [
     ("terminal", {"code": "x"}, "exitcode: 0 (execution succeeded)\nCode output: Error: caught and handled\n"),
     ("bash", {"command": "python a.py"}, "0 errors, 0 warnings"),
     ("list_tasks", {}, "[]"),
+    ("list_errors", {}, "Error 1: timeout\nError 2: refused"),
+    ("ask_expert", {"q": "x"}, "The file does not contain the function, so it cannot be called."),
     ("delete_file", {"path": "x"}, ""),
     ("Finish", {"answer": "Error: none"}, "Error: none"),
     ("get_failed_jobs", {}, '[{"id": 1, "error": "timeout"}]'),
     ("write_file", {"path": "handler.py"}, "Wrote 12 lines to handler.py"),
     ("think", {"thought": "x"}, "I cannot find a reason for the failure yet."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("tool", "arguments", "answer"), HARMLESS)

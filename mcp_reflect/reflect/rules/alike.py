@@ -16,6 +16,7 @@ WORD_DICE = 0.6  # shared words of two pieces of code where the error names what
 CODE_DICE = 0.8  # shared words of two pieces of code that nothing else ties together
 
 _WORD = re.compile(r"\w{1,64}")
+_BRACKETS = re.compile(r"\([^()]{1,80}\)")
 _SMALL = word_set(
     """
     a an the of in on at to for and or is was by with from as it its what who when where which how did do does s
@@ -33,16 +34,22 @@ def names_alike(first: str, second: str) -> bool:
     one, two = plain(first).casefold(), plain(second).casefold()
     if one == two:
         return True
+    if "*" in one or "*" in two:
+        return False  # *.tsx and *.jsx are other files
     bare = [re.sub(r"[\W_]+", "", text) for text in (one, two)]
-    if bare[0] and bare[0] == bare[1]:
-        return True
+    return (bool(bare[0]) and bare[0] == bare[1]) or _mistyped(one, two)
+
+
+def _mistyped(one: str, two: str) -> bool:
+    """One or two letters apart. The cheap tests, which rule most names out, come first."""
     if max(len(one), len(two)) > NAME_LIMIT or min(len(one), len(two)) < 4:
+        return False
+    if 2 * min(len(one), len(two)) < NAME_RATIO * (len(one) + len(two)):
         return False
     if re.sub(r"\d", "", one) == re.sub(r"\d", "", two) and sorted(one) != sorted(two):
         return False  # order-17 and order-18 are two orders; 4379 and 4397 are one, mistyped
     matcher = SequenceMatcher(None, one, two, autojunk=False)
-    bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)  # the cheap ones rule most names out
-    return all(bound() >= NAME_RATIO for bound in bounds)
+    return matcher.quick_ratio() >= NAME_RATIO and matcher.ratio() >= NAME_RATIO
 
 
 def paths_alike(first: str, second: str) -> bool:
@@ -68,6 +75,12 @@ def queries_alike(first: str, second: str) -> bool:
     if shared in (one, two):  # words left out, or added: at most as many as stay
         return 2 * len(shared) >= max(len(one), len(two))
     return 2 * len(shared) / (len(one) + len(two)) >= QUERY_DICE
+
+
+def same_subject(first: str, second: str) -> bool:
+    """Queries about one thing for certain: equal but for quotes, words left out, or a sense given in brackets."""
+    one, two = telling(first), telling(_BRACKETS.sub(" ", second))
+    return names_alike(first, second) or (bool(two) and two <= one and 2 * len(two) >= len(one))
 
 
 def initials_of(short: str, long: str) -> bool:
@@ -99,6 +112,8 @@ def commands_alike(first: str, second: str) -> bool:
     old, new = _operands(first), _operands(second)
     if not old:
         return one[1] == two[1] or one[1].startswith("-")
+    if len(old) > 1 and one[1].isalpha() and not names_alike(one[1], two[1]):
+        return False  # git push and git pull, pip install and pip list
     matched = sum(
         any(names_alike(item, other) or (looks_like_path(item) and paths_alike(item, other)) for other in new)
         for item in old

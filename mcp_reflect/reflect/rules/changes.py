@@ -57,9 +57,19 @@ def narrowed(first: Json, second: Json) -> tuple[Json, Json]:
     """Both values; where they are long texts, the part that differs with a little around it."""
     if not isinstance(first, str) or not isinstance(second, str) or max(len(first), len(second)) <= VALUE_LIMIT:
         return _bounded(first), _bounded(second)
+    if "\n" in first and "\n" in second:
+        one, two = _only_in(first, second), _only_in(second, first)
+        if one or two:
+            return _bounded(one), _bounded(two)
     start = _common(first, second)
     end = _common(first[start:][::-1], second[start:][::-1])
     return _window(first, start, len(first) - end), _window(second, start, len(second) - end)
+
+
+def _only_in(first: str, second: str) -> str:
+    """The lines of a text that the other does not have."""
+    others = {line.strip() for line in second.split("\n")}
+    return "\n".join(line for line in first.split("\n") if line.strip() not in others)
 
 
 def _window(text: str, start: int, end: int) -> str:

@@ -5,16 +5,19 @@ else had been done (a package installed, a file edited). The same call worked wh
 says something only of errors that pass by themselves. Anything vaguer makes no lesson.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mcp_reflect.records.diagnosis import Change
 from mcp_reflect.records.trace import ErrorCategory
-from mcp_reflect.reflect.rules.changes import changes_between
-from mcp_reflect.reflect.rules.related import Tie, tie_between
+from mcp_reflect.reflect.rules.changes import changes_between, leaf_map
+from mcp_reflect.reflect.rules.related import tie_between
+from mcp_reflect.reflect.rules.text_ties import Tie
 from mcp_reflect.reflect.rules.tools import Kind, kind_of, may_change
 from mcp_reflect.reflect.rules.tried import Tried
 
+_FIRST = re.compile(r"(?i)\b(?:first|before|has not been|must be|requires?)\b")
 HORIZON = 30  # later calls that are looked at for the one that worked
 MAX_STEPS = 4  # calls between two runs of the same call that can be named as what made the difference
 PASSING = frozenset({ErrorCategory.TIMEOUT, ErrorCategory.RATE_LIMIT, ErrorCategory.NETWORK, ErrorCategory.CONFLICT})
@@ -83,14 +86,20 @@ def _other_tool(tried: Sequence[Tried], failed: Tried) -> Pair | None:
     return Pair(failed=failed, worked=other, tie=Tie.SAME, changes=(change,))
 
 
+def _asked_first(failed: Tried, item: Tried) -> bool:
+    """The error asked for something to be done first, and this call is on the same thing (a file to be read)."""
+    if failed.fault is None or not _FIRST.search(failed.fault.text[:2_000]):
+        return False
+    texts = {value for value in leaf_map(failed.call.arguments).values() if isinstance(value, str) and len(value) >= 4}
+    return any(value in texts for value in leaf_map(item.call.arguments).values() if isinstance(value, str))
+
+
 def _steps(tried: Sequence[Tried], failed: Tried, worked: Tried) -> Iterator[Tried]:
     """What was done between the two that can have made the difference: calls that worked and may change things."""
     for item in tried[failed.index + 1 : worked.index]:
-        changing = item.call.made and may_change(item.call.tool, item.call.arguments)
-        if (
-            changing
-            and not item.failed
-            and item.exact != failed.exact
-            and kind_of(item.call.tool, item.call.arguments) is not Kind.READ
-        ):
+        call = item.call
+        if not call.made or item.failed or item.exact == failed.exact:
+            continue
+        changing = may_change(call.tool, call.arguments) and kind_of(call.tool, call.arguments) is not Kind.READ
+        if changing or _asked_first(failed, item):
             yield item

@@ -39,7 +39,8 @@ _LISTS = [
 ]
 _COUNTS = ["count", "total", "total_count", "totalCount", "num_results", "total_results", "numFound", "hits", "found"]
 _SIMILAR = re.compile(
-    r"(?i)(?:similar|did you mean|perhaps you meant|maybe you meant|suggestions?|closest matches)\s{0,4}:?\s{0,4}(.{0,1200})"
+    r"(?i)(?:similar|did you mean|perhaps you meant|maybe you meant|suggestions?|closest matches)"
+    r"\s{0,4}:?\s{0,4}(.{0,1200})"
 )
 _QUOTED = re.compile(r"'((?:[^'\\\n]|(?<=\w)'(?=\w)){2,120})'(?=[\s,\]?.]|$)|\"([^\"\n]{2,120})\"")
 

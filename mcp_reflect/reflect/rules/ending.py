@@ -17,7 +17,8 @@ _LIMIT = re.compile(
 _OBJECTION = re.compile(
     r"(?i)\b(?:(?:that|this|it|which|answer|result|output)(?:'s| is| was|s)? (?:still )?(?:all |completely |totally )?"
     r"(?:wrong|incorrect|not right|not correct|not what|broken|false|failing)|"
-    r"not what i (?:asked|wanted|meant)|(?:does|did|is)(?:n[o']t| not) work|still (?:fails|failing|broken|wrong|does)|you (?:forgot|missed|ignored)|"
+    r"not what i (?:asked|wanted|meant)|(?:does|did|is)(?:n[o']t| not) work|"
+    r"still (?:fails|failing|broken|wrong|does)|you (?:forgot|missed|ignored)|"
     r"wrong (?:answer|file|result|one))|^\s{0,4}(?:no, |wrong\b|incorrect\b)"
 )
 LAST_EVENTS = 3  # a step limit is announced in the last events, or it is about something else

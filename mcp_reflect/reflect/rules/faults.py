@@ -30,6 +30,9 @@ JSON_LIMIT = 200_000  # characters of an answer that is parsed to look for an er
 TEXT_LIMIT = 40_000  # characters of an answer that are searched, half from each end
 
 
+_ABOUT_ERRORS = frozenset({"errors", "exceptions", "failures", "logs", "incidents", "alerts"})  # what such a tool lists
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """Why a call counts as failed. `marked`: the trace, an exit code or a status says so; else its text does."""
@@ -136,11 +139,14 @@ def _from_object(value: dict[str, Json]) -> Fault | None:
 def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
     if finishes(call.tool):
         return None
-    if (kind is Kind.SEARCH or (not call.made and not call.tool)) and text and found_nothing(text):
-        return Fault(text=text, headline=printed.first_line(text), category=ErrorCategory.NO_RESULT)
-    if kind is Kind.SEARCH and not text and call.made:
-        return Fault(text="", headline="an empty answer", category=ErrorCategory.NO_RESULT)
-    code = printed.exit_code(text) if kind is not Kind.SEARCH else None
+    searched = kind is Kind.SEARCH or not (call.made or call.tool)
+    if not text and call.made and is_code_search(call.tool, call.arguments):
+        return Fault(text="", headline="no matches", category=ErrorCategory.NO_RESULT)
+    if searched and found_nothing(text) and (text or call.made):
+        return Fault(
+            text=text, headline=printed.first_line(text) or "an empty answer", category=ErrorCategory.NO_RESULT
+        )
+    code = None if kind is Kind.SEARCH else printed.exit_code(text)
     if code is not None:
         fault = _from_exit(code, text, call)
         return fault if fault.text else None
@@ -148,9 +154,8 @@ def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
     page = 150 if kind is Kind.READ else 4 * MESSAGE_LIMIT  # an error page is short; an article on one is not
     if status is not None and (len(text) <= page or text.startswith("HTTP/")):
         return _status_fault(status, text)
-    if kind is Kind.RUN:
-        return _fault(text) if _run_failed(text) else None
-    return _fault(text) if _message(text, kind, call) else None
+    failed = _run_failed(text) if kind is Kind.RUN else _message(text, kind, call)
+    return _fault(text) if failed else None
 
 
 def _run_failed(text: str) -> bool:
@@ -163,6 +168,8 @@ def _run_failed(text: str) -> bool:
 
 def _message(text: str, kind: Kind, call: Call) -> bool:
     """Whether the answer of a tool that runs nothing is an error message and nothing else."""
+    if tool_words(call.tool) & _ABOUT_ERRORS:
+        return False
     if printed.opening_error(text) and len(text) <= MESSAGE_LIMIT:
         return kind is not Kind.READ or _about_reading(text, call)
     if kind is Kind.OTHER and (printed.opening_error(text) or printed.traceback_in(text[:200])):

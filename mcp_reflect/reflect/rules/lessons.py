@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from mcp_reflect.records.diagnosis import Change, Correction
 from mcp_reflect.reflect.rules.corrections import Pair
 from mcp_reflect.reflect.rules.patterns import word_set
-from mcp_reflect.reflect.rules.related import Tie
 from mcp_reflect.reflect.rules.scores import correction_confidence, correction_importance
+from mcp_reflect.reflect.rules.text_ties import Tie
 from mcp_reflect.reflect.rules.tools import Kind, kind_of
 from mcp_reflect.reflect.rules.words import call_text, clip, quote, unique
 from mcp_reflect.reflect.signature import plain
@@ -17,6 +17,7 @@ MAX_KEYWORDS = 8
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.-]{2,60}")
 _COMMON = word_set(
     """
+    failed does exist could find too many some requirement satisfies version while must expected got named attempting
     error the and not for with was that this from have has are file line most recent call last code none true
     false
     """
@@ -28,7 +29,7 @@ def corrections_from(pairs: Sequence[Pair]) -> tuple[Correction, ...]:
     kept: dict[tuple[int, str], Pair] = {}
     for pair in pairs:
         if pair.teaches:
-            kept[pair.worked.index, pair.failed.error_fingerprint] = pair
+            kept[pair.worked.index, pair.failed.fingerprint] = pair
     lessons = sorted(
         (_correction(pair) for pair in kept.values()), key=lambda item: -(item.confidence + item.importance)
     )
@@ -58,10 +59,14 @@ def _correction(pair: Pair) -> Correction:
 
 
 def _mistake(pair: Pair, headline: str, *, empty: bool) -> str:
+    """What was sent, by the arguments that were then changed where there are many, and what came of it."""
     shown = pair.failed.text
-    if empty:
-        return f"{shown} found nothing."
-    return f"{shown} failed: {clip(headline, 200)}"
+    changed = [change for change in pair.changes if change.path and not change.added]
+    arguments = pair.failed.call.arguments
+    if isinstance(arguments, dict) and len(arguments) > 1 and changed and changed[0].path != "(tool)":
+        sent = ", ".join(f"{change.path} = {quote(change.before)}" for change in changed[:4])
+        shown = f"{pair.failed.call.tool} with {sent}"
+    return f"{shown} found nothing." if empty else f"{shown} failed: {clip(headline, 200)}"
 
 
 def _remedy(pair: Pair) -> str:
@@ -69,7 +74,9 @@ def _remedy(pair: Pair) -> str:
         return f"Use {pair.worked.call.tool} instead of {pair.failed.call.tool}: it worked with the same arguments."
     if pair.changes:
         hint = _hint(pair)
-        return f"{'; '.join(_told(change, pair) for change in pair.changes[:4])}.{' ' + hint if hint else ''}"
+        told = ", ".join(_told(change, pair) for change in pair.changes[:4])
+        more = f" and {len(pair.changes) - 4} more changes" if len(pair.changes) > 4 else ""
+        return f"Call {pair.failed.call.tool} {told}{more}.{' ' + hint if hint else ''}"
     if pair.steps:
         steps = ", then ".join(call_text(step.call.tool, step.call.arguments, 200) for step in pair.steps)
         return f"First do {steps}; after that the same call worked."
@@ -77,17 +84,17 @@ def _remedy(pair: Pair) -> str:
 
 
 def _told(change: Change, pair: Pair) -> str:
-    single = not change.path or (
-        len(pair.changes) == 1 and isinstance(pair.failed.call.arguments, dict) and len(pair.failed.call.arguments) == 1
-    )
-    tool = pair.failed.call.tool
+    """One change: `with limit = 100 instead of 1000`, `with project = "app" added`, `without labels`."""
+    arguments = pair.failed.call.arguments
+    single = not change.path or (len(pair.changes) == 1 and isinstance(arguments, dict) and len(arguments) == 1)
+    name = "" if single and not change.added else f"{change.path} = "
     if change.added:
-        return f"Give {tool} the argument {change.path} = {quote(change.after)}"
+        return f"with {name}{quote(change.after)} added"
     if change.removed:
-        return f"Leave out the argument {change.path} (it was {quote(change.before)})"
-    if single:
-        return f"Call {tool} with {quote(change.after)} instead of {quote(change.before)}"
-    return f"Set {change.path} to {quote(change.after)} instead of {quote(change.before)}"
+        return f"without {change.path or 'the argument'} (it was {quote(change.before)})"
+    if change.before == "":  # a long text that only gained lines
+        return f"with {name}the same text and {quote(change.after)} added"
+    return f"with {name}{quote(change.after)} instead of {quote(change.before)}"
 
 
 def _hint(pair: Pair) -> str:
@@ -98,7 +105,9 @@ def _hint(pair: Pair) -> str:
     if pair.tie is Tie.SUGGESTED:
         return "The failing answer had proposed it."
     before, after = change.before.strip(), change.after.strip()
-    if before != after and plain(before) == plain(after):
+    if before.split() == after.split():
+        return "Only the white space differs."
+    if plain(before) == plain(after):
         return (
             "Only the quotation marks were in the way." if len(after) < len(before) else "Quotation marks were needed."
         )

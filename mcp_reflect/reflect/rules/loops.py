@@ -45,10 +45,12 @@ def loop_finding(loop: Loop) -> Finding:
     """The loop in a sentence."""
     ids = tuple(item.call.event_id for item in loop.calls)
     if loop.period == 1:
-        text = f"The same call was made {times(loop.rounds)} in a row with the same answer ({names(ids)}): {loop.calls[0].text}."
+        how = f"{times(loop.rounds)} in a row with the same answer"
+        text = f"The same call was made {how} ({names(ids)}): {loop.calls[0].text}."
     else:
         steps = ", then ".join(item.text for item in loop.calls[: loop.period])
-        text = f"The same {loop.period} calls were made {times(loop.rounds)} over with the same answers ({names(ids)}): {steps}."
+        how = f"{times(loop.rounds)} over with the same answers"
+        text = f"The same {loop.period} calls were made {how} ({names(ids)}): {steps}."
     return Finding(kind=FindingKind.LOOP, event_ids=ids, text=text, category=ErrorCategory.LOOP)
 
 

@@ -17,7 +17,9 @@ _OPENING = pattern(
     (?:\w{1,30} ){0,2}(?:error|exception|fatal|panic|failure|failed|fault)
     (?:\s?\(?[\w-]{0,40}\)?|\[\w{1,12}\]|(?: \w{1,30}){1,6})?\s{0,2}[:\]>!]
     |(?:[\w.]{1,80}\.)?\w{1,80}(?:Error|Exception|Expired|Timeout)(?:\b:|\s?\(|\s{0,3}$)
-    |(?:an? )?(?:unexpected |internal |unknown )?error (?:occurred|while|executing|calling|running|in|at|reading|when|\d{3})\b
+    |error from server \(|\([\w.]{0,80}(?:error|errors|exception)\b[\w.]{0,80}\)|<\w{0,30}error\w{0,20}>
+    |(?:an? )?(?:unexpected |internal |unknown )?error\s
+    (?:occurred|while|executing|calling|running|in|at|reading|when|\d{3})\b
     |(?:failed|unable) to \w|(?:could not|couldn't|cannot|can't) \w
     |invalid (?:action|argument|input|parameter|request|tool|option|command|json|value|path|api|key|format|id)\b
     |unknown (?:tool|action|command|function|argument|language|option|parameter|method)\b
@@ -29,8 +31,10 @@ _OPENING = pattern(
     |no such (?:file|tool|directory|table|column|function|command)
     |(?:rate limit|quota|timeout|time limit) (?:exceeded|reached|expired)
     |(?:the )?(?:tool|function|action|command|file|path|directory|element|page) (?:\S{1,200} )?
-    (?:is |was |does |did |has |could )?(?:not|n't|failed|timed out)\b
-    |(?:timed out|timeout) (?:after|waiting|while)|(?:tool|command|process) (?:execution )?(?:failed|timed out|was killed)
+    (?:(?:is |was |does |did |has |could |can)?(?:not|n't) (?:found|exist|available|be|been|supported|allowed)
+    |failed\b|timed out\b)
+    |(?:timed out|timeout) (?:after|waiting|while)
+    |(?:tool|command|process) (?:execution )?(?:failed|timed out|was killed)
     |killed\s{0,3}$|segmentation fault|command timed out|nothing happens|old_str .{0,40}not found
     |no replacement was performed
     |(?:\w{1,20} )?(?:is |are )?not (?:a valid|allowed|permitted|authorized|recognized|supported|available)\b
@@ -47,8 +51,9 @@ _PROGRAM = pattern(  # `cat: x: No such file or directory`, `bash: line 1: foo: 
 )
 _ANYWHERE = pattern(  # lines that end or mark a failed program, wherever they stand in what it printed
     r"""
-    ^(?:[\w.]{1,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout)(?::|$)|Exception in thread\b|panic:\s
-    |thread '.{1,80}' panicked|npm (?:ERR!|error\b)|E: |error\[E\d{4}\]|error: (?!0)|fatal: |ERROR: |FAILED |--- FAIL
+    ^(?:[\w.]{0,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout)(?::|$)|Exception in thread\b|panic:\s
+    |thread '.{1,80}' panicked|npm (?:ERR!|error\b)|E: |error\[E\d{4}\]|error: (?!0)|fatal: |ERROR(?::| in)\s|FAILED\s
+    |--- FAIL
     |FAIL\b|make(?:\[\d{1,3}\])?: \*\*\*|PHP (?:Fatal|Parse) error|Unhandled exception|Segmentation fault
     |curl: \(\d{1,3}\)|BUILD FAILED|Killed$|[\w./-]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error:\s
     |[\w./-]{1,200}\(\d{1,6},\d{1,6}\): error\b
@@ -153,17 +158,20 @@ def headline(text: str) -> str:
         if _EXCEPTION_LINE.match(line):
             return _clean(line)
     for line in lines:
-        if _ANYWHERE.match(line) or _PROGRAM.match(line) or _OPENING.match(line):
+        if _ANYWHERE.match(line) or _PROGRAM.match(line):
             return _clean(line)
     for line in lines:
         if _TESTS.search(line):
+            return _clean(line)
+    for line in lines:
+        if _OPENING.match(line):
             return _clean(line)
     return _clean(lines[0]) if lines else ""
 
 
 def first_line(text: str) -> str:
     """The first line that is not empty, bounded."""
-    return text.lstrip()[: 2 * LINE_LIMIT].split("\n", 1)[0][: 2 * LINE_LIMIT]
+    return text.lstrip(" \t\r\n╷│")[: 2 * LINE_LIMIT].split("\n", 1)[0][: 2 * LINE_LIMIT]
 
 
 def _clean(line: str) -> str:

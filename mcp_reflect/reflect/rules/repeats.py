@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mcp_reflect.records.diagnosis import Finding, FindingKind
 from mcp_reflect.records.trace import ErrorCategory
 from mcp_reflect.reflect.rules.tried import Tried
-from mcp_reflect.reflect.rules.words import clip, names, quote, subject_only, times, unique
+from mcp_reflect.reflect.rules.words import names, quote, subject_only, times, unique
 
 SHOWN = 4  # queries quoted in a sentence
 
@@ -41,7 +41,7 @@ def repeated_errors(tried: Sequence[Tried]) -> list[tuple[Tried, ...]]:
     groups: dict[tuple[str, str], list[Tried]] = {}
     for item in tried:
         if item.fault is not None and not item.fault.empty:
-            groups.setdefault((item.call.tool.lower(), item.error_fingerprint), []).append(item)
+            groups.setdefault((item.call.tool.lower(), item.fingerprint), []).append(item)
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
@@ -50,7 +50,8 @@ def repeated_finding(group: Sequence[Tried]) -> Finding:
     ids = tuple(item.failing_event for item in group)
     fault = group[0].fault
     tool = f"{group[0].call.tool} gave" if group[0].call.tool else "There was"
-    text = f"{tool} the same error {times(len(group))} ({names(ids)}): {quote(clip(fault.headline if fault else '', 160), 160)}."
+    said = quote(fault.headline if fault else "", 160)
+    text = f"{tool} the same error {times(len(group))} ({names(ids)}): {said}."
     return Finding(
         kind=FindingKind.REPEATED_ERROR,
         event_ids=ids,

@@ -37,7 +37,7 @@ from collections.abc import Sequence
 
 from mcp_reflect.records.diagnosis import Correction, Finding, FindingKind
 from mcp_reflect.records.trace import ErrorCategory, Outcome
-from mcp_reflect.reflect.rules.related import Tie
+from mcp_reflect.reflect.rules.text_ties import Tie
 
 _FAILED = frozenset({Outcome.FAILURE, Outcome.ERROR, Outcome.TIMEOUT})
 _TIE = {Tie.SUGGESTED: 0.9, Tie.POINTED: 0.9, Tie.SAME: 0.8, Tie.ALIKE: 0.7}

@@ -88,7 +88,9 @@ def kind_of(tool: str, arguments: Json) -> Kind:
 def is_code_search(tool: str, arguments: Json) -> bool:
     """A search that a shell command makes: grep and its kin."""
     command = command_of(arguments)
-    return bool(tool_words(tool) & _RUNS and command and program_of(command)[0] in {"grep", "rg", "egrep", "ag", "ack"})
+    if not command or not tool_words(tool) & _RUNS or ">" in command or " -q" in command:
+        return False
+    return program_of(command)[0] in {"grep", "rg", "egrep", "ag", "ack"}
 
 
 def finishes(tool: str) -> bool:

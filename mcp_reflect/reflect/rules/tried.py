@@ -6,7 +6,7 @@ from mcp_reflect.records.trace import Trace
 from mcp_reflect.reflect.rules.calls import Call, calls_of
 from mcp_reflect.reflect.rules.faults import Fault, fault_of
 from mcp_reflect.reflect.rules.words import call_text
-from mcp_reflect.reflect.signature import exact_call, fingerprint, normalised_call, signature
+from mcp_reflect.reflect.signature import exact_call, fingerprint
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -17,6 +17,7 @@ class Tried:
     call: Call
     exact: str
     fault: Fault | None
+    fingerprint: str = ""
 
     @property
     def failed(self) -> bool:
@@ -37,23 +38,18 @@ class Tried:
         """The call as it can stand in a sentence."""
         return call_text(self.call.tool or "an event", self.call.arguments)
 
-    @property
-    def error_fingerprint(self) -> str:
-        return fingerprint(self.fault.headline) if self.fault else ""
-
-    @property
-    def line(self) -> str:
-        """The normalised call, for signatures."""
-        return normalised_call(self.call.tool, self.call.arguments)
-
-    @property
-    def signature(self) -> str:
-        return signature(self.call.tool, self.line, self.error_fingerprint)
-
 
 def tried_calls(trace: Trace) -> list[Tried]:
     """Every call of the trace in order."""
-    return [
-        Tried(index=index, call=call, exact=exact_call(call.tool, call.arguments), fault=fault_of(call))
-        for index, call in enumerate(calls_of(trace))
-    ]
+    return [_tried(index, call) for index, call in enumerate(calls_of(trace))]
+
+
+def _tried(index: int, call: Call) -> Tried:
+    fault = fault_of(call)
+    return Tried(
+        index=index,
+        call=call,
+        exact=exact_call(call.tool, call.arguments),
+        fault=fault,
+        fingerprint=fingerprint(fault.headline) if fault else "",
+    )
