@@ -17,6 +17,7 @@ _AGAINST = re.compile(
     r"discard(?:ed)?|would not|rather than|expected format|called)\b",
     re.IGNORECASE,
 )
+_FENCE_MARK = re.compile(r"(?:`{2,}|~{3,})[\w+-]*")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n")
 
 
@@ -56,7 +57,7 @@ def _weight(text: str, found: Sequence[Found], place: int) -> int:
     one = found[place]
     before = found[place - 1].end if place else 0
     after = found[place + 1].start if place + 1 < len(found) else len(text)
-    leading = _SENTENCE.split(text[max(before, one.start - 160) : one.start].strip("`\n \tjson"))
+    leading = _SENTENCE.split(_FENCE_MARK.sub("", text[max(before, one.start - 160) : one.start]).rstrip("`~ \t\n"))
     lead = " ".join(leading[-2:]) if len(leading[-1]) < 3 else leading[-1]
     trail = text[one.end : min(after, one.end + 80)]
     trail = trail if trail.lstrip().startswith((",", "(", "-", "—", "is ", "was ")) else ""

@@ -35,7 +35,8 @@ _DECODER = json.JSONDecoder(strict=False)
 class Found:
     """A container and where it stood. `fence` is the tag of the fence around it, null outside a fence.
 
-    `exact` says that it was read without guessing; `leads` that it is the first thing in its fence.
+    `exact` says that it was read without guessing; `leads` that nothing but such containers stands before it in its
+    fence; `call` that it is the argument of a call, as in `search({...})`.
     """
 
     value: Json
@@ -88,7 +89,8 @@ def find(text: str) -> Iterator[Found]:
             continue
         value, end, exact = found
         call = bool(_CALL.search(text, max(0, mark.start() - 2), mark.start()))
-        leads = fence is not None and not text[fence_end : mark.start()].strip()
+        leads = fence is not None and not text[fence_end : mark.start()].strip(", \t\r\n")
+        fence_end = end if leads else fence_end
         yield Found(value, mark.start(), end, fence, leads, exact, call)
         at = max(end, mark.end())
 
