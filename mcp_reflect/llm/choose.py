@@ -39,17 +39,22 @@ def _rank(one: Found) -> int:
     if _is_note(one) or one.call or (one.fence not in {None, "", *DATA_TAGS} and not one.leads):
         return 0
     if one.fence in DATA_TAGS:
+        return 4
+    if one.leads:
         return 3
-    return 2 if one.leads else 1
+    return 2 if isinstance(one.value, dict) or any(isinstance(item, dict | list) for item in _list(one.value)) else 1
 
 
 def _is_note(one: Found) -> bool:
     """An empty container, a citation like [1], a range like [0, 1]: hardly ever the answer."""
     if not one.value:
         return True
-    if not isinstance(one.value, list):
-        return False
-    return all(isinstance(item, int | float) or item is None for item in one.value)
+    items = _list(one.value)
+    return bool(items) and all(isinstance(item, int | float) or item is None for item in items)
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
 
 
 def _weight(text: str, found: Sequence[Found], place: int) -> int:

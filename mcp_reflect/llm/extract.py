@@ -27,6 +27,7 @@ _ARRAY = r"""\[(?=\s*(?:["'“”„‘’{\[\]]|/[/*]|[-+.]?\d|(?:true|false|nu
 _MARK = re.compile(f"{_FENCE}|(?P<object>{_OBJECT})|(?P<array>{_ARRAY})")
 DATA_TAGS = {"json", "json5", "jsonc", "jsonl", "jsonlines", "ndjson"}
 _WORTH_REPAIR = re.compile(r"""\{|\[\s*["'“‘{\[]""")
+_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*[{`]")
 _CALL = re.compile(r"[\w.]\($")
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -135,6 +136,8 @@ def _balanced(text: str, start: int, fence: str | None) -> int:
     stop = len(text)
     if fence is not None and (close := re.compile(r"\n[ \t]*(?:```|~~~)[ \t]*(?:\n|$)").search(text, start)):
         stop = close.start()
+    if text[start] == "[" and (other := _PARAGRAPH.search(text, start, stop)):
+        stop = other.start()  # a list that was cut off in one paragraph does not go on in the next
     depth = 0
     last = -1
     for bracket in re.compile(r"[{}\[\]]").finditer(text, start, stop):

@@ -68,7 +68,8 @@ def read_string(text: str, start: int, stack: str, *, key: bool, mixed: bool = F
             continue
         if _ends(text, match.end(), stack, key=key):
             body = text[start + 1 : match.start()]
-            return None if _doubtful(body, quote, inner) else (_unescape(body), match.end())
+            ran_away = quote == "'" and "\n\n" in body
+            return None if ran_away or _doubtful(body, quote, inner) else (_unescape(body), match.end())
         inner += match[0] == quote
         if inner > 400:
             return None

@@ -152,4 +152,10 @@ CASES = [
         {"text": 'Use `{"x": 1}` here', "n": 2},
     ),
     Case("explanation_after_a_fence", '```\n{"a": "b"}\n```\n\n- `a`: the {letter}\n- [link](x)', {"a": "b"}),
+    Case(
+        "quoted_list_in_prose_after",
+        "{\"steps\": 12, \"ok\": true}\n\nCould not find [tea]. Similar: ['Tea', 'Tea (meal)']",
+        {"steps": 12, "ok": True},
+    ),
+    Case("list_cut_off_before", "Similar: ['Tea', 'The Number Twelve Looks Li\n\n{\"steps\": 12}", {"steps": 12}),
 ]
