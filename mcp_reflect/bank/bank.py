@@ -52,18 +52,23 @@ class Bank:
             lesson_id, status = await lessons.add_or_merge(tx, scope, lessons.made(draft, scope, self._clock))
         return Stored(lesson_id=lesson_id, status=status, scope=str(scope))
 
-    async def recall(self, scope: Scope, ask: Ask) -> Recall:
-        """The lessons that fit a task, and a note in the ledger that they were shown."""
-        return await recalls.recall(self._db, self._ledger, scope, ask, self._clock)
+    async def recall(self, scope: Scope, ask: Ask, *, applied: bool = True) -> Recall:
+        """The lessons that fit a task, and a note in the ledger that they were shown (and, so, `applied`)."""
+        return await recalls.recall(self._db, self._ledger, scope, ask, self._clock, applied=applied)
 
     async def record_outcome(self, scope: Scope, draft: OutcomeDraft) -> tuple[Updated, ...]:
         """Note what became of using lessons."""
         await self._ledger.flush()
         return await outcomes.record(self._db, scope, draft, self._clock)
 
-    async def lesson(self, scope: Scope, lesson_id: str) -> Lesson:
-        """A lesson, strategy or reflection's face by its id."""
-        return await lessons.lesson(self._db, scope, lesson_id)
+    async def check_recall(self, scope: Scope, recall_id: str) -> None:
+        """NotFoundError where this scope had no such recall."""
+        await self._ledger.flush()
+        await outcomes.recalled(self._db, scope, recall_id)
+
+    async def lesson(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
+        """A lesson, strategy or reflection's face by its id; NotFoundError names `field`."""
+        return await lessons.lesson(self._db, scope, lesson_id, field)
 
     async def lessons(
         self,
@@ -83,6 +88,10 @@ class Bank:
             **scope_values(scope),
         }
         return [lesson_from(row) for row in await self._db.rows("lesson_list", values)]
+
+    async def task_types(self, scope: Scope) -> list[str]:
+        """The task types of a scope's lessons, the most frequent first."""
+        return [row["task_type"] for row in await self._db.rows("task_types", scope_values(scope))]
 
     async def history(self, scope: Scope, record_id: str) -> list[dict[str, Any]]:
         """Earlier and other wordings of a record, oldest first."""

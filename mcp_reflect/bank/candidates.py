@@ -2,11 +2,10 @@
 
 import json
 import math
-import sqlite3
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
-from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.bank.words import match_any, quoted, telling_terms
 from mcp_reflect.records.lesson import Kind, Lesson
 from mcp_reflect.records.scope import Scope
@@ -18,7 +17,7 @@ MOST_COUNTED: Final = 2000
 class Reader(Protocol):
     """The database, or a transaction of it."""
 
-    async def rows(self, name: str, values: dict[str, Any]) -> list[sqlite3.Row]: ...
+    async def rows(self, name: str, values: dict[str, Any]) -> list[Row]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_value
 from mcp_reflect.bank.words import index_text
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
-from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, State
+from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, State, lesson_text
 from mcp_reflect.records.memory import Link
 from mcp_reflect.records.scope import Scope
 
@@ -144,7 +144,7 @@ async def edit(db: Database, scope: Scope, lesson_id: str, changes: dict[str, An
     async with db.write() as tx:
         before = await lesson(tx, scope, lesson_id)
         after = replace(before, **changes, updated_at=now)
-        after = replace(after, text=lesson_text(after.mistake, after.correction) or after.text)
+        after = replace(after, text=_text_of(after))
         after = replace(after, context_hash=context_hash(after.context))
         await keep_version(tx, before.id, "edited", before)
         await change(tx, scope, after)
@@ -164,12 +164,9 @@ async def erase(db: Database, scope: Scope, lesson_id: str) -> None:
     await db.truncate_log()
 
 
-def lesson_text(mistake: str | None, correction: str | None) -> str | None:
-    """A lesson in one text: what went wrong, then what works."""
-    if not mistake or not correction:
-        return mistake or correction
-    end = "" if mistake.rstrip()[-1:] in ".!?。！？" else "."
-    return f"{mistake.rstrip()}{end} {correction.strip()}"
+def _text_of(changed: Lesson) -> str:
+    """The text of a changed record: of a lesson, made of its mistake and correction."""
+    return lesson_text(changed.mistake, changed.correction) if changed.mistake and changed.correction else changed.text
 
 
 def index_values(lesson: Lesson) -> dict[str, Any]:

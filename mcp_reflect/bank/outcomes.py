@@ -54,12 +54,7 @@ async def _about(tx: Transaction, scope: Scope, draft: OutcomeDraft) -> tuple[st
     """The ids of the lessons that the outcome is about, each once."""
     if draft.recall_id is None:
         return tuple(dict.fromkeys(draft.lesson_ids))
-    row = await tx.row("recall_by_id", {"id": draft.recall_id, **scope_values(scope)})
-    if row is None:
-        raise NotFoundError(
-            "recall_id", f"there is no '{draft.recall_id[:80]}' in {scope}", "Send the id that recall_lessons gave."
-        )
-    shown: list[str] = json.loads(row["lesson_ids"])
+    shown = await recalled(tx, scope, draft.recall_id)
     for place, lesson_id in enumerate(draft.lesson_ids):
         if lesson_id not in shown:
             raise InputError(
@@ -70,6 +65,16 @@ async def _about(tx: Transaction, scope: Scope, draft: OutcomeDraft) -> tuple[st
     if not shown:
         raise InputError("recall_id", "that recall showed nothing", "There is no outcome to record for it.")
     return tuple(dict.fromkeys(draft.lesson_ids)) or tuple(shown)
+
+
+async def recalled(reader: Database | Transaction, scope: Scope, recall_id: str) -> list[str]:
+    """The ids that a recall of this scope showed; NotFoundError where there was no such recall."""
+    row = await reader.row("recall_by_id", {"id": recall_id, **scope_values(scope)})
+    if row is None:
+        raise NotFoundError(
+            "recall_id", f"there is no '{recall_id[:80]}' in {scope}", "Send the id that recall_lessons gave."
+        )
+    return json.loads(row["lesson_ids"])
 
 
 async def _retold(tx: Transaction, scope: Scope, lesson: Lesson) -> Updated:

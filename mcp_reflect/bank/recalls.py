@@ -52,12 +52,15 @@ class Ledger:
     async def _write(self, tx: Transaction) -> None:
         for values in list(self._queue):
             await tx.run("recall_add", values)
-            for lesson_id in values["lesson_ids"]:
+            for lesson_id in values["lesson_ids"] if values["applied"] else ():
                 await tx.run("lesson_applied", {"id": lesson_id, "tenant": values["tenant"]})
 
 
-async def recall(db: Database, ledger: Ledger, scope: Scope, ask: Ask, clock: Clock) -> Recall:
-    """The few lessons that fit a task, best first; an empty list where none is relevant."""
+async def recall(db: Database, ledger: Ledger, scope: Scope, ask: Ask, clock: Clock, *, applied: bool = True) -> Recall:
+    """The few lessons that fit a task, best first; an empty list where none is relevant.
+
+    `applied` false notes the recall, so that its outcome can be told, and counts no lesson as applied.
+    """
     kinds = ask.kinds or tuple(Kind)
     found = await candidates(db, scope, ask.text, kinds, max(_LOOK, ask.limit * 10))
     told = await db.row("base_rate", scope_values(scope))
@@ -70,6 +73,7 @@ async def recall(db: Database, ledger: Ledger, scope: Scope, ask: Ask, clock: Cl
             "task": ask.task[:2000],
             "lesson_ids": [hit.id for hit in ranked.hits],
             "now": clock.now(),
+            "applied": applied,
             **scope_values(scope),
         }
     )

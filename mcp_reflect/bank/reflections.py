@@ -1,13 +1,12 @@
 """Reflections in the bank: written with all that belongs to them, and given their next version."""
 
 import json
-import sqlite3
 from dataclasses import replace
 from typing import Any
 
 from mcp_reflect.bank import lessons
 from mcp_reflect.bank.sqlite.database import Database, Transaction
-from mcp_reflect.bank.sqlite.rows import scope_values
+from mcp_reflect.bank.sqlite.rows import Row, scope_values
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
 from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
@@ -78,7 +77,7 @@ async def reflection(db: Database, scope: Scope, reflection_id: str) -> StoredRe
     return reflection_from(await _row(db, scope, reflection_id))
 
 
-async def _row(reader: Database | Transaction, scope: Scope, reflection_id: str) -> sqlite3.Row:
+async def _row(reader: Database | Transaction, scope: Scope, reflection_id: str) -> Row:
     row = await reader.row("reflection_by_id", {"id": reflection_id, **scope_values(scope)})
     if row is None:
         raise NotFoundError(
@@ -142,7 +141,7 @@ async def _note_failures(tx: Transaction, scope: Scope, draft: ReflectionDraft, 
     )
 
 
-def reflection_from(row: sqlite3.Row) -> StoredReflection:
+def reflection_from(row: Row) -> StoredReflection:
     """A row of `reflections` as the record."""
     return StoredReflection(
         id=row["id"],

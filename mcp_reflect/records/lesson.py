@@ -52,6 +52,12 @@ class Evidence(StrEnum):
     TEST = "test"
 
 
+def lesson_text(mistake: str, correction: str) -> str:
+    """A lesson in one text: what went wrong, then what works."""
+    end = "" if mistake.rstrip()[-1:] in ".!?。！？" else "."
+    return f"{mistake.rstrip()}{end} {correction.strip()}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonDraft:
     """A lesson on its way into the bank, or what a strategy or reflection shows of itself to recall.

@@ -7,6 +7,9 @@ from typing import Any
 from mcp_reflect.records.lesson import Kind, Lesson, Source, State, Trust
 from mcp_reflect.records.scope import Scope
 
+Row = sqlite3.Row
+"""A row as other rooms may name it: only this one knows SQLite."""
+
 
 def lesson_from(row: sqlite3.Row) -> Lesson:
     """A row of `lessons` as the record."""

@@ -93,3 +93,9 @@ UPDATE lessons SET state = 'retired', updated_at = :now WHERE id = :id AND tenan
 -- name: search_forget
 -- Rewrite the index without what was removed from it, so that erased words leave the file.
 INSERT INTO search (search) VALUES ('optimize');
+
+-- name: task_types
+-- The task types there are, the most frequent first.
+SELECT task_type FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '') AND state = 'active' AND task_type IS NOT NULL
+GROUP BY task_type ORDER BY count(*) DESC, task_type LIMIT 1000;
