@@ -17,6 +17,7 @@ _AGAINST = re.compile(
     r"discard(?:ed)?|would not|rather than|expected format|called)\b",
     re.IGNORECASE,
 )
+_FENCE_MARK = re.compile(r"(?:`{2,}|~{3,})[\w+-]*")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n")
 
 
@@ -38,17 +39,22 @@ def _rank(one: Found) -> int:
     if _is_note(one) or one.call or (one.fence not in {None, "", *DATA_TAGS} and not one.leads):
         return 0
     if one.fence in DATA_TAGS:
+        return 4
+    if one.leads:
         return 3
-    return 2 if one.leads else 1
+    return 2 if isinstance(one.value, dict) or any(isinstance(item, dict | list) for item in _list(one.value)) else 1
 
 
 def _is_note(one: Found) -> bool:
     """An empty container, a citation like [1], a range like [0, 1]: hardly ever the answer."""
     if not one.value:
         return True
-    if not isinstance(one.value, list):
-        return False
-    return all(isinstance(item, int | float) or item is None for item in one.value)
+    items = _list(one.value)
+    return bool(items) and all(isinstance(item, int | float) or item is None for item in items)
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
 
 
 def _weight(text: str, found: Sequence[Found], place: int) -> int:
@@ -56,7 +62,7 @@ def _weight(text: str, found: Sequence[Found], place: int) -> int:
     one = found[place]
     before = found[place - 1].end if place else 0
     after = found[place + 1].start if place + 1 < len(found) else len(text)
-    leading = _SENTENCE.split(text[max(before, one.start - 160) : one.start].strip("`\n \tjson"))
+    leading = _SENTENCE.split(_FENCE_MARK.sub("", text[max(before, one.start - 160) : one.start]).rstrip("`~ \t\n"))
     lead = " ".join(leading[-2:]) if len(leading[-1]) < 3 else leading[-1]
     trail = text[one.end : min(after, one.end + 80)]
     trail = trail if trail.lstrip().startswith((",", "(", "-", "—", "is ", "was ")) else ""

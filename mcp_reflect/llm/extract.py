@@ -27,6 +27,7 @@ _ARRAY = r"""\[(?=\s*(?:["'“”„‘’{\[\]]|/[/*]|[-+.]?\d|(?:true|false|nu
 _MARK = re.compile(f"{_FENCE}|(?P<object>{_OBJECT})|(?P<array>{_ARRAY})")
 DATA_TAGS = {"json", "json5", "jsonc", "jsonl", "jsonlines", "ndjson"}
 _WORTH_REPAIR = re.compile(r"""\{|\[\s*["'“‘{\[]""")
+_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*[{`]")
 _CALL = re.compile(r"[\w.]\($")
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -35,7 +36,8 @@ _DECODER = json.JSONDecoder(strict=False)
 class Found:
     """A container and where it stood. `fence` is the tag of the fence around it, null outside a fence.
 
-    `exact` says that it was read without guessing; `leads` that it is the first thing in its fence.
+    `exact` says that it was read without guessing; `leads` that nothing but such containers stands before it in its
+    fence; `call` that it is the argument of a call, as in `search({...})`.
     """
 
     value: Json
@@ -88,7 +90,8 @@ def find(text: str) -> Iterator[Found]:
             continue
         value, end, exact = found
         call = bool(_CALL.search(text, max(0, mark.start() - 2), mark.start()))
-        leads = fence is not None and not text[fence_end : mark.start()].strip()
+        leads = fence is not None and not text[fence_end : mark.start()].strip(", \t\r\n")
+        fence_end = end if leads else fence_end
         yield Found(value, mark.start(), end, fence, leads, exact, call)
         at = max(end, mark.end())
 
@@ -133,6 +136,8 @@ def _balanced(text: str, start: int, fence: str | None) -> int:
     stop = len(text)
     if fence is not None and (close := re.compile(r"\n[ \t]*(?:```|~~~)[ \t]*(?:\n|$)").search(text, start)):
         stop = close.start()
+    if text[start] == "[" and (other := _PARAGRAPH.search(text, start, stop)):
+        stop = other.start()  # a list that was cut off in one paragraph does not go on in the next
     depth = 0
     last = -1
     for bracket in re.compile(r"[{}\[\]]").finditer(text, start, stop):

@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from mcp_reflect.llm.quoted import CLOSERS, GAP, read_string
+from mcp_reflect.llm.quoted import CLOSERS, GAP, read_bare, read_string
 from mcp_reflect.records.json import Json
 
 MAX_DEPTH = 200
@@ -22,6 +22,7 @@ _LITERALS = {
 _WORD = re.compile(r"[A-Za-z_$][\w$.-]*")
 _KEY_WORDS = re.compile(r"[^\W\d][\w$.-]*(?: [\w$.-]+){0,4}(?=\s*[:：])")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(%?)(?=[\s,，;\]}/#:]|$)")
+_ENDS = re.compile(r"\s*(?:[,，;}\]\n]|//|/\*|\#|\Z)|\s*\n")
 _ELLIPSIS = re.compile(r"\.\.\.|…")
 _CLOSER = {"{": "}", "[": "]"}
 
@@ -127,26 +128,42 @@ class _Reader:
         return True
 
     def _bare(self) -> bool:
-        """A number, a literal, a key without quotes, or an ellipsis, which stands for nothing."""
-        if match := _NUMBER.match(self.text, self.at):
-            self.at = match.end()
+        """What has no quotes: a number, a literal, a key, a value, or an ellipsis, which stands for nothing."""
+        number = _NUMBER.match(self.text, self.at)
+        if number and (self.last != ":" or _ENDS.match(self.text, number.end())):
+            self.at = number.end()
             if self._at_key():
-                return self._put(json.dumps(match[0]), key=True)
-            return self._put(json.dumps(match[0]) if match[1] else _number(match[0]), key=False)
-        if match := _ELLIPSIS.match(self.text, self.at):
-            self.at = match.end()
+                return self._put(json.dumps(number[0]), key=True)
+            return self._put(json.dumps(number[0]) if number[1] else _number(number[0]), key=False)
+        if ellipsis := _ELLIPSIS.match(self.text, self.at):
+            self.at = ellipsis.end()
             return True
-        words = _KEY_WORDS if self._at_key() else _WORD
-        match = words.match(self.text, self.at) or _WORD.match(self.text, self.at)
+        return self._unquoted_key() if self._at_key() else self._unquoted_value()
+
+    def _unquoted_key(self) -> bool:
+        match = _KEY_WORDS.match(self.text, self.at) or _WORD.match(self.text, self.at)
         if match is None:
             return False
         self.at = match.end()
-        if self._at_key():
-            return self._put(json.dumps(match[0]), key=True)
-        literal = _LITERALS.get(match[0])
-        if literal is None and self.at == len(self.text) and len(match[0]) > 1:  # cut off in the middle
-            literal = next((value for name, value in _LITERALS.items() if name.startswith(match[0])), None)
-        return literal is not None and self._put(literal, key=False)
+        return self._put(json.dumps(match[0]), key=True)
+
+    def _unquoted_value(self) -> bool:
+        match = _WORD.match(self.text, self.at)
+        literal = self._literal(match) if match else None
+        if match and literal:
+            self.at = match.end()
+            return self._put(literal, key=False)
+        bare = read_bare(self.text, self.at) if self.last == ":" else None
+        if bare is None:
+            return False
+        self.at = bare[1]
+        return self._put(json.dumps(bare[0]), key=False)
+
+    def _literal(self, match: re.Match[str]) -> str | None:
+        """The literal that a word is, or was before the end of the text cut it off."""
+        if match.end() == len(self.text) and len(match[0]) > 1:
+            return next((value for name, value in _LITERALS.items() if name.startswith(match[0])), None)
+        return _LITERALS.get(match[0]) if self.last != ":" or _ENDS.match(self.text, match.end()) else None
 
     def _at_key(self) -> bool:
         return self.stack[-1:] == "{" and self.last != ":"

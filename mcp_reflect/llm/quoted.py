@@ -26,6 +26,9 @@ _KEY = re.compile(
     r"""(?:["'“”„‘’`][^"'“”„‘’`\n]{0,200}["'“”„‘’`]|[\w$][\w$.-]{0,100})\s*(?:[:：]|=>?|\Z)|["'][^"']{0,200}\Z"""
 )
 _VALUE = re.compile(r"""["'“„‘`{\[]|-?\d|(?:true|false|null|True|False|None)\b""")
+_LANGUAGE = re.compile(r"\A[\w+-]*\n")
+_BARE = re.compile(r"""(?!//|/\*|\#)[^\s"'“”`{}\[\](),;:][^"'“”`{}\[\],\n]*""")
+_NUMERIC = re.compile(r"[-+\d._eE]+")
 _MEMBER = re.compile(r"""["']\s*:\s*["'{\[]""")
 _ESCAPES = {
     "n": "\n",
@@ -54,7 +57,10 @@ def read_string(text: str, start: int, stack: str, *, key: bool, mixed: bool = F
     quote = text[start]
     if text.startswith(quote * 3, start) and quote in "\"'`":
         end = text.find(quote * 3, start + 3)
-        return None if end < 0 else (_unescape(text[start + 3 : end]), end + 3)
+        body = text[start + 3 : end]
+        if quote == "`":  # a fence as a value: its first line names a language, its last is the fence's own
+            body = _LANGUAGE.sub("", body).removesuffix("\n")
+        return None if end < 0 else (_unescape(body), end + 3)
     closers = _ANY_QUOTE if mixed else CLOSERS[quote]
     inner = 0
     for match in re.compile(rf"\\.|[{closers}]", re.DOTALL).finditer(text, start + 1):
@@ -62,11 +68,25 @@ def read_string(text: str, start: int, stack: str, *, key: bool, mixed: bool = F
             continue
         if _ends(text, match.end(), stack, key=key):
             body = text[start + 1 : match.start()]
-            return None if _doubtful(body, quote, inner) else (_unescape(body), match.end())
+            ran_away = quote == "'" and "\n\n" in body
+            return None if ran_away or _doubtful(body, quote, inner) else (_unescape(body), match.end())
         inner += match[0] == quote
         if inner > 400:
             return None
     return None
+
+
+def read_bare(text: str, start: int) -> tuple[str, int] | None:
+    """A value of an object that lost its quotes altogether, up to the next member or the end of the object."""
+    match = _BARE.match(text, start)
+    if match is None:
+        return None
+    body = match[0].rstrip()
+    at = _skip(text, match.end())
+    goes_on = text[at : at + 1] in {"", "}"} or (text[at] == "," and _goes_on(text, _skip(text, at + 1), "{"))
+    if not goes_on or _NUMERIC.fullmatch(body) or re.search(r"(?<!:)//|/\*|\s\#|:\s", body):
+        return None
+    return body, match.end()
 
 
 def _doubtful(body: str, quote: str, inner: int) -> bool:

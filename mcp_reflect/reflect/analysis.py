@@ -99,7 +99,8 @@ def _unwrapped(value: dict[str, Json]) -> dict[str, Json]:
         ((key, inner),) = value.items()
         if isinstance(inner, list) and len(inner) == 1:
             inner = inner[0]
-        if field_name(key) in _WRAPPERS and isinstance(inner, dict):
+        known = isinstance(inner, dict) and any(field_name(name) in _FIELDS for name in inner)
+        if isinstance(inner, dict) and (known or field_name(key) not in _FIELDS) and field_name(key) in _WRAPPERS:
             return inner
     return value
 

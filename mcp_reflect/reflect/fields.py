@@ -19,6 +19,7 @@ ITEM_LIMIT = 300
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _LEADING = re.compile(r"[\s*_`]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)\s*%?)(?=[\s*_`(,;—–-]|\.?\s*$)(?!\s*/)")
+_OF_ONE = re.compile(r"(?<=\d)\s*/\s*1(?:\.0*)?(?=\s|$)")
 _SPLIT = re.compile(r"\s*[,;\n]\s*")
 
 
@@ -41,7 +42,7 @@ def score(field: str, value: Json, *, prose: bool = False) -> float | None:
     """A score in 0..1 from a number, `"0.8"` or `"80%"`. With `prose`, words may follow the number."""
     fix = "Send a number from 0 to 1, such as 0.8, or leave it out."
     if isinstance(value, str):
-        value = value.strip()
+        value = _OF_ONE.sub("", value.strip())
         if not value:
             return None
         leading = _LEADING.match(value) if prose else None

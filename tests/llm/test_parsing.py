@@ -1,6 +1,8 @@
 """What the reader makes of replies, and that no text makes it raise."""
 
 import json
+import subprocess
+import sys
 import time
 
 import pytest
@@ -120,3 +122,11 @@ def test_a_string_that_holds_json_is_opened() -> None:
 
 def test_containers_are_listed_in_order() -> None:
     assert containers('a {"x": 1} b [1, 2] c') == [{"x": 1}, [1, 2]]
+
+
+def test_reading_proper_json_does_not_load_the_repair_library() -> None:
+    code = (
+        "import sys; from mcp_reflect.reflect.analysis import read_analysis; import mcp_reflect.prompts;"
+        " read_analysis('{\"reflection\": \"r\"}'); sys.exit('json_repair' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

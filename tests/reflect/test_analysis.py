@@ -131,7 +131,7 @@ def test_a_lesson_may_come_as_an_object() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "number"), [(0, 0.0), (1, 1.0), ("0.8", 0.8), ("80%", 0.8), ("7 %", 0.07), ("", None)]
+    ("sent", "number"), [(0, 0.0), (1, 1.0), ("0.8", 0.8), ("80%", 0.8), ("7 %", 0.07), ("0.9/1.0", 0.9), ("", None)]
 )
 def test_scores_are_read(sent: Json, number: float | None) -> None:
     assert read_analysis({"reflection": "r", "importance": sent}).importance == number
@@ -165,6 +165,7 @@ def test_words_for_a_score_are_refused_in_markdown_too() -> None:
         ('{"strategy": "s"}', "analysis.reflection"),
         ("## Strategy\nx", "analysis.reflection"),
         ({"reflection": 3}, "analysis.reflection"),
+        ({"reflection": {"text": "r"}}, "analysis.reflection"),
         ({"reflection": "r", "strategy": ["a", "b"]}, "analysis.strategy"),
         ({"reflection": "r", "tags": 3}, "analysis.tags"),
         ({"reflection": "r", "tags": ["a", 3]}, "analysis.tags[1]"),

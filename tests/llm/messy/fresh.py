@@ -134,4 +134,28 @@ CASES = [
     Case(
         "string_with_brace_and_break", '{"a": "x } y", "b": "say "{"", "c": 1,}', {"a": "x } y", "b": 'say "{"', "c": 1}
     ),
+    Case("value_with_a_unit", 'The length is {"length": 5 km, "n": 1}', {"length": "5 km", "n": 1}),
+    Case("time_without_quotes", '{"time": 10:30, "n": 1}', {"time": "10:30", "n": 1}),
+    Case("address_without_quotes", '{"url": http://x.y/z, "n": 1}', {"url": "http://x.y/z", "n": 1}),
+    Case("words_without_quotes", "{ key: some value here, other: 2 }", {"key": "some value here", "other": 2}),
+    Case("fence_as_a_value", '{"code": ```js\nfoo("x")\n```, "n": 1}', {"code": 'foo("x")', "n": 1}),
+    Case("two_in_one_fence", '```\n{"a": 1}\n\n{"b": 2}\n```', [{"a": 1}, {"b": 2}]),
+    Case("server_sent_events", 'data: {"id": 1}\n\ndata: {"id": 2}\n\ndata: [DONE]', [{"id": 1}, {"id": 2}]),
+    Case(
+        "sql_with_quotes",
+        '{"q": "SELECT * FROM t WHERE a = "x" AND b = "y"", "n": 1}',
+        {"q": 'SELECT * FROM t WHERE a = "x" AND b = "y"', "n": 1},
+    ),
+    Case(
+        "backticked_json_in_a_string",
+        '{"text": "Use `{"x": 1}` here", "n": 2}',
+        {"text": 'Use `{"x": 1}` here', "n": 2},
+    ),
+    Case("explanation_after_a_fence", '```\n{"a": "b"}\n```\n\n- `a`: the {letter}\n- [link](x)', {"a": "b"}),
+    Case(
+        "quoted_list_in_prose_after",
+        "{\"steps\": 12, \"ok\": true}\n\nCould not find [tea]. Similar: ['Tea', 'Tea (meal)']",
+        {"steps": 12, "ok": True},
+    ),
+    Case("list_cut_off_before", "Similar: ['Tea', 'The Number Twelve Looks Li\n\n{\"steps\": 12}", {"steps": 12}),
 ]
