@@ -1,12 +1,15 @@
 """The prompts, which hosts show as slash commands."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
 from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.server.service import Service
+
+if TYPE_CHECKING:
+    from mcp_reflect.records.lesson import Recall
 
 START_TASK: Final = "start_task"
 
@@ -47,5 +50,26 @@ async def complete(service: Service, prompt: str, argument: str, start: str) -> 
 
 
 async def _start_task(service: Service, arguments: dict[str, Any]) -> str:
-    del service, arguments
-    return ""
+    """The task with its lessons as a checklist. Getting a prompt counts no lesson as applied."""
+    unknown = sorted(set(arguments) - {"task", "task_type"})
+    if unknown:
+        raise InputError(unknown[0][:80], "start_task has no such argument", "Send task, and perhaps task_type.")
+    from mcp_reflect.prompts import Prompts  # noqa: PLC0415 - nothing of ours at the start
+
+    found = await service.engine().recall(applied=False, **arguments)
+    rendered = Prompts().render(START_TASK, task=arguments["task"], lessons=checklist(found))
+    return f"{rendered.system}\n\n{rendered.user}"
+
+
+def checklist(found: "Recall") -> str:
+    """Lessons and strategies as points to go through, or that there are none."""
+    if not found.lessons:
+        return "Earlier runs left nothing on this. There is nothing to go through."
+    lines = [f"recall_id: {found.recall_id}"]
+    for hit in found.lessons:
+        lines.append(f"- [ ] {hit.kind} {hit.id} ({hit.why})")
+        if hit.mistake and hit.correction:
+            lines += [f"      avoid: {hit.mistake}", f"      instead: {hit.correction}"]
+        else:
+            lines.append(f"      {hit.text}")
+    return "\n".join(lines)
