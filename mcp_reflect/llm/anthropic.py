@@ -67,13 +67,11 @@ class Anthropic:
         """One HTTP request. An error is returned, so that it carries no exception with a request's headers."""
         # About two seconds of importing, kept off the event loop. The names below then cost nothing.
         await asyncio.to_thread(import_module, "anthropic")
-        from anthropic import APIConnectionError, APIStatusError, APITimeoutError, AsyncAnthropic  # noqa: PLC0415
+        from anthropic import APIConnectionError, APIStatusError, APITimeoutError  # noqa: PLC0415
 
         schema = closed(request.schema) if self._structured and request.schema is not None else None
         try:
-            async with AsyncAnthropic(
-                api_key=self._key.reveal(), base_url=self._endpoint.url, timeout=request.timeout, max_retries=0
-            ) as client:
+            async with self._client(request.timeout) as client:
                 status, body = await self._send(client, request, schema)
         except APITimeoutError:
             return self._endpoint.timed_out(request.timeout)
@@ -86,6 +84,20 @@ class Anthropic:
         if not isinstance(body, dict) or not isinstance(body.get("content"), list):
             return self._endpoint.garbled(f"a body without content (HTTP {status})")
         return self._reply(request, body)
+
+    def _client(self, timeout: float) -> "AsyncAnthropic":
+        """A client of one request: it neither tries again by itself nor follows a redirect elsewhere."""
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415 - see above
+
+        # A TLS context costs some 70 ms; an http address needs none.
+        verify = self._endpoint.url.lower().startswith("https://")
+        return AsyncAnthropic(
+            api_key=self._key.reveal(),
+            base_url=self._endpoint.url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=DefaultAsyncHttpxClient(follow_redirects=False, verify=verify),
+        )
 
     async def _send(
         self, client: "AsyncAnthropic", request: Request, schema: dict[str, Json] | None
