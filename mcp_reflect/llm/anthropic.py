@@ -67,7 +67,7 @@ class Anthropic:
         """One HTTP request. An error is returned, so that it carries no exception with a request's headers."""
         # About two seconds of importing, kept off the event loop. The names below then cost nothing.
         await asyncio.to_thread(import_module, "anthropic")
-        from anthropic import APIConnectionError, APIStatusError, APITimeoutError  # noqa: PLC0415
+        from anthropic import AnthropicError, APIConnectionError, APIStatusError, APITimeoutError  # noqa: PLC0415
 
         schema = closed(request.schema) if self._structured and request.schema is not None else None
         try:
@@ -81,6 +81,8 @@ class Anthropic:
             headers = {name.lower(): value for name, value in error.response.headers.items()}
             said = strict_json(error.response.content)
             return self._endpoint.of_status(error.status_code, headers, said, self._clock.now())
+        except AnthropicError as error:
+            return self._endpoint.garbled(f"what the SDK cannot read ({type(error).__name__})")
         if not isinstance(body, dict) or not isinstance(body.get("content"), list):
             return self._endpoint.garbled(f"a body without content (HTTP {status})")
         return self._reply(request, body)

@@ -45,7 +45,7 @@ def parse_spec(setting: str, text: str) -> Spec | None:
         return None
     provider, colon, rest = text.partition(":")
     provider = provider.strip().casefold()
-    if not colon or not _PROVIDER.fullmatch(provider):
+    if not colon or not _PROVIDER.fullmatch(provider) or rest.startswith("//"):
         raise LLMSettingError(setting, f'"{_shown(text)}" names no provider', f"Write {EXAMPLES}")
     model, *address = (part.strip() for part in _ADDRESS.split(rest, maxsplit=1))
     if not model or any(char.isspace() or not char.isprintable() for char in model):
