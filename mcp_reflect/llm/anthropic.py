@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.llm.errors import BadRequestError, LLMError, LLMSettingError
-from mcp_reflect.llm.faults import Endpoint
+from mcp_reflect.llm.faults import Endpoint, proxy_fault
 from mcp_reflect.llm.keys import Key, check_way, find_key
 from mcp_reflect.llm.protocol import LLM, Reply, Request, Stop, Usage
 from mcp_reflect.llm.schema import closed
-from mcp_reflect.llm.spec import Spec, parse_base_url
+from mcp_reflect.llm.spec import MAIN, Spec, is_loopback, parse_base_url
 from mcp_reflect.llm.wire import count, reply_of, section, strict_json, system_text, whole
 from mcp_reflect.records.json import Json
 
@@ -39,7 +39,7 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     if key is None:
         fix = "Set it, or name a file with the key in MCP_REFLECT_LLM_KEY_FILE"
         raise LLMSettingError(_KEY_NAMES[0], f"{spec.name} needs a key", fix)
-    check_way(key, _URL_SETTING, url)
+    check_way(key, MAIN if spec.base_url else _URL_SETTING, url)
     return Anthropic(spec.model, key, url)
 
 
@@ -65,14 +65,26 @@ class Anthropic:
 
     async def _attempt(self, request: Request) -> Reply | LLMError:
         """One HTTP request. An error is returned, so that it carries no exception with a request's headers."""
-        # About two seconds of importing, kept off the event loop. The names below then cost nothing.
+        # About two seconds of importing, kept off the event loop. The later imports then cost nothing.
         await asyncio.to_thread(import_module, "anthropic")
+        try:
+            client = self._client(request.timeout)
+        except (ImportError, ValueError):
+            return proxy_fault()
+        body = await self._exchange(client, request)
+        if isinstance(body, LLMError):
+            return body
+        if not isinstance(body, dict) or not isinstance(body.get("content"), list):
+            return self._endpoint.garbled("a body without content")
+        return self._reply(request, body)
+
+    async def _exchange(self, client: "AsyncAnthropic", request: Request) -> "Json | LLMError":
+        """The JSON of a 2xx answer, or what went wrong. The client is closed in any case."""
         from anthropic import AnthropicError, APIConnectionError, APIStatusError, APITimeoutError  # noqa: PLC0415
 
-        schema = closed(request.schema) if self._structured and request.schema is not None else None
         try:
-            async with self._client(request.timeout) as client:
-                status, body = await self._send(client, request, schema)
+            async with client:
+                return await self._send(client, request)
         except APITimeoutError:
             return self._endpoint.timed_out(request.timeout)
         except APIConnectionError as error:
@@ -83,30 +95,27 @@ class Anthropic:
             return self._endpoint.of_status(error.status_code, headers, said, self._clock.now())
         except AnthropicError as error:
             return self._endpoint.garbled(f"what the SDK cannot read ({type(error).__name__})")
-        if not isinstance(body, dict) or not isinstance(body.get("content"), list):
-            return self._endpoint.garbled(f"a body without content (HTTP {status})")
-        return self._reply(request, body)
 
     def _client(self, timeout: float) -> "AsyncAnthropic":
         """A client of one request: it neither tries again by itself nor follows a redirect elsewhere."""
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415 - see above
 
-        # A TLS context costs some 70 ms; an http address needs none.
-        verify = self._endpoint.url.lower().startswith("https://")
-        return AsyncAnthropic(
-            api_key=self._key.reveal(),
-            base_url=self._endpoint.url,
-            timeout=timeout,
-            max_retries=0,
-            http_client=DefaultAsyncHttpxClient(follow_redirects=False, verify=verify),
+        url = self._endpoint.url
+        http = DefaultAsyncHttpxClient(
+            follow_redirects=False,
+            # A TLS context costs some 70 ms; an http address needs none.
+            verify=url.lower().startswith("https://"),
+            # The SDK sends even what is for this machine to a proxy of the environment, if we let it.
+            mounts=dict.fromkeys(("http://", "https://", "all://") if is_loopback(url) else ()),
         )
+        key = self._key.reveal()
+        return AsyncAnthropic(api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http)
 
-    async def _send(
-        self, client: "AsyncAnthropic", request: Request, schema: dict[str, Json] | None
-    ) -> tuple[int, Json]:
-        """The status and the JSON of the answer, read by ourselves: the SDK would guess at a broken one."""
+    async def _send(self, client: "AsyncAnthropic", request: Request) -> Json:
+        """The JSON of the answer, read by ourselves: the SDK would guess at a broken one."""
         from anthropic import omit  # noqa: PLC0415 - see above
 
+        schema = closed(request.schema) if self._structured and request.schema is not None else None
         config: OutputConfigParam = {"format": {"type": "json_schema", "schema": dict(schema or {})}}
         system = system_text(request, structured=schema is not None)
         raw = await client.messages.with_raw_response.create(
@@ -116,7 +125,7 @@ class Anthropic:
             messages=[{"role": "user", "content": whole(request.user)}],
             output_config=config if schema is not None else omit,
         )
-        return raw.http_response.status_code, strict_json(raw.http_response.content)
+        return strict_json(raw.http_response.content)
 
     def _reply(self, request: Request, body: Mapping[str, Json]) -> Reply:
         blocks = body.get("content")

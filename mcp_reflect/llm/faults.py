@@ -11,6 +11,7 @@ from mcp_reflect.llm.errors import (
     BadRequestError,
     GarbledReplyError,
     LLMError,
+    LLMSettingError,
     NotServedError,
     OverloadedError,
     RateLimitedError,
@@ -25,6 +26,7 @@ _LONGEST_QUOTE = 300
 _KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|xai|gsk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|Bearer\s+\S+")
 _NO_CREDIT = {"insufficient_quota", "billing_not_active", "billing_error"}
 _FILTERED = {"content_filter", "content_policy_violation"}
+_TOO_LONG = ("too long", "too large", "context length", "context window")
 _PASSING = {408, 409, 425}
 
 
@@ -44,7 +46,7 @@ class Endpoint:
         wait = retry_after(headers, now)
         if code & _FILTERED:
             return RefusedError(self.llm, fault, "Take out of the task what its filter objects to")
-        if code & _NO_CREDIT or status in {401, 402, 403}:
+        if code & _NO_CREDIT or status in {401, 402, 403} or "credit balance" in fault:
             return AuthError(self.llm, fault, self._key_fix())
         if status == 429:
             return RateLimitedError(self.llm, fault, "Wait, or raise the account's limits", retry_after=wait)
@@ -53,7 +55,9 @@ class Endpoint:
         if status in {404, 405, 410} or status < 400:
             fix = f"Check the model's name and the address {self.url} (many servers want /v1 at its end)"
             return NotServedError(self.llm, fault, fix)
-        return BadRequestError(self.llm, fault, "Check that the model and the endpoint are current")
+        too_long = any(word in fault.casefold() for word in _TOO_LONG)
+        fix = "Send less, or bind a model with a longer context" if too_long else "Check the model and the endpoint"
+        return BadRequestError(self.llm, fault, fix)
 
     def unreachable(self, what: str) -> LLMError:
         """No connection, or a broken one; `what` is the short name of the fault."""
@@ -81,6 +85,12 @@ class Endpoint:
         if self.key is None:
             return f"Set {self.key_name}, or a file with the key in MCP_REFLECT_LLM_KEY_FILE"
         return f"Check the key in {self.key.source} and the account behind it"
+
+
+def proxy_fault() -> LLMSettingError:
+    """The HTTP client did not start, which it does for want of a proxy that it understands."""
+    fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
+    return LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.llm.errors import BadRequestError, LLMError, LLMSettingError
-from mcp_reflect.llm.faults import Endpoint
+from mcp_reflect.llm.faults import Endpoint, proxy_fault
 from mcp_reflect.llm.keys import Key, check_way, find_key
 from mcp_reflect.llm.protocol import LLM, Reply, Request, Stop, Usage
 from mcp_reflect.llm.schema import closed, is_strict
-from mcp_reflect.llm.spec import Spec, parse_base_url
+from mcp_reflect.llm.spec import MAIN, Spec, is_loopback, parse_base_url
 from mcp_reflect.llm.wire import count, reply_of, section, strict_json, system_text, whole
 from mcp_reflect.records.json import Json
 
@@ -39,8 +39,11 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     if key is None and url == _URL:
         fix = f"Set it, or name a file with the key in MCP_REFLECT_LLM_KEY_FILE, or write {spec.name}@http://..."
         raise LLMSettingError(_KEY_NAMES[0], f"{spec.name} needs a key", fix)
-    check_way(key, _URL_SETTING, url)
+    check_way(key, MAIN if spec.base_url else _URL_SETTING, url)
     return OpenAI(spec.model, key, url)
+
+
+_Answer = tuple[int, dict[str, str], bytes]
 
 
 class OpenAI:
@@ -80,30 +83,41 @@ class OpenAI:
 
     async def _attempt(self, request: Request) -> Reply | LLMError:
         """One HTTP request. An error is returned, so that it carries no exception with a request's headers."""
-        from httpx2 import AsyncClient, HTTPError, InvalidURL, TimeoutException  # noqa: PLC0415 - on first use
+        from httpx2 import AsyncClient  # noqa: PLC0415 - on first use
 
-        # A TLS context costs some 70 ms; an http address needs none.
-        verify = self._endpoint.url.lower().startswith("https://")
+        # A TLS context costs some 70 ms; an http address needs none. A proxy is not asked for this machine.
+        verify, proxies = self._endpoint.url.lower().startswith("https://"), not is_loopback(self._endpoint.url)
         try:
-            async with AsyncClient(timeout=request.timeout, verify=verify) as client:
-                status, headers, content = await self._send(client, request)
-        except TimeoutException:
-            return self._endpoint.timed_out(request.timeout)
-        except (HTTPError, InvalidURL) as error:
-            return self._endpoint.unreachable(type(error).__name__)
+            client = AsyncClient(timeout=request.timeout, verify=verify, trust_env=proxies)
+        except (ImportError, ValueError):
+            return proxy_fault()
+        answer = await self._exchange(client, request)
+        if isinstance(answer, LLMError):
+            return answer
+        status, headers, content = answer
         body = strict_json(content)
         if not 200 <= status < 300:
             return self._endpoint.of_status(status, headers, body, self._clock.now())
         if not isinstance(body, dict):
-            return self._endpoint.garbled(f"a body that is no JSON object (HTTP {status})")
+            return self._endpoint.garbled("a body that is no JSON object")
         # Some routers report a fault of the model behind them with status 200.
-        if isinstance(error := body.get("error"), dict) and not body.get("choices"):
-            code = error.get("code")
-            inner = code if isinstance(code, int) and 400 <= code < 600 else 500
+        if (inner := _inner_status(body)) is not None:
             return self._endpoint.of_status(inner, headers, body, self._clock.now())
         return self._reply(request, body)
 
-    async def _send(self, client: "AsyncClient", request: Request) -> tuple[int, dict[str, str], bytes]:
+    async def _exchange(self, client: "AsyncClient", request: Request) -> _Answer | LLMError:
+        """What came back, or why nothing did. The client is closed in any case."""
+        from httpx2 import HTTPError, InvalidURL, TimeoutException  # noqa: PLC0415 - on first use
+
+        try:
+            async with client:
+                return await self._send(client, request)
+        except TimeoutException:
+            return self._endpoint.timed_out(request.timeout)
+        except (HTTPError, InvalidURL) as error:
+            return self._endpoint.unreachable(type(error).__name__)
+
+    async def _send(self, client: "AsyncClient", request: Request) -> _Answer:
         """The status, the headers in lower case, and the body up to a length that no reply has."""
         headers = {"content-type": "application/json", "accept": "application/json"}
         if self._key is not None:
@@ -146,6 +160,14 @@ class OpenAI:
             text, stop = text or refusal, Stop.REFUSAL
         text = _THOUGHT.sub("", text)
         return reply_of(request, self._endpoint.llm, text, stop, _usage(section(body, "usage")))
+
+
+def _inner_status(body: Mapping[str, Json]) -> int | None:
+    """The status of a fault that stands in the body of a 200, null where there is none."""
+    if not body.get("error") or body.get("choices"):
+        return None
+    code = section(body, "error").get("code")
+    return code if isinstance(code, int) and 400 <= code < 600 else 500
 
 
 def _text(content: Json) -> str:

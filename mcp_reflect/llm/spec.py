@@ -75,6 +75,15 @@ def parse_base_url(setting: str, text: str) -> str:
     return text.rstrip("/")
 
 
+def is_loopback(url: str) -> bool:
+    """Whether the host is this machine: no proxy has anything to do with it."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 def is_near(url: str) -> bool:
     """Whether the host is this machine or a private network, as far as its name tells."""
     host = urlsplit(url).hostname or ""

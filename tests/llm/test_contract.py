@@ -38,10 +38,8 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
 
 
 @pytest.fixture(autouse=True)
-async def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+async def nothing_is_left_behind() -> AsyncIterator[None]:
     """No task outlives the test, and nothing unclosed waits for the collector (a warning is an error)."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
     before = asyncio.all_tasks()
     yield
     assert asyncio.all_tasks() - before <= {asyncio.current_task()}

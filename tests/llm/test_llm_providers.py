@@ -5,12 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.llm.errors import AuthError, BadRequestError, LLMError, OverloadedError, RateLimitedError, RefusedError
+from mcp_reflect.llm.errors import (
+    AuthError,
+    BadRequestError,
+    LLMError,
+    LLMSettingError,
+    OverloadedError,
+    RateLimitedError,
+    RefusedError,
+)
 from mcp_reflect.llm.protocol import Reply, Stop
 from mcp_reflect.llm.spec import Spec
 from mcp_reflect.records.json import Json
 from tests.llm.dialects import ANTHROPIC, OPENAI, Dialect, at
-from tests.llm.loopback import Answer, Loopback
+from tests.llm.loopback import Answer, Loopback, refused_url
 from tests.llm.requests import SCHEMA, asking
 
 
@@ -162,6 +170,17 @@ async def test_the_code_of_an_error_says_more_than_its_status(status: int, code:
             await OPENAI.open(server.url).complete(asking())
 
 
+async def test_an_account_without_credit_and_a_question_too_long_say_what_to_do() -> None:
+    poor = Answer(status=400, body=ANTHROPIC.fail("invalid_request_error", "Your credit balance is too low."))
+    long = Answer(status=400, body=ANTHROPIC.fail("invalid_request_error", "prompt is too long: 9 tokens > 8"))
+    async with Loopback(poor, long) as server:
+        llm = ANTHROPIC.open(server.url)
+        with pytest.raises(AuthError, match="account"):
+            await llm.complete(asking())
+        with pytest.raises(BadRequestError, match="Send less"):
+            await llm.complete(asking())
+
+
 @pytest.mark.parametrize("body", [{"error": "in one word"}, {"message": "in one word"}, {"detail": "in one word"}])
 async def test_the_words_of_an_error_are_found_in_every_shape(body: Json) -> None:
     async with Loopback(Answer(status=400, body=body)) as server:
@@ -189,3 +208,24 @@ async def test_settings_of_the_sdk_in_the_environment_do_not_redirect_a_request(
     async with Loopback(dialect.say("x", dialect.stops["end"])) as server:
         await dialect.open(server.url).complete(asking())
     assert "another" not in server.received[0].headers["authorization"]
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI], ids=["anthropic", "openai"])
+async def test_a_proxy_has_nothing_to_do_with_this_machine(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, refused_url())
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with Loopback(dialect.say("x", dialect.stops["end"])) as server:
+        assert (await dialect.open(server.url).complete(asking())).text == "x"
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI], ids=["anthropic", "openai"])
+async def test_a_proxy_that_cannot_be_used_is_a_setting_that_is_wrong(
+    dialect: Dialect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://me:hunter2@127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(LLMSettingError, match="HTTPS_PROXY") as caught:
+        await dialect.open("https://no-such-host.invalid").complete(asking())
+    assert "hunter2" not in str(caught.value)
