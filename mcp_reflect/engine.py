@@ -4,10 +4,10 @@ Each method takes the arguments of the tool of its name (see docs/tools.md), rai
 cannot be used and BankError where the bank cannot do it, and has stored nothing then.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
@@ -34,6 +34,10 @@ from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
 
+if TYPE_CHECKING:
+    from mcp_reflect.llm.protocol import LLM
+    from mcp_reflect.thinking import Host, Thinking
+
 # The shapes of arguments bring pydantic, a quarter of a second: each method imports its own, so that
 # the command line, which reads its words itself, recalls at once.
 
@@ -41,11 +45,16 @@ from mcp_reflect.telemetry import Log
 class Engine:
     """Reflects, remembers, recalls. Use it as an async context manager, or call `close`.
 
-    `store` is a bank made elsewhere; `settings` default to the environment's.
+    `llm` is a language model and `store` a bank made elsewhere; `settings` default to the environment's.
     """
 
     def __init__(
-        self, settings: Settings | None = None, *, store: Bank | None = None, clock: Clock | None = None
+        self,
+        settings: Settings | None = None,
+        *,
+        llm: "LLM | None" = None,
+        store: Bank | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.settings = settings or Settings.from_env()
         self.clock = clock or Clock()
@@ -54,6 +63,8 @@ class Engine:
             self.settings.bank_path, clock=self.clock, busy_seconds=self.settings.bank_busy_seconds
         )
         self.log = Log(self.settings.log_level, self.settings.log_format)
+        self._llm = llm
+        self._thinking: Thinking | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -67,21 +78,46 @@ class Engine:
         """Close the bank."""
         await self.bank.close()
 
+    async def call(self, tool: str, arguments: Mapping[str, Any], host: "Host | None" = None) -> object:
+        """Call a tool by its name, for a host that may offer its model; KeyError for no tool of ours."""
+        if tool == "reflect":
+            return await self._reflect(arguments, host)
+        methods: dict[str, Callable[..., Awaitable[object]]] = {
+            "recall_lessons": self.recall,
+            "store_lesson": self.store_lesson,
+            "record_outcome": self.record_outcome,
+            "forget_lesson": self.forget_lesson,
+        }
+        return await methods[tool](**arguments)
+
     async def reflect(self, **arguments: Any) -> Reflection:
         """Look back at a run, keep what it teaches; see `reflecting`."""
+        return await self._reflect(arguments, None)
+
+    async def _reflect(self, arguments: Mapping[str, Any], host: "Host | None") -> Reflection:
         from mcp_reflect.reflecting import reflect  # noqa: PLC0415 - the rules are needed by no other tool
+        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 
-        return await reflect(self, arguments)
+        return await reflect(self, arguments, host or NO_HOST)
 
-    async def recall(self, *, applied: bool = True, **arguments: Any) -> Recall:
-        """The few lessons that fit a task, best first; `applied` false does not count them as applied."""
+    @property
+    def thinking(self) -> "Thinking":
+        """The language models and prompts; made when first needed."""
+        if self._thinking is None:
+            from mcp_reflect.thinking import Thinking  # noqa: PLC0415 - see above
+
+            self._thinking = Thinking(self.settings, self.bank, llm=self._llm, log=self.log, clock=self.clock)
+        return self._thinking
+
+    async def recall(self, **arguments: Any) -> Recall:
+        """The few lessons that fit a task, best first."""
         from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - see above
 
         sent = read(RecallShape, arguments)
-        return await self.recall_for(sent.ask(), sent.project, applied=applied)
+        return await self.recall_for(sent.ask(), sent.project)
 
     async def recall_for(self, ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
-        """Recall for what was read already."""
+        """Recall for what was read already; `applied` false does not count the lessons as applied."""
         scope = self.scopes.named(project)
         found = await self.bank.recall(scope, ask, applied=applied)
         self.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.bank import lessons, outcomes, recalls, reflections, stats, transfer
+from mcp_reflect.bank.spending import Spending
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.schema import Opened
@@ -27,6 +28,7 @@ class Bank:
         self._clock = clock or Clock()
         self._db = Database(path, busy_seconds=busy_seconds)
         self._ledger = recalls.Ledger(self._db)
+        self.spending = Spending(self._db, self._clock)
 
     @property
     def path(self) -> Path:

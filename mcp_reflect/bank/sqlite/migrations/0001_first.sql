@@ -122,3 +122,12 @@ CREATE TABLE versions (
   created_at REAL NOT NULL,
   PRIMARY KEY (record_id, version)
 ) STRICT, WITHOUT ROWID;
+
+-- Tokens and US dollars that language models took, by day (since 1970, UTC), over all processes.
+CREATE TABLE spending (
+  tenant TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  tokens INTEGER NOT NULL CHECK (tokens >= 0),
+  cost REAL NOT NULL CHECK (cost >= 0),
+  PRIMARY KEY (tenant, day)
+) STRICT, WITHOUT ROWID;
