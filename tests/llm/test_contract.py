@@ -5,6 +5,7 @@ import gc
 from collections.abc import AsyncIterator
 from importlib import import_module
 
+import anyio
 import pytest
 
 from mcp_reflect.llm.errors import (
@@ -241,6 +242,22 @@ async def test_a_cancelled_request_hangs_up_at_once(dialect: Dialect, step: Step
         with pytest.raises(asyncio.CancelledError):
             await call
         await server.client_left()
+
+
+async def test_a_cancelled_scope_of_anyio_hangs_up_too(dialect: Dialect) -> None:
+    scope = anyio.CancelScope()
+
+    async def call(url: str) -> None:
+        with scope:
+            await Timeout(dialect.open(url), dialect.name).complete(asking())
+
+    async with Loopback(Hang()) as server:
+        pending = asyncio.create_task(call(server.url))
+        await server.arrived.wait()
+        scope.cancel()
+        await pending
+        await server.client_left()
+    assert scope.cancelled_caught
 
 
 async def test_completions_may_run_side_by_side(dialect: Dialect) -> None:
