@@ -9,7 +9,7 @@ from mcp_reflect.llm.spec import Spec
 from mcp_reflect.records.json import Json
 from tests.llm.loopback import Answer, Received
 
-KEY = "sk-test-0123456789abcdef"
+KEY = "0123456789abcdefNoKeyHasThisShape"
 
 Say = Callable[[str, str], Answer]
 

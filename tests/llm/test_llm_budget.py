@@ -128,6 +128,29 @@ async def test_completions_side_by_side_cannot_pass_the_limit_together() -> None
     assert [type(outcome) for outcome in outcomes] == [Reply, Reply, BudgetExceededError, BudgetExceededError]
 
 
+async def test_what_was_written_while_the_ledger_was_read_counts() -> None:
+    class SlowLedger(MemoryLedger):
+        async def spent_today(self) -> Spend:
+            snapshot = await super().spent_today()
+            reading.set()
+            await go_on.wait()
+            return snapshot
+
+    reading, go_on = asyncio.Event(), asyncio.Event()
+    account = Account(Limits(tokens_per_day=1_000), SlowLedger())
+    go_on.set()
+    await account.reserve("x:y", Spend(300))
+    go_on.clear()
+    reading.clear()
+    late = asyncio.create_task(account.reserve("x:y", Spend(300)))
+    await reading.wait()
+    go_on.set()
+    account.finish(Spend(300), Spend(800))
+    await account.write()
+    with pytest.raises(BudgetExceededError, match="800 of the 1000"):
+        await late
+
+
 @pytest.mark.parametrize(
     ("error", "cost"),
     [(OverloadedError, 0), (TimedOutError, 26), (GarbledReplyError, 26)],

@@ -8,6 +8,7 @@ import pytest
 from mcp_reflect.llm.errors import (
     AuthError,
     BadRequestError,
+    GarbledReplyError,
     LLMError,
     LLMSettingError,
     OverloadedError,
@@ -18,7 +19,7 @@ from mcp_reflect.llm.protocol import Reply, Stop
 from mcp_reflect.llm.spec import Spec
 from mcp_reflect.records.json import Json
 from tests.llm.dialects import ANTHROPIC, OPENAI, Dialect, at
-from tests.llm.loopback import Answer, Loopback, refused_url
+from tests.llm.loopback import Answer, Flood, Loopback, refused_url
 from tests.llm.requests import SCHEMA, asking
 
 
@@ -229,3 +230,10 @@ async def test_a_proxy_that_cannot_be_used_is_a_setting_that_is_wrong(
     with pytest.raises(LLMSettingError, match="HTTPS_PROXY") as caught:
         await dialect.open("https://no-such-host.invalid").complete(asking())
     assert "hunter2" not in str(caught.value)
+
+
+async def test_an_endless_body_is_not_read_to_its_end() -> None:
+    async with Loopback(Flood()) as server:
+        with pytest.raises(GarbledReplyError):
+            await OPENAI.open(server.url).complete(asking())
+        await server.client_left()
