@@ -2,11 +2,20 @@
 
 from collections import defaultdict
 from functools import lru_cache
+from typing import NamedTuple
 
+from mcp_reflect.records.search import Kind
 from mcp_reflect.replan.lexicon import ABBREVIATIONS, STOP_WORDS, SYNONYMS
 from mcp_reflect.replan.words import name_parts, stem, tokens
 
 _SYNONYMS: dict[str, tuple[str, ...]] = {stem(word): group for group in SYNONYMS for word in group}
+
+
+class Mended(NamedTuple):
+    """Words of the data in place of another one; `kind` is null where it was in the data as it stood."""
+
+    kind: Kind | None
+    words: tuple[str, ...]
 
 
 class Vocabulary:
@@ -17,6 +26,7 @@ class Vocabulary:
         self._by_stem: defaultdict[str, list[str]] = defaultdict(list)
         self._by_length: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
         self._by_initials: dict[str, tuple[str, ...]] = {}
+        self._mended: dict[str, Mended] = {}
         for word in sorted(self.words):
             self._by_stem[stem(word)].append(word)
             self._by_length[len(word)].append((_letters(word), word))
@@ -34,7 +44,7 @@ class Vocabulary:
         found = self._by_stem.get(stem(word), ())
         return tuple(sorted(found, key=lambda form: (form != word, abs(len(form) - len(word)), form)))
 
-    def spelled(self, word: str) -> str | None:
+    def _spelled(self, word: str) -> str | None:
         """The nearest word by edit distance: one slip up to 7 letters, two above; none below 4 letters."""
         if len(word) < 4 or word.isdigit():
             return None
@@ -47,7 +57,7 @@ class Vocabulary:
                     best = min(best, (distance, other[0] != word[0], other))
         return best[2] if best[0] <= allowed else None
 
-    def parted(self, word: str) -> tuple[str, ...]:
+    def _parted(self, word: str) -> tuple[str, ...]:
         """`headlamp` as `head lamp`, where the data has both; `email` as `e mail`."""
         for cut in (*range(3, len(word) - 2), 2, 1):
             head, tail = word[:cut], word[cut:]
@@ -55,14 +65,33 @@ class Vocabulary:
                 return head, tail
         return ()
 
-    def expanded(self, word: str) -> tuple[str, ...]:
-        """The words that a short form stands for, as far as the data has them."""
+    def mended(self, word: str) -> Mended:
+        """What to ask for instead of a word, and what was the matter with it. Worked out once for each word."""
+        if word not in self._mended:
+            self._mended[word] = self._mend(word)
+        return self._mended[word]
+
+    def _mend(self, word: str) -> Mended:
+        if word in self.words:
+            return Mended(None, (word,))
+        if full := self._expanded(word):
+            return Mended(Kind.JARGON, full)
+        if forms := self.forms(word):
+            return Mended(Kind.UNKNOWN_WORDS, forms[:1])
+        if parts := self._parted(word):
+            return Mended(Kind.SPELLING, parts)
+        if nearest := self._spelled(word):
+            return Mended(Kind.SPELLING, (nearest,))
+        if longer := sorted((other for other in self.words if other.startswith(word)), key=len):
+            return Mended(Kind.JARGON, tuple(longer[:1]) if len(word) > 3 else ())
+        return Mended(Kind.UNKNOWN_WORDS, ())
+
+    def _expanded(self, word: str) -> tuple[str, ...]:
+        """The words that a short form stands for, if the data has most of them."""
         phrase = self._by_initials.get(word) if 1 < len(word) < 6 else None
-        known = tuple(part for part in phrase or tokens(ABBREVIATIONS.get(word, "")) if self.knows(part))
-        if known:
-            return tuple(part for part in known if part not in STOP_WORDS) or known
-        longer = sorted((other for other in self.words if other.startswith(word)), key=len) if len(word) > 3 else []
-        return tuple(longer[:1])
+        full = phrase or tokens(ABBREVIATIONS.get(word, ""))
+        known = tuple(form for part in full for form in self.forms(part)[:1])
+        return tuple(part for part in known if part not in STOP_WORDS) if 2 * len(known) > len(full) else ()
 
     def synonyms(self, word: str) -> tuple[str, ...]:
         """Near synonyms that the data has."""

@@ -1,0 +1,36 @@
+"""pivot: ask somewhere else, where the catalogue says that such things are."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mcp_reflect.records.search import Query
+from mcp_reflect.replan.catalog import Catalog, fit, in_table, subject, widest
+from mcp_reflect.replan.moves.relax import mechanical
+from mcp_reflect.replan.moves.rewrite import texts
+from mcp_reflect.replan.vocabulary import vocabulary
+
+_OTHER_PLACES = 2  # more than two other tables is a search of everything, which the person did not ask for
+
+
+def pivoted(query: Query, places: Catalog, message: str, taken: frozenset[str], retry: int) -> Iterator[Query]:
+    """The need in the tables that fit it better than the failed one, the best first; filters stay behind.
+
+    `taken` are the tables that were searched and need no second visit. On a tie with the failed table the
+    other one is worth a visit only from the second try on.
+    """
+    here = places.entry(query.table)
+    need = f"{message} {query.query_text}"
+    floor = fit(here, need) if here and retry <= 0 else 0.0
+    others = [entry for entry in places.entries if entry.table != query.table and entry.table not in taken]
+    fits = sorted(((-fit(entry, need), place) for place, entry in enumerate(others)))
+    better = [others[place] for score, place in fits if -score > floor][:_OTHER_PLACES]
+    if here is None and not better and (near := places.nearest(query.table)):
+        better = [near]
+    for entry in better or ([others[0]] if here is None and others else []):
+        base = replace(mechanical(in_table(query, entry), entry, 0), filters={})
+        wide = replace(base, search_mode=widest(entry))
+        text = " ".join(subject(entry, query.query_text))
+        yield replace(base, query_text=text)
+        yield replace(wide, query_text=text)
+        for other in texts(query.query_text, message, vocabulary(entry.vocabulary), (), entry):
+            yield replace(wide, query_text=other)
