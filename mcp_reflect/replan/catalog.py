@@ -21,9 +21,7 @@ _BREADTH: Final = {
 }  # fmt: skip
 """How much a mode lets through, by its usual name. A name that is not here counts as lexical."""
 
-_INTENTS: Final = tuple(
-    (frozenset(map(stem, cues)), frozenset(map(stem, signs))) for cues, signs in INTENTS
-)
+_INTENTS: Final = tuple((frozenset(map(stem, cues)), frozenset(map(stem, signs))) for cues, signs in INTENTS)
 
 
 @dataclass(frozen=True, slots=True)

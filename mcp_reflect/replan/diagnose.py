@@ -61,7 +61,9 @@ def _conditions(query: Query, places: Catalog) -> Iterator[Finding]:
     entry = places.entry(query.table)
     wrong = misspelled_values(query, entry) if entry else {}
     for name, value in wrong.items():
-        yield found(Kind.SPELLING, Strategy.REWRITE, 0.9, f"{name} has no value {query.filters[name]}; nearest: {value}")
+        yield found(
+            Kind.SPELLING, Strategy.REWRITE, 0.9, f"{name} has no value {query.filters[name]}; nearest: {value}"
+        )
     if query.filters and not wrong:
         weight = min(0.8, 0.45 + 0.15 * len(query.filters))
         yield found(Kind.TOO_MANY_CONDITIONS, Strategy.RELAX, weight, f"{len(query.filters)} filters must all hold")

@@ -5,7 +5,12 @@ All lists are general English and were written for this file; none is drawn from
 
 from typing import Final
 
-STOP_WORDS: Final = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+STOP_WORDS: Final = _words(
     """
     a about above after again against all also am an and any are aren as at be because been before being below
     between both but by can cannot could couldn did didn do does doesn doing don done during each few for from
@@ -15,11 +20,11 @@ STOP_WORDS: Final = frozenset(
     t than that the their them then there these they this those through to too under until upon us use used
     using ve very was wasn we were weren what when where whether which while who whom whose why will with won
     would wouldn yes yet you your yours dont cant isnt wont didnt doesnt hasnt havent arent wasnt
-    """.split()
+    """
 )
 """Function words: in nearly every row, or in none of those that matter."""
 
-LIGHT_WORDS: Final = frozenset(
+LIGHT_WORDS: Final = _words(
     """
     actually already although always any anybody anyone anything anywhere appreciate assist available bit bring
     came certain come comes coming completely concerning currently despite etc ever everybody everyone everything
@@ -31,7 +36,7 @@ LIGHT_WORDS: Final = frozenset(
     seems several show showing shows simply since somebody something sometimes somewhere soon still stuff
     suddenly suppose supposed sure talk talks tell thank thanks therefore thing things though told totally try
     trying understand usually various via want wanted wants way ways wish wonder wondering
-    """.split()
+    """
 )
 """Words of conversation: they say that somebody asks, not what about."""
 
@@ -123,7 +128,7 @@ SYNONYMS: Final = tuple(
 """Words that one person writes and another person means; only used where the data has the other one."""
 
 INTENTS: Final = tuple(
-    (frozenset(cues.split()), frozenset(signs.split()))
+    (_words(cues), _words(signs))
     for cues, signs in (
         ("who whom whose person expert contact responsible", "people person staff team speaker author expert employee"),
         (

@@ -6,14 +6,13 @@ from typing import Final
 from mcp_reflect.records.search import Diagnosis, Kind, Query, Strategy
 from mcp_reflect.replan.words import fold, tokens
 
-TECHNICAL: Final = frozenset(
-    """
+_TECHNICAL: Final = """
     api boolean bm25 catalog catalogue config database dataset embedding embeddings endpoint faceted facet facets
-    filter filters fts full-text fuzzy id index json keyword keywords lexical limit llm master mode modes null
-    parameter parameters pivot query queries regex relax replan retry retries rewrite row rows schema score
-    semantic similarity sql sqlite string syntax table tables threshold timeout token tokens tool vector vocabulary
-    """.split()
-)
+    filter filters fts fuzzy id index json keyword keywords lexical limit llm master mode modes null parameter
+    parameters pivot query queries regex relax replan retry retries rewrite row rows schema score semantic
+    similarity sql sqlite string syntax table tables threshold timeout token tokens tool vector vocabulary
+    """
+TECHNICAL: Final = frozenset(_TECHNICAL.split())
 """Words that mean something to us and nothing to the person who asked."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")

@@ -44,10 +44,10 @@ class Vocabulary:
         found = self._by_stem.get(stem(word), ())
         return tuple(sorted(found, key=lambda form: (form != word, abs(len(form) - len(word)), form)))
 
-    def _spelled(self, word: str) -> str | None:
+    def _spelled(self, word: str) -> tuple[str, ...]:
         """The nearest word by edit distance: one slip up to 7 letters, two above; none below 4 letters."""
         if len(word) < 4 or word.isdigit():
-            return None
+            return ()
         allowed = 1 if len(word) <= 7 else 2
         mask, best = _letters(word), (allowed + 1, True, "")
         for length in range(len(word) - allowed, len(word) + allowed + 1):
@@ -55,7 +55,7 @@ class Vocabulary:
                 if (letters ^ mask).bit_count() <= 2 * allowed:
                     distance = edit_distance(word, other, allowed)
                     best = min(best, (distance, other[0] != word[0], other))
-        return best[2] if best[0] <= allowed else None
+        return (best[2],) if best[0] <= allowed else ()
 
     def _parted(self, word: str) -> tuple[str, ...]:
         """`headlamp` as `head lamp`, where the data has both; `email` as `e mail`."""
@@ -74,17 +74,15 @@ class Vocabulary:
     def _mend(self, word: str) -> Mended:
         if word in self.words:
             return Mended(None, (word,))
-        if full := self._expanded(word):
-            return Mended(Kind.JARGON, full)
-        if forms := self.forms(word):
-            return Mended(Kind.UNKNOWN_WORDS, forms[:1])
-        if parts := self._parted(word):
-            return Mended(Kind.SPELLING, parts)
-        if nearest := self._spelled(word):
-            return Mended(Kind.SPELLING, (nearest,))
-        if longer := sorted((other for other in self.words if other.startswith(word)), key=len):
-            return Mended(Kind.JARGON, tuple(longer[:1]) if len(word) > 3 else ())
-        return Mended(Kind.UNKNOWN_WORDS, ())
+        longer = sorted((other for other in self.words if other.startswith(word)), key=len) if len(word) > 3 else []
+        ways = (
+            (Kind.JARGON, self._expanded(word)),
+            (Kind.UNKNOWN_WORDS, self.forms(word)[:1]),
+            (Kind.SPELLING, self._parted(word)),
+            (Kind.SPELLING, self._spelled(word)),
+            (Kind.JARGON, tuple(longer[:1])),
+        )
+        return next((Mended(kind, words) for kind, words in ways if words), Mended(Kind.UNKNOWN_WORDS, ()))
 
     def _expanded(self, word: str) -> tuple[str, ...]:
         """The words that a short form stands for, if the data has most of them."""

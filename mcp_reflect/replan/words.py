@@ -7,7 +7,7 @@ from functools import lru_cache
 from mcp_reflect.replan.lexicon import LIGHT_WORDS, STOP_WORDS
 
 _WORD = re.compile(r"[^\W_]+")
-_QUOTES = re.compile("[\"“”„«»]")
+_QUOTES = re.compile('["“”„«»]')
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ENDINGS = (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("s", ""))
 _LONG = 4000  # characters read of one text; a message longer than that is a document, not a question
