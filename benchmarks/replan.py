@@ -51,13 +51,14 @@ class Index:
         self._connection.executemany("INSERT INTO d VALUES (?, ?)", [(doc["id"], doc["text"]) for doc in documents])
         self.words = tuple(sorted({word for doc in documents for word in _WORD.findall(doc["text"].lower())}))
 
-    def search(self, query: Query, operator: Operator) -> list[str]:
+    def search(self, query: Query, operator: Operator) -> list[tuple[str, float]]:
+        """Rows with their scores, higher is better."""
         words = [f'"{word}"' for word in _WORD.findall(query.query_text)]
         if not words:
             return []
-        sql = "SELECT id FROM d WHERE d MATCH ? ORDER BY bm25(d), id LIMIT ?"
+        sql = "SELECT id, -bm25(d) FROM d WHERE d MATCH ? ORDER BY bm25(d), id LIMIT ?"
         rows = self._connection.execute(sql, (f" {operator} ".join(words), query.limit or _DEPTH))
-        return [row[0] for row in rows]
+        return [(row[0], row[1]) for row in rows]
 
 
 @dataclass
@@ -149,9 +150,13 @@ def run(records: Sequence[Record], index: Index, operator: Operator, *, words: b
     return tally
 
 
-def merge(lists: Sequence[Sequence[str]]) -> list[str]:
-    """Rows in the order in which a reader of the plan meets them, each once."""
-    return list(dict.fromkeys(row for rows in lists for row in rows))
+def merge(lists: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
+    """Rows by the best score that any query gave them; ties keep the order of the plan."""
+    best: dict[str, float] = {}
+    for rows in lists:
+        for row, score in rows:
+            best[row] = max(score, best.get(row, score))
+    return sorted(best, key=lambda row: -best[row])
 
 
 def _repeats(request: SearchRequest, new: Sequence[Query]) -> int:

@@ -23,10 +23,14 @@ def key(query: Query) -> Key:
 
 def is_looser(query: Query, tried: Query) -> bool:
     """Whether the threshold is lower or the limit higher, where the tried query had one."""
-    lower = tried.score_threshold is not None and (
+    return is_lower(query, tried) or (tried.limit is not None and (query.limit is None or query.limit > tried.limit))
+
+
+def is_lower(query: Query, tried: Query) -> bool:
+    """Whether the threshold alone is lower: where nothing was found, a higher limit brings nothing."""
+    return tried.score_threshold is not None and (
         query.score_threshold is None or query.score_threshold < tried.score_threshold
     )
-    return lower or (tried.limit is not None and (query.limit is None or query.limit > tried.limit))
 
 
 def refusal(query: Query, state: SearchState, planned: Iterable[Query] = ()) -> str | None:
@@ -36,6 +40,12 @@ def refusal(query: Query, state: SearchState, planned: Iterable[Query] = ()) -> 
             came = "" if tried.found is None else f" and found {tried.found}"
             return f"{describe(query)} was tried before{came}"
     return None
+
+
+def is_hopeless(query: Query, state: SearchState, planned: Iterable[Query] = ()) -> bool:
+    """Whether a search that ran would have found all that this one can find: its like, with as low a threshold."""
+    ran = (*(entry.query for entry in state.tried), *planned)
+    return any(key(other) == key(query) and not is_lower(query, other) for other in ran)
 
 
 def describe(query: Query) -> str:

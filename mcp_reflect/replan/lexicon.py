@@ -26,16 +26,17 @@ STOP_WORDS: Final = _words(
 
 LIGHT_WORDS: Final = _words(
     """
-    actually already although always any anybody anyone anything anywhere appreciate assist available bit bring
-    came certain come comes coming completely concerning currently despite etc ever everybody everyone everything
-    exactly example explain far find finding give given gives giving gonna guess guys happen happened happening
-    happens hear hello help helping helps hey hi hope hoping however immediately instead interested keep keeps
-    kept kind kindly know little look looked looking looks lot lots made make makes making maybe much need needed
-    needing never nobody nothing often okay ok ones people per perhaps possible possibly probably put question
-    questions quickly quite rather really recently regarding related said saw say saying says see seem seemed
-    seems several show showing shows simply since somebody something sometimes somewhere soon still stuff
-    suddenly suppose supposed sure talk talks tell thank thanks therefore thing things though told totally try
-    trying understand usually various via want wanted wants way ways wish wonder wondering
+    able actually already although always any anybody anyone anything anywhere appreciate assist available bit
+    bring came certain come comes coming completely concerning currently despite etc ever everybody everyone
+    everything exactly example explain far find finding give given gives giving gonna guess guys happen happened
+    happening happens hear hello help helping helps hey hi hope hoping however immediately instead interested
+    keep keeps kept kind kindly know little look looked looking looks lot lots made make makes making maybe much
+    need needed needing never nobody nothing often ok okay ones people per perhaps possible possibly probably
+    put question questions quickly quite rather really recently regarding related said saw say saying says see
+    seem seemed seems several show showing shows simply since somebody something sometimes somewhere soon still
+    stuff suddenly suppose supposed sure take taken takes taking talk talks tell thank thanks therefore thing
+    things though told totally try trying understand usually various via want wanted wants way ways wish wonder
+    wondering
     """
 )
 """Words of conversation: they say that somebody asks, not what about."""

@@ -58,7 +58,7 @@ def relax_only(request: SearchRequest, state: SearchState) -> Plan:
     if state.retry_count < request.max_retries:
         for query in failed:
             steps = _ladder(query, places, state.retry_count, request.user_message)
-            new += _fresh(steps, state, new, 1, places)
+            new += next(((step,) for step in steps if ledger.refusal(step, state, new) is None), ())
     if not new:
         return give_up(state, diagnosis, Strategy.RELAX, kept)
     return Plan(
@@ -157,7 +157,7 @@ def _fresh(
         entry = places.entry(query.table)
         exists = entry is not None and (query.search_mode in entry.search_modes or query.search_mode == "")
         says = bool(query.query_text.strip() or query.filters)
-        if exists and says and ledger.refusal(query, state, planned + new) is None:
+        if exists and says and not ledger.is_hopeless(query, state, planned + new):
             new += (query,)
     return new
 

@@ -1,30 +1,28 @@
 """What the search tool itself proposed: ranked, since trying them all is not an option."""
 
-from mcp_reflect.replan.words import content, names, normalised, stem, tokens
+from mcp_reflect.replan.words import content, stem, tokens
 
 
 def ranked(suggestions: tuple[str, ...], text: str, message: str) -> tuple[str, ...]:
-    """The suggestions, best first: close to what was searched, then to what was asked, then in the tool's order.
+    """The suggestions, best first: like what was searched, and adding words of what was asked.
 
-    One that only repeats the failed text is left out. A tool orders by likeness, so its order counts too.
+    Each place further down the tool's list costs a tenth: a tool orders by likeness, so its order counts.
+    A suggestion of the very words that failed is left out.
     """
     wanted, asked = _stems(text), _stems(message)
-    proper = frozenset(stem(word) for word in names(message))
 
     def score(place: int) -> float:
         own = _stems(suggestions[place])
-        close = len(own & wanted) / len(own | wanted) if own else 0.0
-        fresh = len((own & asked) - wanted) / len(own) if own else 0.0
-        named = len(own & proper) / len(own) if own else 0.0
-        return 1.0 * close + 1.0 * fresh + 0.3 * named - 0.1 * place
+        like = len(own & wanted) / max(1, len(own | wanted))
+        new = len((own & asked) - wanted) / max(1, len(own))
+        return like + new - 0.1 * place
 
-    failed = normalised(text)
-    places = [place for place, suggestion in enumerate(suggestions) if normalised(suggestion) != failed]
-    best = sorted(places, key=lambda place: (-score(place), place))
+    failed = set(tokens(text))
+    places = [place for place, suggestion in enumerate(suggestions) if set(tokens(suggestion)) not in (failed, set())]
     seen: dict[tuple[str, ...], str] = {}
-    for place in best:
+    for place in sorted(places, key=lambda place: (-score(place), place)):
         seen.setdefault(tokens(suggestions[place]), suggestions[place].strip())
-    return tuple(suggestion for words, suggestion in seen.items() if words)
+    return tuple(seen.values())
 
 
 def _stems(text: str) -> frozenset[str]:
