@@ -7,7 +7,8 @@ from mcp_reflect.replan.words import content, stem, tokens
 _PLACE: Final = 0.05  # what a place further down the tool's list costs: a tool orders by likeness
 _LENGTH: Final = 0.03  # what a word more costs: a short text finds the longer ones as well
 _FOUND: Final = 0.3  # what it costs to have all words of an earlier suggestion, which finds it too
-"""The three were set on the development episodes, in the middle of a flat stretch, not at its peak."""
+_READ: Final = 50  # suggestions read; tools propose ten or so
+"""The first three were set on the development episodes, in the middle of a flat stretch, not at its peak."""
 
 
 def ranked(suggestions: tuple[str, ...], text: str, message: str) -> tuple[str, ...]:
@@ -24,7 +25,7 @@ def ranked(suggestions: tuple[str, ...], text: str, message: str) -> tuple[str, 
         return like + new - _PLACE * place - _LENGTH * len(own)
 
     scores: dict[tuple[str, ...], tuple[float, str]] = {}
-    for place, suggestion in enumerate(suggestions):
+    for place, suggestion in enumerate(suggestions[:_READ]):
         if set(tokens(suggestion)) not in (failed, set()):
             scores.setdefault(tokens(suggestion), (score(place), suggestion.strip()))
     return tuple(_without_echoes(sorted(scores.values(), key=lambda scored: -scored[0])))
