@@ -7,9 +7,10 @@ objects with `type` or `role` and `content`, or mappings with these keys.
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import Any, TypeAlias
 
+from mcp_reflect.errors import InputError
 from mcp_reflect.records.search import Plan, Query, SearchRequest, SearchState, Tried
 from mcp_reflect.replan.reading import is_list, is_object, read_catalog, read_queries, read_results
 
@@ -28,7 +29,10 @@ def advance(state: State, planner: Planner, node: str, timestamp: str) -> dict[s
     planned = list(state.get("planned_queries") or ())
     request = _request(state, planned)
     original = list(state.get("original_planned_queries") or planned)
-    tried = tuple(Tried(query=query) for query in read_queries(_mappings(original), "original_planned_queries"))
+    tried = tuple(
+        Tried(query=query)
+        for query in read_queries(_mappings(original, "original_planned_queries"), "original_planned_queries")
+    )
     plan = planner(request, SearchState(search_id=request.search_id, tried=tried))
     thought = {
         "message": plan.user_message,
@@ -54,7 +58,7 @@ def _request(state: State, planned: Sequence[Any]) -> SearchRequest:
     return SearchRequest(
         search_id=str(state.get("search_id") or hashlib.sha256(message.encode()).hexdigest()[:16]),
         user_message=message,
-        queries=read_queries(_mappings(planned), "planned_queries"),
+        queries=read_queries(_mappings(planned, "planned_queries"), "planned_queries"),
         results=None if results is None else _counts(results),
         zero_result_tables=tuple(state.get("zero_result_tables") or ()),
         retry_count=int(state.get("retry_count") or 0),
@@ -72,7 +76,7 @@ def _counts(results: Any) -> dict[str, int] | None:
     if is_object(results):
         return read_results(results, "query_results") or None
     counts: dict[str, int] = {}
-    for result in _mappings(results):
+    for result in _mappings(results, "query_results"):
         table = str(result.get("table", ""))
         rows = result.get("results", result.get("count", ()))
         counts[table] = counts.get(table, 0) + read_results({table: rows}, "query_results")[table]
@@ -96,14 +100,28 @@ def _part(message: object, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _mappings(items: Sequence[object]) -> list[Mapping[str, Any]]:
-    """Items as mappings; models and data classes give their attributes."""
-    return [item if is_object(item) else dict(vars(item)) for item in items]
+def _mappings(items: object, field: str) -> list[Mapping[str, Any]]:
+    if not is_list(items):
+        raise InputError(field, "is not a list", "Give a list")
+    return [_mapping(item, f"{field}[{place}]") for place, item in enumerate(items)]
+
+
+def _mapping(item: object, field: str) -> Mapping[str, Any]:
+    """An item as a mapping; models and data classes give their fields."""
+    if is_object(item):
+        return item
+    if is_dataclass(item) and not isinstance(item, type):
+        return asdict(item)
+    dump = getattr(item, "model_dump", None)
+    if callable(dump):
+        dumped = dump()
+        return dumped if is_object(dumped) else {}
+    raise InputError(field, "is neither an object nor a model", "Give a mapping with the fields of a query")
 
 
 def _like(planned: Sequence[Any], queries: tuple[Query, ...], new: Query) -> dict[str, Any]:
     """The new query as a mapping, with the graph's own extra keys of the query it comes from."""
     ours = asdict(new)
-    items = list(zip(_mappings(planned), queries, strict=True))
+    items = list(zip(_mappings(planned, "planned_queries"), queries, strict=True))
     origin = next((item for item, query in items if query.table == new.table), items[0][0] if items else {})
     return {**{name: value for name, value in origin.items() if name not in ours}, **ours}
