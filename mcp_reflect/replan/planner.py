@@ -58,7 +58,8 @@ def relax_only(request: SearchRequest, state: SearchState) -> Plan:
     if state.retry_count < request.max_retries:
         for query in failed:
             steps = _ladder(query, places, state.retry_count, request.user_message)
-            new += next(((step,) for step in steps if ledger.refusal(step, state, new) is None), ())
+            fresh = (step for step in steps if _can_run(step, places) and ledger.refusal(step, state, new) is None)
+            new += tuple(islice(fresh, 1))
     if not new:
         return give_up(state, diagnosis, Strategy.RELAX, kept)
     return Plan(
@@ -154,16 +155,21 @@ def _fresh(
     for query in islice(candidates, _READ):
         if len(new) >= most:
             break
-        entry = places.entry(query.table)
-        exists = entry is not None and (query.search_mode in entry.search_modes or query.search_mode == "")
-        says = bool(query.query_text.strip() or query.filters)
-        if exists and says and not ledger.is_hopeless(query, state, planned + new):
+        if _can_run(query, places) and not ledger.is_hopeless(query, state, planned + new):
             new += (query,)
     return new
 
 
-def _ladder(query: Query, places: Catalog, retry: int, message: str) -> Iterator[Query]:
+def _can_run(query: Query, places: Catalog) -> bool:
+    """Whether the table and mode exist and the query asks for something."""
     entry = places.entry(query.table)
+    if entry is None or query.search_mode not in (entry.search_modes or ("",)):
+        return False
+    return bool(query.query_text.strip() or query.filters)
+
+
+def _ladder(query: Query, places: Catalog, retry: int, message: str) -> Iterator[Query]:
+    entry = places.entry(query.table) or places.nearest(query.table)
     base = catalog.in_table(query, entry) if entry else query
     yield mechanical(base, entry, retry)
     yield mechanical(base, entry, retry + 1)

@@ -13,7 +13,7 @@ FAIR = (
 
 
 def query(text: str = "quantum computing", table: str = "sessions", **more: Any) -> Query:
-    return Query(**{"table": table, "query_text": text, "search_mode": "faceted", "limit": 5, **more})
+    return replace(Query(table=table, query_text=text, search_mode="faceted", limit=5), **more)
 
 
 def request(*queries: Query, message: str = "Find sessions about quantum computing", **more: Any) -> SearchRequest:
