@@ -6,7 +6,8 @@ from typing import Final
 
 from mcp_reflect.records.search import CatalogEntry, Query, SearchRequest
 from mcp_reflect.replan.lexicon import INTENTS, STOP_WORDS
-from mcp_reflect.replan.vocabulary import edit_distance, vocabulary
+from mcp_reflect.replan.spelling import edit_distance
+from mcp_reflect.replan.vocabulary import vocabulary
 from mcp_reflect.replan.words import content, fold, stem, tokens
 
 DEFAULT_MODES: Final = ("faceted", "master")

@@ -16,6 +16,7 @@ from mcp_reflect.replan.vocabulary import vocabulary
 from mcp_reflect.replan.words import content, is_quoted
 
 _HIGH_THRESHOLD = 0.5  # similarity scores of good hits lie between .3 and .6 with common embeddings
+_READ = 12  # words looked up; the plan asks for no more either
 _MANY_WORDS = 4  # a search that asks for all of four words finds nothing for most questions
 
 
@@ -89,7 +90,7 @@ def _words(query: Query, places: Catalog) -> Iterator[Finding]:
 
     entry = places.entry(query.table)
     known = vocabulary(entry.vocabulary if entry else ())
-    words = content(query.query_text)
+    words = content(query.query_text)[:_READ]
     if not known.words:
         short = [word for word in words if word in ABBREVIATIONS]
         if short:

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.records.search import Kind
-from mcp_reflect.replan.vocabulary import Vocabulary, edit_distance, short_forms
+from mcp_reflect.replan.spelling import edit_distance
+from mcp_reflect.replan.vocabulary import Vocabulary, short_forms
 from mcp_reflect.replan.words import content, normalised, stem, telling, tokens
 
 _WORDS = st.text("abcde", max_size=8)

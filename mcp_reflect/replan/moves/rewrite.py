@@ -76,8 +76,7 @@ def _mended(words: tuple[str, ...], known: Vocabulary) -> tuple[str, ...]:
 
 
 def _subject(text: str, entry: CatalogEntry | None) -> tuple[str, ...]:
-    words = content(text)[:_MOST_WORDS]
-    return tuple(word for word in words if word in subject(entry, text)) or words if entry else words
+    return (subject(entry, text) if entry else content(text))[:_MOST_WORDS]
 
 
 def _line(words: tuple[str, ...]) -> str:
