@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mcp_reflect.records.search import CatalogEntry, Query
-from mcp_reflect.replan.catalog import breadth, in_table, subject, widest
+from mcp_reflect.replan.catalog import ASKS_FOR_ALL, breadth, in_table, subject, widest
 from mcp_reflect.replan.lexicon import ABBREVIATIONS
 from mcp_reflect.replan.moves import filters, suggested
 from mcp_reflect.replan.moves.relax import mechanical
@@ -17,7 +17,10 @@ _MOST_WORDS = 12  # a text of more words is a document; search engines weigh the
 def rewritten(
     query: Query, entry: CatalogEntry | None, message: str, suggestions: tuple[str, ...], retry: int
 ) -> Iterator[Query]:
-    """The query in other words, bounds eased; on the first try with its filters, later without them."""
+    """The query in other words, bounds eased; on the first try with its filters, later without them.
+
+    In a mode that asks for all words, no words are added to those that already found nothing.
+    """
     base = mechanical(in_table(query, entry) if entry else query, entry, retry)
     base = replace(base, filters=filters.mended(query, entry) if retry <= 0 else {})
     if entry and breadth(base.search_mode) == 0:
@@ -25,14 +28,21 @@ def rewritten(
     if base.filters != query.filters:
         yield base
     known = vocabulary(entry.vocabulary if entry else ())
+    before = set(content(unquoted(query.query_text)))
     for text in texts(query.query_text, message, known, suggestions, entry):
-        yield replace(base, query_text=text)
+        adds = before < set(tokens(text)) and text not in suggestions
+        if not adds or breadth(base.search_mode) > ASKS_FOR_ALL:
+            yield replace(base, query_text=text)
 
 
 def texts(
     text: str, message: str, known: Vocabulary, suggestions: tuple[str, ...], entry: CatalogEntry | None = None
 ) -> Iterator[str]:
-    """Other wordings, the best first: what the tool suggests, the text put right, less of it, more of it."""
+    """Other wordings, the best first: what the tool suggests, the text put right, less of it, more of it.
+
+    The first word of the message that the search left out is put in after the shorter wordings: an engine that
+    takes any word ranks better with it.
+    """
     yield from suggested.ranked(suggestions, text, message)
     words = _subject(unquoted(text) or message, entry)
     mended = _mended(words, known)
@@ -41,9 +51,12 @@ def texts(
     if len(ranked) > 2:
         yield _line(tuple(word for word in mended if word in ranked[:2]))
     yield from ranked[:1]
+    asked = _subject(message, entry)
+    fresh = tuple(word for word in asked if word not in words and (known.knows(word) or not known.words))
+    if fresh:
+        yield _line((*mended, *known.mended(fresh[0]).words) if known.words else (*words, fresh[0]))
     yield from _variants(text, message, known)
     yield from ranked[1:3]
-    asked = _subject(message, entry)
     yield _line(_mended(asked, known))
     yield from telling(tuple(word for word in asked if known.knows(word) or not known.words), message)[:3]
 
