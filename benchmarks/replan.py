@@ -22,7 +22,8 @@ from typing import Any, Literal
 
 from mcp_reflect.records.search import CatalogEntry, Query, SearchRequest, SearchState
 from mcp_reflect.replan import ledger
-from mcp_reflect.replan.planner import MOST_QUERIES, plan
+from mcp_reflect.replan.candidates import MOST_QUERIES
+from mcp_reflect.replan.planner import plan
 
 Operator = Literal["OR", "AND"]
 _WORD = re.compile(r"[^\W_]+")

@@ -7,7 +7,7 @@ by the mechanical one. Every change is a note.
 from dataclasses import replace
 
 from mcp_reflect.records.search import Plan, Proposal, Query, SearchRequest, SearchState, Strategy
-from mcp_reflect.replan import catalog, ledger, messages, planner
+from mcp_reflect.replan import candidates, catalog, ledger, messages, planner
 from mcp_reflect.replan.catalog import Catalog
 from mcp_reflect.replan.words import fold, normalised
 
@@ -61,8 +61,8 @@ def _checked(
 def _refusal(query: Query, state: SearchState, planned: tuple[Query, ...]) -> str | None:
     if not query.query_text.strip() and not query.filters:
         return "refused: it asks for nothing"
-    if sum(other.table == query.table for other in planned) >= planner.MOST_QUERIES:
-        return f"refused: more than {planner.MOST_QUERIES} queries for {query.table}"
+    if sum(other.table == query.table for other in planned) >= candidates.MOST_QUERIES:
+        return f"refused: more than {candidates.MOST_QUERIES} queries for {query.table}"
     refused = ledger.refusal(query, state, planned)
     return f"refused: {refused}" if refused else None
 

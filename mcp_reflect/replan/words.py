@@ -57,6 +57,16 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 
+def other_number(word: str) -> str:
+    """The plural of a singular and the other way round, by the common endings."""
+    for plural, singular in (("ies", "y"), ("ses", "s"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("s", "")):
+        if word.endswith(plural) and len(word) - len(plural) > 1 and not word.endswith(("ss", "us", "is")):
+            return word.removesuffix(plural) + singular
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
+
+
 def content(text: str) -> tuple[str, ...]:
     """The words that say what is looked for, each once. A text of nothing but stop words keeps them all."""
     words = tuple(dict.fromkeys(tokens(text)))

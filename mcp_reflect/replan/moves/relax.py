@@ -36,6 +36,19 @@ def relaxed(query: Query, entry: CatalogEntry | None, message: str, retry: int) 
     yield mechanical(eased, entry, retry + 1)
 
 
+def loosest(query: Query, others: list[Query]) -> Query:
+    """The query with the highest limit and the lowest threshold of all; none where any has none."""
+    limits = [other.limit for other in (query, *others)]
+    thresholds = [other.score_threshold for other in (query, *others)]
+    highest = [limit for limit in limits if limit is not None]
+    lowest = [threshold for threshold in thresholds if threshold is not None]
+    return replace(
+        query,
+        limit=max(highest) if len(highest) == len(limits) else None,
+        score_threshold=min(lowest) if len(lowest) == len(thresholds) else None,
+    )
+
+
 def _bounds(query: Query, threshold: float, limit: int) -> Query:
     return replace(
         query,

@@ -9,7 +9,7 @@ from mcp_reflect.replan.lexicon import ABBREVIATIONS
 from mcp_reflect.replan.moves import filters, suggested
 from mcp_reflect.replan.moves.relax import mechanical
 from mcp_reflect.replan.vocabulary import Vocabulary, parts_of_names, short_forms, vocabulary
-from mcp_reflect.replan.words import content, telling, tokens, unquoted
+from mcp_reflect.replan.words import content, other_number, telling, tokens, unquoted
 
 _MOST_WORDS = 12  # a text of more words is a document; search engines weigh the rest as noise
 
@@ -65,6 +65,8 @@ def _variants(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     """Names taken apart, short forms written out and long ones shortened, near synonyms of the data."""
     words = content(unquoted(text))
     yield _line(parts_of_names(unquoted(text)))
+    if not known.words:
+        yield _line(tuple(other_number(word) for word in words))
     yield _line(tuple(part for word in words for part in tokens(ABBREVIATIONS.get(word, word))))
     for short in short_forms(f"{text} {message}"):
         if not known.words or short in known.words:
