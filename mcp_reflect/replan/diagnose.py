@@ -11,6 +11,7 @@ from mcp_reflect.replan import catalog
 from mcp_reflect.replan.catalog import Catalog
 from mcp_reflect.replan.ledger import is_empty
 from mcp_reflect.replan.lexicon import ABBREVIATIONS
+from mcp_reflect.replan.moves import suggested
 from mcp_reflect.replan.moves.filters import misspelled_values
 from mcp_reflect.replan.vocabulary import vocabulary
 from mcp_reflect.replan.words import content, is_quoted
@@ -26,9 +27,27 @@ def diagnose(request: SearchRequest, places: Catalog) -> Diagnosis:
         finding
         for query in request.queries
         if is_empty(request, query.table)
-        for finding in (*_place(query, request, places), *_conditions(query, places), *_words(query, places))
+        for finding in (
+            *_suggested(query, request),
+            *_place(query, request, places),
+            *_conditions(query, places),
+            *_words(query, places),
+        )
     ]
     return Diagnosis(findings=tuple(sorted(set(findings), key=lambda finding: (-finding.weight, finding.table))))
+
+
+def _suggested(query: Query, request: SearchRequest) -> Iterator[Finding]:
+    """Does the search tool itself know other words? In recorded searches, taking them is what worked."""
+    offered = suggested.ranked(request.suggestions, query.query_text, request.user_message)[:3]
+    if offered:
+        yield Finding(
+            kind=Kind.UNKNOWN_WORDS,
+            table=query.table,
+            strategy=Strategy.REWRITE,
+            weight=0.9,
+            detail=f"the search tool suggests: {'; '.join(offered)}",
+        )
 
 
 def _place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Finding]:

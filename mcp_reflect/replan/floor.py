@@ -105,7 +105,7 @@ def _message(
     proposal: Proposal, strategy: Strategy, mechanical: Plan, request: SearchRequest, new: tuple[Query, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """The proposed words to the person if they are friendly and plain, else ours."""
-    if messages.is_friendly(proposal.user_message):
+    if messages.is_friendly(proposal.user_message, request.user_message):
         return proposal.user_message.strip(), ()
     empty = frozenset(query.table for query in request.queries)
     ours = messages.tell(strategy, mechanical.diagnosis, new, empty)

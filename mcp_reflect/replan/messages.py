@@ -44,11 +44,14 @@ def nothing_to_do() -> str:
     return _CHEERFUL
 
 
-def is_friendly(message: str) -> bool:
-    """One or two sentences, not a word of ours, no names with underscores, not longer than 300 characters."""
+def is_friendly(message: str, said: str = "") -> bool:
+    """One or two sentences, no names with underscores, at most 300 characters, and not a word of ours.
+
+    A word that the person `said` is theirs: who asks for a dark mode may read of a mode.
+    """
     text = message.strip()
     sentences = [part for part in _SENTENCE.split(text) if part]
-    plain = not (set(tokens(text)) & TECHNICAL) and "_" not in text and "{" not in text
+    plain = not (set(tokens(text)) & TECHNICAL - set(tokens(said))) and "_" not in text and "{" not in text
     return 0 < len(text) <= 300 and len(sentences) <= 2 and plain
 
 

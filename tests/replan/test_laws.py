@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_reflect.records.search import CatalogEntry, Plan, Proposal, Query, SearchRequest, SearchState, Strategy
@@ -69,6 +69,7 @@ def _check(made: Plan, request: SearchRequest, state: SearchState) -> None:
     assert made.reasoning
 
 
+@settings(deadline=None)  # the machine may be busy; speed has its own test
 @given(_REQUESTS)
 def test_plans_name_what_exists_and_never_repeat_through_all_retries(request: SearchRequest) -> None:
     state = SearchState(search_id=request.search_id)
@@ -82,12 +83,14 @@ def test_plans_name_what_exists_and_never_repeat_through_all_retries(request: Se
         request = replace(request, queries=made.new_queries, results=None, zero_result_tables=())
 
 
+@settings(deadline=None)
 @given(_REQUESTS)
 def test_the_ladder_keeps_to_the_same_laws(request: SearchRequest) -> None:
     state = SearchState(search_id=request.search_id)
     _check(relax_only(request, state), request, state)
 
 
+@settings(deadline=None)
 @given(_REQUESTS, _PROPOSALS)
 def test_whatever_is_proposed_the_floor_holds(request: SearchRequest, proposal: Proposal) -> None:
     state = SearchState(search_id=request.search_id)
@@ -96,6 +99,7 @@ def test_whatever_is_proposed_the_floor_holds(request: SearchRequest, proposal: 
     assert accept(proposal, request, state) == made
 
 
+@settings(deadline=None)
 @given(_QUERIES, _ENTRIES, _TEXTS, st.integers(0, 3))
 def test_relax_never_narrows(query: Query, entry: CatalogEntry, message: str, retry: int) -> None:
     entry = replace(entry, search_modes=(*entry.search_modes, query.search_mode))
@@ -109,6 +113,7 @@ def test_relax_never_narrows(query: Query, entry: CatalogEntry, message: str, re
         assert catalog.breadth(wide.search_mode) >= catalog.breadth(query.search_mode)
 
 
+@settings(deadline=None)
 @given(_REQUESTS)
 def test_observing_twice_is_observing_once(request: SearchRequest) -> None:
     once = ledger.observe(SearchState(search_id=""), request)

@@ -57,3 +57,8 @@ def test_giving_up_is_said_kindly_and_asks_back() -> None:
 )
 def test_what_is_long_or_technical_is_not_friendly(said: str) -> None:
     assert not messages.is_friendly(said)
+
+
+def test_a_word_that_the_person_used_may_be_said_back() -> None:
+    assert messages.is_friendly("Let me look for the dark mode again.", "is there a dark mode")
+    assert not messages.is_friendly("Let me look for the dark mode again.", "is there a night view")

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from time import process_time
 
 from mcp_reflect.records.search import CatalogEntry, Kind, Query, Strategy
 from mcp_reflect.replan import ledger
@@ -142,3 +143,38 @@ def test_a_table_without_modes_is_searched_without_one() -> None:
 
 def test_reasoning_names_the_likeliest_cause_for_developers() -> None:
     assert "threshold 0.9" in plan(request(query("quantum", score_threshold=0.9)), empty_state()).reasoning
+
+
+def test_suggestions_of_the_tool_speak_for_rewriting() -> None:
+    filters = {"day": "monday", "level": "expert"}
+    made = plan(request(query("qubits", filters=filters), suggestions=("quantum error correction",)), empty_state())
+    assert made.strategy is Strategy.REWRITE
+    assert "the search tool suggests" in made.reasoning
+
+
+def test_the_strategy_is_that_of_the_first_new_query() -> None:
+    lone = request(query("zzz", limit=None), message="zzz", catalog=FAIR[:1])
+    made = plan(lone, empty_state())
+    assert made.new_queries[0].table == "sessions"
+    assert made.strategy is not Strategy.PIVOT
+
+
+def test_a_later_try_starts_from_the_first_question_and_looks_elsewhere_too() -> None:
+    asked = request(query("zebra crossing"), message="zebra crossing")
+    made = plan(asked, empty_state())
+    state = ledger.record(empty_state(), asked, made)
+    later = plan(replace(asked, queries=made.new_queries), state)
+    assert "zebra crossing" in texts(later)
+    assert "exhibitors" in {new.table for new in later.new_queries}
+
+
+def test_a_plan_takes_a_few_milliseconds() -> None:
+    words = tuple(f"{start}{end}" for start in ("quant", "comp", "algor", "crypt") for end in map(chr, range(97, 123)))
+    asked = request(catalog=(replace(FAIR[0], vocabulary=words), FAIR[1]))
+    plan(asked, empty_state())
+    taken: list[float] = []
+    for _ in range(20):
+        start = process_time()
+        plan(asked, empty_state())
+        taken.append(process_time() - start)
+    assert min(taken) < 0.005

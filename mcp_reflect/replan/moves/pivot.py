@@ -6,7 +6,7 @@ from itertools import chain, islice
 
 from mcp_reflect.records.search import CatalogEntry, Query
 from mcp_reflect.replan.catalog import Catalog, fit, in_table, subject, widest
-from mcp_reflect.replan.moves.relax import mechanical
+from mcp_reflect.replan.moves.relax import lowered
 from mcp_reflect.replan.moves.rewrite import texts
 from mcp_reflect.replan.vocabulary import vocabulary
 
@@ -36,7 +36,7 @@ def pivoted(query: Query, places: Catalog, message: str, taken: frozenset[str], 
 
 def _visit(query: Query, entry: CatalogEntry, message: str) -> Iterator[Query]:
     """The subject in another table, first in the query's own mode, then in the widest, then in other words."""
-    base = replace(mechanical(in_table(query, entry), entry, 0), filters={})
+    base = replace(lowered(in_table(query, entry)), filters={})
     wide = replace(base, search_mode=widest(entry))
     text = " ".join(subject(entry, query.query_text))
     yield replace(base, query_text=text)

@@ -36,6 +36,11 @@ def relaxed(query: Query, entry: CatalogEntry | None, message: str, retry: int) 
     yield mechanical(eased, entry, retry + 1)
 
 
+def lowered(query: Query) -> Query:
+    """The first step without the higher limit, for a search somewhere else."""
+    return _bounds(query, FIRST_THRESHOLD, 0)
+
+
 def loosest(query: Query, others: list[Query]) -> Query:
     """The query with the highest limit and the lowest threshold of all; none where any has none."""
     limits = [other.limit for other in (query, *others)]

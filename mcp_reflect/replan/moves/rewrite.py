@@ -57,6 +57,8 @@ def texts(
         yield _line((*mended, *known.mended(fresh[0]).words) if known.words else (*words, fresh[0]))
     yield from _variants(text, message, known)
     yield from ranked[1:3]
+    if not known.words:
+        yield _line(tuple(other_number(word) for word in words))
     yield _line(_mended(asked, known))
     yield from telling(tuple(word for word in asked if known.knows(word) or not known.words), message)[:3]
 
@@ -65,8 +67,6 @@ def _variants(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     """Names taken apart, short forms written out and long ones shortened, near synonyms of the data."""
     words = content(unquoted(text))
     yield _line(parts_of_names(unquoted(text)))
-    if not known.words:
-        yield _line(tuple(other_number(word) for word in words))
     yield _line(tuple(part for word in words for part in tokens(ABBREVIATIONS.get(word, word))))
     for short in short_forms(f"{text} {message}"):
         if not known.words or short in known.words:
