@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from mcp_reflect.records.search import Kind
 from mcp_reflect.replan.spelling import edit_distance
 from mcp_reflect.replan.vocabulary import Vocabulary, short_forms
-from mcp_reflect.replan.words import content, normalised, stem, telling, tokens
+from mcp_reflect.replan.words import content, normalised, other_number, stem, telling, tokens
 
 _WORDS = st.text("abcde", max_size=8)
 
@@ -98,3 +98,19 @@ def test_word_order_and_case_do_not_make_a_text_new_but_quotes_do() -> None:
 def test_any_text_can_be_cut_into_words(text: str) -> None:
     assert all(word.strip() for word in tokens(text))
     assert set(content(text)) <= set(tokens(text))
+
+
+def test_a_synonym_is_offered_only_where_the_data_has_it() -> None:
+    assert _vocabulary("invoice", "number").synonyms("bills") == ("invoice",)
+    assert _vocabulary("number").synonyms("bills") == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("cost", "costs"), ("battery", "batteries"), ("box", "boxes"), ("day", "days"), ("s", "ses")]
+)
+def test_a_singular_has_a_plural(one: str, other: str) -> None:
+    assert other_number(one) == other
+
+
+def test_a_plural_has_a_singular() -> None:
+    assert [other_number(word) for word in ("costs", "batteries", "boxes")] == ["cost", "battery", "box"]

@@ -7,7 +7,7 @@ from mcp_reflect.records.search import CatalogEntry, Query
 from mcp_reflect.replan.catalog import breadth, in_table, widest
 from mcp_reflect.replan.moves import filters
 
-FIRST_THRESHOLD = 0.15  # the first step; DESIGN, replan_search
+FIRST_THRESHOLD = 0.15  # the ladder is part of the tool's contract: these three numbers are documented
 LATER_THRESHOLD = 0.2
 LATER_LIMIT = 20
 

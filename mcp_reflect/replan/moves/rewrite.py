@@ -86,7 +86,7 @@ def _mended(words: tuple[str, ...], known: Vocabulary) -> tuple[str, ...]:
         joined = word + words[place + 1] if place + 1 < len(words) else ""
         if joined in known.words:
             out.append(joined)
-        out.extend(known.mended(word).words)
+        out.extend(known.mended(word).words or known.synonyms(word)[:1])
     return tuple(dict.fromkeys(out)) or words
 
 
