@@ -58,9 +58,11 @@ def stem(word: str) -> str:
 
 
 def other_number(word: str) -> str:
-    """The plural of a singular and the other way round, by the common endings."""
+    """The plural of a singular and the other way round, by the common endings; short words are names or codes."""
+    if len(word) < 4:
+        return word
     for plural, singular in (("ies", "y"), ("ses", "s"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("s", "")):
-        if word.endswith(plural) and len(word) - len(plural) > 1 and not word.endswith(("ss", "us", "is")):
+        if word.endswith(plural) and not word.endswith(("ss", "us", "is")):
             return word.removesuffix(plural) + singular
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return word[:-1] + "ies"

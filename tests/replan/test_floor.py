@@ -112,7 +112,7 @@ def test_no_plan_is_taken_after_the_last_retry() -> None:
 def test_the_host_may_go_on_where_the_mechanical_plan_has_no_idea_left() -> None:
     asked = request(query("zzz", limit=None), message="zzz", catalog=request().catalog[:1])
     state = empty_state()
-    for text in ("zzz", "zzzs"):
+    for text in ("zzz", "zzzz"):
         for mode in ("faceted", "master"):
             tried = query(text, limit=None, search_mode=mode)
             state = ledger.observe(state, replace(asked, queries=(tried,)))

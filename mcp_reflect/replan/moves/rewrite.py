@@ -9,8 +9,9 @@ from mcp_reflect.replan.lexicon import ABBREVIATIONS
 from mcp_reflect.replan.moves import filters, suggested
 from mcp_reflect.replan.moves.relax import mechanical
 from mcp_reflect.replan.vocabulary import Vocabulary, parts_of_names, short_forms, vocabulary
-from mcp_reflect.replan.words import content, other_number, telling, tokens, unquoted
+from mcp_reflect.replan.words import content, normalised, other_number, telling, tokens, unquoted
 
+_OTHERS = 2
 _MOST_WORDS = 12  # a text of more words is a document; search engines weigh the rest as noise
 
 
@@ -29,10 +30,26 @@ def rewritten(
         yield base
     known = vocabulary(entry.vocabulary if entry else ())
     before = set(content(unquoted(query.query_text)))
-    for text in texts(query.query_text, message, known, suggestions, entry):
+    for text in _others_first(query.query_text, texts(query.query_text, message, known, suggestions, entry)):
         adds = before < set(tokens(text)) and text not in suggestions
         if not adds or breadth(base.search_mode) > ASKS_FOR_ALL:
             yield replace(base, query_text=text)
+
+
+def _others_first(failed: str, wordings: Iterator[str]) -> Iterator[str]:
+    """The failed words themselves, worth another try with eased bounds, after two that are really other words."""
+    held: list[str] = []
+    given = 0
+    for text in wordings:
+        if normalised(text) == normalised(failed) and given < _OTHERS:
+            held.append(text)
+            continue
+        yield text
+        given += bool(text)
+        if given >= _OTHERS:
+            yield from held
+            held.clear()
+    yield from held
 
 
 def texts(
