@@ -45,7 +45,6 @@ ABBREVIATIONS: Final = {
     "2fa": "two factor authentication",
     "ai": "artificial intelligence",
     "api": "application programming interface",
-    "app": "application",
     "auth": "authentication",
     "cd": "continuous delivery",
     "ci": "continuous integration",

@@ -9,7 +9,7 @@ from mcp_reflect.replan.lexicon import ABBREVIATIONS
 from mcp_reflect.replan.moves import filters, suggested
 from mcp_reflect.replan.moves.relax import mechanical
 from mcp_reflect.replan.vocabulary import Vocabulary, parts_of_names, short_forms, vocabulary
-from mcp_reflect.replan.words import content, normalised, other_number, telling, tokens, unquoted
+from mcp_reflect.replan.words import content, names, normalised, other_number, telling, tokens, unquoted
 
 _OTHERS = 2
 _MOST_WORDS = 12  # a text of more words is a document; search engines weigh the rest as noise
@@ -64,6 +64,8 @@ def texts(
     words = _subject(unquoted(text) or message, entry)
     mended = _mended(words, known)
     yield _line(mended)
+    if not known.words and names(f"{text} {message}") & ABBREVIATIONS.keys() & set(words):
+        yield _written_out(words)
     ranked = telling(tuple(word for word in mended if not known.words or word in known.words) or mended, message)
     if len(ranked) > 2:
         yield _line(tuple(word for word in mended if word in ranked[:2]))
@@ -84,7 +86,7 @@ def _variants(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     """Names taken apart, short forms written out and long ones shortened, near synonyms of the data."""
     words = content(unquoted(text))
     yield _line(parts_of_names(unquoted(text)))
-    yield _line(tuple(part for word in words for part in tokens(ABBREVIATIONS.get(word, word))))
+    yield _written_out(words)
     for short in short_forms(f"{text} {message}"):
         if not known.words or short in known.words:
             yield short
@@ -92,6 +94,11 @@ def _variants(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     yield _line(tuple(form for word, found in others for form in (found[:1] or (word,))))
     for _, found in others:
         yield from found[:1]
+
+
+def _written_out(words: tuple[str, ...]) -> str:
+    """The words with short forms written out."""
+    return _line(tuple(part for word in words for part in tokens(ABBREVIATIONS.get(word, word))))
 
 
 def _mended(words: tuple[str, ...], known: Vocabulary) -> tuple[str, ...]:
