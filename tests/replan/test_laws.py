@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_reflect.records.search import CatalogEntry, Plan, Proposal, Query, SearchRequest, SearchState, Strategy
-from mcp_reflect.replan import catalog, ledger, messages
+from mcp_reflect.replan import catalog, ledger, messages, storing
 from mcp_reflect.replan.candidates import MOST_QUERIES
 from mcp_reflect.replan.floor import accept
 from mcp_reflect.replan.moves.relax import mechanical, relaxed
@@ -118,3 +118,12 @@ def test_relax_never_narrows(query: Query, entry: CatalogEntry, message: str, re
 def test_observing_twice_is_observing_once(request: SearchRequest) -> None:
     once = ledger.observe(SearchState(search_id=""), request)
     assert ledger.observe(once, request) == once
+
+
+@settings(deadline=None)
+@given(_REQUESTS)
+def test_what_was_stored_comes_back_as_it_was(request: SearchRequest) -> None:
+    state = SearchState(search_id=request.search_id)
+    state = ledger.record(state, request, plan(request, state))
+    assert storing.load_state(storing.dump_state(state)) == replace(state, learned=(), payoffs=())
+    assert storing.load_request(storing.dump_request(request)) == request
