@@ -60,7 +60,7 @@ def load_request(text: str) -> SearchRequest:
 
 def _plan(data: dict[str, Any]) -> Plan:
     findings = tuple(_finding(finding) for finding in data["diagnosis"]["findings"])
-    given = data | {
+    given: dict[str, Any] = data | {
         "strategy": Strategy(data["strategy"]),
         "new_queries": _queries(data["new_queries"]),
         "kept": _queries(data["kept"]),
@@ -71,7 +71,7 @@ def _plan(data: dict[str, Any]) -> Plan:
 
 
 def _finding(data: dict[str, Any]) -> Finding:
-    given = data | {"kind": Kind(data["kind"]), "strategy": Strategy(data["strategy"])}
+    given: dict[str, Any] = data | {"kind": Kind(data["kind"]), "strategy": Strategy(data["strategy"])}
     return Finding(**given)
 
 
