@@ -29,6 +29,7 @@ from mcp_reflect.records.lesson import (
 )
 from mcp_reflect.records.reflection import Reflection
 from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.records.search import SearchPlan
 from mcp_reflect.records.verdict import ToolResult
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
@@ -82,6 +83,8 @@ class Engine:
         """Call a tool by its name, for a host that may offer its model; KeyError for no tool of ours."""
         if tool == "reflect":
             return await self._reflect(arguments, host)
+        if tool == "replan_search":
+            return await self._replan(arguments, host)
         methods: dict[str, Callable[..., Awaitable[object]]] = {
             "recall_lessons": self.recall,
             "store_lesson": self.store_lesson,
@@ -99,6 +102,16 @@ class Engine:
         from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 
         return await reflect(self, arguments, host or NO_HOST)
+
+    async def replan(self, **arguments: Any) -> SearchPlan:
+        """Plan the next queries of a search that found nothing; see `searching`."""
+        return await self._replan(arguments, None)
+
+    async def _replan(self, arguments: Mapping[str, Any], host: "Host | None") -> SearchPlan:
+        from mcp_reflect.searching import replan  # noqa: PLC0415 - the planner is needed by no other tool
+        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
+
+        return await replan(self, arguments, host or NO_HOST)
 
     @property
     def thinking(self) -> "Thinking":
@@ -139,6 +152,11 @@ class Engine:
 
         sent = read(OutcomeShape, arguments)
         scope = self.scopes.named(sent.project)
+        if sent.recall_id is not None and sent.recall_id.startswith("srch_"):
+            from mcp_reflect.searching import settle  # noqa: PLC0415 - see above
+
+            await settle(self, scope, sent.recall_id, paid=sent.success is not False)
+            return OutcomeResult(updated=(), evidence=Evidence.SELF, reason="counted for the strategy of that search")
         results = [ToolResult(tool=one.tool, content=one.content, exit_code=one.exit_code) for one in sent.tool_results]
         told = OutcomeDraft(
             success=0.5 if sent.success == "partial" else float(sent.success),

@@ -6,14 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
-from mcp_reflect.bank.bank import Bank
 from mcp_reflect.bank.redaction import clean
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.records.diagnosis import Diagnosis
@@ -26,33 +24,13 @@ from mcp_reflect.reflect.analysis import read_analysis
 from mcp_reflect.reflect.reflector import Judged, face, judge, links, strategy
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from mcp_reflect.reflect.trace_text import trace_text
-from mcp_reflect.scopes import Scopes
-from mcp_reflect.settings import Settings
-from mcp_reflect.telemetry import Log
-from mcp_reflect.thinking import Host, Thinking
+from mcp_reflect.thinking import Host, Parts
 
 SHOWN_CHARS: Final = 24_000
 """How much of a run a language model is shown: some 6,000 tokens; `trace_text` says what it cuts."""
 
 HOST: Final = "host"
 RULES: Final = "rules"
-
-
-class Parts(Protocol):
-    """What reflecting needs of the parts."""
-
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def scopes(self) -> Scopes: ...
-    @property
-    def bank(self) -> Bank: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def log(self) -> Log: ...
-    @property
-    def thinking(self) -> Thinking: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ is shown its error once; then its plain text is read; then the caller goes down 
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
@@ -23,6 +23,7 @@ from mcp_reflect.llm.shape import schema_of
 from mcp_reflect.llm.stack import Stack
 from mcp_reflect.prompts import Input, Prompts, Rendered
 from mcp_reflect.records.json import Json
+from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
 
@@ -178,3 +179,20 @@ def _from_text(reply: Reply | None, read_text: Callable[[str], _Read] | None, fa
         else:
             return Thought(value=value, thinker=reply.llm, note="read from plain text: the reply was no JSON")
     return Thought(note=f"{name} sent nothing that can be used: {fault}")
+
+
+class Parts(Protocol):
+    """What reflecting needs of the parts."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def scopes(self) -> Scopes: ...
+    @property
+    def bank(self) -> Bank: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def log(self) -> Log: ...
+    @property
+    def thinking(self) -> Thinking: ...

@@ -161,3 +161,26 @@ class SearchState:
     pending: Plan | None = None
     payoffs: tuple[Payoff, ...] = ()
     learned: tuple[Payoff, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPlan:
+    """What `replan_search` returns. `note` says why nobody above `thinker` planned, `notes` what was put right.
+
+    `kept_queries` found something and stay as they are; `thinking` is for a list of updates that a person sees.
+    """
+
+    search_id: str
+    thinker: str
+    note: str | None = None
+    strategy: Strategy
+    reasoning: str
+    user_message: str
+    new_queries: tuple[Query, ...] = ()
+    kept_queries: tuple[Query, ...] = ()
+    give_up: bool
+    retry_count: int
+    original_queries: tuple[Query, ...] = ()
+    notes: tuple[str, ...] = ()
+    thinking: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    next: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_reflect.engine import Engine
     from mcp_reflect.thinking import Host
 
-TOOLS: Final = ("reflect", "recall_lessons", "store_lesson", "record_outcome", "forget_lesson")
+TOOLS: Final = ("reflect", "recall_lessons", "store_lesson", "record_outcome", "forget_lesson", "replan_search")
 
 
 class Service:
