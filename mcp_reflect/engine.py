@@ -69,13 +69,13 @@ class Engine:
         """Close the bank."""
         await self.bank.close()
 
-    async def reflect(self, **arguments: Any) -> Reflection:
+    async def reflect(self, /, **arguments: Any) -> Reflection:
         """Look back at a run, keep what it teaches; see `reflecting`."""
         from mcp_reflect.reflecting import reflect  # noqa: PLC0415 - the rules are needed by no other tool
 
         return await reflect(self, arguments)
 
-    async def recall(self, *, applied: bool = True, **arguments: Any) -> Recall:
+    async def recall(self, /, *, applied: bool = True, **arguments: Any) -> Recall:
         """The few lessons that fit a task, best first; `applied` false does not count them as applied."""
         sent = read(RecallShape, arguments)
         scope = self.scopes.named(sent.project)
@@ -95,7 +95,7 @@ class Engine:
         self.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)
         return found
 
-    async def store_lesson(self, **arguments: Any) -> Stored:
+    async def store_lesson(self, /, **arguments: Any) -> Stored:
         """Keep a mistake and its correction."""
         sent = read(LessonShape, arguments)
         scope = self._scope_of(sent)
@@ -103,7 +103,7 @@ class Engine:
         self.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
         return stored
 
-    async def record_outcome(self, **arguments: Any) -> OutcomeResult:
+    async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
         """Note what became of using lessons, with as much weight as its evidence bears."""
         sent = read(OutcomeShape, arguments)
         scope = self.scopes.named(sent.project)
@@ -116,7 +116,7 @@ class Engine:
         self.log("outcome_recorded", success=success, evidence=evidence.value, lessons=len(updated))
         return OutcomeResult(updated=updated, evidence=evidence, reason=reason)
 
-    async def forget_lesson(self, **arguments: Any) -> Forgotten:
+    async def forget_lesson(self, /, **arguments: Any) -> Forgotten:
         """Retire a lesson: out of every recall, kept in the history."""
         sent = read(ForgetShape, arguments)
         scope = self.scopes.named(sent.project)
@@ -175,7 +175,8 @@ def _draft(sent: LessonShape, source: Source) -> LessonDraft:
         importance=0.5 if sent.importance is None else sent.importance,
         confidence=0.5 if sent.confidence is None else sent.confidence,
         external_id=imported.external_id if imported else None,
-        trust=Trust.OBSERVED,
+        state=imported.state if imported else State.ACTIVE,
+        trust=Trust.QUARANTINED if imported and imported.trust is Trust.QUARANTINED else Trust.OBSERVED,
         source=source,
     )
 

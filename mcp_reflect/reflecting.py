@@ -10,7 +10,7 @@ from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
 from mcp_reflect.bank.bank import Bank
-from mcp_reflect.bank.redaction import clean
+from mcp_reflect.bank.redaction import clean, clean_text
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.lesson import Source
@@ -50,7 +50,9 @@ async def reflect(parts: Parts, arguments: dict[str, Any]) -> Reflection:
     before = None if sent.reflection_id is None else await parts.bank.reflection(scope, sent.reflection_id)
     settings = parts.settings
     limits = Limits(settings.max_events, settings.max_event_chars, settings.max_trace_chars)
-    run: dict[str, Any] = clean(plain_run(sent, limits)) if before is None else _same_run(before, sent, limits)
+    run: dict[str, Any] = (
+        clean(plain_run(sent, limits, clean_text)) if before is None else _same_run(before, sent, limits)
+    )
     trace = trace_from(run)
     parts.log(
         "reflection_generation_started",
@@ -175,7 +177,7 @@ def _same_run(before: StoredReflection, sent: ReflectShape, limits: Limits) -> d
     """The stored run; InputError where an argument says something else than what is stored."""
     assert isinstance(before.trace, dict)  # noqa: S101 - written by `plain_run`
     stored: dict[str, Any] = dict(before.trace)
-    again: dict[str, Any] = clean(plain_run(sent, limits))
+    again: dict[str, Any] = clean(plain_run(sent, limits, clean_text))
     given = sent.model_fields_set - {"reflection_id", "analysis", "project", "recall_id", "trigger", "related_ids"}
     for name in sorted(given):
         if again.get(name) != stored.get(name):

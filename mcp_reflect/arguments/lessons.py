@@ -1,14 +1,14 @@
 """The arguments of the tools around lessons: recall, store, record an outcome, forget."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from mcp_reflect.arguments.door import Shape
 from mcp_reflect.arguments.texts import Label, Labels, Passage, Phrase, Phrases, Share, Task
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.lesson import Evidence, Kind
+from mcp_reflect.records.lesson import Evidence, Kind, State, Trust
 
 
 class RecallShape(Shape):
@@ -46,14 +46,17 @@ class LessonShape(Shape):
 
 
 class ImportShape(LessonShape):
-    """A line of an import: a lesson, perhaps with what export says beside it."""
+    """A line of an import: a lesson, perhaps with what export says beside it.
+
+    A retired lesson stays retired, and a quarantined one in quarantine; no line makes itself trusted.
+    """
 
     why: Passage | None = None
     external_id: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     project: str | None = None
     id: JsonValue = None
-    state: JsonValue = None
-    trust: JsonValue = None
+    state: State = State.ACTIVE
+    trust: Trust = Trust.OBSERVED
     source: JsonValue = None
     created_at: JsonValue = None
 
@@ -66,8 +69,15 @@ class ResultShape(Shape):
     exit_code: int | None = None
 
 
+_WORDS: Final = {"true": True, "success": True, "false": False, "failure": False}
+
+
 def _success(value: Any) -> Any:
-    return value.strip().lower() if isinstance(value, str) else value
+    """The words that reflect knows an outcome by, as true, false or partial."""
+    if not isinstance(value, str):
+        return value
+    word = value.strip().lower()
+    return _WORDS.get(word, word)
 
 
 class OutcomeShape(Shape):
