@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol, cast
 
@@ -20,12 +21,14 @@ from mcp_reflect.records.scope import Scope
 from mcp_reflect.reflect.analysis import read_analysis
 from mcp_reflect.reflect.reflector import Judged, face, judge, links, strategy
 from mcp_reflect.reflect.rules.diagnose import diagnose
+from mcp_reflect.results import plain
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
 
 HOST: Final = "host"
 RULES: Final = "rules"
+RULES_BYTES: Final = 2500  # of a result that no model thought about; reflection://ID has all of it
 
 
 class Parts(Protocol):
@@ -138,12 +141,29 @@ def _result(stored: StoredReflection) -> Reflection:
     body: dict[str, Any] = dict(stored.body)
     insights = body.pop("insights")
     lessons = body.pop("lessons")
-    return Reflection(
+    found = Reflection(
         **_tuples(body),
         insights=Insights(**_tuples(insights)) if insights else None,
         lessons=tuple(LearntLesson(**item) for item in lessons),
         next=_next(stored) if stored.thinker == RULES else {},
     )
+    return _slim(found) if stored.thinker == RULES else found
+
+
+def _slim(found: Reflection) -> Reflection:
+    """A result of rules within RULES_BYTES, as far as it says what is stored in full and what the agent knows."""
+    steps: tuple[Callable[[Reflection], Reflection], ...] = (
+        lambda one: replace(one, source_event_ids=one.source_event_ids[:5]),
+        lambda one: replace(one, insights=None),
+        lambda one: replace(
+            one, reflection=f"{one.reflection[:700]} …" if len(one.reflection) > 700 else one.reflection
+        ),
+    )
+    for step in steps:
+        if len(json.dumps(plain(found), ensure_ascii=False).encode()) <= RULES_BYTES:
+            return found
+        found = step(found)
+    return found
 
 
 def _tuples(values: dict[str, Any]) -> dict[str, Any]:

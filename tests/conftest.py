@@ -1,5 +1,6 @@
 """What tests of the whole share: a bank in a file of its own, an engine over it, a client in each era."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -50,5 +51,16 @@ def era(request: pytest.FixtureRequest) -> Era:
 
 @pytest.fixture
 async def client(engine: Engine, era: Era) -> AsyncIterator[Client]:
-    async with Client(build(engine=engine), mode=era) as made:
-        yield made
+    # Opened and closed in one task of its own, as the SDK wants it; a fixture's two halves run in two.
+    opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+    done = asyncio.Event()
+
+    async def hold() -> None:
+        async with Client(build(engine=engine), mode=era) as made:
+            opened.set_result(made)
+            await done.wait()
+
+    holding = asyncio.create_task(hold())
+    yield await opened
+    done.set()
+    await holding

@@ -10,18 +10,21 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.bank.sqlite.queries import migrations
+from mcp_reflect.bank.sqlite import schema
+from mcp_reflect.bank.sqlite.queries import migrations, statements
 from mcp_reflect.bank.sqlite.schema import APPLICATION_ID, newest
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
-LESSON: dict[str, Any] = {"mistake": "Ran the tests without the environment", "correction": "Activate the environment first"}
+LESSON: dict[str, Any] = {
+    "mistake": "Ran the tests without the environment",
+    "correction": "Activate the environment first",
+}
 STORING = """
 import asyncio, sys
 from pathlib import Path
-from typing import Any
 from mcp_reflect.engine import Engine
 from mcp_reflect.settings import Settings
 
@@ -87,10 +90,8 @@ async def test_a_bank_of_a_newer_release_is_read_and_not_written(settings: Setti
 async def test_an_older_bank_is_backed_up_once_and_upgraded(settings: Settings, bank_path: Path) -> None:
     async with Engine(settings) as engine:
         await engine.store_lesson(**LESSON)
-    from mcp_reflect.bank.sqlite import schema  # noqa: PLC0415 - the one test that knows the steps inside
-
-    schema._back_up(bank_path, 1)
-    schema._back_up(bank_path, 1)
+    for _ in range(2):
+        schema._back_up(bank_path, 1)  # pyright: ignore[reportPrivateUsage] - there is no second migration yet
     copy = bank_path.with_name("bank.db.schema-1")
     assert oct(copy.stat().st_mode & 0o777) == "0o600"
     with closing(sqlite3.connect(copy)) as other:
@@ -210,7 +211,5 @@ def _insert(connection: sqlite3.Connection, table: str, row: dict[str, object]) 
 
 
 def test_a_migration_ends_where_its_statements_end() -> None:
-    from mcp_reflect.bank.sqlite.queries import statements  # noqa: PLC0415
-
     for _, script in migrations():
         assert json.dumps("".join(statements(script))) == json.dumps(script)
