@@ -95,11 +95,12 @@ async def test_limit_and_characters_are_kept_exactly_and_what_is_held_back_is_co
 
 async def test_filters_hold_lessons_back_and_say_so(engine: Engine) -> None:
     await engine.store_lesson(mistake="Pinned numpy too low", correction="Pin numpy 2", importance=0.2, tags=["deps"])
-    for wanted, reason in (
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"tags": ["other"]}, "other_tags"),
         ({"min_importance": 0.5}, "below_min_importance"),
         ({"min_effectiveness": 0.9}, "below_min_effectiveness"),
-    ):
+    ]
+    for wanted, reason in cases:
         found = await engine.recall(task="pin numpy", **wanted)
         assert (found.lessons, found.hidden) == ((), {reason: 1})
     assert (await engine.recall(task="pin numpy", tags=["other", "deps"])).lessons
