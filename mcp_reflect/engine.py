@@ -93,7 +93,7 @@ class Engine:
         }
         return await methods[tool](**arguments)
 
-    async def reflect(self, **arguments: Any) -> Reflection:
+    async def reflect(self, /, **arguments: Any) -> Reflection:
         """Look back at a run, keep what it teaches; see `reflecting`."""
         return await self._reflect(arguments, None)
 
@@ -103,7 +103,7 @@ class Engine:
 
         return await reflect(self, arguments, host or NO_HOST)
 
-    async def replan(self, **arguments: Any) -> SearchPlan:
+    async def replan(self, /, **arguments: Any) -> SearchPlan:
         """Plan the next queries of a search that found nothing; see `searching`."""
         return await self._replan(arguments, None)
 
@@ -122,7 +122,7 @@ class Engine:
             self._thinking = Thinking(self.settings, self.bank, llm=self._llm, log=self.log, clock=self.clock)
         return self._thinking
 
-    async def recall(self, **arguments: Any) -> Recall:
+    async def recall(self, /, **arguments: Any) -> Recall:
         """The few lessons that fit a task, best first."""
         from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - see above
 
@@ -136,7 +136,7 @@ class Engine:
         self.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)
         return found
 
-    async def store_lesson(self, **arguments: Any) -> Stored:
+    async def store_lesson(self, /, **arguments: Any) -> Stored:
         """Keep a mistake and its correction."""
         from mcp_reflect.arguments.lessons import LessonShape, read  # noqa: PLC0415 - see above
 
@@ -146,7 +146,7 @@ class Engine:
         self.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
         return stored
 
-    async def record_outcome(self, **arguments: Any) -> OutcomeResult:
+    async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
         """Note what became of using lessons, with as much weight as its evidence bears."""
         from mcp_reflect.arguments.lessons import OutcomeShape, read  # noqa: PLC0415 - see above
 
@@ -171,7 +171,7 @@ class Engine:
         self.log("outcome_recorded", success=draft.success, evidence=draft.evidence.value, lessons=len(updated))
         return OutcomeResult(updated=updated, evidence=draft.evidence, reason=doubt)
 
-    async def forget_lesson(self, **arguments: Any) -> Forgotten:
+    async def forget_lesson(self, /, **arguments: Any) -> Forgotten:
         """Retire a lesson: out of every recall, kept in the history."""
         from mcp_reflect.arguments.lessons import ForgetShape, read  # noqa: PLC0415 - see above
 

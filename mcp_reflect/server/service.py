@@ -64,7 +64,10 @@ class Service:
         except McpReflectError as error:
             return _failure(str(error))
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
-            self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=traceback.format_exc())
+            from mcp_reflect.bank.redaction import clean_text  # noqa: PLC0415 - see above
+
+            trace = clean_text(traceback.format_exc())  # a message may quote what was sent
+            self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
             return _failure(f"mcp-reflect failed inside {name}; nothing was stored. A person finds more in its log.")
 
 
