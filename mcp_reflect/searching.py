@@ -14,7 +14,7 @@ from mcp_reflect.llm.parsing import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.search import Plan, Proposal, SearchPlan, SearchRequest, SearchState
-from mcp_reflect.replan import floor, keeping, ledger, planner
+from mcp_reflect.replan import floor, ledger, planner, storing
 from mcp_reflect.replan.reading import read_catalog, read_proposal, read_queries, read_results
 from mcp_reflect.thinking import Host, Parts
 
@@ -33,8 +33,8 @@ async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Sear
     if before is None:
         state = SearchState(search_id=request.search_id, payoffs=payoffs)
     else:
-        state = keeping.state_from(before["state"], payoffs)
-    answered = before is not None and before["request"] == _kept_request(request)
+        state = replace(storing.load_state(before["state"]), payoffs=payoffs)
+    answered = before is not None and before["request"] == storing.dump_request(request)
     digest = _digest(sent.analysis)
     if answered and before is not None and (sent.analysis is None or before.get("analysis") == digest):
         return _result(request, state, before["thinker"], before["ts"], before.get("note"))
@@ -43,14 +43,14 @@ async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Sear
     after = ledger.record(open_state, request, plan)
     ts = datetime.fromtimestamp(parts.clock.now(), UTC).isoformat(timespec="seconds")
     body: dict[str, Any] = {
-        "request": _kept_request(request),
-        "state": keeping.kept_state(after),
+        "request": storing.dump_request(request),
+        "state": storing.dump_state(after),
         "thinker": thinker,
         "note": note,
         "analysis": digest,
         "ts": ts,
     }
-    await parts.bank.workings.keep(scope, "search", request.search_id, clean(body), after.learned)
+    await parts.bank.workings.keep(scope, "search", request.search_id, body, after.learned)
     parts.log("search_replanned", search_id=request.search_id, strategy=plan.strategy.value, thinker=thinker)
     return _result(request, after, thinker, ts, note)
 
@@ -58,14 +58,14 @@ async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Sear
 async def settle(parts: Parts, scope: Scope, search_id: str, *, paid: bool) -> None:
     """Learn from what is told to have come of a search's last plan."""
     body = await parts.bank.workings.load(scope, "search", search_id)
-    state = ledger.settle(keeping.state_from(body["state"], ()), paid=paid)
-    body = {**body, "state": keeping.kept_state(replace(state, learned=()))}
+    state = ledger.settle(storing.load_state(body["state"]), paid=paid)
+    body = {**body, "state": storing.dump_state(state)}
     await parts.bank.workings.keep(scope, "search", search_id, body, state.learned)
 
 
 def _request(parts: Parts, sent: ReplanShape, before: dict[str, Any] | None) -> SearchRequest:
     """The call as a value; what it leaves out is taken from the call before."""
-    kept = None if before is None else keeping.request_from(before["request"])
+    kept = None if before is None else storing.load_request(before["request"])
     results = None if sent.results is None else read_results(clean(sent.results))
     made = SearchRequest(
         search_id=sent.search_id or parts.clock.new_id("srch"),
@@ -166,10 +166,6 @@ def _next(request: SearchRequest) -> dict[str, object]:
             },
         },
     }
-
-
-def _kept_request(request: SearchRequest) -> dict[str, Any]:
-    return json.loads(json.dumps(asdict(request)))
 
 
 def _shown(value: Any) -> str:
