@@ -1,0 +1,174 @@
+"""Finding the chains of equalities in a step: `the area is 3 × 4 = 12` is [area] is [3 × 4] = [12]."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from mcp_reflect.critique.checks.arithmetic.parser import parse
+from mcp_reflect.critique.checks.arithmetic.syntax import Parsed
+from mcp_reflect.critique.checks.arithmetic.tokens import FRACTION_WORDS, LEADS, STOPS, Kind, Token
+
+_OPERAND = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.PI, Kind.FRAC}
+_NEWLINES = {"\n", "\r", "\\\\"}
+# Behind a right side these change its value: "= 7 remainder 2", "= 3 less than".
+_CHANGES = frozenset(
+    "mod modulo remainder r choose less more fewer greater squared cubed off half quarter pairs halves thirds "
+    "quarters fifths sixths eighths tenths hundredths thousandths k hundreds thousands ten out per base".split()
+)
+
+
+class Member(NamedTuple):
+    """What stands between two relations; `left` and `right` are how it reads on either side of one."""
+
+    tokens: list[Token]
+    right: Parsed | None  # read from its first token on: the right side of the relation before it
+    left: Parsed | None  # read up to its last token: the left side of the relation behind it
+
+
+class Chain(NamedTuple):
+    """Members with the relations between them; `relations[i]` stands before `members[i + 1]`."""
+
+    members: list[Member]
+    relations: list[str]
+
+
+def chains(found: list[Token]) -> Iterator[Chain]:
+    """The chains of one step, in the order of the text."""
+    for segment in _segments(_settle_brackets(found)):
+        places = [i for i, token in enumerate(segment) if token.kind is Kind.REL]
+        if not places:
+            continue
+        edges = [-1, *places, len(segment)]
+        members = [
+            _member(segment[low + 1 : high], first=low < 0, last=high == len(segment))
+            for low, high in zip(edges, edges[1:], strict=False)
+        ]
+        yield Chain(members, [segment[i].text for i in places])
+
+
+def _segments(found: list[Token]) -> Iterator[list[Token]]:
+    segment: list[Token] = []
+    for index, token in enumerate(found):
+        if token.kind is not Kind.BREAK:
+            segment.append(token)
+            continue
+        if token.text in _NEWLINES and _next_is_relation(found, index):
+            continue  # a chain goes on in the next line
+        if segment:
+            yield segment
+        segment = []
+    if segment:
+        yield segment
+
+
+def _next_is_relation(found: list[Token], index: int) -> bool:
+    for token in found[index : index + 4]:
+        if token.kind is Kind.BREAK and token.text in _NEWLINES:
+            continue
+        return token.kind is Kind.REL and token.text != "is"
+    return False
+
+
+def _settle_brackets(found: list[Token]) -> list[Token]:
+    """Brackets that hold a claim end a clause; those that hold a list, or never close, are opaque."""
+    settled = list(found)
+    opened: list[tuple[int, bool, bool]] = []  # index, holds a relation, holds a comma
+    for index, token in enumerate(found):
+        if token.kind is Kind.OPEN:
+            opened.append((index, False, False))
+        elif token.kind is Kind.CLOSE:
+            if not opened:
+                settled[index] = token._replace(kind=Kind.BREAK)
+                continue
+            start, relation, comma = opened.pop()
+            if relation or comma:
+                kind = Kind.BREAK if relation else Kind.OPAQUE
+                settled[start] = found[start]._replace(kind=kind)
+                settled[index] = token._replace(kind=kind)
+        elif token.kind is Kind.REL and opened:
+            opened = [(start, True, comma) for start, _, comma in opened[-30:]]
+        elif token.kind is Kind.BREAK and opened:
+            if token.text in {",", ";", "|", ":"}:
+                opened[-1] = (opened[-1][0], opened[-1][1], True)
+            else:
+                for start, _, _ in opened:
+                    settled[start] = found[start]._replace(kind=Kind.BREAK)
+                opened = []
+    for start, _, _ in opened:
+        settled[start] = found[start]._replace(kind=Kind.BREAK)
+    return settled
+
+
+def _member(found: list[Token], *, first: bool, last: bool) -> Member:
+    right = None if first else _read_right(found)
+    if last:
+        return Member(found, right, None)
+    if right is not None and right.end == len(found):
+        return Member(found, right, right)
+    return Member(found, right, _read_left(found))
+
+
+def _read_right(found: list[Token]) -> Parsed | None:
+    parsed = parse(found, 0) if found else None
+    if parsed is None or parsed.end >= len(found):
+        return parsed
+    token = found[parsed.end]
+    behind = found[parsed.end + 1] if parsed.end + 1 < len(found) else None
+    if token.kind is Kind.OP:
+        dash = token.text in "-–" and token.gap and behind is not None and behind.gap and behind.kind is Kind.WORD
+        return parsed if dash and behind is not None and behind.text.lower() in STOPS else None
+    if token.kind in {Kind.OPAQUE, Kind.NAME, Kind.FACTORIAL}:
+        return None
+    if token.kind is Kind.OPEN and not token.gap:
+        return None
+    changed = any(t.kind is Kind.WORD and t.text.lower() in _CHANGES for t in found[parsed.end : parsed.end + 4])
+    parsed.unsure |= token.kind is Kind.NUMBER or changed or token.text == "of"
+    return parsed
+
+
+def _read_left(found: list[Token]) -> Parsed | None:
+    """The sum that ends where the member ends, from as far left as it can be read."""
+    index = 0
+    while index < len(found):
+        if not _can_start(found, index):
+            index += 1
+            continue
+        parsed = parse(found, index)
+        if parsed is None:
+            index += 1
+        elif parsed.end == len(found):
+            parsed.unsure |= _doubtful_start(found, index)
+            return parsed
+        else:
+            index = max(parsed.end, index + 1)
+    return None
+
+
+def _can_start(found: list[Token], index: int) -> bool:
+    token = found[index]
+    before = found[index - 1] if index else None
+    if token.kind is Kind.OP and token.text == "-":
+        behind = found[index + 1] if index + 1 < len(found) else None
+        glued = behind is not None and not behind.gap
+        return before is None or (token.gap and glued and before.kind is Kind.WORD)
+    if token.kind not in _OPERAND:
+        return False
+    return before is None or before.kind in {Kind.WORD, Kind.NUMBER, Kind.LABEL, Kind.CURRENCY, Kind.OPAQUE, Kind.CLOSE}
+
+
+def _doubtful_start(found: list[Token], index: int) -> bool:
+    """Whether what stands before the sum may belong to it: half of, twice, difference between 9 and."""
+    if not index:
+        return False
+    before, earlier = found[index - 1], found[index - 2] if index > 1 else None
+    if before.kind is not Kind.WORD:
+        return True
+    word = before.text.lower()
+    if word in LEADS:
+        return True
+    if earlier is None:
+        return False
+    if word in {"of", "and", "the", "from", "to"}:
+        return earlier.kind is not Kind.WORD or earlier.text.lower() in (
+            FRACTION_WORDS | LEADS if word != "of" else FRACTION_WORDS
+        )
+    return False

@@ -1,0 +1,148 @@
+"""The arithmetic checker: chains in the steps, names bound on the way, and what to write instead."""
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from mcp_reflect.critique.checks.arithmetic import context
+from mcp_reflect.critique.checks.arithmetic.chains import Chain, chains
+from mcp_reflect.critique.checks.arithmetic.evaluator import Reading, evaluate
+from mcp_reflect.critique.checks.arithmetic.judging import Known, Ruling, judge, leading_number
+from mcp_reflect.critique.checks.arithmetic.labels import other_units
+from mcp_reflect.critique.checks.arithmetic.lexer import tokens
+from mcp_reflect.critique.checks.arithmetic.linear import UnknownError
+from mcp_reflect.critique.checks.arithmetic.rounding import Match
+from mcp_reflect.critique.checks.arithmetic.syntax import Parsed, Var
+from mcp_reflect.critique.checks.arithmetic.writing import fix_of, plain_text
+from mcp_reflect.critique.checks.checker import Finding, Work
+from mcp_reflect.records.verdict import Status
+
+MAX_STEPS = 400
+MAX_TOKENS = 6_000  # over all steps of one work: about 60 ms
+
+
+class ArithmeticChecker:
+    """Checks every relation between sums it can read; says nothing about the others."""
+
+    name = "arithmetic"
+
+    def check(self, work: Work) -> Iterable[Finding]:
+        if context.other_arithmetic(work):
+            return ()
+        return list(_findings(work))
+
+
+def _findings(work: Work) -> Iterator[Finding]:
+    known, left = Known(), MAX_TOKENS
+    for number, step in enumerate(work.steps[:MAX_STEPS], 1):
+        if not _worth_reading(step):
+            continue
+        found = tokens(step)
+        left -= len(found)
+        if left < 0:
+            return
+        if context.speaks_of_other_arithmetic(step):
+            continue
+        for chain in chains(found):
+            yield from _Reader(step, number, known).read(chain)
+
+
+def _worth_reading(step: str) -> bool:
+    return any(c in step for c in "=≈<>≤≥\\") or " is " in step or "equals" in step or " are " in step
+
+
+class _Reader:
+    """One chain of one step."""
+
+    def __init__(self, step: str, number: int, known: Known) -> None:
+        self.step, self.number, self.known = step, number, known
+
+    def read(self, chain: Chain) -> Iterator[Finding]:
+        for index, relation in enumerate(chain.relations):
+            left, right = chain.members[index].left, chain.members[index + 1].right
+            if left is None or right is None or isinstance(left.node, Var):
+                continue
+            finding = self._finding(chain, index, left, relation, right)
+            if finding is not None:
+                yield finding
+        self._bind(chain)
+
+    def _finding(self, chain: Chain, index: int, left: Parsed, relation: str, right: Parsed) -> Finding | None:
+        if relation == "is" and (not left.operators or right.literal is None):
+            return None
+        before, behind = chain.members[index].tokens, chain.members[index + 1].tokens
+        start, end = before[left.start].start, behind[right.end - 1].end
+        about = context.about(self.step, start, end)
+        ruling = judge(left, relation, right, self.known, about=about)
+        claim = self.step[start:end]
+        if ruling.match is Match.YES:
+            if ruling.rounds:
+                self.known.rounded[ruling.rounds[0]] = ruling.rounds[1]
+            return Finding(step=self.number, status=Status.PASS, claim=claim)
+        if ruling.match is Match.UNSURE or left.unsure or right.unsure or context.refuted(self.step, start, end):
+            return None
+        if self._reads_otherwise(chain, index, left, right, ruling):
+            return None
+        return self._failure(chain, index, claim, right, ruling)
+
+    def _reads_otherwise(self, chain: Chain, index: int, left: Parsed, right: Parsed, ruling: Ruling) -> bool:
+        """Ways in which a false equality may be no claim of one."""
+        members = chain.members
+        if other_units(left, right):
+            return True
+        if left.literal and left.start:
+            return True  # "Day 4 = 3 × 2": a name that ends in a number
+        lead = leading_number(right)
+        runs_on = right.operators > 0 and lead is not None and lead.token.value == ruling.expected
+        if runs_on:
+            return True  # 5 + 3 = 8 × 2 = 16: written as one would press the keys
+        return _dash_before(members[index].tokens, left, right, self.known)
+
+    def _failure(self, chain: Chain, index: int, claim: str, right: Parsed, ruling: Ruling) -> Finding:
+        if ruling.expected is None:
+            return Finding(step=self.number, status=Status.FAIL, claim=claim, detail="the relation does not hold")
+        fix, expected = fix_of(self.step, chain, index, right, ruling.expected), plain_text(ruling.expected)
+        if fix is not None:
+            expected = fix.text
+        return Finding(
+            step=self.number,
+            status=Status.FAIL,
+            claim=claim,
+            expected=expected,
+            detail=f"{claim[:200]}: the left side is {expected}",
+            fix=fix,
+        )
+
+    def _bind(self, chain: Chain) -> None:
+        """`A = (3 - 5) = -2` gives A the value stated last that can be read."""
+        for index, relation in enumerate(chain.relations):
+            named = chain.members[index].left
+            if named is None or not isinstance(named.node, Var) or relation not in {"=", "≈"}:
+                continue
+            value = self._stated(chain, index + 1)
+            if value is not None:
+                self.known.names[named.node.name] = value
+            else:
+                self.known.names.pop(named.node.name, None)
+
+    def _stated(self, chain: Chain, first: int) -> Fraction | None:
+        value = None
+        for index in range(first, len(chain.members)):
+            if index > first and chain.relations[index - 1] not in {"=", "≈"}:
+                break
+            side = chain.members[index].right
+            if side is None:
+                break
+            try:
+                value = evaluate(side.node, Reading(names=self.known.names)).value
+            except UnknownError:
+                continue
+            member = chain.members[index]
+            if member.left is not side and member.left is not None:
+                break  # the member ends one claim and begins another
+        return value
+
+
+def _dash_before(found: list[object], left: Parsed, right: Parsed, known: Known) -> bool:
+    """Whether the sum holds once read from behind a dash: `Apples: 5 kept - 3 + 4 = 7`."""
+    del found, left, right, known
+    return False

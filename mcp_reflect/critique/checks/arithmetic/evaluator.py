@@ -1,0 +1,128 @@
+"""Sums to exact values, under one reading of what is ambiguous in them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from mcp_reflect.critique.checks.arithmetic import linear
+from mcp_reflect.critique.checks.arithmetic.linear import Linear, UnknownError
+from mcp_reflect.critique.checks.arithmetic.syntax import (
+    Binary,
+    Factorial,
+    Neg,
+    Node,
+    Num,
+    Percent,
+    Pi,
+    Root,
+    Var,
+)
+
+PI = Fraction(314159265358979323846264338327950288419716939937510, 10**50)
+_HUNDREDTH = Fraction(1, 100)
+_NONE: dict[str, Fraction] = {}
+_NO_SWAPS: dict[Fraction, Fraction] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a sum.
+
+    `percent_is_unit`: 80% counts as 80, not 0.8. `relative`: 50 - 20% is 40. `grouping`: a / b × c is
+    a / (b × c). `sign`: -2² is 4. `swaps`: what rounded numbers were before they were rounded.
+    """
+
+    names: Mapping[str, Fraction] = field(default_factory=lambda: _NONE)
+    pi: Fraction | None = None
+    percent_is_unit: bool = False
+    relative: bool = False
+    grouping: bool = False
+    sign: bool = False
+    swaps: Mapping[Fraction, Fraction] = field(default_factory=lambda: _NO_SWAPS)
+
+
+PLAIN = Reading()
+
+
+def evaluate(node: Node, reading: Reading = PLAIN) -> Linear:
+    """The value of the sum; raises UnknownError where it has none that can be known."""
+    match node:
+        case Num(token):
+            return Linear(reading.swaps.get(token.value, token.value))
+        case Var(name):
+            bound = reading.names.get(name)
+            return Linear(bound) if bound is not None else Linear(Fraction(0), {name: Fraction(1)})
+        case Pi():
+            return Linear(reading.pi or PI, inexact=reading.pi is None)
+        case Neg(of):
+            if reading.sign and isinstance(of, Binary) and of.op == "^":
+                return evaluate(Binary("^", Neg(of.left), of.right), reading)
+            return linear.multiply(evaluate(of, reading), Linear(Fraction(-1)))
+        case Percent(of):
+            value = evaluate(of, reading)
+            return value if reading.percent_is_unit else linear.multiply(value, Linear(_HUNDREDTH))
+        case Factorial(of):
+            return linear.factorial(evaluate(of, reading))
+        case Root(of, degree):
+            return linear.root(evaluate(of, reading), degree)
+        case Binary():
+            return _binary(node, reading)
+
+
+def _binary(node: Binary, reading: Reading) -> Linear:
+    if reading.grouping and node.op == "*" and (regrouped := _regroup(node)):
+        return evaluate(regrouped, reading)
+    left, right = evaluate(node.left, reading), evaluate(node.right, reading)
+    if reading.relative and node.op in "+-" and isinstance(node.right, Percent):
+        part = linear.multiply(left, right)
+        return linear.add(left, part if node.op == "+" else _minus(part))
+    match node.op:
+        case "+":
+            return linear.add(left, right)
+        case "-":
+            return linear.add(left, _minus(right))
+        case "*":
+            return linear.multiply(left, right)
+        case "/":
+            return linear.divide(left, right)
+        case "^":
+            return linear.power(left, right)
+        case "off":
+            return linear.multiply(linear.add(Linear(Fraction(1)), _minus(left)), right)
+        case "more":
+            return linear.multiply(linear.add(Linear(Fraction(1)), left), right)
+        case _:
+            raise UnknownError
+
+
+def _minus(of: Linear) -> Linear:
+    return linear.multiply(of, Linear(Fraction(-1)))
+
+
+def _regroup(node: Binary) -> Node | None:
+    """a / b × c as a / (b × c)."""
+    if not (isinstance(node.left, Binary) and node.left.op in "*/"):
+        return None
+    if node.left.op == "/":
+        return Binary("/", node.left.left, Binary("*", node.left.right, node.right))
+    inner = _regroup(node.left)
+    if isinstance(inner, Binary) and inner.op == "/":
+        return Binary("/", inner.left, Binary("*", inner.right, node.right))
+    return None
+
+
+def numbers(node: Node) -> list[Num]:
+    """The number literals of a sum, left to right."""
+    found: list[Num] = []
+    rest: list[Node] = [node]
+    while rest:
+        match rest.pop():
+            case Num() as number:
+                found.append(number)
+            case Binary(_, left, right):
+                rest += [right, left]
+            case Neg(of) | Percent(of) | Factorial(of) | Root(of, _):
+                rest.append(of)
+            case Var() | Pi():
+                pass
+    return found

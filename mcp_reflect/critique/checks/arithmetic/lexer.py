@@ -1,0 +1,256 @@
+"""Text to tokens, in one pass of one regular expression without nested repetition.
+
+Nothing here can fail: what has no meaning becomes an OPAQUE token, which no sum is read across.
+"""
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+from mcp_reflect.critique.checks.arithmetic.numerals import VULGAR, read, read_raised
+from mcp_reflect.critique.checks.arithmetic.tokens import WORD_OPERATORS, Kind, Token
+
+MAX_CHARACTERS = 20_000  # per step; what stands behind is not looked at
+
+_UNIT = (
+    r"(?:(?:kg|mg|µg|μg|km|cm|mm|nm|µm|μm|ms|ns|min|hr|mol|mmol|kmol|kJ|MJ|eV|keV|MeV|kW|kWh|Wh|MW|kN|Pa|kPa|MPa|"
+    r"atm|Hz|kHz|MHz|GHz|mL|ml|dL|cal|kcal|rad|KB|MB|GB|TB|mA|kV|mV|ft|lb|oz|dm|"
+    r"[msghlLNJWVAKCFTMΩ])(?![A-Za-z0-9_'’(])(?:\^\{?[-−]?[1-4]\}?|[²³]|⁻[¹²³])?)"
+)
+_SCANNER = re.compile(
+    r"""
+    (?P<skip>\\(?:left|right|,|;|!|:|quad|qquad|\ |displaystyle|big|Big|bigl|bigr)(?![A-Za-z])|[ \t\u00a0\u2009\u202f]+
+        |(?<![\w)])[*_]{2,3}(?=[\w$(√\\])|(?<=[\w)%.])[*_]{2,3}(?![\w(]|\s?[\d(])|`|&)
+    |(?P<calc><<[^<>\n]{0,200}>>)
+    |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.[\d.]*
+        |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b|\d[\d,.]*['’]\d+)
+    |(?P<number>(?:\d{1,3}(?:(?:,|\{,\})\d{2,3})*(?:,|\{,\})\d{3}(?![\d])|\d+)(?:\.\d+)?(?:[eE][+\-]?\d{1,4}(?![\w.]))?
+        |\.\d+(?:[eE][+\-]?\d{1,4}(?!\w))?)
+    |(?P<vulgar>[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])
+    |(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)
+    |(?P<arrow><?=+>|<?-{1,2}>|<-|[⇒→⟹←↔⟶⇔]|\\(?:implies|Rightarrow|to|rightarrow|iff)(?![A-Za-z]))
+    |(?P<rel><=|>=|!=|≤|≥|≠|≈|≃|≅|~=|:=|=|<|>|\\(?:approx|leq?|geq?|neq?|simeq|lt|gt)(?![A-Za-z]))
+    |(?P<root>√|\\sqrt|sqrt(?![A-Za-z])|[Ss]quare\ root\ of(?![A-Za-z]))
+    |(?P<pi>π|\\pi(?![A-Za-z])|pi(?![A-Za-z0-9]))
+    |(?P<frac>\\[dt]?frac(?![A-Za-z]))
+    |(?P<op>\*\*|[-+*/^×·⋅∙∗✕✖÷∕⁄−–]|\\(?:times|cdot|div)(?![A-Za-z])|(?:multiplied|divided)\ by(?![A-Za-z]))
+    |(?P<label>\\(?:text|mathrm|mbox|textbf|mathbf|operatorname)\{[^{}]{0,60}\}|°\s?[CFK]?|\\?º)
+    |(?P<percent>\\?%|per\ ?cent(?![A-Za-z]))
+    |(?P<command>\\[A-Za-z]+)
+    |(?P<currency>\\?\$|[€£¥₹]|(?:US|USD|EUR)\$?(?=\s?\d))
+    |(?P<open>\\?[\[({])
+    |(?P<close>\\?[\])}])
+    |(?P<word>[^\W\d_](?:[\w'’]|_\{[^{}]{0,20}\}|-(?=[a-z]{2})(?<=[a-z]{2}-)){0,60})
+    |(?P<point>\.)
+    |(?P<bang>!)
+    |(?P<end>\\\\|[,;:?\n\r|"“”—―])
+    |(?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BEHIND_NUMBER = re.compile(rf"[ \u00a0]?{_UNIT}(?:[ ]?[/·⋅*][ ]?\(?{_UNIT}(?:[·⋅ ]{_UNIT}\))?)*(?![A-Za-z0-9_(])")
+_HYPHENED = re.compile(r"-[A-Za-z]{2,20}")
+_NUMBER_TAIL = re.compile(r",\d|[a-z]*\d|\.\d")
+_OPERATORS = {
+    "×": "*",
+    "·": "*",
+    "⋅": "*",
+    "∙": "*",
+    "∗": "*",
+    "✕": "*",
+    "✖": "*",
+    r"\times": "*",
+    r"\cdot": "*",
+    "multiplied by": "*",
+    "÷": "/",
+    "∕": "/",
+    "⁄": "/",
+    r"\div": "/",
+    "divided by": "/",
+    "−": "-",
+    "–": "-",
+    "**": "^",
+}
+_RELATIONS = {
+    "<=": "≤",
+    ">=": "≥",
+    "!=": "≠",
+    "≃": "≈",
+    "≅": "≈",
+    "~=": "≈",
+    r"\approx": "≈",
+    r"\simeq": "≈",
+    r"\le": "≤",
+    r"\leq": "≤",
+    r"\ge": "≥",
+    r"\geq": "≥",
+    r"\ne": "≠",
+    r"\neq": "≠",
+    r"\lt": "<",
+    r"\gt": ">",
+    ":=": "=",
+}
+_WORD_RELATIONS = {"equals": "=", "is": "is", "are": "is", "was": "is", "makes": "is", "gives": "is"}
+_SIMPLE = {
+    "root": Kind.ROOT,
+    "pi": Kind.PI,
+    "frac": Kind.FRAC,
+    "percent": Kind.PERCENT,
+    "currency": Kind.CURRENCY,
+    "arrow": Kind.BREAK,
+    "point": Kind.BREAK,
+    "end": Kind.BREAK,
+    "label": Kind.LABEL,
+    "opaque": Kind.OPAQUE,
+    "command": Kind.OPAQUE,
+    "other": Kind.OPAQUE,
+}
+_BLOCKS = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+•–][ \t]+|\d{1,3}[.)][ \t]+|#+[ \t]+|>[ \t]+)")
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of one step, code blocks and list marks left out."""
+    text = text[:MAX_CHARACTERS]
+    if "```" in text or "~~~" in text:
+        text = _BLOCKS.sub(_blank, text)
+    text = _BULLET.sub(_blank, text)
+    return _judge_letters(list(_scan(text)))
+
+
+def _blank(match: re.Match[str]) -> str:
+    return "".join("\n" if c == "\n" else " " for c in match.group()) if "\n" in match.group() else " " * len(match[0])
+
+
+def _scan(text: str) -> Iterator[Token]:
+    position, gap, operand = 0, True, False
+    while position < len(text):
+        match = _SCANNER.match(text, position)
+        if match is None:  # cannot be: the last alternative takes any character
+            return
+        name, start, end = match.lastgroup or "other", match.start(), match.end()
+        if name in {"skip", "calc"}:
+            gap, position = True, end
+            continue
+        if name == "number":
+            token = _number(text, start, end, gap)
+            yield token
+            position = token.end
+            unit = _BEHIND_NUMBER.match(text, position)
+            if unit and not (len(unit[0]) == 1 and unit[0].isalpha()):
+                yield Token(Kind.LABEL, unit[0].strip(), position, unit.end(), gap=True)
+                position = unit.end()
+            elif hyphened := _HYPHENED.match(text, position):
+                yield Token(Kind.WORD, hyphened[0], position, hyphened.end(), gap=False)
+                position = hyphened.end()
+            gap, operand = False, True
+            continue
+        for token in _token(name, match, gap, operand):
+            operand = token.kind in {Kind.NUMBER, Kind.CLOSE, Kind.NAME, Kind.PERCENT, Kind.PI}
+            yield token
+        gap, position = False, end
+
+
+def _number(text: str, start: int, end: int, gap: bool) -> Token:
+    parsed = read(text[start:end])
+    tail = _NUMBER_TAIL.match(text, end)
+    if parsed is None or (tail and text[end] != "x" and not (text[end] == "," and _list_comma(text, start))):
+        return Token(Kind.OPAQUE, text[start:end], start, tail.end() if tail else end, gap)
+    return Token(Kind.NUMBER, text[start:end], start, end, gap, parsed[0], parsed[1])
+
+
+def _list_comma(_text: str, _start: int) -> bool:
+    return False
+
+
+def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterator[Token]:
+    text, start, end = match.group(), match.start(), match.end()
+    source = match.string
+    if name in _SIMPLE:
+        yield Token(_SIMPLE[name], text, start, end, gap)
+    elif name == "word":
+        yield from _word(text, start, end, gap)
+    elif name == "op":
+        yield _operator(text, start, end, gap, operand, source)
+    elif name == "rel":
+        yield Token(Kind.REL, _RELATIONS.get(text, text), start, end, gap)
+    elif name in {"open", "close"}:
+        kind = Kind.OPEN if name == "open" else Kind.CLOSE
+        if text in {r"\(", r"\)", r"\[", r"\]"}:
+            return
+        yield Token(kind, text[-1], start, end, gap)
+    elif name == "vulgar":
+        yield Token(Kind.NUMBER, text, start, end, gap, VULGAR[text], 0)
+    elif name == "raised":
+        value = read_raised(text)
+        if value is None or not operand:
+            yield Token(Kind.OPAQUE, text, start, end, gap)
+            return
+        yield Token(Kind.OP, "^", start, start, gap=False)
+        yield Token(Kind.NUMBER, text, start, end, gap=False, value=Fraction(value))
+    elif name == "bang":
+        factorial = operand and re.match(r"\s?[-+*/=×÷)\]^]", source[end : end + 2]) is not None
+        yield Token(Kind.FACTORIAL if factorial else Kind.BREAK, "!", start, end, gap)
+
+
+def _operator(text: str, start: int, end: int, gap: bool, operand: bool, source: str) -> Token:
+    if text in {"*", "**"} and not operand and (end >= len(source) or not source[end].isspace()):
+        return Token(Kind.BREAK, text, start, end, gap)
+    if text == "–" and not gap and not source[end : end + 1].isspace():
+        return Token(Kind.OP, "–", start, end, gap)  # 5–10 may be a range
+    return Token(Kind.OP, _OPERATORS.get(text, text), start, end, gap)
+
+
+def _word(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
+    low = text.lower()
+    if low in WORD_OPERATORS:
+        yield Token(Kind.OP, WORD_OPERATORS[low], start, end, gap)
+    elif low in _WORD_RELATIONS:
+        yield Token(Kind.REL, _WORD_RELATIONS[low], start, end, gap)
+    elif low[0] == "x" and low[1:].isdecimal() and len(low) > 1 and low[1:].isascii() and not gap:
+        yield Token(Kind.OP, "*", start, start + 1, gap=False)  # 12x3
+        parsed = read(low[1:])
+        kind = Kind.NUMBER if parsed else Kind.OPAQUE
+        yield Token(kind, low[1:], start + 1, end, gap=False, value=parsed[0] if parsed else Fraction(0))
+    else:
+        yield Token(Kind.NAME if _is_name(text) else Kind.WORD, text, start, end, gap)
+
+
+def _is_name(text: str) -> bool:
+    rest = text[1:].rstrip("'’")
+    return not rest or rest.isdecimal() or rest[0] == "_"
+
+
+def _judge_letters(found: list[Token]) -> list[Token]:
+    """x between two quantities is times; a lone letter in prose is a word."""
+    for index, token in enumerate(found):
+        if token.kind is not Kind.NAME:
+            continue
+        before = found[index - 1] if index else None
+        after = found[index + 1] if index + 1 < len(found) else None
+        if token.text in {"x", "X"} and _is_times(before, after):
+            found[index] = token._replace(kind=Kind.OP, text="*")
+        elif not (_is_math(before, token.gap) or _is_math_ahead(after)):
+            found[index] = token._replace(kind=Kind.WORD)
+    return found
+
+
+def _is_times(before: Token | None, after: Token | None) -> bool:
+    if before is None or after is None:
+        return False
+    ahead = after.kind in {Kind.NUMBER, Kind.CURRENCY, Kind.PI} or (after.kind is Kind.OPEN and after.gap)
+    return ahead and before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PERCENT, Kind.WORD, Kind.LABEL, Kind.PI}
+
+
+def _is_math(before: Token | None, gap: bool) -> bool:
+    if before is None:
+        return False
+    glued = before.kind in {Kind.NUMBER, Kind.PI, Kind.CLOSE} and not gap
+    return glued or before.kind in {Kind.OP, Kind.REL, Kind.OPEN, Kind.FRAC, Kind.ROOT}
+
+
+def _is_math_ahead(after: Token | None) -> bool:
+    return after is not None and (
+        after.kind in {Kind.OP, Kind.FACTORIAL} or (after.kind is Kind.REL and after.text != "is")
+        or (after.kind is Kind.OPEN and not after.gap)
+    )

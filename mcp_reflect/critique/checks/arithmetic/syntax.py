@@ -1,0 +1,80 @@
+"""What a sum looks like once it is read."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from mcp_reflect.critique.checks.arithmetic.tokens import Token
+
+
+class Num(NamedTuple):
+    token: Token
+
+
+class Var(NamedTuple):
+    name: str
+
+
+class Pi(NamedTuple):
+    pass
+
+
+class Neg(NamedTuple):
+    of: "Node"
+
+
+class Percent(NamedTuple):
+    of: "Node"
+
+
+class Factorial(NamedTuple):
+    of: "Node"
+
+
+class Root(NamedTuple):
+    of: "Node"
+    degree: int
+
+
+class Binary(NamedTuple):
+    """`op` is one of + - * / ^, `off` (20% off 50) or `more` (20% more than 50)."""
+
+    op: str
+    left: "Node"
+    right: "Node"
+
+
+Node: TypeAlias = Num | Var | Pi | Neg | Percent | Factorial | Root | Binary
+
+
+@dataclass(slots=True)
+class Parsed:
+    """One sum: tokens `start` to `end` of its list.
+
+    `doubts` are the ways it can be read otherwise; `unsure` means a mismatch proves nothing. `weak`
+    labels are single letters that could be variables.
+    """
+
+    node: Node
+    start: int
+    end: int
+    labels: list[str] = field(default_factory=list[str])
+    doubts: set[str] = field(default_factory=set[str])
+    unsure: bool = False
+    weak: bool = False
+    operators: int = 0
+
+    @property
+    def literal(self) -> tuple[Token, bool] | None:
+        """The number token and whether it is negated, where the sum is nothing but a number."""
+        node, negative = self.node, False
+        while isinstance(node, Neg | Percent):
+            negative ^= isinstance(node, Neg)
+            node = node.of
+        return (node.token, negative) if isinstance(node, Num) else None
+
+    @property
+    def percent(self) -> bool:
+        node = self.node
+        while isinstance(node, Neg):
+            node = node.of
+        return isinstance(node, Percent)

@@ -1,0 +1,51 @@
+"""What to write instead of a wrong result, in the style of what stands there."""
+
+from fractions import Fraction
+
+from mcp_reflect.critique.checks.arithmetic.chains import Chain
+from mcp_reflect.critique.checks.arithmetic.numerals import fixed, terminates, write
+from mcp_reflect.critique.checks.arithmetic.syntax import Parsed
+from mcp_reflect.critique.checks.arithmetic.tokens import Kind, Token
+from mcp_reflect.critique.checks.checker import Fix
+
+
+def plain_text(value: Fraction) -> str:
+    """The value in as few decimals as write it exactly, at most six."""
+    places = next((n for n in range(7) if terminates(value, n)), 6)
+    return fixed(value, places)
+
+
+def fix_of(step: str, chain: Chain, index: int, right: Parsed, expected: Fraction) -> Fix | None:
+    """The replacement for the right side of relation `index`, and for what follows from a wrong sum."""
+    found = chain.members[index + 1].tokens
+    literal = right.literal
+    if literal is not None:
+        return _literal_fix(step, found[right.start : right.end], literal[0], right, expected)
+    last_member, last = found, right
+    for member in chain.members[index + 2 :]:
+        if member.right is None:
+            break
+        last_member, last = member.tokens, member.right
+    start, end = found[right.start].start, last_member[last.end - 1].end
+    return Fix(start=start, end=end, text=plain_text(expected))
+
+
+def _literal_fix(step: str, found: list[Token], number: Token, right: Parsed, expected: Fraction) -> Fix | None:
+    if number.text in {"mixed", "scaled"} or not number.text[0].isascii():
+        return None
+    value = expected * 100 if right.percent and "%" not in number.text else expected
+    signs = [token for token in found if token.kind is Kind.OP and token.start < number.start]
+    money = any(token.kind is Kind.CURRENCY for token in found)
+    start = signs[0].start if signs else number.start
+    currency = next((t.text for t in found if t.kind is Kind.CURRENCY and start <= t.start < number.start), "")
+    wide = "," in step[max(0, start - 80) : start] and abs(value) >= 1000
+    grouped = wide and _grouped_before(step, start)
+    text = write(abs(value), number.text, money=money, grouped=grouped)
+    return Fix(start=start, end=number.end, text=("-" if value < 0 else "") + currency + text)
+
+
+def _grouped_before(step: str, start: int) -> bool:
+    text = step[max(0, start - 80) : start]
+    return any(
+        text[i] == "," and text[i - 1 : i].isdigit() and text[i + 1 : i + 4].isdigit() for i in range(1, len(text) - 3)
+    )
