@@ -11,8 +11,7 @@ _OPERAND = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.PI
 _NEWLINES = {"\n", "\r", "\\\\"}
 # Behind a right side these change its value: "= 7 remainder 2", "= 3 less than".
 _CHANGES = frozenset(
-    "mod modulo remainder r choose less more fewer greater squared cubed off half quarter pairs halves thirds "
-    "quarters fifths sixths eighths tenths hundredths thousandths k hundreds thousands ten out per base".split()
+    "mod modulo remainder r choose squared cubed half quarter out base".split()
 )
 
 
@@ -90,12 +89,16 @@ def _settle_brackets(found: list[Token]) -> list[Token]:
             if token.text in {",", ";", "|", ":"}:
                 opened[-1] = (opened[-1][0], opened[-1][1], True)
             else:
-                for start, _, _ in opened:
-                    settled[start] = found[start]._replace(kind=Kind.BREAK)
+                _unclosed(found, settled, opened)
                 opened = []
-    for start, _, _ in opened:
-        settled[start] = found[start]._replace(kind=Kind.BREAK)
+    _unclosed(found, settled, opened)
     return settled
+
+
+def _unclosed(found: list[Token], settled: list[Token], opened: list[tuple[int, bool, bool]]) -> None:
+    for start, _, _ in opened:
+        behind_operator = start > 0 and found[start - 1].kind is Kind.OP
+        settled[start] = found[start]._replace(kind=Kind.OPAQUE if behind_operator else Kind.BREAK)
 
 
 def _member(found: list[Token], *, first: bool, last: bool) -> Member:
@@ -113,6 +116,8 @@ def _read_right(found: list[Token]) -> Parsed | None:
         return parsed
     token = found[parsed.end]
     behind = found[parsed.end + 1] if parsed.end + 1 < len(found) else None
+    if token.kind is Kind.OP and token.end - token.start >= len("plus"):
+        return parsed  # "= 5 times as many"
     if token.kind is Kind.OP:
         dash = token.text in "-–" and token.gap and behind is not None and behind.gap and behind.kind is Kind.WORD
         return parsed if dash and behind is not None and behind.text.lower() in STOPS else None
@@ -120,9 +125,20 @@ def _read_right(found: list[Token]) -> Parsed | None:
         return None
     if token.kind is Kind.OPEN and not token.gap:
         return None
-    changed = any(t.kind is Kind.WORD and t.text.lower() in _CHANGES for t in found[parsed.end : parsed.end + 4])
-    parsed.unsure |= token.kind is Kind.NUMBER or changed or token.text == "of"
+    parsed.unsure |= _two_numbers(found, parsed) or _changed(found[parsed.end : parsed.end + 4])
+    parsed.unsure |= token.text == "of" and (parsed.literal is None or parsed.percent)
     return parsed
+
+
+def _two_numbers(found: list[Token], parsed: Parsed) -> bool:
+    return found[parsed.end].kind is Kind.NUMBER and found[parsed.end - 1].kind is Kind.NUMBER
+
+
+def _changed(behind: list[Token]) -> bool:
+    words = [token.text.lower() for token in behind]
+    if words[0] in {"more", "less", "fewer", "greater"}:
+        return "than" in words and behind[-1].kind in _OPERAND
+    return words[0] in _CHANGES or (words[0] == "and" and bool({"half", "quarter", "third"} & set(words)))
 
 
 def _read_left(found: list[Token]) -> Parsed | None:
@@ -163,7 +179,7 @@ def _doubtful_start(found: list[Token], index: int) -> bool:
     if before.kind is not Kind.WORD:
         return True
     word = before.text.lower()
-    if word in LEADS:
+    if word in LEADS or _word_after_operator(found, index):
         return True
     if earlier is None:
         return False
@@ -172,3 +188,13 @@ def _doubtful_start(found: list[Token], index: int) -> bool:
             FRACTION_WORDS | LEADS if word != "of" else FRACTION_WORDS
         )
     return False
+
+
+def _word_after_operator(found: list[Token], index: int) -> bool:
+    """Whether the words before the sum stand behind an operator: `+ his 1 teacher`."""
+    at = index - 1
+    while at >= 0 and found[at].kind is Kind.WORD:
+        at -= 1
+    if at < 0 or found[at].kind is not Kind.OP:
+        return False
+    return found[at].text != "*" or found[at].end - found[at].start == 1  # not "3 times because 4 + 2"

@@ -12,6 +12,7 @@ from mcp_reflect.critique.checks.arithmetic.lexer import tokens
 from mcp_reflect.critique.checks.arithmetic.linear import UnknownError
 from mcp_reflect.critique.checks.arithmetic.rounding import Match
 from mcp_reflect.critique.checks.arithmetic.syntax import Parsed, Var
+from mcp_reflect.critique.checks.arithmetic.tokens import Kind
 from mcp_reflect.critique.checks.arithmetic.writing import fix_of, plain_text
 from mcp_reflect.critique.checks.checker import Finding, Work
 from mcp_reflect.records.verdict import Status
@@ -87,12 +88,13 @@ class _Reader:
     def _reads_otherwise(self, chain: Chain, index: int, left: Parsed, right: Parsed, ruling: Ruling) -> bool:
         """Ways in which a false equality may be no claim of one."""
         members = chain.members
-        if other_units(left, right):
+        if other_units(left, right, ruling.expected):
             return True
         if left.literal and left.start:
             return True  # "Day 4 = 3 × 2": a name that ends in a number
         lead = leading_number(right)
-        runs_on = right.operators > 0 and lead is not None and lead.token.value == ruling.expected
+        begins = members[index + 1].tokens[right.start].kind is Kind.NUMBER
+        runs_on = begins and right.operators > 0 and lead is not None and lead.token.value == ruling.expected
         if runs_on:
             return True  # 5 + 3 = 8 × 2 = 16: written as one would press the keys
         return _dash_before(members[index].tokens, left, right, self.known)

@@ -16,8 +16,8 @@ _OTHER_ARITHMETIC = re.compile(
 _REFUTED = re.compile(
     r"\b(?:wrong|incorrect\w*|false|untrue|not true|mistak\w+|contradict\w*|impossible|absurd|nonsense|error|"
     r"should (?:be|have)|instead of|rather than|suppose|supposing|assum\w+|claim(?:s|ed)?|pretend\w*|hypothe\w+|"
-    r"if (?!so)|were|would|does ?n[o']t|isn['’]t|not equal|cannot|can['’]t|trial|try|trying|guess\w*|maybe|joke|"
-    r"puzzle|buggy|bug|expected|actual|assert\w*|unless|mismatch\w*|typo)\b",
+    r"does ?n[o']t|isn['’]t|not equal|trial|trying|guess\w*|joke|buggy|bug|assert\w*|mismatch\w*|typo)\b"
+    r"|\b(?:if|unless|whether|try|not)\s*\W{0,3}$",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
@@ -38,7 +38,8 @@ def speaks_of_other_arithmetic(step: str) -> bool:
 
 def refuted(step: str, start: int, end: int) -> bool:
     """Whether the text may only be quoting, supposing or rejecting the claim."""
-    return _REFUTED.search(step, max(0, start - 60), min(len(step), end + 50)) is not None
+    before, behind = step[max(0, start - 60) : start], step[end : end + 50]
+    return _REFUTED.search(before) is not None or _REFUTED.search(behind) is not None
 
 
 def about(step: str, start: int, end: int) -> bool:

@@ -15,6 +15,7 @@ from mcp_reflect.critique.checks.arithmetic.syntax import (
     Percent,
     Pi,
     Root,
+    Scaled,
     Var,
 )
 
@@ -29,7 +30,7 @@ class Reading:
     """One way to read a sum.
 
     `percent_is_unit`: 80% counts as 80, not 0.8. `relative`: 50 - 20% is 40. `grouping`: a / b × c is
-    a / (b × c). `sign`: -2² is 4. `swaps`: what rounded numbers were before they were rounded.
+    a / (b × c). `sign`: -2² is 4. `scale_is_label`: 7 dozen counts as 7. `swaps`: what rounded numbers were before they were rounded.
     """
 
     names: Mapping[str, Fraction] = field(default_factory=lambda: _NONE)
@@ -38,6 +39,7 @@ class Reading:
     relative: bool = False
     grouping: bool = False
     sign: bool = False
+    scale_is_label: bool = False
     swaps: Mapping[Fraction, Fraction] = field(default_factory=lambda: _NO_SWAPS)
 
 
@@ -49,6 +51,9 @@ def evaluate(node: Node, reading: Reading = PLAIN) -> Linear:
     match node:
         case Num(token):
             return Linear(reading.swaps.get(token.value, token.value))
+        case Scaled(of, scale):
+            value = evaluate(of, reading)
+            return value if reading.scale_is_label else linear.multiply(value, Linear(Fraction(scale)))
         case Var(name):
             bound = reading.names.get(name)
             return Linear(bound) if bound is not None else Linear(Fraction(0), {name: Fraction(1)})
@@ -121,6 +126,8 @@ def numbers(node: Node) -> list[Num]:
                 found.append(number)
             case Binary(_, left, right):
                 rest += [right, left]
+            case Scaled(of, _):
+                found.append(of)
             case Neg(of) | Percent(of) | Factorial(of) | Root(of, _):
                 rest.append(of)
             case Var() | Pi():

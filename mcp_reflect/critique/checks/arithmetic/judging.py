@@ -9,7 +9,6 @@ from mcp_reflect.critique.checks.arithmetic.evaluator import PLAIN, Reading, eva
 from mcp_reflect.critique.checks.arithmetic.linear import Linear, UnknownError
 from mcp_reflect.critique.checks.arithmetic.rounding import Match, matches, same, within_percent
 from mcp_reflect.critique.checks.arithmetic.syntax import Binary, Neg, Node, Num, Parsed, Percent
-from mcp_reflect.critique.checks.arithmetic.tokens import Token
 
 _PI_DIGITS = tuple(Fraction(text) for text in ("3.14", "3.1416", "3.14159", "3.142", "22/7", "3", "3.141593"))
 _MAX_LITERALS = 12  # more measured numbers than this are not varied one by one
@@ -92,7 +91,7 @@ def _shown(
     literal = shown.literal
     if literal is None:
         return UNSURE
-    decimals = literal[0].decimals + _percent_places(shown, value, literal[0])
+    decimals = literal[0].decimals + _places_moved(value, literal[0].value)
     match = matches(exact, value, decimals, inexact=inexact, about=about)
     if match is Match.YES and exact != value:
         return Ruling(match, exact, (value, exact))
@@ -103,8 +102,16 @@ def _shown(
     return Ruling(match, exact)
 
 
-def _percent_places(shown: Parsed, value: Fraction, token: Token) -> int:
-    return 2 if shown.percent and abs(value) != token.value else 0
+def _places_moved(value: Fraction, written: Fraction) -> int:
+    """Decimals that a percent sign adds and that a scale takes: 1.5 million has -5."""
+    if not value or not written:
+        return 0
+    factor, places = abs(written / value), 0
+    while factor >= 10:
+        factor, places = factor / 10, places + 1
+    while factor < 1:
+        factor, places = factor * 10, places - 1
+    return places
 
 
 def _is_money(*sides: Parsed) -> bool:
@@ -146,6 +153,9 @@ def _readings(left: Parsed, right: Parsed, known: Known) -> Iterator[tuple[Readi
     for doubt in ("grouping", "sign", "relative"):
         if doubt in doubts:
             options += [replace(option, **{doubt: True}) for option in options]
+    if "scale" in doubts:
+        bare = replace(plain, scale_is_label=True)
+        yield from ((plain, bare), (bare, plain), (bare, bare))
     count = 0
     for option in options:
         for pair in _percent_pairs(left, right, option):

@@ -22,7 +22,7 @@ _SCANNER = re.compile(
     (?P<skip>\\(?:left|right|,|;|!|:|quad|qquad|\ |displaystyle|big|Big|bigl|bigr)(?![A-Za-z])|[ \t\u00a0\u2009\u202f]+
         |(?<![\w)])[*_]{2,3}(?=[\w$(√\\])|(?<=[\w)%.])[*_]{2,3}(?![\w(]|\s?[\d(])|`|&)
     |(?P<calc><<[^<>\n]{0,200}>>)
-    |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.[\d.]*
+    |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.\d[\d.]*|0\d+(?![\d.,])
         |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b|\d[\d,.]*['’]\d+)
     |(?P<number>(?:\d{1,3}(?:(?:,|\{,\})\d{2,3})*(?:,|\{,\})\d{3}(?![\d])|\d+)(?:\.\d+)?(?:[eE][+\-]?\d{1,4}(?![\w.]))?
         |\.\d+(?:[eE][+\-]?\d{1,4}(?!\w))?)
@@ -194,7 +194,7 @@ def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterato
 
 
 def _operator(text: str, start: int, end: int, gap: bool, operand: bool, source: str) -> Token:
-    if text in {"*", "**"} and not operand and (end >= len(source) or not source[end].isspace()):
+    if text in {"*", "**"} and gap and not operand and (end >= len(source) or not source[end].isspace()):
         return Token(Kind.BREAK, text, start, end, gap)
     if text == "–" and not gap and not source[end : end + 1].isspace():
         return Token(Kind.OP, "–", start, end, gap)  # 5–10 may be a range

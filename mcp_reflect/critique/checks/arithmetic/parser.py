@@ -1,7 +1,5 @@
 """Tokens to sums: recursive descent over one member of a chain, bounded in depth and length."""
 
-from fractions import Fraction
-
 from mcp_reflect.critique.checks.arithmetic.syntax import (
     Binary,
     Factorial,
@@ -12,6 +10,7 @@ from mcp_reflect.critique.checks.arithmetic.syntax import (
     Percent,
     Pi,
     Root,
+    Scaled,
     Var,
 )
 from mcp_reflect.critique.checks.arithmetic.tokens import DETERMINERS, SCALES, STOPS, Kind, Token
@@ -262,8 +261,8 @@ class _Parser:
             elif token.kind is Kind.CURRENCY and not (self.peek(1).kind is Kind.NUMBER and token.gap):
                 self.labels.append(token.text[-1])
             elif token.kind is Kind.WORD and token.text.lower() in SCALES and isinstance(node, Num):
-                scale = SCALES[token.text.lower()]
-                node = Num(_scaled(node.token, scale))
+                self.doubts.add("scale")
+                node = Scaled(node, SCALES[token.text.lower()])
             elif self._words():
                 continue
             else:
@@ -280,9 +279,13 @@ class _Parser:
         begun = self.at
         while self.at - begun < _MAX_LABEL_WORDS:
             token = self.peek()
-            if token.kind is Kind.WORD and token.text.lower() not in STOPS and token.text.lower() not in SCALES:
-                self.labels.append(token.text)
+            word = token.text.lower()
+            if token.kind is Kind.WORD and word not in STOPS and (word not in SCALES or self.at > begun):
+                if self.at == begun or self.peek(-1).text == "/":
+                    self.labels.append(token.text)
                 self.at += 1
+            elif word == "of" and self.at > begun and self.peek(1).kind is Kind.WORD:
+                self.at += 1  # 90 pieces of straw
             elif token.text == "/" and self.peek(1).kind is Kind.WORD and self.peek(1).text.lower() not in STOPS:
                 self.at += 1
             else:
@@ -294,8 +297,3 @@ def _divides(node: Node) -> bool:
     while isinstance(node, Binary) and node.op == "*":
         node = node.left
     return isinstance(node, Binary) and node.op == "/"
-
-
-def _scaled(token: Token, scale: int) -> Token:
-    zeros = len(str(scale)) - 1 if str(scale).strip("0") == "1" else 0
-    return token._replace(value=token.value * Fraction(scale), decimals=token.decimals - zeros, text="scaled")

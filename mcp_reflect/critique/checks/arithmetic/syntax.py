@@ -14,6 +14,13 @@ class Var(NamedTuple):
     name: str
 
 
+class Scaled(NamedTuple):
+    """A number before dozen or million; the word may also be a mere label."""
+
+    of: Num
+    scale: int
+
+
 class Pi(NamedTuple):
     pass
 
@@ -43,7 +50,7 @@ class Binary(NamedTuple):
     right: "Node"
 
 
-Node: TypeAlias = Num | Var | Pi | Neg | Percent | Factorial | Root | Binary
+Node: TypeAlias = Num | Scaled | Var | Pi | Neg | Percent | Factorial | Root | Binary
 
 
 @dataclass(slots=True)
@@ -67,7 +74,7 @@ class Parsed:
     def literal(self) -> tuple[Token, bool] | None:
         """The number token and whether it is negated, where the sum is nothing but a number."""
         node, negative = self.node, False
-        while isinstance(node, Neg | Percent):
+        while isinstance(node, Neg | Percent | Scaled):
             negative ^= isinstance(node, Neg)
             node = node.of
         return (node.token, negative) if isinstance(node, Num) else None

@@ -69,10 +69,9 @@ STOPS = frozenset(
 
 # Before a number these change its value, so that a sum that starts there is not the whole claim.
 LEADS = frozenset(
-    "twice double triple thrice half minus negative log ln lg sin cos tan exp sqrt times plus by over "
+    "twice double triple thrice half minus negative log ln lg sin cos tan exp sqrt times plus over "
     "squared mod than between arcsin arccos arctan cot sec csc lim max min gcd lcm gcf hcf abs det floor ceil "
-    "choose quarter third dozen hundred thousand million point ratio root sum average mean product "
-    "difference subtract add multiply divide step part question problem exercise example line page "
+    "choose quarter third dozen hundred thousand million point ratio root average mean step part question problem exercise example line page "
     "chapter section eq equation figure table no number item round version rule case".split()
 )
 

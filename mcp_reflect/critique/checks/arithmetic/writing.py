@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from mcp_reflect.critique.checks.arithmetic.chains import Chain
 from mcp_reflect.critique.checks.arithmetic.numerals import fixed, terminates, write
-from mcp_reflect.critique.checks.arithmetic.syntax import Parsed
+from mcp_reflect.critique.checks.arithmetic.syntax import Parsed, Scaled
 from mcp_reflect.critique.checks.arithmetic.tokens import Kind, Token
 from mcp_reflect.critique.checks.checker import Fix
 
@@ -31,7 +31,7 @@ def fix_of(step: str, chain: Chain, index: int, right: Parsed, expected: Fractio
 
 
 def _literal_fix(step: str, found: list[Token], number: Token, right: Parsed, expected: Fraction) -> Fix | None:
-    if number.text in {"mixed", "scaled"} or not number.text[0].isascii():
+    if number.text == "mixed" or isinstance(right.node, Scaled) or not number.text[0].isascii():
         return None
     value = expected * 100 if right.percent and "%" not in number.text else expected
     signs = [token for token in found if token.kind is Kind.OP and token.start < number.start]
