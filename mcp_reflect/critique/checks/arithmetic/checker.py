@@ -5,7 +5,8 @@ from fractions import Fraction
 
 from mcp_reflect.critique.checks.arithmetic import context
 from mcp_reflect.critique.checks.arithmetic.chains import Chain, chains
-from mcp_reflect.critique.checks.arithmetic.evaluator import Reading, evaluate
+from mcp_reflect.critique.checks.arithmetic.equations import Equations, stands_alone
+from mcp_reflect.critique.checks.arithmetic.evaluator import Reading, evaluate, names
 from mcp_reflect.critique.checks.arithmetic.judging import Known, Ruling, judge, leading_number
 from mcp_reflect.critique.checks.arithmetic.labels import other_units
 from mcp_reflect.critique.checks.arithmetic.lexer import tokens
@@ -34,6 +35,7 @@ class ArithmeticChecker:
 
 def _findings(work: Work) -> Iterator[Finding]:
     known, left = Known(), MAX_TOKENS
+    equations = Equations(work.steps)
     for number, step in enumerate(work.steps[:MAX_STEPS], 1):
         if not _worth_reading(step):
             continue
@@ -45,6 +47,9 @@ def _findings(work: Work) -> Iterator[Finding]:
             continue
         for chain in chains(found):
             yield from _Reader(step, number, known).read(chain)
+            for finding in equations.see(number, chain):
+                if finding.status is Status.PASS or not context.refuted(step, 0, len(step)):
+                    yield finding
 
 
 def _worth_reading(step: str) -> bool:
@@ -88,12 +93,14 @@ class _Reader:
     def _reads_otherwise(self, chain: Chain, index: int, left: Parsed, right: Parsed, ruling: Ruling) -> bool:
         """Ways in which a false equality may be no claim of one."""
         members = chain.members
+        if names(left.node) and right.literal is not None and stands_alone(chain, index):
+            return True  # an equation in its own right, perhaps of another problem
         if other_units(left, right, ruling.expected):
             return True
-        if left.literal and left.start:
-            return True  # "Day 4 = 3 × 2": a name that ends in a number
+        if left.literal and (left.start or "percent" in right.doubts):
+            return True  # "Day 4 = 3 × 2": a name that ends in a number; "48 = 100% + 20%" of something
         lead = leading_number(right)
-        begins = members[index + 1].tokens[right.start].kind is Kind.NUMBER
+        begins = members[index + 1].tokens[right.start].kind in {Kind.NUMBER, Kind.CURRENCY}
         runs_on = begins and right.operators > 0 and lead is not None and lead.token.value == ruling.expected
         if runs_on:
             return True  # 5 + 3 = 8 × 2 = 16: written as one would press the keys

@@ -38,6 +38,8 @@ def speaks_of_other_arithmetic(step: str) -> bool:
 
 def refuted(step: str, start: int, end: int) -> bool:
     """Whether the text may only be quoting, supposing or rejecting the claim."""
+    if step[end : end + 12].lstrip(" .)*`").startswith("?"):
+        return True
     before, behind = step[max(0, start - 60) : start], step[end : end + 50]
     return _REFUTED.search(before) is not None or _REFUTED.search(behind) is not None
 

@@ -1,6 +1,6 @@
 """Sums to exact values, under one reading of what is ambiguous in them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -118,18 +118,21 @@ def _regroup(node: Binary) -> Node | None:
 
 def numbers(node: Node) -> list[Num]:
     """The number literals of a sum, left to right."""
-    found: list[Num] = []
+    return [leaf for leaf in _leaves(node) if isinstance(leaf, Num)]
+
+
+def names(node: Node) -> set[str]:
+    """The variables of a sum."""
+    return {leaf.name for leaf in _leaves(node) if isinstance(leaf, Var)}
+
+
+def _leaves(node: Node) -> Iterator[Node]:
     rest: list[Node] = [node]
     while rest:
         match rest.pop():
-            case Num() as number:
-                found.append(number)
             case Binary(_, left, right):
                 rest += [right, left]
-            case Scaled(of, _):
-                found.append(of)
-            case Neg(of) | Percent(of) | Factorial(of) | Root(of, _):
+            case Scaled(of, _) | Neg(of) | Percent(of) | Factorial(of) | Root(of, _):
                 rest.append(of)
-            case Var() | Pi():
-                pass
-    return found
+            case Num() | Var() | Pi() as leaf:
+                yield leaf

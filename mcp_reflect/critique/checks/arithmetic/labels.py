@@ -35,6 +35,8 @@ def other_units(left: Parsed, right: Parsed, expected: Fraction | None) -> bool:
     """Whether units were mixed or changed between the sides, or a weak label stands alone."""
     if left.weak and not right.labels:
         return True
+    if "pi" in left.doubts | right.doubts and any(label[0] == "°" for label in left.labels + right.labels):
+        return True  # degrees and radians
     ours, theirs = _known(left.labels), _known(right.labels)
     mixed = any(a.dimension == b.dimension and a.factor != b.factor for a in ours | theirs for b in ours | theirs)
     if mixed and (_adds(left.node) or not theirs <= ours):

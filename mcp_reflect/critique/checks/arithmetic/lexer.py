@@ -40,7 +40,7 @@ _SCANNER = re.compile(
     |(?P<currency>\\?\$|[€£¥₹]|(?:US|USD|EUR)\$?(?=\s?\d))
     |(?P<open>\\?[\[({])
     |(?P<close>\\?[\])}])
-    |(?P<word>[^\W\d_](?:[\w'’]|_\{[^{}]{0,20}\}|-(?=[a-z]{2})(?<=[a-z]{2}-)){0,60})
+    |(?P<word>[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹½¼¾](?:[^\W⁰¹²³⁴⁵⁶⁷⁸⁹½¼¾]|['’]|_\{[^{}]{0,20}\}|-(?=[a-z]{2})(?<=[a-z]{2}-)){0,60})
     |(?P<point>\.)
     |(?P<bang>!)
     |(?P<end>\\\\|[,;:?\n\r|"“”—―])
@@ -218,7 +218,7 @@ def _word(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
 
 def _is_name(text: str) -> bool:
     rest = text[1:].rstrip("'’")
-    return not rest or rest.isdecimal() or rest[0] == "_"
+    return not rest or rest.isdigit() or rest[0] == "_"
 
 
 def _judge_letters(found: list[Token]) -> list[Token]:

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from mcp_reflect.critique.checks.arithmetic.numerals import terminates
 
+_FLOAT_DECIMALS = 10  # from here on the noise of floating point is no error: 0.30000000000000004
 _ROOT_NOISE = 10**12  # roots are cut at 40 digits, π at 50
 
 
@@ -31,6 +32,8 @@ def matches(exact: Fraction, shown: Fraction, decimals: int, *, inexact: bool, a
     things, so they prove nothing. With `about`, 5 % away proves nothing yet.
     """
     if same(exact, shown, inexact=inexact):
+        return Match.YES
+    if decimals >= _FLOAT_DECIMALS and abs(exact - shown) * 10**9 <= abs(exact):
         return Match.YES
     unit = Fraction(10) ** -decimals
     apart, close = abs(exact - shown), within_percent(exact, shown)

@@ -72,7 +72,7 @@ LEADS = frozenset(
     "twice double triple thrice half minus negative log ln lg sin cos tan exp sqrt times plus over "
     "squared mod than between arcsin arccos arctan cot sec csc lim max min gcd lcm gcf hcf abs det floor ceil "
     "choose quarter third dozen hundred thousand million point ratio root average mean step part question problem exercise example line page "
-    "chapter section eq equation figure table no number item round version rule case".split()
+    "chapter section eq equation figure table no number item round pages lines days years ages grades rows weeks chapters version rule case".split()
 )
 
 FRACTION_WORDS = frozenset(

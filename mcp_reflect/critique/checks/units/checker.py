@@ -126,7 +126,7 @@ def _is_claim(step: str, left: _Sum, said: re.Match[str], right: _Sum) -> bool:
         return False
     before = step[: left.start].rstrip(" (")[-1:]
     behind = step[right.end :]
-    if before in _OPERATORS or behind.lstrip()[:1] in _OPERATORS - {"-", "–"}:
+    if before in _OPERATORS or step[: left.start].rstrip().endswith(" and") or behind.lstrip()[:1] in _OPERATORS - {"-", "–"}:
         return False
     if said["bracket"]:
         return behind.lstrip().startswith(")")
