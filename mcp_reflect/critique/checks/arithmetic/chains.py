@@ -10,9 +10,7 @@ from mcp_reflect.critique.checks.arithmetic.tokens import FRACTION_WORDS, LEADS,
 _OPERAND = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.PI, Kind.FRAC}
 _NEWLINES = {"\n", "\r", "\\\\"}
 # Behind a right side these change its value: "= 7 remainder 2", "= 3 less than".
-_CHANGES = frozenset(
-    "mod modulo remainder r choose squared cubed half quarter out base".split()
-)
+_CHANGES = frozenset("mod modulo remainder r choose squared cubed half quarter out base".split())
 
 
 class Member(NamedTuple):

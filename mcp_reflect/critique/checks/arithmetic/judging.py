@@ -85,9 +85,7 @@ def _compare(relation: str, a: Linear, b: Linear) -> Ruling:
     return Ruling(Match.YES if holds else Match.NO)
 
 
-def _shown(
-    summed: Parsed, exact: Fraction, shown: Parsed, value: Fraction, *, inexact: bool, about: bool
-) -> Ruling:
+def _shown(summed: Parsed, exact: Fraction, shown: Parsed, value: Fraction, *, inexact: bool, about: bool) -> Ruling:
     literal = shown.literal
     if literal is None:
         return UNSURE

@@ -55,7 +55,9 @@ def _adds(node: Node) -> bool:
 
 def _known(labels: list[str]) -> set[Unit]:
     found = {unit for label in labels if label != "in" and (unit := compound(label))}
-    return found | {Unit("coin", _MONEY, (Fraction(_COINS[label.lower()]),), "") for label in labels if label.lower() in _COINS}
+    return found | {
+        Unit("coin", _MONEY, (Fraction(_COINS[label.lower()]),), "") for label in labels if label.lower() in _COINS
+    }
 
 
 def _changed(expected: Fraction, shown: Fraction) -> bool:

@@ -251,6 +251,7 @@ def _is_math(before: Token | None, gap: bool) -> bool:
 
 def _is_math_ahead(after: Token | None) -> bool:
     return after is not None and (
-        after.kind in {Kind.OP, Kind.FACTORIAL} or (after.kind is Kind.REL and after.text != "is")
+        after.kind in {Kind.OP, Kind.FACTORIAL}
+        or (after.kind is Kind.REL and after.text != "is")
         or (after.kind is Kind.OPEN and not after.gap)
     )

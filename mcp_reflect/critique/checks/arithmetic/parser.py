@@ -34,9 +34,7 @@ def parse(tokens: list[Token], start: int) -> Parsed | None:
         node = parser.expression(0)
     except NoSumError:
         return None
-    return Parsed(
-        node, start, parser.at, parser.labels, parser.doubts, parser.unsure, parser.weak, parser.operators
-    )
+    return Parsed(node, start, parser.at, parser.labels, parser.doubts, parser.unsure, parser.weak, parser.operators)
 
 
 class _Parser:
@@ -244,7 +242,9 @@ class _Parser:
             return whole
         self.at += skip + 3
         self.operators += 1
-        return Num(whole.token._replace(value=whole.token.value + over.value / under.value, end=under.end, text="mixed"))
+        return Num(
+            whole.token._replace(value=whole.token.value + over.value / under.value, end=under.end, text="mixed")
+        )
 
     def postfix(self, node: Node, depth: int) -> Node:
         """Percent signs, factorials, scales (5 dozen) and labels behind an operand."""

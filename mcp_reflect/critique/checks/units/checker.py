@@ -33,7 +33,9 @@ _COMPARED = re.compile(
     r"\s*(?:\w+er\b|more|less|of\b|away|from|than|ahead|behind|above|below|later|apart|per\b|a\b|each|every|/)"
 )
 # How much of a day, week, month or year people work: 8 of 24 hours, 5 of 7 days, 40 of 168 hours.
-_WORK_SHARES = tuple(Fraction(a, b) for a, b in ((8, 24), (5, 7), (40, 168), (12, 24), (52, 48), (250, 365), (260, 365)))
+_WORK_SHARES = tuple(
+    Fraction(a, b) for a, b in ((8, 24), (5, 7), (40, 168), (12, 24), (52, 48), (250, 365), (260, 365))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,11 @@ def _is_claim(step: str, left: _Sum, said: re.Match[str], right: _Sum) -> bool:
         return False
     before = step[: left.start].rstrip(" (")[-1:]
     behind = step[right.end :]
-    if before in _OPERATORS or step[: left.start].rstrip().endswith(" and") or behind.lstrip()[:1] in _OPERATORS - {"-", "–"}:
+    if (
+        before in _OPERATORS
+        or step[: left.start].rstrip().endswith(" and")
+        or behind.lstrip()[:1] in _OPERATORS - {"-", "–"}
+    ):
         return False
     if said["bracket"]:
         return behind.lstrip().startswith(")")
@@ -140,19 +146,28 @@ def _compare(left: _Sum, target: Quantity, *, about: bool) -> tuple[Match, Fract
     best, expected = Match.NO, Fraction(0)
     exact = len({part.unit.family for _, q in (*left.terms, (1, target)) for part in q.parts}) == 1
     shown = target.parts[-1]
-    for wanted in left.amounts():
-        for given, factor in zip(target.amounts(), _factors(target), strict=True):
-            value, stated = wanted / factor, given / factor
-            expected = expected or value
-            if len(target.parts) == 1 and exact:
-                match = matches(value, stated, shown.decimals, inexact=False, about=about)
-            else:
-                match = _loosely(value, stated, shown.unit.factor / factor / 10**shown.decimals, about=about)
-            if match is Match.YES:
-                return match, value
-            if match is Match.UNSURE or (value and stated / value in _WORK_SHARES):
-                best = Match.UNSURE
+    for wanted, given, factor in _meanings(left, target):
+        value, stated = wanted / factor, given / factor
+        expected = expected or value
+        if len(target.parts) == 1 and exact:
+            match = matches(value, stated, shown.decimals, inexact=False, about=about)
+        else:
+            match = _loosely(value, stated, shown.unit.factor / factor / 10**shown.decimals, about=about)
+        if match is Match.YES:
+            return match, value
+        if match is Match.UNSURE and not within_percent(value, stated, 50):
+            match = Match.NO  # no rounding, whatever is counted
+        if match is Match.UNSURE or (value and stated / value in _WORK_SHARES):
+            best = Match.UNSURE
     return best, expected
+
+
+def _meanings(left: _Sum, target: Quantity) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """Amounts of the left, of the right, and of one unit of it; a US gallon goes with US quarts."""
+    ours, theirs = left.amounts(), list(zip(target.amounts(), _factors(target), strict=True))
+    if len(ours) == len(theirs):
+        return [(wanted, *given) for wanted, given in zip(ours, theirs, strict=True)]
+    return [(wanted, *given) for wanted in ours for given in theirs]
 
 
 def _factors(target: Quantity) -> list[Fraction]:

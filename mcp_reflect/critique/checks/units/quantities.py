@@ -10,7 +10,9 @@ from mcp_reflect.critique.checks.units.table import UNITS, Unit, compound
 
 MAX_CHARACTERS = 20_000
 _NAMES = "|".join(sorted((re.escape(name) for name in UNITS), key=len, reverse=True))
-_NAME = rf"(?:{_NAMES}|Celsius|Fahrenheit|Kelvin|Kilometers?|Miles?|GIB|degrees? (?:Celsius|Fahrenheit|[CF]\b)|° ?[CFK])"
+_NAME = (
+    rf"(?:{_NAMES}|Celsius|Fahrenheit|Kelvin|Kilometers?|Miles?|GIB|degrees? (?:Celsius|Fahrenheit|[CF]\b)|° ?[CFK])"
+)
 _END = r"(?![A-Za-z0-9_µ°])"
 _ONE = rf"(?:(?:square|sq\.?|cubic) )?{_NAME}{_END}(?:\^\{{?[23]\}}?|[²³])?"
 _QUANTITY = re.compile(

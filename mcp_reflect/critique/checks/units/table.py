@@ -61,7 +61,7 @@ _ROWS: tuple[tuple[str, tuple[int, ...], tuple[F, ...], str], ...] = (
     ("in inch inches", _LENGTH, (_FOOT / 12,), "foot"),
     ("ft foot feet", _LENGTH, (_FOOT,), "foot"),
     ("yd yard yards yds", _LENGTH, (_FOOT * 3,), "foot"),
-    ("mi mile miles", _LENGTH, (_MILE, F(1852)), "foot"),
+    ("mi mile miles", _LENGTH, (_MILE,), "foot"),
     ("kg kilogram kilograms kilo kilos kgs kilogramme kilogrammes", _MASS, (F(1),), "metric"),
     ("g gram grams gramme grammes", _MASS, (F(1, 1000),), "metric"),
     ("mg milligram milligrams", _MASS, (F(1, 10**6),), "metric"),
