@@ -1,16 +1,17 @@
 """Finding the chains of equalities in a step: `the area is 3 × 4 = 12` is [area] is [3 × 4] = [12]."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from mcp_reflect.critique.checks.arithmetic.parser import parse
 from mcp_reflect.critique.checks.arithmetic.syntax import Parsed
-from mcp_reflect.critique.checks.arithmetic.tokens import FRACTION_WORDS, LEADS, STOPS, Kind, Token
+from mcp_reflect.critique.checks.arithmetic.tokens import FRACTION_WORDS, LEADS, STOPS, Kind, Token, words
 
 _OPERAND = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.PI, Kind.FRAC}
 _NEWLINES = {"\n", "\r", "\\\\"}
 # Behind a right side these change its value: "= 7 remainder 2", "= 3 less than".
-_CHANGES = frozenset("mod modulo remainder r choose squared cubed half quarter out base".split())
+_CHANGES = words("mod modulo remainder r choose squared cubed half quarter out base")
 
 
 class Member(NamedTuple):
@@ -37,7 +38,7 @@ def chains(found: list[Token]) -> Iterator[Chain]:
         edges = [-1, *places, len(segment)]
         members = [
             _member(segment[low + 1 : high], first=low < 0, last=high == len(segment))
-            for low, high in zip(edges, edges[1:], strict=False)
+            for low, high in pairwise(edges)
         ]
         yield Chain(members, [segment[i].text for i in places])
 

@@ -101,10 +101,8 @@ class _Reader:
             return True  # "Day 4 = 3 × 2": a name that ends in a number; "48 = 100% + 20%" of something
         lead = leading_number(right)
         begins = members[index + 1].tokens[right.start].kind in {Kind.NUMBER, Kind.CURRENCY}
-        runs_on = begins and right.operators > 0 and lead is not None and lead.token.value == ruling.expected
-        if runs_on:
-            return True  # 5 + 3 = 8 × 2 = 16: written as one would press the keys
-        return _dash_before(members[index].tokens, left, right, self.known)
+        # 5 + 3 = 8 × 2 = 16: written as one would press the keys
+        return begins and right.operators > 0 and lead is not None and lead.token.value == ruling.expected
 
     def _failure(self, chain: Chain, index: int, claim: str, right: Parsed, ruling: Ruling) -> Finding:
         if ruling.expected is None:
@@ -149,9 +147,3 @@ class _Reader:
             if member.left is not side and member.left is not None:
                 break  # the member ends one claim and begins another
         return value
-
-
-def _dash_before(found: list[object], left: Parsed, right: Parsed, known: Known) -> bool:
-    """Whether the sum holds once read from behind a dash: `Apples: 5 kept - 3 + 4 = 7`."""
-    del found, left, right, known
-    return False

@@ -10,20 +10,20 @@ from mcp_reflect.critique.checks.arithmetic.evaluator import PLAIN, evaluate
 from mcp_reflect.critique.checks.arithmetic.linear import Linear, UnknownError
 from mcp_reflect.critique.checks.arithmetic.rounding import Match, matches
 from mcp_reflect.critique.checks.arithmetic.syntax import Parsed, Var
-from mcp_reflect.critique.checks.arithmetic.tokens import Kind
+from mcp_reflect.critique.checks.arithmetic.tokens import Kind, words
 from mcp_reflect.critique.checks.arithmetic.writing import fix_of, plain_text
 from mcp_reflect.critique.checks.checker import Finding
 from mcp_reflect.records.verdict import Status
 
 # One equation follows from the one before only where nothing but these words stands between them.
-_CONNECTING = frozenset(
+_CONNECTING = words(
     "so then therefore thus hence which gives give we get have and subtract subtracting add adding divide dividing "
     "multiply multiplying both sides side by from to the simplify simplifying simplifies simplified combine combining "
     "like terms term solve solving for it is means that this implies yields isolate isolating move moving left right "
     "equation numbers number result results obtain find finally now first next step expand expanding distribute "
     "distributing collect collecting constant constants rearrange rearranging leaves leaving becomes reduces each "
     "cancel cancelling on us in of value answer unknown variable minus plus times through out frac text quad let's "
-    "rightarrow implies iff".split()
+    "rightarrow implies iff"
 )
 _WORDS = re.compile(r"[^\W\d_][\w'’]*")
 _MAX_BETWEEN = 400  # characters

@@ -27,13 +27,15 @@ _NO_SWAPS: dict[Fraction, Fraction] = {}
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to read a sum.
+    """One way to read a sum; `plain` marks the first one tried.
 
     `percent_is_unit`: 80% counts as 80, not 0.8. `relative`: 50 - 20% is 40. `grouping`: a / b × c is
-    a / (b × c). `sign`: -2² is 4. `scale_is_label`: 7 dozen counts as 7. `swaps`: what rounded numbers were before they were rounded.
+    a / (b × c). `sign`: -2² is 4. `scale_is_label`: 7 dozen counts as 7. `swaps`: what rounded
+    numbers were before they were rounded.
     """
 
     names: Mapping[str, Fraction] = field(default_factory=lambda: _NONE)
+    plain: bool = False
     pi: Fraction | None = None
     percent_is_unit: bool = False
     relative: bool = False
@@ -46,11 +48,11 @@ class Reading:
 PLAIN = Reading()
 
 
-def evaluate(node: Node, reading: Reading = PLAIN) -> Linear:
+def evaluate(node: Node, reading: Reading = PLAIN) -> Linear:  # noqa: C901, PLR0911 - one case a kind of node
     """The value of the sum; raises UnknownError where it has none that can be known."""
     match node:
         case Num(token):
-            return Linear(reading.swaps.get(token.value, token.value))
+            return Linear(reading.swaps.get(token.value, token.value) if reading.swaps else token.value)
         case Scaled(of, scale):
             value = evaluate(of, reading)
             return value if reading.scale_is_label else linear.multiply(value, Linear(Fraction(scale)))
@@ -74,7 +76,7 @@ def evaluate(node: Node, reading: Reading = PLAIN) -> Linear:
             return _binary(node, reading)
 
 
-def _binary(node: Binary, reading: Reading) -> Linear:
+def _binary(node: Binary, reading: Reading) -> Linear:  # noqa: PLR0911 - one case an operator
     if reading.grouping and node.op == "*" and (regrouped := _regroup(node)):
         return evaluate(regrouped, reading)
     left, right = evaluate(node.left, reading), evaluate(node.right, reading)

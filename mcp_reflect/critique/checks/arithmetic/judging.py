@@ -41,7 +41,7 @@ def judge(left: Parsed, relation: str, right: Parsed, known: Known, *, about: bo
     doubtful = False
     for for_left, for_right in _readings(left, right, known):
         try:
-            a, b = evaluate(left.node, for_left), evaluate(right.node, for_right)
+            a, b = _value(left, for_left), _value(right, for_right)
             ruling = _rule(left, a, relation, right, b, about=about)
         except (UnknownError, ZeroDivisionError, OverflowError):
             ruling = UNSURE
@@ -50,6 +50,15 @@ def judge(left: Parsed, relation: str, right: Parsed, known: Known, *, about: bo
         doubtful |= ruling.match is Match.UNSURE
         plain = plain or ruling
     return UNSURE if doubtful or plain is None else plain
+
+
+def _value(side: Parsed, reading: Reading) -> Linear:
+    """The value; under the plain reading it is kept, since most members stand in two relations."""
+    if not reading.plain:
+        return evaluate(side.node, reading)
+    if side.value is None:
+        side.value = evaluate(side.node, reading)
+    return side.value
 
 
 def _rule(left: Parsed, a: Linear, relation: str, right: Parsed, b: Linear, *, about: bool) -> Ruling:
@@ -138,11 +147,11 @@ def _slack(side: Parsed, value: Fraction) -> Fraction:
 
 def _readings(left: Parsed, right: Parsed, known: Known) -> Iterator[tuple[Reading, Reading]]:
     """Pairs of readings, the plain one first; the rest is made only when that has failed."""
-    plain = Reading(names=known.names)
+    plain = Reading(names=known.names, plain=True)
     yield plain, plain
+    plain = replace(plain, plain=False)
     doubts = left.doubts | right.doubts
-    literals = {n.token.value for side in (left, right) for n in numbers(side.node)} if known.rounded else set()
-    swaps = _swaps(literals, known.rounded)
+    swaps = _swaps((left, right), known.rounded)
     options = [plain]
     if "pi" in doubts:
         options += [replace(plain, pi=digits) for digits in _PI_DIGITS]
@@ -163,7 +172,11 @@ def _readings(left: Parsed, right: Parsed, known: Known) -> Iterator[tuple[Readi
                 return
 
 
-def _swaps(literals: set[Fraction], rounded: Mapping[Fraction, Fraction]) -> dict[Fraction, Fraction]:
+def _swaps(sides: tuple[Parsed, Parsed], rounded: Mapping[Fraction, Fraction]) -> dict[Fraction, Fraction]:
+    """What the rounded numbers among the literals were before."""
+    if not rounded:
+        return {}
+    literals = {number.token.value for side in sides for number in numbers(side.node)}
     return {value: rounded[value] for value in literals if value in rounded}
 
 

@@ -41,7 +41,7 @@ def other_units(left: Parsed, right: Parsed, expected: Fraction | None) -> bool:
     mixed = any(a.dimension == b.dimension and a.factor != b.factor for a in ours | theirs for b in ours | theirs)
     if mixed and (_adds(left.node) or not theirs <= ours):
         return True
-    symbols = {label for label in right.labels if len(label) <= 4 or "/" in label} - {"$", "€", "£", "¥", "₹"}  # noqa: PLR2004
+    symbols = {label for label in right.labels if len(label) <= 4 or "/" in label} - {"$", "€", "£", "¥", "₹"}
     named = any(compound(symbol) or any(c in symbol for c in "JNWVAΩTPHe°") for symbol in symbols)
     literal = right.literal
     if not named or symbols & set(left.labels) or literal is None or not expected:
@@ -69,6 +69,6 @@ def _changed(expected: Fraction, shown: Fraction) -> bool:
     ratio = float(expected / shown)
     for change in _CHANGES:
         for logarithm in (log10(ratio * change), log10(ratio / change)):
-            if abs(logarithm - round(logarithm)) < 0.0043 and round(logarithm) in _POWERS:  # noqa: PLR2004 - 1 %
+            if abs(logarithm - round(logarithm)) < 0.0043 and round(logarithm) in _POWERS:
                 return change != 1.0 or round(logarithm) != 0
     return False

@@ -125,6 +125,9 @@ def _blank(match: re.Match[str]) -> str:
 def _scan(text: str) -> Iterator[Token]:
     position, gap, operand = 0, True, False
     while position < len(text):
+        if text[position] == " ":
+            gap, position = True, position + 1
+            continue
         match = _SCANNER.match(text, position)
         if match is None:  # cannot be: the last alternative takes any character
             return
@@ -154,13 +157,9 @@ def _scan(text: str) -> Iterator[Token]:
 def _number(text: str, start: int, end: int, gap: bool) -> Token:
     parsed = read(text[start:end])
     tail = _NUMBER_TAIL.match(text, end)
-    if parsed is None or (tail and text[end] != "x" and not (text[end] == "," and _list_comma(text, start))):
+    if parsed is None or (tail and text[end] != "x"):
         return Token(Kind.OPAQUE, text[start:end], start, tail.end() if tail else end, gap)
     return Token(Kind.NUMBER, text[start:end], start, end, gap, parsed[0], parsed[1])
-
-
-def _list_comma(_text: str, _start: int) -> bool:
-    return False
 
 
 def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterator[Token]:

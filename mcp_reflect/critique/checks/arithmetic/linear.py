@@ -67,7 +67,7 @@ def power(base: Linear, exponent: Linear) -> Linear:
         raise UnknownError
     inexact = base.inexact or exponent.inexact
     if raised.denominator != 1:
-        if raised.denominator > 6:  # noqa: PLR2004 - roots beyond the sixth are not written as powers
+        if raised.denominator > 6:
             raise UnknownError
         base, inexact = Linear(*_root(base.constant, raised.denominator)), True
     count = raised.numerator
@@ -107,9 +107,9 @@ def _root(value: Fraction, degree: int) -> tuple[Fraction, dict[str, Fraction], 
 
 def _whole_root(value: int, degree: int) -> int:
     """The largest whole number whose power does not pass the value (Newton, bounded by its bits)."""
-    if degree == 2:  # noqa: PLR2004 - square
+    if degree == 2:
         return isqrt(value)
-    if value < 2:  # noqa: PLR2004 - 0 and 1 are their own roots
+    if value < 2:
         return value
     guess = 1 << -(-value.bit_length() // degree)
     while True:

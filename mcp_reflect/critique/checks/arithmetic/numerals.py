@@ -4,6 +4,7 @@ from fractions import Fraction
 
 MAX_DIGITS = 60
 MAX_EXPONENT = 400
+_SHORT = 16
 
 VULGAR = {
     "½": Fraction(1, 2),
@@ -27,6 +28,8 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 
 def read(text: str) -> tuple[Fraction, int] | None:
     """Value and decimals of `1,250.50`, `.5`, `6.02e23`; None where it is too long to bother."""
+    if len(text) < _SHORT and text.isdigit() and text.isascii():
+        return Fraction(int(text)), 0
     if len(text) > MAX_DIGITS or not text.isascii():
         return None
     mantissa, _, exponent = text.lower().replace(",", "").replace("{}", "").partition("e")
@@ -76,7 +79,7 @@ def write(value: Fraction, like: str, *, money: bool = False, grouped: bool = Fa
     decimals = len(like.partition(".")[2])
     if "." not in like and value.denominator != 1:
         decimals = 2 if money else next((n for n in range(1, 5) if terminates(value, n)), 2)
-    while value and decimals < 30 and abs(Fraction(fixed(value, decimals)) - value) > abs(value) / 100:  # noqa: PLR2004
+    while value and decimals < 30 and abs(Fraction(fixed(value, decimals)) - value) > abs(value) / 100:
         decimals += 1
     text = fixed(value, decimals)
     if not (grouped or "," in like):

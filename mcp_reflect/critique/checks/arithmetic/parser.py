@@ -139,11 +139,11 @@ class _Parser:
 
     def factor(self, depth: int) -> Node:
         signs, negative = 0, False
-        while self.peek().kind is Kind.OP and self.peek().text in "+-" or self._sign_in_money():
+        while (self.peek().kind is Kind.OP and self.peek().text in "+-") or self._sign_in_money():
             negative ^= self.peek().text == "-"
             self.at += 1
             signs += 1
-            if signs > 4:  # noqa: PLR2004 - nobody writes more
+            if signs > 4:
                 raise NoSumError
         node = self.power(depth)
         if negative:
@@ -156,14 +156,14 @@ class _Parser:
         return self.peek().kind is Kind.CURRENCY and self.peek(1).kind is Kind.OP and self.peek(1).text == "-"
 
     def power(self, depth: int) -> Node:
-        node = self.postfix(self.atom(depth), depth)
+        node = self.postfix(self.atom(depth))
         if self._operator_here("^"):
             if depth > MAX_DEPTH:
                 raise NoSumError
             self.at += 1
             self.operators += 1
             exponent = self.group(depth) if self.peek().text == "{" else self.factor_of_power(depth + 1)
-            return self.postfix(Binary("^", node, exponent), depth)
+            return self.postfix(Binary("^", node, exponent))
         return node
 
     def factor_of_power(self, depth: int) -> Node:
@@ -208,7 +208,7 @@ class _Parser:
         degree = 2
         if self.peek().text == "[" and self.peek(1).kind is Kind.NUMBER and self.peek(2).text == "]":
             value = self.peek(1).value
-            if value.denominator != 1 or not 2 <= value <= 9:  # noqa: PLR2004 - higher roots are not written
+            if value.denominator != 1 or not 2 <= value <= 9:
                 raise NoSumError
             degree = int(value)
             self.at += 3
@@ -246,7 +246,7 @@ class _Parser:
             whole.token._replace(value=whole.token.value + over.value / under.value, end=under.end, text="mixed")
         )
 
-    def postfix(self, node: Node, depth: int) -> Node:
+    def postfix(self, node: Node) -> Node:
         """Percent signs, factorials, scales (5 dozen) and labels behind an operand."""
         while True:
             token = self.peek()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from mcp_reflect.critique.checks.arithmetic.linear import Linear
 from mcp_reflect.critique.checks.arithmetic.tokens import Token
 
 
@@ -69,6 +70,7 @@ class Parsed:
     unsure: bool = False
     weak: bool = False
     operators: int = 0
+    value: Linear | None = None  # under the plain reading, once it was asked for
 
     @property
     def literal(self) -> tuple[Token, bool] | None:

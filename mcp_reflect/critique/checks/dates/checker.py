@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 
 from mcp_reflect.critique.checks.checker import Finding, Fix, Work
-from mcp_reflect.critique.checks.dates.mentions import Mention, Skeleton, skeleton
+from mcp_reflect.critique.checks.dates.mentions import MAX_CHARACTERS, Mention, Skeleton, skeleton
 from mcp_reflect.critique.checks.dates.writing import write_date, write_time, write_weekday
 from mcp_reflect.records.verdict import Status
 
@@ -16,6 +16,7 @@ _DAY = 1440  # minutes
 # What a law says of a claim: None is not sure, else whether it holds and what should stand in its place.
 _Ruling = tuple[bool, Mention, str | None] | None
 _IS = r"(?: ?=| ?→|:| is| was| will be| would be| gives| equals| falls on| fell on| lands on| comes to| makes)"
+_HINT = re.compile(r"\d{4}|\d:\d\d|days?\b")
 _REFUTED = re.compile(
     r"\b(?:wrong|incorrect\w*|false|invalid|reject\w*|error|not exist|no such|mistak\w+|suppose|if it were|"
     r"raises?|instead of|rather than|bug|typo|nonexistent|impossible|fail\w*)\b"
@@ -39,6 +40,8 @@ class DatesChecker:
 
 
 def _step(number: int, step: str) -> Iterator[Finding]:
+    if not _HINT.search(step, 0, MAX_CHARACTERS):
+        return
     bones = skeleton(step)
     if not bones.mentions:
         return
@@ -145,7 +148,7 @@ def _between_days(said: str, found: list[Mention]) -> _Ruling:
 def _add_to_day(said: str, found: list[Mention]) -> _Ruling:
     span = next(m for m in found if m.minutes or m.months)
     days = [m for m in found if m.day is not None]
-    if len(days) != 2 or span.minutes % _DAY:  # noqa: PLR2004 - from and to
+    if len(days) != 2 or span.minutes % _DAY:
         return None
     source, target = days
     right = _moved(source.day, span, back=_goes_back(said))
@@ -174,7 +177,7 @@ def _moved(day: date | None, span: Mention, *, back: bool) -> date | None:
 def _add_to_weekday(said: str, found: list[Mention]) -> _Ruling:
     span = next(m for m in found if m.minutes or m.months)
     named = [m for m in found if m is not span]
-    if span.months or span.minutes % _DAY or len(named) != 2:  # noqa: PLR2004 - from and to
+    if span.months or span.minutes % _DAY or len(named) != 2:
         return None
     sign = -1 if _goes_back(said) else 1
     right = (named[0].number + sign * int(span.minutes / _DAY)) % 7
@@ -215,7 +218,7 @@ def _spell_minutes(span: Mention, minutes: Fraction) -> str | None:
 def _add_to_time(said: str, found: list[Mention]) -> _Ruling:
     times = [m for m in found if m.text[:1].isdigit() and ":" in m.text]
     span = next(m for m in found if m not in times)
-    if len(times) != 2 or span.months or times[0].day or times[0].offset != times[1].offset:  # noqa: PLR2004
+    if len(times) != 2 or span.months or times[0].day or times[0].offset != times[1].offset:
         return None
     source, target = times
     right = (source.minutes + (-span.minutes if _goes_back(said) else span.minutes)) % _DAY
@@ -242,7 +245,7 @@ _LAWS: tuple[tuple[re.Pattern[str], Callable[[str, list[Mention]], _Ruling]], ..
         (r"D[^D.N]{0,20}\b(?:due )?in N(?: is|:|,| on|=|→| i\.e\.){1,2} D", _add_to_day),
         (rf"N (?:after|from|before|later than) W{_IS}(?: on)?(?: an?)? W", _add_to_weekday),
         (
-            r"(?:today is|it is|it's|is) W,?(?: so| then)? (?:in|after) N,? (?:it is|it's|it will be|will be|is)(?: an?)? W",
+            r"(?:today is|it is|it's|is) W,?(?: so| then)? (?:in|after) N,? (?:it is|it's|it will be|is)(?: an?)? W",
             _add_to_weekday,
         ),
         (rf"T(?:{_IS}| ?\(| i\.e\.| corresponds to) ?T", _same_moment),

@@ -19,7 +19,10 @@ MONTHS = (
     "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTH = r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|"
+    r"Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
 _ZONES = {
     "UTC": 0,
     "GMT": 0,
@@ -122,6 +125,8 @@ def skeleton(text: str) -> Skeleton:
 
 def _clean(text: str) -> str:
     """Lower case letter by letter, so that no place moves."""
+    if text.isascii():
+        return text.lower()
     return "".join(c.lower() if c.isascii() else " " if "\ue000" <= c <= "\ue005" else c for c in text)
 
 
@@ -166,13 +171,13 @@ def _month_alone(match: re.Match[str]) -> Mention:
 
 def _clock(match: re.Match[str]) -> Mention | None:
     hour, minute, half = int(match["clock"]), int(match["minute"]), (match["half"] or "").lower()
-    if hour > 23 or minute > 59 or (half and not 1 <= hour <= 12):  # noqa: PLR2004 - the clock
+    if hour > 23 or minute > 59 or (half and not 1 <= hour <= 12):
         return None
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)
     offset = _offset(match["offset"]) if match["offset"] else _ZONES.get(match["zone"] or "")
     minutes = Fraction(hour * 60 + minute) + Fraction(int(match["second"] or 0), 60)
-    return Mention(*_place(match), minutes=minutes, offset=offset, twelve=not half and hour <= 12)  # noqa: PLR2004
+    return Mention(*_place(match), minutes=minutes, offset=offset, twelve=not half and hour <= 12)
 
 
 def _weekday(match: re.Match[str]) -> Mention:
@@ -227,5 +232,5 @@ def _day(year: int, month: int, day: int) -> date | None:
 
 def _offset(text: str) -> int:
     sign, digits = (1 if text[0] == "+" else -1), text[1:].replace(":", "")
-    hours, minutes = (digits, "0") if len(digits) < 3 else (digits[:-2], digits[-2:])  # noqa: PLR2004 - hh or hhmm
+    hours, minutes = (digits, "0") if len(digits) < 3 else (digits[:-2], digits[-2:])
     return sign * (int(hours) * 60 + int(minutes))

@@ -14,7 +14,7 @@ def write_date(day: date, like: str) -> str:
         return day.isoformat()
     name = MONTHS[day.month - 1].capitalize()
     words = re.findall(r"[A-Za-z]{3,9}", like)
-    if words and len(words[0]) <= 3 and name != "May":  # noqa: PLR2004 - Jan, Feb
+    if words and len(words[0]) <= 3 and name != "May":
         name = name[:3]
     shown = _DAY.search(like)
     number = f"{day.day}{_ordinal(day.day)}" if shown and shown[1] else str(day.day)
@@ -24,7 +24,7 @@ def write_date(day: date, like: str) -> str:
 
 
 def _ordinal(number: int) -> str:
-    if 11 <= number <= 13:  # noqa: PLR2004 - eleventh to thirteenth
+    if 11 <= number <= 13:
         return "th"
     return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
 
@@ -42,7 +42,7 @@ def write_time(minutes: Fraction, like: str) -> str | None:
     tail = re.sub(r"^\d{1,2}:\d\d(?::\d\d)?", "", like)
     half = re.match(r" ?([AaPp])\.?[Mm]", tail)
     if half:
-        letter = "p" if hour >= 12 else "a"  # noqa: PLR2004 - noon
+        letter = "p" if hour >= 12 else "a"
         letter = letter.upper() if half[1].isupper() else letter
         at = half.start(1)
         tail = tail[:at] + letter + tail[at + 1 :]

@@ -106,7 +106,7 @@ def _judge(number: int, step: str, left: _Sum, said: re.Match[str], right: _Sum)
     if len(right.terms) > 1 or target.dimension not in dimensions:
         return None
     if len(dimensions) > 1:
-        if said["mark"] != "=" or "m" in left.units() and (0, 0, 1, 0, 0, 0, 0) in dimensions:
+        if said["mark"] != "=" or ("m" in left.units() and (0, 0, 1, 0, 0, 0, 0) in dimensions):
             return None  # 5 s + 3 m: minutes, perhaps
         detail = f"{claim}: different kinds of quantity cannot be added"
         return Finding(step=number, status=Status.FAIL, claim=claim, detail=detail)
@@ -124,7 +124,7 @@ def _judge(number: int, step: str, left: _Sum, said: re.Match[str], right: _Sum)
 
 def _is_claim(step: str, left: _Sum, said: re.Match[str], right: _Sum) -> bool:
     """Whether the two are said to be one: not `× 2 km = …`, not `(500 m uphill)`, not `is 5 m longer`."""
-    if len(left.units() | right.units()) < 2:  # noqa: PLR2004 - one unit: plain arithmetic
+    if len(left.units() | right.units()) < 2:
         return False
     before = step[: left.start].rstrip(" (")[-1:]
     behind = step[right.end :]

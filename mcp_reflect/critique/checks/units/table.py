@@ -5,7 +5,7 @@ Factors are exact by definition: the international yard and pound of 1959 (1 in 
 cup, GB, month) all of them are kept, and a claim is right if it is right for one.
 """
 
-from fractions import Fraction as F
+from fractions import Fraction
 from typing import NamedTuple
 
 
@@ -17,11 +17,11 @@ class Unit(NamedTuple):
 
     name: str
     dimension: tuple[int, ...]
-    factors: tuple[F, ...]
+    factors: tuple[Fraction, ...]
     family: str
 
     @property
-    def factor(self) -> F:
+    def factor(self) -> Fraction:
         return self.factors[0]
 
 
@@ -37,86 +37,86 @@ _VOLUME = (3, 0, 0, 0, 0, 0, 0)
 _SPEED = (1, 0, -1, 0, 0, 0, 0)
 _RATE = (0, 0, -1, 1, 0, 0, 0)
 
-_FOOT = F(3048, 10_000)
+_FOOT = Fraction(3048, 10_000)
 _MILE = _FOOT * 5280
-_POUND = F(45_359_237, 10**8)
-_GALLON = F(3_785_411_784, 10**12)
-_IMPERIAL = F(454_609, 10**8)
+_POUND = Fraction(45_359_237, 10**8)
+_GALLON = Fraction(3_785_411_784, 10**12)
+_IMPERIAL = Fraction(454_609, 10**8)
 _DAY = 86_400
 
 
-def _volumes(share: int) -> tuple[F, ...]:
+def _volumes(share: int) -> tuple[Fraction, ...]:
     return (_GALLON / share, _IMPERIAL / share)
 
 
 # names with commas | dimension | factors | family
-_ROWS: tuple[tuple[str, tuple[int, ...], tuple[F, ...], str], ...] = (
-    ("m meter meters metre metres", _LENGTH, (F(1),), "metric"),
-    ("km kilometer kilometers kilometre kilometres kms", _LENGTH, (F(1000),), "metric"),
-    ("cm centimeter centimeters centimetre centimetres", _LENGTH, (F(1, 100),), "metric"),
-    ("dm decimeter decimeters decimetre decimetres", _LENGTH, (F(1, 10),), "metric"),
-    ("mm millimeter millimeters millimetre millimetres", _LENGTH, (F(1, 1000),), "metric"),
-    ("µm μm micrometer micrometers micron microns", _LENGTH, (F(1, 10**6),), "metric"),
-    ("nm nanometer nanometers", _LENGTH, (F(1, 10**9),), "metric"),
+_ROWS: tuple[tuple[str, tuple[int, ...], tuple[Fraction, ...], str], ...] = (
+    ("m meter meters metre metres", _LENGTH, (Fraction(1),), "metric"),
+    ("km kilometer kilometers kilometre kilometres kms", _LENGTH, (Fraction(1000),), "metric"),
+    ("cm centimeter centimeters centimetre centimetres", _LENGTH, (Fraction(1, 100),), "metric"),
+    ("dm decimeter decimeters decimetre decimetres", _LENGTH, (Fraction(1, 10),), "metric"),
+    ("mm millimeter millimeters millimetre millimetres", _LENGTH, (Fraction(1, 1000),), "metric"),
+    ("µm μm micrometer micrometers micron microns", _LENGTH, (Fraction(1, 10**6),), "metric"),
+    ("nm nanometer nanometers", _LENGTH, (Fraction(1, 10**9),), "metric"),
     ("in inch inches", _LENGTH, (_FOOT / 12,), "foot"),
     ("ft foot feet", _LENGTH, (_FOOT,), "foot"),
     ("yd yard yards yds", _LENGTH, (_FOOT * 3,), "foot"),
     ("mi mile miles", _LENGTH, (_MILE,), "foot"),
-    ("kg kilogram kilograms kilo kilos kgs kilogramme kilogrammes", _MASS, (F(1),), "metric"),
-    ("g gram grams gramme grammes", _MASS, (F(1, 1000),), "metric"),
-    ("mg milligram milligrams", _MASS, (F(1, 10**6),), "metric"),
-    ("µg μg mcg microgram micrograms", _MASS, (F(1, 10**9),), "metric"),
-    ("t tonne tonnes", _MASS, (F(1000),), "metric"),
-    ("ton tons", _MASS, (_POUND * 2000, F(1000), _POUND * 2240), "pound"),
+    ("kg kilogram kilograms kilo kilos kgs kilogramme kilogrammes", _MASS, (Fraction(1),), "metric"),
+    ("g gram grams gramme grammes", _MASS, (Fraction(1, 1000),), "metric"),
+    ("mg milligram milligrams", _MASS, (Fraction(1, 10**6),), "metric"),
+    ("µg μg mcg microgram micrograms", _MASS, (Fraction(1, 10**9),), "metric"),
+    ("t tonne tonnes", _MASS, (Fraction(1000),), "metric"),
+    ("ton tons", _MASS, (_POUND * 2000, Fraction(1000), _POUND * 2240), "pound"),
     ("lb lbs pound pounds", _MASS, (_POUND,), "pound"),
     ("oz ounce ounces", _MASS, (_POUND / 16,), "pound"),
     ("stone", _MASS, (_POUND * 14,), "pound"),
-    ("ns nanosecond nanoseconds", _TIME, (F(1, 10**9),), "time"),
-    ("µs μs us microsecond microseconds", _TIME, (F(1, 10**6),), "time"),
-    ("ms msec millisecond milliseconds", _TIME, (F(1, 1000),), "time"),
-    ("s sec secs second seconds", _TIME, (F(1),), "time"),
-    ("min mins minute minutes", _TIME, (F(60),), "time"),
-    ("h hr hrs hour hours", _TIME, (F(3600),), "time"),
-    ("d day days", _TIME, (F(_DAY),), "time"),
-    ("week weeks wk wks", _TIME, (F(7 * _DAY),), "time"),
-    ("fortnight fortnights", _TIME, (F(14 * _DAY),), "time"),
-    ("month months", _TIME, (F(487, 16) * _DAY, F(30 * _DAY), F(31 * _DAY), F(28 * _DAY), F(365, 12) * _DAY), "year"),
-    ("year years yr yrs", _TIME, (F(1461, 4) * _DAY, F(365 * _DAY), F(366 * _DAY), F(360 * _DAY)), "year"),
-    ("decade decades", _TIME, (F(14610, 4) * _DAY,), "year"),
-    ("century centuries", _TIME, (F(146100, 4) * _DAY,), "year"),
-    ("byte bytes B", _DATA, (F(1),), "data"),
-    ("bit bits", _DATA, (F(1, 8),), "data"),
-    ("°C celsius", TEMPERATURE, (F(1),), "temperature"),
-    ("°F fahrenheit", TEMPERATURE, (F(5, 9),), "temperature"),
-    ("K kelvin kelvins °K", TEMPERATURE, (F(1),), "temperature"),
-    ("L l liter liters litre litres", _VOLUME, (F(1, 1000),), "metric"),
-    ("mL ml milliliter milliliters millilitre millilitres", _VOLUME, (F(1, 10**6),), "metric"),
-    ("dL dl deciliter deciliters", _VOLUME, (F(1, 10**4),), "metric"),
-    ("cL cl centiliter centiliters", _VOLUME, (F(1, 10**5),), "metric"),
+    ("ns nanosecond nanoseconds", _TIME, (Fraction(1, 10**9),), "time"),
+    ("µs μs us microsecond microseconds", _TIME, (Fraction(1, 10**6),), "time"),
+    ("ms msec millisecond milliseconds", _TIME, (Fraction(1, 1000),), "time"),
+    ("s sec secs second seconds", _TIME, (Fraction(1),), "time"),
+    ("min mins minute minutes", _TIME, (Fraction(60),), "time"),
+    ("h hr hrs hour hours", _TIME, (Fraction(3600),), "time"),
+    ("d day days", _TIME, (Fraction(_DAY),), "time"),
+    ("week weeks wk wks", _TIME, (Fraction(7 * _DAY),), "time"),
+    ("fortnight fortnights", _TIME, (Fraction(14 * _DAY),), "time"),
+    ("month months", _TIME, (Fraction(487, 16) * _DAY, Fraction(30 * _DAY), Fraction(31 * _DAY), Fraction(28 * _DAY), Fraction(365, 12) * _DAY), "year"),
+    ("year years yr yrs", _TIME, (Fraction(1461, 4) * _DAY, Fraction(365 * _DAY), Fraction(366 * _DAY), Fraction(360 * _DAY)), "year"),
+    ("decade decades", _TIME, (Fraction(14610, 4) * _DAY,), "year"),
+    ("century centuries", _TIME, (Fraction(146100, 4) * _DAY,), "year"),
+    ("byte bytes B", _DATA, (Fraction(1),), "data"),
+    ("bit bits", _DATA, (Fraction(1, 8),), "data"),
+    ("°C celsius", TEMPERATURE, (Fraction(1),), "temperature"),
+    ("°F fahrenheit", TEMPERATURE, (Fraction(5, 9),), "temperature"),
+    ("K kelvin kelvins °K", TEMPERATURE, (Fraction(1),), "temperature"),
+    ("L l liter liters litre litres", _VOLUME, (Fraction(1, 1000),), "metric"),
+    ("mL ml milliliter milliliters millilitre millilitres", _VOLUME, (Fraction(1, 10**6),), "metric"),
+    ("dL dl deciliter deciliters", _VOLUME, (Fraction(1, 10**4),), "metric"),
+    ("cL cl centiliter centiliters", _VOLUME, (Fraction(1, 10**5),), "metric"),
     ("gal gallon gallons", _VOLUME, _volumes(1), "gallon"),
     ("qt quart quarts", _VOLUME, _volumes(4), "gallon"),
     ("pt pint pints", _VOLUME, _volumes(8), "gallon"),
-    ("cup cups", _VOLUME, (_GALLON / 16, F(24, 10**5), F(25, 10**5)), "gallon"),
-    ("tbsp tablespoon tablespoons", _VOLUME, (_GALLON / 256, F(15, 10**6)), "gallon"),
-    ("tsp teaspoon teaspoons", _VOLUME, (_GALLON / 768, F(5, 10**6)), "gallon"),
-    ("ha hectare hectares", _AREA, (F(10_000),), "metric"),
+    ("cup cups", _VOLUME, (_GALLON / 16, Fraction(24, 10**5), Fraction(25, 10**5)), "gallon"),
+    ("tbsp tablespoon tablespoons", _VOLUME, (_GALLON / 256, Fraction(15, 10**6)), "gallon"),
+    ("tsp teaspoon teaspoons", _VOLUME, (_GALLON / 768, Fraction(5, 10**6)), "gallon"),
+    ("ha hectare hectares", _AREA, (Fraction(10_000),), "metric"),
     ("acre acres", _AREA, (_FOOT**2 * 43_560,), "foot"),
     ("mph", _SPEED, (_MILE / 3600,), "foot"),
-    ("kph kmh kmph", _SPEED, (F(1000, 3600),), "metric"),
-    ("knot knots", _SPEED, (F(1852, 3600),), "metric"),
-    ("J joule joules", _ENERGY, (F(1),), "metric"),
-    ("kJ kilojoule kilojoules", _ENERGY, (F(1000),), "metric"),
-    ("MJ megajoule megajoules", _ENERGY, (F(10**6),), "metric"),
-    ("Wh", _ENERGY, (F(3600),), "metric"),
-    ("kWh", _ENERGY, (F(3_600_000),), "metric"),
-    ("cal", _ENERGY, (F(4184, 1000), F(4186, 1000)), "calorie"),
-    ("kcal", _ENERGY, (F(4184), F(4186)), "calorie"),
-    ("Pa pascal pascals", _PRESSURE, (F(1),), "metric"),
-    ("hPa mbar", _PRESSURE, (F(100),), "metric"),
-    ("kPa", _PRESSURE, (F(1000),), "metric"),
-    ("MPa", _PRESSURE, (F(10**6),), "metric"),
-    ("bar bars", _PRESSURE, (F(10**5),), "metric"),
-    ("atm atmospheres", _PRESSURE, (F(101_325),), "atmosphere"),
+    ("kph kmh kmph", _SPEED, (Fraction(1000, 3600),), "metric"),
+    ("knot knots", _SPEED, (Fraction(1852, 3600),), "metric"),
+    ("J joule joules", _ENERGY, (Fraction(1),), "metric"),
+    ("kJ kilojoule kilojoules", _ENERGY, (Fraction(1000),), "metric"),
+    ("MJ megajoule megajoules", _ENERGY, (Fraction(10**6),), "metric"),
+    ("Wh", _ENERGY, (Fraction(3600),), "metric"),
+    ("kWh", _ENERGY, (Fraction(3_600_000),), "metric"),
+    ("cal", _ENERGY, (Fraction(4184, 1000), Fraction(4186, 1000)), "calorie"),
+    ("kcal", _ENERGY, (Fraction(4184), Fraction(4186)), "calorie"),
+    ("Pa pascal pascals", _PRESSURE, (Fraction(1),), "metric"),
+    ("hPa mbar", _PRESSURE, (Fraction(100),), "metric"),
+    ("kPa", _PRESSURE, (Fraction(1000),), "metric"),
+    ("MPa", _PRESSURE, (Fraction(10**6),), "metric"),
+    ("bar bars", _PRESSURE, (Fraction(10**5),), "metric"),
+    ("atm atmospheres", _PRESSURE, (Fraction(101_325),), "atmosphere"),
 )
 _DATA_PREFIXES = (("k", "kilo"), ("m", "mega"), ("g", "giga"), ("t", "tera"), ("p", "peta"))
 
@@ -126,7 +126,7 @@ def _data() -> dict[str, Unit]:
     made: dict[str, Unit] = {}
     for power, (letter, word) in enumerate(_DATA_PREFIXES, 1):
         big = letter.upper()
-        either = (F(1000) ** power, F(1024) ** power)
+        either = (Fraction(1000) ** power, Fraction(1024) ** power)
         bits = tuple(factor / 8 for factor in either)
         names = (f"{big}B", f"{letter}B", f"{word}byte", f"{word}bytes")
         made |= {name: Unit(f"{big}B", _DATA, either, "data") for name in names}
@@ -143,7 +143,7 @@ UNITS: dict[str, Unit] = {
     for names, dimension, factors, family in _ROWS
     for name in names.split()
 } | _data()
-_BY_LOWER = {name.lower(): unit for name, unit in UNITS.items() if len(name) > 2}  # noqa: PLR2004 - symbols keep case
+_BY_LOWER = {name.lower(): unit for name, unit in UNITS.items() if len(name) > 2}
 _POWERS = {"²": 2, "³": 3, "^2": 2, "^3": 3, "^{2}": 2, "^{3}": 3}
 
 
