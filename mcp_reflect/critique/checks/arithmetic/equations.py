@@ -27,6 +27,7 @@ _CONNECTING = words(
 )
 _WORDS = re.compile(r"[^\W\d_][\w'’]*")
 _MAX_BETWEEN = 400  # characters
+_MAX_SOLUTIONS = 6
 
 
 @dataclass(slots=True)
@@ -80,7 +81,8 @@ class Equations:
             finding = Finding(step=number, status=Status.PASS, claim=claim)
         elif not thread.solved:
             finding = self._failure(number, chain, index, thread, (start, end))
-        thread.solutions.append(solution)
+        if not keeps and len(thread.solutions) < _MAX_SOLUTIONS:
+            thread.solutions.append(solution)  # what follows from a mistake is no second one
         thread.step, thread.end, thread.solved = number, end, bare
         return finding
 

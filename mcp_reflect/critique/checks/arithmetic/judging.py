@@ -126,7 +126,7 @@ def _is_money(*sides: Parsed) -> bool:
 
 
 def _bare(side: Parsed) -> bool:
-    return side.literal is not None or not side.operators
+    return not side.operators or side.literal is not None
 
 
 def _slack(side: Parsed, value: Fraction) -> Fraction:

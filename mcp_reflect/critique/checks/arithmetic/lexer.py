@@ -6,11 +6,13 @@ Nothing here can fail: what has no meaning becomes an OPAQUE token, which no sum
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 
-from mcp_reflect.critique.checks.arithmetic.numerals import VULGAR, read, read_raised
+from mcp_reflect.critique.checks.arithmetic.numerals import EXACT, VULGAR, read, read_raised
 from mcp_reflect.critique.checks.arithmetic.tokens import WORD_OPERATORS, Kind, Token
 
 MAX_CHARACTERS = 20_000  # per step; what stands behind is not looked at
+MAX_TOKENS = 3_000
 
 _UNIT = (
     r"(?:(?:kg|mg|µg|μg|km|cm|mm|nm|µm|μm|ms|ns|min|hr|mol|mmol|kmol|kJ|MJ|eV|keV|MeV|kW|kWh|Wh|MW|kN|Pa|kPa|MPa|"
@@ -20,11 +22,11 @@ _UNIT = (
 _SCANNER = re.compile(
     r"""
     (?P<skip>\\(?:left|right|,|;|!|:|quad|qquad|\ |displaystyle|big|Big|bigl|bigr)(?![A-Za-z])|[ \t\u00a0\u2009\u202f]+
-        |(?<![\w)])[*_]{2,3}(?=[\w$(√\\])|(?<=[\w)%.])[*_]{2,3}(?![\w(]|\s?[\d(])|`|&)
+        |(?<![\w)])[*_]{2,3}(?=[\w$(√\\])|(?<=[\w)%.:!?,;])[*_]{2,3}(?![\w(]|\s?[\d(])|`|&)
     |(?P<calc><<[^<>\n]{0,200}>>)
     |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.\d[\d.]*|0\d+(?![\d.,])
-        |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b|\d[\d,.]*['’]\d+)
-    |(?P<number>(?:\d{1,3}(?:(?:,|\{,\})\d{2,3})*(?:,|\{,\})\d{3}(?![\d])|\d+)(?:\.\d+)?(?:[eE][+\-]?\d{1,4}(?![\w.]))?
+        |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b|\d[\d,.]{0,12}['’]\d+)
+    |(?P<number>(?:\d{1,3}(?:(?:,|\{,\})\d{2,3}){0,8}(?:,|\{,\})\d{3}(?![\d])|\d+)(?:\.\d+)?(?:[eE][+\-]?\d{1,4}(?![\w.]))?
         |\.\d+(?:[eE][+\-]?\d{1,4}(?!\w))?)
     |(?P<vulgar>[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])
     |(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)
@@ -105,17 +107,32 @@ _SIMPLE = {
     "command": Kind.OPAQUE,
     "other": Kind.OPAQUE,
 }
+_NEXT = re.compile(r"[^ ]|\Z")
+_RELATED = re.compile(r"[=≈≠<>≤≥≃≅\\]| (?:is|are|was|equals|makes|gives) ")
+_DIGIT = re.compile(r"[\d½¼¾π]|[A-Za-z]['\d_]* ?[-+*/×÷]")
 _BLOCKS = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+•–][ \t]+|\d{1,3}[.)][ \t]+|#+[ \t]+|>[ \t]+)")
 
 
-def tokens(text: str) -> list[Token]:
-    """The tokens of one step, code blocks and list marks left out."""
+def tokens(text: str, limit: int = MAX_TOKENS) -> list[Token]:
+    """The first tokens of one step, code blocks and list marks left out."""
     text = text[:MAX_CHARACTERS]
     if "```" in text or "~~~" in text:
         text = _BLOCKS.sub(_blank, text)
+    if "\n" in text:
+        text = _claims_only(text)
     text = _BULLET.sub(_blank, text)
-    return _judge_letters(list(_scan(text)))
+    return _judge_letters(list(islice(_scan(text), limit)))
+
+
+def _claims_only(text: str) -> str:
+    """Lines that can hold no claim made blank: those without a digit, or without a relation near."""
+    lines = text.split("\n")
+    related = [_RELATED.search(line) is not None for line in lines]
+    near = [mine or (index + 1 < len(lines) and related[index + 1]) for index, mine in enumerate(related)]
+    return "\n".join(
+        line if keep and _DIGIT.search(line) else " " * len(line) for line, keep in zip(lines, near, strict=True)
+    )
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -127,6 +144,9 @@ def _scan(text: str) -> Iterator[Token]:
     while position < len(text):
         if text[position] == " ":
             gap, position = True, position + 1
+            if text[position : position + 1] == " ":
+                found = _NEXT.search(text, position)
+                position = found.start() if found else len(text)
             continue
         match = _SCANNER.match(text, position)
         if match is None:  # cannot be: the last alternative takes any character
@@ -179,7 +199,7 @@ def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterato
             return
         yield Token(kind, text[-1], start, end, gap)
     elif name == "vulgar":
-        yield Token(Kind.NUMBER, text, start, end, gap, VULGAR[text], 0)
+        yield Token(Kind.NUMBER, text, start, end, gap, VULGAR[text], EXACT)
     elif name == "raised":
         value = read_raised(text)
         if value is None or not operand:

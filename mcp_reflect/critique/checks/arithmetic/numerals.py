@@ -5,6 +5,7 @@ from fractions import Fraction
 MAX_DIGITS = 60
 MAX_EXPONENT = 400
 _SHORT = 16
+EXACT = 60  # decimals of a vulgar fraction: it is never a rounded display
 
 VULGAR = {
     "½": Fraction(1, 2),

@@ -1,5 +1,8 @@
 """Tokens to sums: recursive descent over one member of a chain, bounded in depth and length."""
 
+from fractions import Fraction
+
+from mcp_reflect.critique.checks.arithmetic.numerals import EXACT
 from mcp_reflect.critique.checks.arithmetic.syntax import (
     Binary,
     Factorial,
@@ -236,15 +239,13 @@ class _Parser:
             return whole
         if over.value.denominator != 1 and not over.text[0].isdigit() and over.text[0] != ".":
             self.at += skip + 1
-            return Num(whole.token._replace(value=whole.token.value + over.value, end=over.end, text="mixed"))
+            return _mixed_number(whole, over.value, over.end)
         small = slash.text == "/" and under.kind is Kind.NUMBER and under.value > over.value > 0
         if not small or (not skip and not over.gap):
             return whole
         self.at += skip + 3
         self.operators += 1
-        return Num(
-            whole.token._replace(value=whole.token.value + over.value / under.value, end=under.end, text="mixed")
-        )
+        return _mixed_number(whole, over.value / under.value, under.end)
 
     def postfix(self, node: Node) -> Node:
         """Percent signs, factorials, scales (5 dozen) and labels behind an operand."""
@@ -291,6 +292,11 @@ class _Parser:
             else:
                 break
         return self.at > begun
+
+
+def _mixed_number(whole: Num, part: Fraction, end: int) -> Num:
+    token = whole.token
+    return Num(token._replace(value=token.value + part, end=end, text="mixed", decimals=EXACT))
 
 
 def _divides(node: Node) -> bool:

@@ -48,5 +48,5 @@ def matches(  # noqa: PLR0911 - one return a rule
     if apart < unit:
         if close:
             return Match.YES
-        return Match.UNSURE if decimals <= 0 else Match.NO
+        return Match.UNSURE if decimals == 0 else Match.NO
     return Match.NO

@@ -1,10 +1,15 @@
 """What a sum looks like once it is read."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from mcp_reflect.critique.checks.arithmetic.linear import Linear
+from mcp_reflect.critique.checks.arithmetic.numerals import MAX_EXPONENT
 from mcp_reflect.critique.checks.arithmetic.tokens import Token
+
+
+TEN = Fraction(10)
 
 
 class Num(NamedTuple):
@@ -74,11 +79,18 @@ class Parsed:
 
     @property
     def literal(self) -> tuple[Token, bool] | None:
-        """The number token and whether it is negated, where the sum is nothing but a number."""
+        """The number token and whether it is negated, where the sum is nothing but a number.
+
+        3.98 × 10^-19 is one number: its token has that value, the decimals of the whole (21), and the
+        place of 3.98.
+        """
         node, negative = self.node, False
         while isinstance(node, Neg | Percent | Scaled):
             negative ^= isinstance(node, Neg)
             node = node.of
+        if isinstance(node, Binary):
+            token = _scientific(node)
+            return (token, negative) if token else None
         return (node.token, negative) if isinstance(node, Num) else None
 
     @property
@@ -87,3 +99,21 @@ class Parsed:
         while isinstance(node, Neg):
             node = node.of
         return isinstance(node, Percent)
+
+
+def _scientific(node: Binary) -> Token | None:
+    """The token of a × 10^n with a whole n, else None."""
+    times, power = node.left, node.right
+    if node.op != "*" or not isinstance(times, Num) or not isinstance(power, Binary) or power.op != "^":
+        return None
+    exponent, sign = power.right, 1
+    if isinstance(exponent, Neg):
+        exponent, sign = exponent.of, -1
+    if not isinstance(power.left, Num) or power.left.token.value != TEN or not isinstance(exponent, Num):
+        return None
+    count = exponent.token.value
+    if count.denominator != 1 or abs(count) > MAX_EXPONENT:
+        return None
+    shift = sign * int(count)
+    token = times.token
+    return token._replace(value=token.value * TEN**shift, decimals=token.decimals - shift)

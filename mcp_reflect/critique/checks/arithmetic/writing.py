@@ -3,14 +3,20 @@
 from fractions import Fraction
 
 from mcp_reflect.critique.checks.arithmetic.chains import Chain
-from mcp_reflect.critique.checks.arithmetic.numerals import fixed, terminates, write
+from mcp_reflect.critique.checks.arithmetic.numerals import fixed, read, terminates, write
 from mcp_reflect.critique.checks.arithmetic.syntax import Parsed, Scaled
 from mcp_reflect.critique.checks.arithmetic.tokens import Kind, Token
 from mcp_reflect.critique.checks.checker import Fix
 
 
+_TINY, _HUGE = Fraction(1, 10**4), Fraction(10**15)
+
+
 def plain_text(value: Fraction) -> str:
-    """The value in as few decimals as write it exactly, at most six."""
+    """The value in as few decimals as write it exactly, at most six; tiny and huge ones with a power of ten."""
+    if value and not _TINY <= abs(value) < _HUGE:
+        mantissa, _, power = write(value, "0.00e0").partition("e")
+        return f"{mantissa} × 10^{power}"
     places = next((n for n in range(7) if terminates(value, n)), 6)
     return fixed(value, places)
 
@@ -33,7 +39,12 @@ def fix_of(step: str, chain: Chain, index: int, right: Parsed, expected: Fractio
 def _literal_fix(step: str, found: list[Token], number: Token, right: Parsed, expected: Fraction) -> Fix | None:
     if number.text == "mixed" or isinstance(right.node, Scaled) or not number.text[0].isascii():
         return None
-    value = expected * 100 if right.percent and "%" not in number.text else expected
+    value = _as_percent(expected, number.value) if right.percent else expected
+    written = read(number.text)
+    if written and written[0] and written[0] != number.value:  # 3.98 × 10^-19: only the 3.98 is written anew
+        value = value * written[0] / number.value
+        if not 1 <= abs(value) < 10:  # noqa: PLR2004 - one digit before the point
+            return None
     signs = [token for token in found if token.kind is Kind.OP and token.start < number.start]
     money = any(token.kind is Kind.CURRENCY for token in found)
     start = signs[0].start if signs else number.start
@@ -49,3 +60,8 @@ def _grouped_before(step: str, start: int) -> bool:
     return any(
         text[i] == "," and text[i - 1 : i].isdigit() and text[i + 1 : i + 4].isdigit() for i in range(1, len(text) - 3)
     )
+
+
+def _as_percent(expected: Fraction, shown: Fraction) -> Fraction:
+    """0.25 behind `= 20%` is 25; a sum that was multiplied by 100 already is 25 itself."""
+    return min((expected * 100, expected), key=lambda value: abs(value - shown))

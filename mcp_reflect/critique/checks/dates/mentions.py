@@ -5,12 +5,15 @@ claim is a short pattern: `N after D is D`.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from itertools import islice
 
-MAX_CHARACTERS = 20_000
+MAX_CHARACTERS = 10_000  # per step
+MAX_MENTIONS = 400  # per step
 # Private-use characters: no text has them, and those that do lose them here.
 DATE, TIME, WEEKDAY, SPAN, YEAR, MONTH = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004", "\ue005"
 
@@ -99,7 +102,7 @@ class Skeleton:
 
     def inside(self, match: re.Match[str]) -> list[Mention]:
         """The mentions that a pattern covers, in order."""
-        return [m for m, place in zip(self.mentions, self.places, strict=True) if match.start() <= place < match.end()]
+        return list(self.mentions[bisect_left(self.places, match.start()) : bisect_left(self.places, match.end())])
 
 
 def skeleton(text: str) -> Skeleton:
@@ -108,7 +111,7 @@ def skeleton(text: str) -> Skeleton:
     mentions: list[Mention] = []
     places: list[int] = []
     length = position = 0
-    for match in _SCANNER.finditer(text):
+    for match in islice(_SCANNER.finditer(text), MAX_MENTIONS):
         kind, mention = _mention(match)
         if mention is None:
             continue

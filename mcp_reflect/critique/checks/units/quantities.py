@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 from mcp_reflect.critique.checks.arithmetic.numerals import VULGAR, read
 from mcp_reflect.critique.checks.units.table import UNITS, Unit, compound
 
-MAX_CHARACTERS = 20_000
+MAX_CHARACTERS = 10_000  # per step
+MAX_PARTS = 800  # per step
 _NAMES = "|".join(sorted((re.escape(name) for name in UNITS), key=len, reverse=True))
 _NAME = (
     rf"(?:{_NAMES}|Celsius|Fahrenheit|Kelvin|Kilometers?|Miles?|GIB|degrees? (?:Celsius|Fahrenheit|[CF]\b)|° ?[CFK])"
@@ -78,7 +80,7 @@ def quantities(text: str) -> Iterator[Quantity]:
 
 
 def _parts(text: str) -> Iterator[Part]:
-    for match in _QUANTITY.finditer(text):
+    for match in islice(_QUANTITY.finditer(text), MAX_PARTS):
         unit, parsed = _unit(match["unit"]), read(match["number"])
         if unit is None or parsed is None:
             continue
