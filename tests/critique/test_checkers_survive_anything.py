@@ -16,11 +16,11 @@ from mcp_reflect.critique.correct import correct
 
 LIMIT = 0.1  # seconds of processor time a text, the promise of the design
 CHECKERS = (ArithmeticChecker(), UnitsChecker(), DatesChecker())
-PIECES = (
-    "1 2 3.5 .5 10 12.99 1,000 1e5 0 00 7 ½ ² ³ ⁻ √ π x y n A = = = ≈ < > ≤ + - * / ^ × ÷ − ( ) [ ] { } $ € % % of off "
-    "plus minus times is are and or 5% m km kg °C °F h min GB March 2025 2025-02-30 10:30 UTC+2 Monday days after from to "
-    r"\frac \sqrt \times ^{ } _{ mod dozen million ... … — – | ` ** ``` <<1+1=2>> : ; , . ? ! \n \u0000 é 中 ١ ₂ 𝟙 \ud7ff"
-).split(" ")
+ODDITIES = "½ ² ³ ⁻ √ π × ÷ − ≈ ≤ $ € % ° — – … | ` ** ``` <<1+1=2>> é 中 ١ ₂ 𝟙"
+SUMS = "1 2 3.5 .5 10 12.99 1,000 1e5 0 00 7 x y n A = = = < > + - * / ^ ( ) [ ] { } : ; , . ? !"
+WORDS = "% of off plus minus times is are and or m km kg °C °F h min GB mod dozen million days after from to"
+DATES = "March 2025 2025-02-30 10:30 UTC+2 Monday 5% \\frac \\sqrt \\times ^{ } _{ ..."
+PIECES = [*f"{ODDITIES} {SUMS} {WORDS} {DATES}".split(), "\n", "\0", "\ud7ff"]
 ADVERSARIES = {
     "a tower of powers": "10^9^9 = 5 and 9**9**9**9 = 1 and 2^-99999999 = 0",
     "a deep nest": "(" * 5000 + "1" + ")" * 5000 + " = 2",

@@ -37,8 +37,7 @@ def chains(found: list[Token]) -> Iterator[Chain]:
             continue
         edges = [-1, *places, len(segment)]
         members = [
-            _member(segment[low + 1 : high], first=low < 0, last=high == len(segment))
-            for low, high in pairwise(edges)
+            _member(segment[low + 1 : high], first=low < 0, last=high == len(segment)) for low, high in pairwise(edges)
         ]
         yield Chain(members, [segment[i].text for i in places])
 

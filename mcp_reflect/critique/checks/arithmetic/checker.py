@@ -13,13 +13,13 @@ from mcp_reflect.critique.checks.arithmetic.lexer import tokens
 from mcp_reflect.critique.checks.arithmetic.linear import UnknownError
 from mcp_reflect.critique.checks.arithmetic.rounding import Match
 from mcp_reflect.critique.checks.arithmetic.syntax import Parsed, Var
-from mcp_reflect.critique.checks.arithmetic.tokens import Kind
+from mcp_reflect.critique.checks.arithmetic.tokens import Kind, Token
 from mcp_reflect.critique.checks.arithmetic.writing import fix_of, plain_text
 from mcp_reflect.critique.checks.checker import Finding, Work
 from mcp_reflect.records.verdict import Status
 
 MAX_STEPS = 400
-MAX_TOKENS = 3_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
+MAX_TOKENS = 2_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
 
 
 class ArithmeticChecker:
@@ -76,7 +76,7 @@ class _Reader:
         if relation == "is" and (not left.operators or right.literal is None):
             return None
         before, behind = chain.members[index].tokens, chain.members[index + 1].tokens
-        start, end = before[left.start].start, behind[right.end - 1].end
+        start, end = before[left.start].start, _end_of_sum(behind[right.start : right.end])
         about = context.about(self.step, start, end)
         ruling = judge(left, relation, right, self.known, about=about)
         claim = self.step[start:end]
@@ -100,9 +100,25 @@ class _Reader:
         if left.literal and (left.start or "percent" in right.doubts):
             return True  # "Day 4 = 3 × 2": a name that ends in a number; "48 = 100% + 20%" of something
         lead = leading_number(right)
+        if self._begins_with_a_sign(
+            members[index].tokens[left.start].start, members[index + 1].tokens[right.end - 1].end
+        ):
+            return True
         begins = members[index + 1].tokens[right.start].kind in {Kind.NUMBER, Kind.CURRENCY}
         # 5 + 3 = 8 × 2 = 16: written as one would press the keys
         return begins and right.operators > 0 and lead is not None and lead.token.value == ruling.expected
+
+    def _begins_with_a_sign(self, start: int, end: int) -> bool:
+        """Whether the sum holds once the dash before it is a sign and no list mark."""
+        line = self.step.rfind("\n", 0, start) + 1
+        if self.step[line:start].strip() not in {"-", "–"}:
+            return False
+        return any(
+            judge(first.left, relation, second.right, self.known, about=False).match is Match.YES
+            for chain in chains(tokens(self.step[line:end], bullets=False))
+            for first, relation, second in zip(chain.members, chain.relations, chain.members[1:], strict=False)
+            if first.left is not None and second.right is not None
+        )
 
     def _failure(self, chain: Chain, index: int, claim: str, right: Parsed, ruling: Ruling) -> Finding:
         if ruling.expected is None:
@@ -147,3 +163,8 @@ class _Reader:
             if member.left is not side and member.left is not None:
                 break  # the member ends one claim and begins another
         return value
+
+
+def _end_of_sum(found: list[Token]) -> int:
+    """Where the sum ends without the words behind its last number."""
+    return next((token.end for token in reversed(found) if token.kind is not Kind.WORD), found[-1].end)

@@ -31,7 +31,7 @@ class Reading:
 
     `percent_is_unit`: 80% counts as 80, not 0.8. `relative`: 50 - 20% is 40. `grouping`: a / b × c is
     a / (b × c). `sign`: -2² is 4. `scale_is_label`: 7 dozen counts as 7. `swaps`: what rounded
-    numbers were before they were rounded.
+    numbers were before they were rounded. `xor`: 5 ^ 3 is 6, as in code.
     """
 
     names: Mapping[str, Fraction] = field(default_factory=lambda: _NONE)
@@ -42,6 +42,7 @@ class Reading:
     grouping: bool = False
     sign: bool = False
     scale_is_label: bool = False
+    xor: bool = False
     swaps: Mapping[Fraction, Fraction] = field(default_factory=lambda: _NO_SWAPS)
 
 
@@ -93,7 +94,7 @@ def _binary(node: Binary, reading: Reading) -> Linear:  # noqa: PLR0911 - one ca
         case "/":
             return linear.divide(left, right)
         case "^":
-            return linear.power(left, right)
+            return linear.exclusive_or(left, right) if reading.xor else linear.power(left, right)
         case "off":
             return linear.multiply(linear.add(Linear(Fraction(1)), _minus(left)), right)
         case "more":

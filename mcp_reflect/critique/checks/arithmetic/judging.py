@@ -67,7 +67,10 @@ def _rule(left: Parsed, a: Linear, relation: str, right: Parsed, b: Linear, *, a
         return Ruling(Match.YES) if identity and (left.operators or right.operators) else UNSURE
     if relation in {"<", ">", "≤", "≥", "≠"}:
         return _compare(relation, a, b)
-    about = about or relation == "≈"
+    return _equate(left, a, right, b, about=about or relation == "≈")
+
+
+def _equate(left: Parsed, a: Linear, right: Parsed, b: Linear, *, about: bool) -> Ruling:
     inexact = a.inexact or b.inexact
     if right.literal and not _bare(left):
         return _shown(left, a.constant, right, b.constant, inexact=inexact, about=about)
@@ -77,11 +80,16 @@ def _rule(left: Parsed, a: Linear, relation: str, right: Parsed, b: Linear, *, a
         return Ruling(Match.YES)
     if _bare(left) and _bare(right):
         return UNSURE
+    return _equate_sums(left, a, right, b, about=about)
+
+
+def _equate_sums(left: Parsed, a: Linear, right: Parsed, b: Linear, *, about: bool) -> Ruling:
+    """Two sums that differ: measured numbers may be rounded, roots and estimates may be meant loosely."""
     slack = _slack(left, a.constant) + _slack(right, b.constant)
     near = abs(a.constant - b.constant) <= slack and within_percent(a.constant, b.constant)
     if near or (about and within_percent(a.constant, b.constant)):
         return Ruling(Match.YES)
-    if (about or inexact) and within_percent(a.constant, b.constant, 5):
+    if (about or a.inexact or b.inexact) and within_percent(a.constant, b.constant, 5):
         return UNSURE
     return Ruling(Match.NO, a.constant)
 
@@ -103,10 +111,16 @@ def _shown(summed: Parsed, exact: Fraction, shown: Parsed, value: Fraction, *, i
     if match is Match.YES and exact != value:
         return Ruling(match, exact, (value, exact))
     if match is Match.NO and within_percent(exact, value) and not _is_money(summed, shown):
-        unit = Fraction(10) ** -decimals
-        if (exact / unit).denominator != 1 and abs(exact - value) <= _slack(summed, exact) + unit / 2:
-            return UNSURE
+        unit = Fraction(10) ** (_trailing_zeros(value) if decimals == 0 else -decimals)
+        slack = _slack(summed, exact)
+        if slack and (exact / unit).denominator != 1 and abs(exact - value) <= slack + unit:
+            return UNSURE  # 0.5 × 1500 × 27.8² = 578,000: measured, and rounded on the way
     return Ruling(match, exact)
+
+
+def _trailing_zeros(value: Fraction) -> int:
+    digits = str(abs(value.numerator))
+    return len(digits) - len(digits.rstrip("0")) if value else 0
 
 
 def _places_moved(value: Fraction, written: Fraction) -> int:
@@ -157,7 +171,7 @@ def _readings(left: Parsed, right: Parsed, known: Known) -> Iterator[tuple[Readi
         options += [replace(plain, pi=digits) for digits in _PI_DIGITS]
     if swaps:
         options += [replace(option, swaps=swaps) for option in options]
-    for doubt in ("grouping", "sign", "relative"):
+    for doubt in ("grouping", "sign", "relative", "xor"):
         if doubt in doubts:
             options += [replace(option, **{doubt: True}) for option in options]
     if "scale" in doubts:

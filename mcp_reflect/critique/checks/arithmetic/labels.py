@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import log10
 
 from mcp_reflect.critique.checks.arithmetic.syntax import Binary, Node, Parsed
-from mcp_reflect.critique.checks.units.table import Unit, compound
+from mcp_reflect.critique.checks.units.table import UNITS, Unit, compound
 
 _MONEY = (0,) * 8
 _COINS = {
@@ -55,6 +55,8 @@ def _adds(node: Node) -> bool:
 
 def _known(labels: list[str]) -> set[Unit]:
     found = {unit for label in labels if label != "in" and (unit := compound(label))}
+    if "in" in labels and any(unit.family == "foot" for unit in found):
+        found.add(UNITS["in"])
     return found | {
         Unit("coin", _MONEY, (Fraction(_COINS[label.lower()]),), "") for label in labels if label.lower() in _COINS
     }

@@ -12,7 +12,7 @@ from mcp_reflect.critique.checks.arithmetic.numerals import EXACT, VULGAR, read,
 from mcp_reflect.critique.checks.arithmetic.tokens import WORD_OPERATORS, Kind, Token
 
 MAX_CHARACTERS = 20_000  # per step; what stands behind is not looked at
-MAX_TOKENS = 3_000
+MAX_TOKENS = 2_000
 
 _UNIT = (
     r"(?:(?:kg|mg|µg|μg|km|cm|mm|nm|µm|μm|ms|ns|min|hr|mol|mmol|kmol|kJ|MJ|eV|keV|MeV|kW|kWh|Wh|MW|kN|Pa|kPa|MPa|"
@@ -22,7 +22,7 @@ _UNIT = (
 _SCANNER = re.compile(
     r"""
     (?P<skip>\\(?:left|right|,|;|!|:|quad|qquad|\ |displaystyle|big|Big|bigl|bigr)(?![A-Za-z])|[ \t\u00a0\u2009\u202f]+
-        |(?<![\w)])[*_]{2,3}(?=[\w$(√\\])|(?<=[\w)%.:!?,;])[*_]{2,3}(?![\w(]|\s?[\d(])|`|&)
+        |(?<![\w)])[*_]{2,3}(?=[\w$(√\\])|(?<=[\w)%.])[*_]{2,3}(?![\w(]|\s?[\d(])|(?<=[:!?,;])[*_]{2,3}|`|&)
     |(?P<calc><<[^<>\n]{0,200}>>)
     |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.\d[\d.]*|0\d+(?![\d.,])
         |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b|\d[\d,.]{0,12}['’]\d+)
@@ -114,14 +114,15 @@ _BLOCKS = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+•–][ \t]+|\d{1,3}[.)][ \t]+|#+[ \t]+|>[ \t]+)")
 
 
-def tokens(text: str, limit: int = MAX_TOKENS) -> list[Token]:
-    """The first tokens of one step, code blocks and list marks left out."""
+def tokens(text: str, limit: int = MAX_TOKENS, *, bullets: bool = True) -> list[Token]:
+    """The first tokens of one step without its code blocks and, with `bullets`, without its list marks."""
     text = text[:MAX_CHARACTERS]
     if "```" in text or "~~~" in text:
         text = _BLOCKS.sub(_blank, text)
     if "\n" in text:
         text = _claims_only(text)
-    text = _BULLET.sub(_blank, text)
+    if bullets:
+        text = _BULLET.sub(_blank, text)
     return _judge_letters(list(islice(_scan(text), limit)))
 
 
@@ -184,13 +185,12 @@ def _number(text: str, start: int, end: int, gap: bool) -> Token:
 
 def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterator[Token]:
     text, start, end = match.group(), match.start(), match.end()
-    source = match.string
     if name in _SIMPLE:
         yield Token(_SIMPLE[name], text, start, end, gap)
     elif name == "word":
         yield from _word(text, start, end, gap)
     elif name == "op":
-        yield _operator(text, start, end, gap, operand, source)
+        yield _operator(match, gap, operand)
     elif name == "rel":
         yield Token(Kind.REL, _RELATIONS.get(text, text), start, end, gap)
     elif name in {"open", "close"}:
@@ -201,18 +201,30 @@ def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterato
     elif name == "vulgar":
         yield Token(Kind.NUMBER, text, start, end, gap, VULGAR[text], EXACT)
     elif name == "raised":
-        value = read_raised(text)
-        if value is None or not operand:
-            yield Token(Kind.OPAQUE, text, start, end, gap)
-            return
-        yield Token(Kind.OP, "^", start, start, gap=False)
-        yield Token(Kind.NUMBER, text, start, end, gap=False, value=Fraction(value))
-    elif name == "bang":
-        factorial = operand and re.match(r"\s?[-+*/=×÷)\]^]", source[end : end + 2]) is not None
-        yield Token(Kind.FACTORIAL if factorial else Kind.BREAK, "!", start, end, gap)
+        yield from _raised(text, start, end, gap, operand)
+    else:
+        yield _bang(match, gap, operand)
 
 
-def _operator(text: str, start: int, end: int, gap: bool, operand: bool, source: str) -> Token:
+def _raised(text: str, start: int, end: int, gap: bool, operand: bool) -> Iterator[Token]:
+    """Superscript digits are a power of what stands before them."""
+    value = read_raised(text)
+    if value is None or not operand:
+        yield Token(Kind.OPAQUE, text, start, end, gap)
+        return
+    yield Token(Kind.OP, "^", start, start, gap=False)
+    yield Token(Kind.NUMBER, text, start, end, gap=False, value=value)
+
+
+def _bang(match: re.Match[str], gap: bool, operand: bool) -> Token:
+    """A factorial where the sum goes on behind it, else the end of a sentence."""
+    behind = match.string[match.end() : match.end() + 2]
+    factorial = operand and re.match(r"\s?[-+*/=×÷)\]^]", behind) is not None
+    return Token(Kind.FACTORIAL if factorial else Kind.BREAK, "!", match.start(), match.end(), gap)
+
+
+def _operator(match: re.Match[str], gap: bool, operand: bool) -> Token:
+    text, start, end, source = match.group(), match.start(), match.end(), match.string
     if text in {"*", "**"} and gap and not operand and (end >= len(source) or not source[end].isspace()):
         return Token(Kind.BREAK, text, start, end, gap)
     if text == "–" and not gap and not source[end : end + 1].isspace():

@@ -77,6 +77,13 @@ def power(base: Linear, exponent: Linear) -> Linear:
     return Linear(base.constant**count, _NOTHING, inexact)
 
 
+def exclusive_or(left: Linear, right: Linear) -> Linear:
+    a, b = left.value, right.value
+    if a.denominator != 1 or b.denominator != 1 or a < 0 or b < 0:
+        raise UnknownError
+    return Linear(Fraction(int(a) ^ int(b)))
+
+
 def root(of: Linear, degree: int) -> Linear:
     value, terms, inexact = _root(of.value, degree)
     return Linear(value, terms, inexact or of.inexact)

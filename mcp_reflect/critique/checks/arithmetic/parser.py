@@ -165,6 +165,8 @@ class _Parser:
                 raise NoSumError
             self.at += 1
             self.operators += 1
+            if self.peek(-1).text == "^" and self.peek(-1).gap and self.peek().gap:
+                self.doubts.add("xor")  # 5 ^ 3 is 6 in code
             exponent = self.group(depth) if self.peek().text == "{" else self.factor_of_power(depth + 1)
             return self.postfix(Binary("^", node, exponent))
         return node

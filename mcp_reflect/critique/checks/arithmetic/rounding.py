@@ -31,7 +31,8 @@ def matches(  # noqa: PLR0911 - one return a rule
 
     A display is less than one unit of its last place away and within 1 %; a value that the decimals
     could write exactly must be written so. Whole numbers next to a fraction may be counts of whole
-    things, so they prove nothing. With `about`, 5 % away proves nothing yet.
+    things, and two digits rounded well may be all the digits that count (1.2 × 1.3 = 1.6), so both prove
+    nothing. With `about`, 5 % away proves nothing yet.
     """
     if same(exact, shown, inexact=inexact):
         return Match.YES
@@ -48,5 +49,6 @@ def matches(  # noqa: PLR0911 - one return a rule
     if apart < unit:
         if close:
             return Match.YES
-        return Match.UNSURE if decimals == 0 else Match.NO
+        two_digits = apart * 2 <= unit and abs(shown) >= 10 * unit
+        return Match.UNSURE if decimals == 0 or two_digits else Match.NO
     return Match.NO

@@ -8,7 +8,6 @@ from mcp_reflect.critique.checks.arithmetic.linear import Linear
 from mcp_reflect.critique.checks.arithmetic.numerals import MAX_EXPONENT
 from mcp_reflect.critique.checks.arithmetic.tokens import Token
 
-
 TEN = Fraction(10)
 
 

@@ -44,8 +44,6 @@ class Token(NamedTuple):
     decimals: int = 0
 
 
-
-
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -67,24 +65,24 @@ SCALES = {
 
 # Behind a number these end the quantity: what follows is another clause, not a label.
 STOPS = words(
-    "and or so then is are was were be because since which that but if when while where as thus hence "
-    "therefore let has have had we he she they it you gets get makes make costs equals equal giving "
-    "gives leaves leaving than more less fewer greater off of squared cubed remainder mod modulo "
-    "choose out both not"
+    "and or so then is are was were be because since which that but if when while where as thus hence therefore "
+    "let has have had we he she they it you gets get makes make costs equals equal giving gives leaves leaving "
+    "than more less fewer greater off of squared cubed remainder mod modulo choose out both not"
 )
 
 # Before a number these change its value, so that a sum that starts there is not the whole claim.
 LEADS = words(
-    "twice double triple thrice half minus negative log ln lg sin cos tan exp sqrt times plus over "
-    "squared mod than between arcsin arccos arctan cot sec csc lim max min gcd lcm gcf hcf abs det floor ceil "
-    "choose quarter third dozen hundred thousand million point ratio root average mean step part question problem exercise example line page "
-    "chapter section eq equation figure table no number item round pages lines days years ages grades rows weeks chapters version rule case"
+    "twice double triple thrice half minus negative log ln lg sin cos tan exp sqrt times plus over squared mod "
+    "than between arcsin arccos arctan cot sec csc lim max min gcd lcm gcf hcf abs det floor ceil choose quarter "
+    "third dozen hundred thousand million point ratio root average mean step part question problem exercise "
+    "example line page chapter section eq equation figure table no number item round pages lines days years ages "
+    "grades rows weeks chapters version rule case"
 )
 
 FRACTION_WORDS = words(
-    "half third thirds quarter quarters fourth fourths fifth fifths sixth sixths seventh eighth eighths "
-    "ninth tenth tenths percent root square cube double one-half one-third two-thirds one-fourth "
-    "three-fourths three-quarters one-quarter one-fifth power logarithm log sine cosine cents"
+    "half third thirds quarter quarters fourth fourths fifth fifths sixth sixths seventh eighth eighths ninth "
+    "tenth tenths percent root square cube double one-half one-third two-thirds one-fourth three-fourths three- "
+    "quarters one-quarter one-fifth power logarithm log sine cosine cents"
 )
 
 DETERMINERS = words("the his her their its my our those these all your this that a")

@@ -8,7 +8,6 @@ from mcp_reflect.critique.checks.arithmetic.syntax import Parsed, Scaled
 from mcp_reflect.critique.checks.arithmetic.tokens import Kind, Token
 from mcp_reflect.critique.checks.checker import Fix
 
-
 _TINY, _HUGE = Fraction(1, 10**4), Fraction(10**15)
 
 
@@ -40,11 +39,13 @@ def _literal_fix(step: str, found: list[Token], number: Token, right: Parsed, ex
     if number.text == "mixed" or isinstance(right.node, Scaled) or not number.text[0].isascii():
         return None
     value = _as_percent(expected, number.value) if right.percent else expected
-    written = read(number.text)
+    written, tail, end = read(number.text), "", number.end
     if written and written[0] and written[0] != number.value:  # 3.98 × 10^-19: only the 3.98 is written anew
         value = value * written[0] / number.value
-        if not 1 <= abs(value) < 10:  # noqa: PLR2004 - one digit before the point
+        if not 1 <= abs(value) < 10:
             return None
+        end = max(token.end for token in found if token.kind in {Kind.NUMBER, Kind.CLOSE})
+        tail = step[number.end : end]
     signs = [token for token in found if token.kind is Kind.OP and token.start < number.start]
     money = any(token.kind is Kind.CURRENCY for token in found)
     start = signs[0].start if signs else number.start
@@ -52,7 +53,7 @@ def _literal_fix(step: str, found: list[Token], number: Token, right: Parsed, ex
     wide = "," in step[max(0, start - 80) : start] and abs(value) >= 1000
     grouped = wide and _grouped_before(step, start)
     text = write(abs(value), number.text, money=money, grouped=grouped)
-    return Fix(start=start, end=number.end, text=("-" if value < 0 else "") + currency + text)
+    return Fix(start=start, end=end, text=("-" if value < 0 else "") + currency + text + tail)
 
 
 def _grouped_before(step: str, start: int) -> bool:

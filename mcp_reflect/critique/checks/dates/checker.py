@@ -16,10 +16,17 @@ _DAY = 1440  # minutes
 # What a law says of a claim: None is not sure, else whether it holds and what should stand in its place.
 _Ruling = tuple[bool, Mention, str | None] | None
 _IS = r"(?: ?=| ?→|:| is| was| will be| would be| gives| equals| falls on| fell on| lands on| comes to| makes)"
+_LASTS = r"(?: ?=| is| are| was| makes| spans| lasts| takes| comes to)"
+# Behind a span: nothing that makes it a part of something else, as in `5 days off`, `30 minutes each`.
+_CLOSED = (
+    r"(?= ?(?:$|[.,;:!)\]\n]|in all|in total|total|altogether|inclusive|including|counting|long|"
+    r"and\b|so\b|because|which))"
+)
+_ENDS = r"(?:arriv\w*|end\w*|finish\w*|until|done|over|land\w*|stop\w*)"
 _HINT = re.compile(r"\d{4}|\d:\d\d|days?\b")
 _REFUTED = re.compile(
     r"\b(?:wrong|incorrect\w*|false|invalid|reject\w*|error|not exist|no such|mistak\w+|suppose|if it were|"
-    r"raises?|instead of|rather than|bug|typo|nonexistent|impossible|fail\w*)\b"
+    r"raises?|bad|example|sample|malformed|instead of|rather than|bug|typo|nonexistent|impossible|fail\w*)\b"
 )
 
 
@@ -186,7 +193,7 @@ def _add_to_weekday(said: str, found: list[Mention]) -> _Ruling:
 
 def _same_moment(_said: str, found: list[Mention]) -> _Ruling:
     first, second = found
-    if first.offset is None or second.offset is None or first.text == second.text:
+    if first.offset is None or second.offset is None or first.offset == second.offset:
         return None
     right = first.minutes - first.offset + second.offset
     if first.day and second.day:
@@ -234,28 +241,28 @@ _LAWS: tuple[tuple[re.Pattern[str], Callable[[str, list[Mention]], _Ruling]], ..
         (r"W,?(?: the)? D", _weekday_of),
         (r"D,? (?:is|was|will be|falls on|fell on|lands on|=)(?: on)?(?: an?)? W", _weekday_of),
         (r"D \(W\)", _weekday_of),
+        (r"W \(D\)", _weekday_of),
         (r"Y (?:is|was|will be|isn't|wasn't)(?: not| no)?(?: going to be)?(?: an?)? leap year", _leap),
-        (r"M (?:has|had|have|will have)(?: only| exactly)? N", _length_of_month),
-        (r"Y (?:has|had|have|will have)(?: only| exactly)? N", _length_of_year),
-        (rf"(?:from )?D (?:to|until|till|through|–) D(?:,|{_IS})?(?: about| exactly)? N", _between_days),
-        (r"N (?:pass |elapse |lie )?(?:between|from) D (?:and|to|until) D", _between_days),
-        (rf"between D and D(?:,|{_IS}| are)?(?: there (?:are|is))?(?: exactly)? N", _between_days),
+        (rf"M (?:has|had|have|will have)(?: only| exactly)? N{_CLOSED}", _length_of_month),
+        (rf"Y (?:has|had|have|will have)(?: only| exactly)? N{_CLOSED}", _length_of_year),
+        (rf"(?:from )?D (?:to|until|till|through|–) D(?:,|{_LASTS})(?: exactly)? N{_CLOSED}", _between_days),
+        (r"there (?:are|is|were|was)(?: exactly)? N (?:between|from) D (?:and|to|until) D", _between_days),
+        (rf"between D and D(?:{_LASTS}|,? there (?:are|is))(?: exactly)? N{_CLOSED}", _between_days),
         (rf"N (?:after|from|before|later than|prior to) D{_IS}(?: on)?(?: W,?)? D", _add_to_day),
         (rf"D (?:plus|minus|\+|-|−) N{_IS}(?: W,?)? D", _add_to_day),
-        (r"D[^D.N]{0,20}\b(?:due )?in N(?: is|:|,| on|=|→| i\.e\.){1,2} D", _add_to_day),
+        (r"D[^D.N]{0,20}\b(?:due in N(?: is|:|,| on| ?=| →)|in N is) D", _add_to_day),
         (rf"N (?:after|from|before|later than) W{_IS}(?: on)?(?: an?)? W", _add_to_weekday),
         (
             r"(?:today is|it is|it's|is) W,?(?: so| then)? (?:in|after) N,? (?:it is|it's|it will be|is)(?: an?)? W",
             _add_to_weekday,
         ),
-        (rf"T(?:{_IS}| ?\(| i\.e\.| corresponds to) ?T", _same_moment),
-        (rf"(?:from )?T (?:to|until|till|–) T(?:,|{_IS}| lasts| takes)?(?: about| exactly)? N", _between_times),
-        (rf"between T and T(?:,|{_IS}| are)?(?: there (?:are|is))?(?: exactly)? N", _between_times),
+        (r"T(?: ?=| is| equals| ?\(| i\.e\.| corresponds to) ?T", _same_moment),
+        (rf"(?:from )?T (?:to|until|till|–) T(?:,|{_LASTS})(?: exactly)? N{_CLOSED}", _between_times),
+        (rf"between T and T(?:{_LASTS}|,? there (?:are|is))(?: exactly)? N{_CLOSED}", _between_times),
         (rf"N (?:after|before|later than|past) T{_IS} T", _add_to_time),
         (rf"T (?:plus|minus|\+|-|−) N{_IS} T", _add_to_time),
         (
-            r"at T[^TND.]{0,40}\b(?:takes|lasts|for|after) N[^TND.]{0,30}\b"
-            r"(?:arriv\w*|end\w*|finish\w*|until|done|over|land\w*|stop\w*)(?: at| by)? T",
+            rf"at T[^TND.]{{0,40}}\b(?:takes|lasts) N[^TND.]{{0,12}}\b{_ENDS}(?: at)? T",
             _add_to_time,
         ),
     )

@@ -156,8 +156,11 @@ def _stamp(match: re.Match[str]) -> Mention | None:
     return Mention(*_place(match), day=known, minutes=minutes, offset=offset) if known else None
 
 
-def _iso(match: re.Match[str]) -> Mention:
-    return Mention(*_place(match), day=_day(*map(int, match["iso"].split("-"))))
+def _iso(match: re.Match[str]) -> Mention | None:
+    year, month, day = map(int, match["iso"].split("-"))
+    if not (1 <= month <= len(MONTHS) and 1 <= day <= 31):
+        return None
+    return Mention(*_place(match), day=_day(year, month, day))
 
 
 def _day_first(match: re.Match[str]) -> Mention:

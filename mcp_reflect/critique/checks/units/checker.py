@@ -8,8 +8,8 @@ from fractions import Fraction
 from mcp_reflect.critique.checks.arithmetic.numerals import write
 from mcp_reflect.critique.checks.arithmetic.rounding import Match, matches, within_percent
 from mcp_reflect.critique.checks.checker import Finding, Fix, Work
-from mcp_reflect.critique.checks.units.quantities import Quantity, quantities
-from mcp_reflect.critique.checks.units.table import TEMPERATURE
+from mcp_reflect.critique.checks.units.quantities import Part, Quantity, quantities
+from mcp_reflect.critique.checks.units.table import TEMPERATURE, TIME
 from mcp_reflect.records.verdict import Status
 
 _ABOUT = r"(?:about|approximately|approx\.?|roughly|around|nearly|almost|some|~|≈)"
@@ -32,6 +32,7 @@ _OTHER_MEANING = re.compile(
 _COMPARED = re.compile(
     r"\s*(?:\w+er\b|more|less|of\b|away|from|than|ahead|behind|above|below|later|apart|per\b|a\b|each|every|/)"
 )
+_DEGREES = {"°F": Fraction(5, 9)}
 # How much of a day, week, month or year people work: 8 of 24 hours, 5 of 7 days, 40 of 168 hours.
 _WORK_SHARES = tuple(
     Fraction(a, b) for a, b in ((8, 24), (5, 7), (40, 168), (12, 24), (52, 48), (250, 365), (260, 365))
@@ -98,18 +99,13 @@ def _sum_from(step: str, found: list[Quantity], index: int) -> tuple[_Sum, int]:
 
 
 def _judge(number: int, step: str, left: _Sum, said: re.Match[str], right: _Sum) -> Finding | None:
-    claim = step[left.start : right.end]
-    if not _is_claim(step, left, said, right):
-        return None
-    dimensions = {quantity.dimension for _, quantity in left.terms}
     target = right.terms[0][1]
-    if len(right.terms) > 1 or target.dimension not in dimensions:
+    dimensions = {quantity.dimension for _, quantity in left.terms}
+    if len(right.terms) > 1 or target.dimension not in dimensions or not _is_claim(step, left, said, right):
         return None
     if len(dimensions) > 1:
-        if said["mark"] != "=" or ("m" in left.units() and (0, 0, 1, 0, 0, 0, 0) in dimensions):
-            return None  # 5 s + 3 m: minutes, perhaps
-        detail = f"{claim}: different kinds of quantity cannot be added"
-        return Finding(step=number, status=Status.FAIL, claim=claim, detail=detail)
+        return _nonsense(number, step, left, said, right)
+    claim = step[left.start : right.end]
     match, expected = _compare(left, target, about=said["mark"] == "≈" or said["about"] is not None)
     if match is Match.YES:
         return Finding(step=number, status=Status.PASS, claim=claim)
@@ -120,6 +116,16 @@ def _judge(number: int, step: str, left: _Sum, said: re.Match[str], right: _Sum)
     text = fix.text if fix else write(expected, "0.00")
     detail = f"{claim}: {step[left.start : left.end]} is {text} {target.parts[0].unit.name}"
     return Finding(step=number, status=Status.FAIL, claim=claim, expected=text, detail=detail, fix=fix)
+
+
+def _nonsense(number: int, step: str, left: _Sum, said: re.Match[str], right: _Sum) -> Finding | None:
+    """5 kg + 3 m = 8 kg; but m beside seconds may be minutes."""
+    times = any(quantity.dimension == TIME for _, quantity in left.terms)
+    if said["mark"] != "=" or ("m" in left.units() and times):
+        return None
+    claim = step[left.start : right.end]
+    detail = f"{claim}: different kinds of quantity cannot be added"
+    return Finding(step=number, status=Status.FAIL, claim=claim, detail=detail)
 
 
 def _is_claim(step: str, left: _Sum, said: re.Match[str], right: _Sum) -> bool:
@@ -152,7 +158,7 @@ def _compare(left: _Sum, target: Quantity, *, about: bool) -> tuple[Match, Fract
         if len(target.parts) == 1 and exact:
             match = matches(value, stated, shown.decimals, inexact=False, about=about)
         else:
-            match = _loosely(value, stated, shown.unit.factor / factor / 10**shown.decimals, about=about)
+            match = _loosely(value, stated, shown.unit.factor / factor / 10**shown.decimals)
         if match is Match.YES:
             return match, value
         if match is Match.UNSURE and not within_percent(value, stated, 50):
@@ -175,12 +181,12 @@ def _factors(target: Quantity) -> list[Fraction]:
     return [factors[min(k, len(factors) - 1)] for k in range(len(target.amounts()))]
 
 
-def _loosely(value: Fraction, stated: Fraction, unit: Fraction, *, about: bool) -> Match:
-    """Between systems factors are rounded: 1 %, or half the last place; up to 5 % proves nothing."""
+def _loosely(value: Fraction, stated: Fraction, unit: Fraction) -> Match:
+    """Between systems factors are rounded: 1 %, or half the last place; up to 10 % proves nothing."""
     apart = abs(value - stated)
     if apart == 0 or within_percent(value, stated) or (apart * 2 <= unit and within_percent(value, stated, 3)):
         return Match.YES
-    if within_percent(value, stated, 10 if about else 5) or apart < unit:
+    if within_percent(value, stated, 10) or apart < unit:
         return Match.UNSURE
     return Match.NO
 
@@ -192,10 +198,17 @@ def _temperatures(left: _Sum, target: Quantity, *, about: bool) -> tuple[Match, 
     kelvin = _to_kelvin(source.value, source.unit.name)
     value = _from_kelvin(kelvin, shown.unit.name)
     apart = abs(value - shown.value)
-    tolerance = max(Fraction(1, 10**shown.decimals), Fraction(2 if about else 1))
+    tolerance = max(Fraction(1, 10**shown.decimals), Fraction(4 if about else 3))
     if apart * 2 <= Fraction(1, 10**shown.decimals) or (apart < 1 and (about or shown.unit.name == "K")):
         return Match.YES, value
-    return (Match.UNSURE if apart <= tolerance else Match.NO), value
+    degrees = _as_step(source) / _DEGREES.get(shown.unit.name, Fraction(1))
+    if apart <= tolerance or abs(degrees - shown.value) <= 1:
+        return Match.UNSURE, value  # warmer by 10 °C (18 °F)
+    return Match.NO, value
+
+
+def _as_step(part: Part) -> Fraction:
+    return part.value * _DEGREES.get(part.unit.name, Fraction(1))
 
 
 def _to_kelvin(value: Fraction, unit: str) -> Fraction:

@@ -27,7 +27,7 @@ class Unit(NamedTuple):
 
 _LENGTH = (1, 0, 0, 0, 0, 0, 0)
 _MASS = (0, 1, 0, 0, 0, 0, 0)
-_TIME = (0, 0, 1, 0, 0, 0, 0)
+TIME = (0, 0, 1, 0, 0, 0, 0)
 _DATA = (0, 0, 0, 1, 0, 0, 0)
 TEMPERATURE = (0, 0, 0, 0, 1, 0, 0)
 _ENERGY = (0, 0, 0, 0, 0, 1, 0)
@@ -71,19 +71,35 @@ _ROWS: tuple[tuple[str, tuple[int, ...], tuple[Fraction, ...], str], ...] = (
     ("lb lbs pound pounds", _MASS, (_POUND,), "pound"),
     ("oz ounce ounces", _MASS, (_POUND / 16,), "pound"),
     ("stone", _MASS, (_POUND * 14,), "pound"),
-    ("ns nanosecond nanoseconds", _TIME, (Fraction(1, 10**9),), "time"),
-    ("µs μs us microsecond microseconds", _TIME, (Fraction(1, 10**6),), "time"),
-    ("ms msec millisecond milliseconds", _TIME, (Fraction(1, 1000),), "time"),
-    ("s sec secs second seconds", _TIME, (Fraction(1),), "time"),
-    ("min mins minute minutes", _TIME, (Fraction(60),), "time"),
-    ("h hr hrs hour hours", _TIME, (Fraction(3600),), "time"),
-    ("d day days", _TIME, (Fraction(_DAY),), "time"),
-    ("week weeks wk wks", _TIME, (Fraction(7 * _DAY),), "time"),
-    ("fortnight fortnights", _TIME, (Fraction(14 * _DAY),), "time"),
-    ("month months", _TIME, (Fraction(487, 16) * _DAY, Fraction(30 * _DAY), Fraction(31 * _DAY), Fraction(28 * _DAY), Fraction(365, 12) * _DAY), "year"),
-    ("year years yr yrs", _TIME, (Fraction(1461, 4) * _DAY, Fraction(365 * _DAY), Fraction(366 * _DAY), Fraction(360 * _DAY)), "year"),
-    ("decade decades", _TIME, (Fraction(14610, 4) * _DAY,), "year"),
-    ("century centuries", _TIME, (Fraction(146100, 4) * _DAY,), "year"),
+    ("ns nanosecond nanoseconds", TIME, (Fraction(1, 10**9),), "time"),
+    ("µs μs us microsecond microseconds", TIME, (Fraction(1, 10**6),), "time"),
+    ("ms msec millisecond milliseconds", TIME, (Fraction(1, 1000),), "time"),
+    ("s sec secs second seconds", TIME, (Fraction(1),), "time"),
+    ("min mins minute minutes", TIME, (Fraction(60),), "time"),
+    ("h hr hrs hour hours", TIME, (Fraction(3600),), "time"),
+    ("d day days", TIME, (Fraction(_DAY),), "time"),
+    ("week weeks wk wks", TIME, (Fraction(7 * _DAY),), "time"),
+    ("fortnight fortnights", TIME, (Fraction(14 * _DAY),), "time"),
+    (
+        "month months",
+        TIME,
+        (
+            Fraction(487, 16) * _DAY,
+            Fraction(30 * _DAY),
+            Fraction(31 * _DAY),
+            Fraction(28 * _DAY),
+            Fraction(365, 12) * _DAY,
+        ),
+        "year",
+    ),
+    (
+        "year years yr yrs",
+        TIME,
+        (Fraction(1461, 4) * _DAY, Fraction(365 * _DAY), Fraction(366 * _DAY), Fraction(360 * _DAY)),
+        "year",
+    ),
+    ("decade decades", TIME, (Fraction(14610, 4) * _DAY,), "year"),
+    ("century centuries", TIME, (Fraction(146100, 4) * _DAY,), "year"),
     ("byte bytes B", _DATA, (Fraction(1),), "data"),
     ("bit bits", _DATA, (Fraction(1, 8),), "data"),
     ("°C celsius", TEMPERATURE, (Fraction(1),), "temperature"),
