@@ -106,8 +106,8 @@ def test_another_problem_in_the_same_unknown_is_no_mistake() -> None:
 
 
 def test_a_rounded_number_may_be_used_at_full_precision_later() -> None:
-    assert not failures("1/7 = 0.14", "0.14 × 700 = 100")
-    assert failures("0.14 × 700 = 100")
+    assert not failures("1/7 = 0.143", "0.143 × 700 = 100")
+    assert failures("0.143 × 705 = 100")
 
 
 def test_a_chain_written_as_keys_are_pressed_is_not_flagged() -> None:

@@ -77,8 +77,9 @@ class _Reader:
             return None
         before, behind = chain.members[index].tokens, chain.members[index + 1].tokens
         start, end = before[left.start].start, _end_of_sum(behind[right.start : right.end])
-        about = context.about(self.step, start, end)
-        ruling = judge(left, relation, right, self.known, about=about)
+        ruling = judge(left, relation, right, self.known, about=False)
+        if ruling.match is not Match.YES and context.about(self.step, start, end):
+            ruling = judge(left, relation, right, self.known, about=True)
         claim = self.step[start:end]
         if ruling.match is Match.YES:
             if ruling.rounds:

@@ -110,6 +110,15 @@ _SIMPLE = {
 _NEXT = re.compile(r"[^ ]|\Z")
 _RELATED = re.compile(r"[=≈≠<>≤≥≃≅\\]| (?:is|are|was|equals|makes|gives) ")
 _DIGIT = re.compile(r"[\d½¼¾π]|[A-Za-z]['\d_]* ?[-+*/×÷]")
+# Most of a text is plain: these tokens need no look at the full scanner, which gives the same for them.
+_PLAIN = re.compile(
+    r"[A-Za-z]{2,40}(?=[ ,.;:)\n]|\Z)|(?:[1-9]\d{0,8}|0)(?=[)+*]| [-+*/=×÷])|[()](?=[ \w(]|\Z)|[=+](?= [\w(])|,(?= )"
+)
+_SIGNS = {"(": Kind.OPEN, ")": Kind.CLOSE, "=": Kind.REL, "+": Kind.OP, ",": Kind.BREAK}
+_SPECIAL = frozenset(
+    ("pi", "sqrt", "square", "multiplied", "divided", "per", "percent", "us", "usd", "eur")
+    + (*WORD_OPERATORS, *_WORD_RELATIONS)
+)
 _BLOCKS = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+•–][ \t]+|\d{1,3}[.)][ \t]+|#+[ \t]+|>[ \t]+)")
 
@@ -149,6 +158,12 @@ def _scan(text: str) -> Iterator[Token]:
                 found = _NEXT.search(text, position)
                 position = found.start() if found else len(text)
             continue
+        plain = _PLAIN.match(text, position)
+        if plain and (token := _plain(plain, gap)):
+            yield token
+            operand = token.kind is Kind.NUMBER or token.kind is Kind.CLOSE
+            gap, position = False, plain.end()
+            continue
         match = _SCANNER.match(text, position)
         if match is None:  # cannot be: the last alternative takes any character
             return
@@ -173,6 +188,17 @@ def _scan(text: str) -> Iterator[Token]:
             operand = token.kind in {Kind.NUMBER, Kind.CLOSE, Kind.NAME, Kind.PERCENT, Kind.PI}
             yield token
         gap, position = False, end
+
+
+def _plain(match: re.Match[str], gap: bool) -> Token | None:
+    """The token of a plain word, whole number or sign; None where the full scanner must look."""
+    text, start, end = match[0], match.start(), match.end()
+    kind = _SIGNS.get(text)
+    if kind is not None:
+        return Token(kind, text, start, end, gap)
+    if text[0].isdigit():
+        return Token(Kind.NUMBER, text, start, end, gap, Fraction(int(text)))
+    return None if text.lower() in _SPECIAL else Token(Kind.WORD, text, start, end, gap)
 
 
 def _number(text: str, start: int, end: int, gap: bool) -> Token:

@@ -33,7 +33,7 @@ class Linear(NamedTuple):
 def add(left: Linear, right: Linear) -> Linear:
     inexact = left.inexact or right.inexact
     if not left.terms and not right.terms:
-        return Linear(_bounded(left.constant + right.constant), _NOTHING, inexact)
+        return Linear(_sum(left.constant, right.constant), _NOTHING, inexact)
     terms = dict(left.terms)
     for name, factor in right.terms.items():
         terms[name] = terms.get(name, Fraction(0)) + factor
@@ -48,7 +48,7 @@ def multiply(left: Linear, right: Linear) -> Linear:
         left, right = right, left
     factor, inexact = right.constant, left.inexact or right.inexact
     if not left.terms:
-        return Linear(_bounded(left.constant * factor), _NOTHING, inexact)
+        return Linear(_product(left.constant, factor), _NOTHING, inexact)
     terms = {name: _bounded(of * factor) for name, of in left.terms.items() if factor}
     return Linear(_bounded(left.constant * factor), terms, inexact)
 
@@ -124,6 +124,19 @@ def _whole_root(value: int, degree: int) -> int:
         if better >= guess:
             return guess
         guess = better
+
+
+def _sum(a: Fraction, b: Fraction) -> Fraction:
+    """a + b; whole numbers, which most are, without looking for common divisors."""
+    if a.denominator == 1 == b.denominator:
+        return _bounded(Fraction(a.numerator + b.numerator))
+    return _bounded(a + b)
+
+
+def _product(a: Fraction, b: Fraction) -> Fraction:
+    if a.denominator == 1 == b.denominator:
+        return _bounded(Fraction(a.numerator * b.numerator))
+    return _bounded(a * b)
 
 
 def _bounded(value: Fraction) -> Fraction:
