@@ -107,7 +107,7 @@ def test_another_problem_in_the_same_unknown_is_no_mistake() -> None:
 
 def test_a_rounded_number_may_be_used_at_full_precision_later() -> None:
     assert not failures("1/7 = 0.143", "0.143 × 700 = 100")
-    assert failures("0.143 × 705 = 100")
+    assert failures("0.143 × 720 = 100")
 
 
 def test_a_chain_written_as_keys_are_pressed_is_not_flagged() -> None:
@@ -129,6 +129,11 @@ def test_mixed_units_prove_nothing_in_a_plain_sum() -> None:
 @pytest.mark.parametrize("goal", ["Compute 3 + 4 modulo 5.", "Add the binary numbers.", "Work in $\\mathbb{Z}_7$."])
 def test_another_arithmetic_is_left_alone(goal: str) -> None:
     assert not check("3 + 4 = 2", goal=goal)
+
+
+def test_the_false_equalities_of_a_puzzle_are_its_rules() -> None:
+    assert not check("2 + 3 = 10 since 2 × (2 + 3) = 10", goal="If 2 + 3 = 10 and 7 + 2 = 63, what is 6 + 5?")
+    assert not failures("They say 5 × 3 = 16.", goal="Is 5 × 3 = 16 right?")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The arithmetic checker: chains in the steps, names bound on the way, and what to write instead."""
 
+import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
@@ -18,6 +19,7 @@ from mcp_reflect.critique.checks.arithmetic.writing import fix_of, plain_text
 from mcp_reflect.critique.checks.checker import Finding, Work
 from mcp_reflect.records.verdict import Status
 
+_CLAIMED = re.compile(r"[=≈<>] ?[-$(]?\d")
 MAX_STEPS = 400
 MAX_TOKENS = 2_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
 
@@ -30,10 +32,26 @@ class ArithmeticChecker:
     def check(self, work: Work) -> Iterable[Finding]:
         if context.other_arithmetic(work):
             return ()
-        return list(_findings(work))
+        given = _given_as_false(work.goal)
+        if len(given) > 1:
+            return ()  # "If 2 + 3 = 10 and 7 + 2 = 63, then …": a puzzle with rules of its own
+        return [f for f in _findings(work) if f.status is not Status.FAIL or _squeezed(f.claim) not in given]
 
 
-def _findings(work: Work) -> Iterator[Finding]:
+def _given_as_false(goal: str) -> set[str]:
+    """The equalities of the task itself that do not hold: whoever quotes them claims nothing."""
+    if not _CLAIMED.search(goal, 0, 20_000):
+        return set()
+    given = _findings(Work(goal="", steps=(goal,)), believe=True)
+    return {_squeezed(finding.claim) for finding in given if finding.status is Status.FAIL}
+
+
+def _squeezed(claim: str) -> str:
+    return "".join(claim.split())
+
+
+def _findings(work: Work, *, believe: bool = False) -> Iterator[Finding]:
+    """What is found in the steps; with `believe`, also in what they only suppose or ask."""
     known, left = Known(), MAX_TOKENS
     equations = Equations(work.steps)
     for number, step in enumerate(work.steps[:MAX_STEPS], 1):
@@ -46,7 +64,7 @@ def _findings(work: Work) -> Iterator[Finding]:
         if context.speaks_of_other_arithmetic(step):
             continue
         for chain in chains(found):
-            yield from _Reader(step, number, known).read(chain)
+            yield from _Reader(step, number, known, believe=believe).read(chain)
             for finding in equations.see(number, chain):
                 if finding.status is Status.PASS or not context.refuted(step, 0, len(step)):
                     yield finding
@@ -59,8 +77,8 @@ def _worth_reading(step: str) -> bool:
 class _Reader:
     """One chain of one step."""
 
-    def __init__(self, step: str, number: int, known: Known) -> None:
-        self.step, self.number, self.known = step, number, known
+    def __init__(self, step: str, number: int, known: Known, *, believe: bool) -> None:
+        self.step, self.number, self.known, self.believe = step, number, known, believe
 
     def read(self, chain: Chain) -> Iterator[Finding]:
         for index, relation in enumerate(chain.relations):
@@ -85,7 +103,9 @@ class _Reader:
             if ruling.rounds:
                 self.known.rounded[ruling.rounds[0]] = ruling.rounds[1]
             return Finding(step=self.number, status=Status.PASS, claim=claim)
-        if ruling.match is Match.UNSURE or left.unsure or right.unsure or context.refuted(self.step, start, end):
+        if ruling.match is Match.UNSURE or left.unsure or right.unsure:
+            return None
+        if not self.believe and context.refuted(self.step, start, end):
             return None
         if self._reads_otherwise(chain, index, left, right, ruling):
             return None
@@ -157,7 +177,8 @@ class _Reader:
             if side is None:
                 break
             try:
-                value = evaluate(side.node, Reading(names=self.known.names)).value
+                kept = side.value or evaluate(side.node, Reading(names=self.known.names))
+                value = kept.value
             except UnknownError:
                 continue
             member = chain.members[index]

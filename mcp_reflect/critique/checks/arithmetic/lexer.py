@@ -116,8 +116,20 @@ _PLAIN = re.compile(
 )
 _SIGNS = {"(": Kind.OPEN, ")": Kind.CLOSE, "=": Kind.REL, "+": Kind.OP, ",": Kind.BREAK}
 _SPECIAL = frozenset(
-    ("pi", "sqrt", "square", "multiplied", "divided", "per", "percent", "us", "usd", "eur")
-    + (*WORD_OPERATORS, *_WORD_RELATIONS)
+    (
+        "pi",
+        "sqrt",
+        "square",
+        "multiplied",
+        "divided",
+        "per",
+        "percent",
+        "us",
+        "usd",
+        "eur",
+        *WORD_OPERATORS,
+        *_WORD_RELATIONS,
+    )
 )
 _BLOCKS = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+•–][ \t]+|\d{1,3}[.)][ \t]+|#+[ \t]+|>[ \t]+)")
@@ -172,16 +184,9 @@ def _scan(text: str) -> Iterator[Token]:
             gap, position = True, end
             continue
         if name == "number":
-            token = _number(text, start, end, gap)
-            yield token
-            position = token.end
-            unit = _BEHIND_NUMBER.match(text, position)
-            if unit and not (len(unit[0]) == 1 and unit[0].isalpha()):
-                yield Token(Kind.LABEL, unit[0].strip(), position, unit.end(), gap=True)
-                position = unit.end()
-            elif hyphened := _HYPHENED.match(text, position):
-                yield Token(Kind.WORD, hyphened[0], position, hyphened.end(), gap=False)
-                position = hyphened.end()
+            for token in _number(text, start, end, gap):
+                position = token.end
+                yield token
             gap, operand = False, True
             continue
         for token in _token(name, match, gap, operand):
@@ -201,7 +206,18 @@ def _plain(match: re.Match[str], gap: bool) -> Token | None:
     return None if text.lower() in _SPECIAL else Token(Kind.WORD, text, start, end, gap)
 
 
-def _number(text: str, start: int, end: int, gap: bool) -> Token:
+def _number(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
+    """A number with the unit (`5 m/s²`) or the rest of the word (`5-year`) behind it."""
+    token = _digits(text, start, end, gap)
+    yield token
+    unit = _BEHIND_NUMBER.match(text, token.end)
+    if unit and not (len(unit[0]) == 1 and unit[0].isalpha()):
+        yield Token(Kind.LABEL, unit[0].strip(), token.end, unit.end(), gap=True)
+    elif hyphened := _HYPHENED.match(text, token.end):
+        yield Token(Kind.WORD, hyphened[0], token.end, hyphened.end(), gap=False)
+
+
+def _digits(text: str, start: int, end: int, gap: bool) -> Token:
     parsed = read(text[start:end])
     tail = _NUMBER_TAIL.match(text, end)
     if parsed is None or (tail and text[end] != "x"):
