@@ -105,7 +105,7 @@ def _member(found: list[Token], *, first: bool, last: bool) -> Member:
         return Member(found, right, None)
     if right is not None and right.end == len(found):
         return Member(found, right, right)
-    return Member(found, right, _read_left(found))
+    return Member(found, right, _read_left(found, right.end if right else None))
 
 
 def _read_right(found: list[Token]) -> Parsed | None:
@@ -139,8 +139,11 @@ def _changed(behind: list[Token]) -> bool:
     return words[0] in _CHANGES or (words[0] == "and" and bool({"half", "quarter", "third"} & set(words)))
 
 
-def _read_left(found: list[Token]) -> Parsed | None:
-    """The sum that ends where the member ends, from as far left as it can be read."""
+def _read_left(found: list[Token], ended: int | None = None) -> Parsed | None:
+    """The sum that ends where the member ends, from as far left as it can be read.
+
+    `ended` is where the right side of the relation before it ended: `= 7 and 5 + 5 =` begins anew at 5.
+    """
     index = 0
     while index < len(found):
         if not _can_start(found, index):
@@ -150,7 +153,7 @@ def _read_left(found: list[Token]) -> Parsed | None:
         if parsed is None:
             index += 1
         elif parsed.end == len(found):
-            parsed.unsure |= _doubtful_start(found, index)
+            parsed.unsure |= index - 1 != ended and _doubtful_start(found, index)
             return parsed
         else:
             index = max(parsed.end, index + 1)
