@@ -180,6 +180,8 @@ def _doubtful_start(found: list[Token], index: int) -> bool:
     if before.kind is not Kind.WORD:
         return True
     word = before.text.lower()
+    if found[index].kind is Kind.OPEN and not found[index].gap:
+        return True  # a function: floor(7/2)
     if word in LEADS or _word_after_operator(found, index):
         return True
     if earlier is None:

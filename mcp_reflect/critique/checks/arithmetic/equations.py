@@ -32,7 +32,11 @@ _MAX_SOLUTIONS = 6
 
 @dataclass(slots=True)
 class _Thread:
-    """The equations in one unknown that follow from one another."""
+    """The equations in one unknown that follow from one another.
+
+    The first of `solutions` is theirs; those of earlier threads come behind it, since `2x = 6 or 2x = 12,
+    so x = 3` goes back to one.
+    """
 
     solutions: list[Fraction]
     step: int
@@ -72,7 +76,8 @@ class Equations:
         bare = isinstance(left.node, Var) and right.literal is not None
         thread = self._threads.get(name)
         if thread is None or (thread.solved and not bare) or not self._follows(thread, number, start):
-            self._threads[name] = _Thread([solution], number, end, bare)
+            earlier = thread.solutions[: _MAX_SOLUTIONS - 1] if thread else []
+            self._threads[name] = _Thread([solution, *earlier], number, end, bare)
             return None
         keeps = any(_same_solution(known, solution, right) for known in thread.solutions)
         finding = None

@@ -1,11 +1,13 @@
 """Labels of numbers: where two sides count in different units, a plain sum proves nothing."""
 
+import re
 from fractions import Fraction
 from math import log10
 
 from mcp_reflect.critique.checks.arithmetic.syntax import Binary, Node, Parsed
 from mcp_reflect.critique.checks.units.table import UNITS, Unit, compound
 
+_FORMULA = re.compile(r"(?:[A-Z][a-z]?\d*){2,}")
 _MONEY = (0,) * 8
 _COINS = {
     "$": 100,
@@ -37,10 +39,14 @@ def other_units(left: Parsed, right: Parsed, expected: Fraction | None) -> bool:
         return True
     if "pi" in left.doubts | right.doubts and any(label[0] == "°" for label in left.labels + right.labels):
         return True  # degrees and radians
+    if _adds(left.node) and _adds(right.node) and any(map(_FORMULA.fullmatch, left.labels + right.labels)):
+        return True  # a chemical equation
     ours, theirs = _known(left.labels), _known(right.labels)
     mixed = any(a.dimension == b.dimension and a.factor != b.factor for a in ours | theirs for b in ours | theirs)
     if mixed and (_adds(left.node) or not theirs <= ours):
         return True
+    if left.literal and ours and not ours & theirs:
+        return True  # 5 kg = 5 × 9.8 = 49 N
     symbols = {label for label in right.labels if len(label) <= 4 or "/" in label} - {"$", "€", "£", "¥", "₹"}
     named = any(compound(symbol) or any(c in symbol for c in "JNWVAΩTPHe°") for symbol in symbols)
     literal = right.literal

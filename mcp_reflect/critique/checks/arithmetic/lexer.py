@@ -21,7 +21,7 @@ _UNIT = (
 )
 _SCANNER = re.compile(
     r"""
-    (?P<skip>\\(?:left|right|,|;|!|:|quad|qquad|\ |displaystyle|big|Big|bigl|bigr)(?![A-Za-z])|[ \t\u00a0\u2009\u202f]+
+    (?P<skip>\\(?:left|right|,|;|!|:|quad|qquad|\ |displaystyle|boxed|fbox|big|Big|bigl|bigr)(?![A-Za-z])|[ \t\u00a0\u2009\u202f]+
         |(?<![\w)])[*_]{2,3}(?=[\w$(√\\])|(?<=[\w)%.])[*_]{2,3}(?![\w(]|\s?[\d(])|(?<=[:!?,;])[*_]{2,3}|`|&)
     |(?P<calc><<[^<>\n]{0,200}>>)
     |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.\d[\d.]*|0\d+(?![\d.,])
@@ -261,7 +261,7 @@ def _raised(text: str, start: int, end: int, gap: bool, operand: bool) -> Iterat
 def _bang(match: re.Match[str], gap: bool, operand: bool) -> Token:
     """A factorial where the sum goes on behind it, else the end of a sentence."""
     behind = match.string[match.end() : match.end() + 2]
-    factorial = operand and re.match(r"\s?[-+*/=×÷)\]^]", behind) is not None
+    factorial = operand and not gap and re.match(r"\s?[-+*/=×÷)\]^]|\w", behind) is not None
     return Token(Kind.FACTORIAL if factorial else Kind.BREAK, "!", match.start(), match.end(), gap)
 
 
