@@ -173,24 +173,18 @@ def _can_start(found: list[Token], index: int) -> bool:
 
 
 def _doubtful_start(found: list[Token], index: int) -> bool:
-    """Whether what stands before the sum may belong to it: half of, twice, difference between 9 and."""
+    """Whether what stands before the sum may belong to it: half of, twice, floor(, difference between 9 and."""
     if not index:
         return False
     before, earlier = found[index - 1], found[index - 2] if index > 1 else None
-    if before.kind is not Kind.WORD:
-        return True
+    function = found[index].kind is Kind.OPEN and not found[index].gap
     word = before.text.lower()
-    if found[index].kind is Kind.OPEN and not found[index].gap:
-        return True  # a function: floor(7/2)
-    if word in LEADS or _word_after_operator(found, index):
+    if before.kind is not Kind.WORD or function or word in LEADS or _word_after_operator(found, index):
         return True
-    if earlier is None:
+    if earlier is None or word not in {"of", "and", "the", "from", "to"}:
         return False
-    if word in {"of", "and", "the", "from", "to"}:
-        return earlier.kind is not Kind.WORD or earlier.text.lower() in (
-            FRACTION_WORDS | LEADS if word != "of" else FRACTION_WORDS
-        )
-    return False
+    suspects = FRACTION_WORDS if word == "of" else FRACTION_WORDS | LEADS
+    return earlier.kind is not Kind.WORD or earlier.text.lower() in suspects
 
 
 def _word_after_operator(found: list[Token], index: int) -> bool:

@@ -7,6 +7,8 @@ from math import log10
 from mcp_reflect.critique.checks.arithmetic.syntax import Binary, Node, Parsed
 from mcp_reflect.critique.checks.units.table import UNITS, Unit, compound
 
+_SYMBOL = 4  # letters of the longest unit symbols
+_CURRENCIES = {"$", "€", "£", "¥", "₹"}
 _FORMULA = re.compile(r"(?:[A-Z][a-z]?\d*){2,}")
 _MONEY = (0,) * 8
 _COINS = {
@@ -34,22 +36,32 @@ _POWERS = frozenset(range(-30, 31, 3)) | {-4, -2, 2, 4}
 
 
 def other_units(left: Parsed, right: Parsed, expected: Fraction | None) -> bool:
-    """Whether units were mixed or changed between the sides, or a weak label stands alone."""
+    """Whether the sides may count in different units, so that a plain sum proves nothing."""
     if left.weak and not right.labels:
         return True
-    if "pi" in left.doubts | right.doubts and any(label[0] == "°" for label in left.labels + right.labels):
+    labels = left.labels + right.labels
+    if "pi" in left.doubts | right.doubts and any(label[0] == "°" for label in labels):
         return True  # degrees and radians
-    if _adds(left.node) and _adds(right.node) and any(map(_FORMULA.fullmatch, left.labels + right.labels)):
+    if _adds(left.node) and _adds(right.node) and any(map(_FORMULA.fullmatch, labels)):
         return True  # a chemical equation
+    return _mixes(left, right) or (expected is not None and _prefixed(left, right, expected))
+
+
+def _mixes(left: Parsed, right: Parsed) -> bool:
+    """Hours and minutes on the two sides, or in one sum; 5 kg = 5 × 9.8 N."""
     ours, theirs = _known(left.labels), _known(right.labels)
-    mixed = any(a.dimension == b.dimension and a.factor != b.factor for a in ours | theirs for b in ours | theirs)
+    every = ours | theirs
+    mixed = any(a.dimension == b.dimension and a.factor != b.factor for a in every for b in every)
     if mixed and (_adds(left.node) or not theirs <= ours):
         return True
-    if left.literal and ours and not ours & theirs:
-        return True  # 5 kg = 5 × 9.8 = 49 N
-    symbols = {label for label in right.labels if len(label) <= 4 or "/" in label} - {"$", "€", "£", "¥", "₹"}
-    named = any(compound(symbol) or any(c in symbol for c in "JNWVAΩTPHe°") for symbol in symbols)
+    return left.literal is not None and bool(ours) and not ours & theirs
+
+
+def _prefixed(left: Parsed, right: Parsed, expected: Fraction) -> bool:
+    """Whether the result has a unit that the sum has not, and is off by what that unit may explain."""
     literal = right.literal
+    symbols = {label for label in right.labels if len(label) <= _SYMBOL or "/" in label} - _CURRENCIES
+    named = any(compound(symbol) or any(c in symbol for c in "JNWVAΩTPHe°") for symbol in symbols)
     if not named or symbols & set(left.labels) or literal is None or not expected:
         return False
     return _changed(expected, literal[0].value)

@@ -21,8 +21,8 @@ _UNIT = (
 )
 _SCANNER = re.compile(
     r"""
-    (?P<skip>\\(?:left|right|,|;|!|:|quad|qquad|\ |displaystyle|boxed|fbox|big|Big|bigl|bigr)(?![A-Za-z])|[ \t\u00a0\u2009\u202f]+
-        |(?<![\w)])[*_]{2,3}(?=[\w$(√\\])|(?<=[\w)%.])[*_]{2,3}(?![\w(]|\s?[\d(])|(?<=[:!?,;])[*_]{2,3}|`|&)
+    (?P<skip>\\(?:left|right|,|;|!|:|quad|qquad|\ |displaystyle|boxed|fbox|big|Big|bigl|bigr)(?![A-Za-z])
+        |[ \t\u00a0\u2009\u202f]+|(?<![\w)])[*_]{2,3}(?=[\w$(√\\])|(?<=[\w)%.])[*_]{2,3}(?![\w(]|\s?[\d(])|(?<=[:!?,;])[*_]{2,3}|`|&)
     |(?P<calc><<[^<>\n]{0,200}>>)
     |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.\d[\d.]*|0\d+(?![\d.,])
         |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b|\d[\d,.]{0,12}['’]\d+)
