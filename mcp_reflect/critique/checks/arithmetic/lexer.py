@@ -1,4 +1,4 @@
-"""Text to tokens, in one pass of one regular expression without nested repetition.
+"""Text to tokens, in one pass of one regular expression.
 
 Nothing here can fail: what has no meaning becomes an OPAQUE token, which no sum is read across.
 """
@@ -9,90 +9,28 @@ from fractions import Fraction
 from itertools import islice
 
 from mcp_reflect.critique.checks.arithmetic.numerals import EXACT, VULGAR, read, read_raised
+from mcp_reflect.critique.checks.arithmetic.patterns import (
+    BEHIND_NUMBER,
+    BLOCKS,
+    BULLET,
+    DIGIT,
+    HYPHENED,
+    NEXT,
+    NUMBER_TAIL,
+    OPERATORS,
+    PLAIN,
+    RELATED,
+    RELATIONS,
+    SCANNER,
+    SIGNS,
+    SPECIAL,
+    WORD_RELATIONS,
+)
 from mcp_reflect.critique.checks.arithmetic.tokens import WORD_OPERATORS, Kind, Token
 
 MAX_CHARACTERS = 20_000  # per step; what stands behind is not looked at
 MAX_TOKENS = 2_000
 
-_UNIT = (
-    r"(?:(?:kg|mg|µg|μg|km|cm|mm|nm|µm|μm|ms|ns|min|hr|mol|mmol|kmol|kJ|MJ|eV|keV|MeV|kW|kWh|Wh|MW|kN|Pa|kPa|MPa|"
-    r"atm|Hz|kHz|MHz|GHz|mL|ml|dL|cal|kcal|rad|KB|MB|GB|TB|mA|kV|mV|ft|lb|oz|dm|"
-    r"[msghlLNJWVAKCFTMΩ])(?![A-Za-z0-9_'’(])(?:\^\{?[-−]?[1-4]\}?|[²³]|⁻[¹²³])?)"
-)
-_SCANNER = re.compile(
-    r"""
-    (?P<skip>\\(?:left|right|,|;|!|:|quad|qquad|\ |displaystyle|boxed|fbox|big|Big|bigl|bigr)(?![A-Za-z])
-        |[ \t\u00a0\u2009\u202f]+|(?<![\w)])[*_]{2,3}(?=[\w$(√\\])|(?<=[\w)%.])[*_]{2,3}(?![\w(]|\s?[\d(])|(?<=[:!?,;])[*_]{2,3}|`|&)
-    |(?P<calc><<[^<>\n]{0,200}>>)
-    |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.\d[\d.]*|0\d+(?![\d.,])
-        |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b|\d[\d,.]{0,12}['’]\d+)
-    |(?P<number>(?:\d{1,3}(?:(?:,|\{,\})\d{2,3}){0,8}(?:,|\{,\})\d{3}(?![\d])|\d+)(?:\.\d+)?(?:[eE][+\-]?\d{1,4}(?![\w.]))?
-        |\.\d+(?:[eE][+\-]?\d{1,4}(?!\w))?)
-    |(?P<vulgar>[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])
-    |(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)
-    |(?P<arrow><?=+>|<?-{1,2}>|<-|[⇒→⟹←↔⟶⇔]|\\(?:implies|Rightarrow|to|rightarrow|iff)(?![A-Za-z]))
-    |(?P<rel><=|>=|!=|≤|≥|≠|≈|≃|≅|~=|:=|=|<|>|\\(?:approx|leq?|geq?|neq?|simeq|lt|gt)(?![A-Za-z]))
-    |(?P<root>√|\\sqrt|sqrt(?![A-Za-z])|[Ss]quare\ root\ of(?![A-Za-z]))
-    |(?P<pi>π|\\pi(?![A-Za-z])|pi(?![A-Za-z0-9]))
-    |(?P<frac>\\[dt]?frac(?![A-Za-z]))
-    |(?P<op>\*\*|[-+*/^×·⋅∙∗✕✖÷∕⁄−–]|\\(?:times|cdot|div)(?![A-Za-z])|(?:multiplied|divided)\ by(?![A-Za-z]))
-    |(?P<label>\\(?:text|mathrm|mbox|textbf|mathbf|operatorname)\{[^{}]{0,60}\}|°\s?[CFK]?|\\?º)
-    |(?P<percent>\\?%|per\ ?cent(?![A-Za-z]))
-    |(?P<command>\\[A-Za-z]+)
-    |(?P<currency>\\?\$|[€£¥₹]|(?:US|USD|EUR)\$?(?=\s?\d))
-    |(?P<open>\\?[\[({])
-    |(?P<close>\\?[\])}])
-    |(?P<word>[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹½¼¾](?:[^\W⁰¹²³⁴⁵⁶⁷⁸⁹½¼¾]|['’]|_\{[^{}]{0,20}\}|-(?=[a-z]{2})(?<=[a-z]{2}-)){0,60})
-    |(?P<point>\.)
-    |(?P<bang>!)
-    |(?P<end>\\\\|[,;:?\n\r|"“”—―])
-    |(?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_BEHIND_NUMBER = re.compile(rf"[ \u00a0]?{_UNIT}(?:[ ]?[/·⋅*][ ]?\(?{_UNIT}(?:[·⋅ ]{_UNIT}\))?)*(?![A-Za-z0-9_(])")
-_HYPHENED = re.compile(r"-[A-Za-z]{2,20}")
-_NUMBER_TAIL = re.compile(r",\d|[a-z]*\d|\.\d")
-_OPERATORS = {
-    "×": "*",
-    "·": "*",
-    "⋅": "*",
-    "∙": "*",
-    "∗": "*",
-    "✕": "*",
-    "✖": "*",
-    r"\times": "*",
-    r"\cdot": "*",
-    "multiplied by": "*",
-    "÷": "/",
-    "∕": "/",
-    "⁄": "/",
-    r"\div": "/",
-    "divided by": "/",
-    "−": "-",
-    "–": "-",
-    "**": "^",
-}
-_RELATIONS = {
-    "<=": "≤",
-    ">=": "≥",
-    "!=": "≠",
-    "≃": "≈",
-    "≅": "≈",
-    "~=": "≈",
-    r"\approx": "≈",
-    r"\simeq": "≈",
-    r"\le": "≤",
-    r"\leq": "≤",
-    r"\ge": "≥",
-    r"\geq": "≥",
-    r"\ne": "≠",
-    r"\neq": "≠",
-    r"\lt": "<",
-    r"\gt": ">",
-    ":=": "=",
-}
-_WORD_RELATIONS = {"equals": "=", "is": "is", "are": "is", "was": "is", "makes": "is", "gives": "is"}
 _SIMPLE = {
     "root": Kind.ROOT,
     "pi": Kind.PI,
@@ -107,53 +45,27 @@ _SIMPLE = {
     "command": Kind.OPAQUE,
     "other": Kind.OPAQUE,
 }
-_NEXT = re.compile(r"[^ ]|\Z")
-_RELATED = re.compile(r"[=≈≠<>≤≥≃≅\\]| (?:is|are|was|equals|makes|gives) ")
-_DIGIT = re.compile(r"[\d½¼¾π]|[A-Za-z]['\d_]* ?[-+*/×÷]")
-# Most of a text is plain: these tokens need no look at the full scanner, which gives the same for them.
-_PLAIN = re.compile(
-    r"[A-Za-z]{2,40}(?=[ ,.;:)\n]|\Z)|(?:[1-9]\d{0,8}|0)(?=[)+*]| [-+*/=×÷])|[()](?=[ \w(]|\Z)|[=+](?= [\w(])|,(?= )"
-)
-_SIGNS = {"(": Kind.OPEN, ")": Kind.CLOSE, "=": Kind.REL, "+": Kind.OP, ",": Kind.BREAK}
-_SPECIAL = frozenset(
-    (
-        "pi",
-        "sqrt",
-        "square",
-        "multiplied",
-        "divided",
-        "per",
-        "percent",
-        "us",
-        "usd",
-        "eur",
-        *WORD_OPERATORS,
-        *_WORD_RELATIONS,
-    )
-)
-_BLOCKS = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
-_BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+•–][ \t]+|\d{1,3}[.)][ \t]+|#+[ \t]+|>[ \t]+)")
 
 
 def tokens(text: str, limit: int = MAX_TOKENS, *, bullets: bool = True) -> list[Token]:
     """The first tokens of one step without its code blocks and, with `bullets`, without its list marks."""
     text = text[:MAX_CHARACTERS]
     if "```" in text or "~~~" in text:
-        text = _BLOCKS.sub(_blank, text)
+        text = BLOCKS.sub(_blank, text)
     if "\n" in text:
         text = _claims_only(text)
     if bullets:
-        text = _BULLET.sub(_blank, text)
+        text = BULLET.sub(_blank, text)
     return _judge_letters(list(islice(_scan(text), limit)))
 
 
 def _claims_only(text: str) -> str:
     """Lines that can hold no claim made blank: those without a digit, or without a relation near."""
     lines = text.split("\n")
-    related = [_RELATED.search(line) is not None for line in lines]
+    related = [RELATED.search(line) is not None for line in lines]
     near = [mine or (index + 1 < len(lines) and related[index + 1]) for index, mine in enumerate(related)]
     return "\n".join(
-        line if keep and _DIGIT.search(line) else " " * len(line) for line, keep in zip(lines, near, strict=True)
+        line if keep and DIGIT.search(line) else " " * len(line) for line, keep in zip(lines, near, strict=True)
     )
 
 
@@ -167,16 +79,16 @@ def _scan(text: str) -> Iterator[Token]:
         if text[position] == " ":
             gap, position = True, position + 1
             if text[position : position + 1] == " ":
-                found = _NEXT.search(text, position)
+                found = NEXT.search(text, position)
                 position = found.start() if found else len(text)
             continue
-        plain = _PLAIN.match(text, position)
+        plain = PLAIN.match(text, position)
         if plain and (token := _plain(plain, gap)):
             yield token
             operand = token.kind is Kind.NUMBER or token.kind is Kind.CLOSE
             gap, position = False, plain.end()
             continue
-        match = _SCANNER.match(text, position)
+        match = SCANNER.match(text, position)
         if match is None:  # cannot be: the last alternative takes any character
             return
         name, start, end = match.lastgroup or "other", match.start(), match.end()
@@ -198,28 +110,28 @@ def _scan(text: str) -> Iterator[Token]:
 def _plain(match: re.Match[str], gap: bool) -> Token | None:
     """The token of a plain word, whole number or sign; None where the full scanner must look."""
     text, start, end = match[0], match.start(), match.end()
-    kind = _SIGNS.get(text)
+    kind = SIGNS.get(text)
     if kind is not None:
         return Token(kind, text, start, end, gap)
     if text[0].isdigit():
         return Token(Kind.NUMBER, text, start, end, gap, Fraction(int(text)))
-    return None if text.lower() in _SPECIAL else Token(Kind.WORD, text, start, end, gap)
+    return None if text.lower() in SPECIAL else Token(Kind.WORD, text, start, end, gap)
 
 
 def _number(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
     """A number with the unit (`5 m/s²`) or the rest of the word (`5-year`) behind it."""
     token = _digits(text, start, end, gap)
     yield token
-    unit = _BEHIND_NUMBER.match(text, token.end)
+    unit = BEHIND_NUMBER.match(text, token.end)
     if unit and not (len(unit[0]) == 1 and unit[0].isalpha()):
         yield Token(Kind.LABEL, unit[0].strip(), token.end, unit.end(), gap=True)
-    elif hyphened := _HYPHENED.match(text, token.end):
+    elif hyphened := HYPHENED.match(text, token.end):
         yield Token(Kind.WORD, hyphened[0], token.end, hyphened.end(), gap=False)
 
 
 def _digits(text: str, start: int, end: int, gap: bool) -> Token:
     parsed = read(text[start:end])
-    tail = _NUMBER_TAIL.match(text, end)
+    tail = NUMBER_TAIL.match(text, end)
     if parsed is None or (tail and text[end] != "x"):
         return Token(Kind.OPAQUE, text[start:end], start, tail.end() if tail else end, gap)
     return Token(Kind.NUMBER, text[start:end], start, end, gap, parsed[0], parsed[1])
@@ -234,7 +146,7 @@ def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterato
     elif name == "op":
         yield _operator(match, gap, operand)
     elif name == "rel":
-        yield Token(Kind.REL, _RELATIONS.get(text, text), start, end, gap)
+        yield Token(Kind.REL, RELATIONS.get(text, text), start, end, gap)
     elif name in {"open", "close"}:
         kind = Kind.OPEN if name == "open" else Kind.CLOSE
         if text in {r"\(", r"\)", r"\[", r"\]"}:
@@ -271,15 +183,15 @@ def _operator(match: re.Match[str], gap: bool, operand: bool) -> Token:
         return Token(Kind.BREAK, text, start, end, gap)
     if text == "–" and not gap and not source[end : end + 1].isspace():
         return Token(Kind.OP, "–", start, end, gap)  # 5–10 may be a range
-    return Token(Kind.OP, _OPERATORS.get(text, text), start, end, gap)
+    return Token(Kind.OP, OPERATORS.get(text, text), start, end, gap)
 
 
 def _word(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
     low = text.lower()
     if low in WORD_OPERATORS:
         yield Token(Kind.OP, WORD_OPERATORS[low], start, end, gap)
-    elif low in _WORD_RELATIONS:
-        yield Token(Kind.REL, _WORD_RELATIONS[low], start, end, gap)
+    elif low in WORD_RELATIONS:
+        yield Token(Kind.REL, WORD_RELATIONS[low], start, end, gap)
     elif low[0] == "x" and low[1:].isdecimal() and len(low) > 1 and low[1:].isascii() and not gap:
         yield Token(Kind.OP, "*", start, start + 1, gap=False)  # 12x3
         parsed = read(low[1:])

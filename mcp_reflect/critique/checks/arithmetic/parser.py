@@ -1,8 +1,6 @@
 """Tokens to sums: recursive descent over one member of a chain, bounded in depth and length."""
 
-from fractions import Fraction
-
-from mcp_reflect.critique.checks.arithmetic.numerals import EXACT
+from mcp_reflect.critique.checks.arithmetic.mixed import mixed
 from mcp_reflect.critique.checks.arithmetic.syntax import (
     Binary,
     Factorial,
@@ -187,7 +185,10 @@ class _Parser:
         token = self.peek()
         if token.kind is Kind.NUMBER:
             self.at += 1
-            return self._mixed(Num(token))
+            number, taken = mixed(token, self.peek(), self.peek(1), self.peek(2), self.peek(3))
+            self.at += taken
+            self.operators += taken > 1
+            return number
         if token.kind is Kind.PI:
             self.at += 1
             self.doubts.add("pi")
@@ -232,22 +233,6 @@ class _Parser:
             raise NoSumError
         self.at += 1
         return node
-
-    def _mixed(self, whole: Num) -> Node:
-        """1 1/4, 1 and 1/4, 2½: a whole number and a proper fraction behind it."""
-        skip = 1 if self.peek().text == "and" else 0
-        over, slash, under = self.peek(skip), self.peek(skip + 1), self.peek(skip + 2)
-        if over.kind is not Kind.NUMBER or whole.token.value.denominator != 1:
-            return whole
-        if over.value.denominator != 1 and not over.text[0].isdigit() and over.text[0] != ".":
-            self.at += skip + 1
-            return _mixed_number(whole, over.value, over.end)
-        small = slash.text == "/" and under.kind is Kind.NUMBER and under.value > over.value > 0
-        if not small or (not skip and not over.gap):
-            return whole
-        self.at += skip + 3
-        self.operators += 1
-        return _mixed_number(whole, over.value / under.value, under.end)
 
     def postfix(self, node: Node) -> Node:
         """Percent signs, factorials, scales (5 dozen) and labels behind an operand."""
@@ -294,11 +279,6 @@ class _Parser:
             else:
                 break
         return self.at > begun
-
-
-def _mixed_number(whole: Num, part: Fraction, end: int) -> Num:
-    token = whole.token
-    return Num(token._replace(value=token.value + part, end=end, text="mixed", decimals=EXACT))
 
 
 def _divides(node: Node) -> bool:
