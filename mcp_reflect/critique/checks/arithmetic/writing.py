@@ -36,9 +36,11 @@ def fix_of(step: str, chain: Chain, index: int, right: Parsed, expected: Fractio
 
 
 def _literal_fix(step: str, found: list[Token], number: Token, right: Parsed, expected: Fraction) -> Fix | None:
-    if number.text == "mixed" or isinstance(right.node, Scaled) or not number.text[0].isascii():
+    if number.text == "mixed" or not number.text[0].isascii():
         return None
-    value = _as_percent(expected, number.value) if right.percent else expected
+    value = _nearest(expected, 100, number.value) if right.percent else expected
+    if isinstance(right.node, Scaled):
+        value = _nearest(expected, Fraction(1, right.node.scale), number.value)
     written, tail, end = read(number.text), "", number.end
     if written and written[0] and written[0] != number.value:  # 3.98 × 10^-19: only the 3.98 is written anew
         value = value * written[0] / number.value
@@ -63,6 +65,6 @@ def _grouped_before(step: str, start: int) -> bool:
     )
 
 
-def _as_percent(expected: Fraction, shown: Fraction) -> Fraction:
-    """0.25 behind `= 20%` is 25; a sum that was multiplied by 100 already is 25 itself."""
-    return min((expected * 100, expected), key=lambda value: abs(value - shown))
+def _nearest(expected: Fraction, factor: Fraction | int, shown: Fraction) -> Fraction:
+    """0.25 before a percent sign is 25, 60 before dozen is 5, unless the sum has seen to that itself."""
+    return min((expected * factor, expected), key=lambda value: abs(value - shown))
