@@ -49,7 +49,7 @@ class Reading:
 PLAIN = Reading()
 
 
-def evaluate(node: Node, reading: Reading = PLAIN) -> Linear:  # noqa: C901, PLR0911 - one case a kind of node
+def evaluate(node: Node, reading: Reading = PLAIN) -> Linear:  # noqa: C901 - one case a kind of node
     """The value of the sum; raises UnknownError where it has none that can be known."""
     match node:
         case Num(token):
@@ -77,7 +77,7 @@ def evaluate(node: Node, reading: Reading = PLAIN) -> Linear:  # noqa: C901, PLR
             return _binary(node, reading)
 
 
-def _binary(node: Binary, reading: Reading) -> Linear:  # noqa: PLR0911 - one case an operator
+def _binary(node: Binary, reading: Reading) -> Linear:
     if reading.grouping and node.op == "*" and (regrouped := _regroup(node)):
         return evaluate(regrouped, reading)
     left, right = evaluate(node.left, reading), evaluate(node.right, reading)

@@ -24,9 +24,7 @@ def within_percent(exact: Fraction, shown: Fraction, percent: int = 1) -> bool:
     return abs(exact - shown) * 100 <= percent * abs(exact)
 
 
-def matches(  # noqa: PLR0911 - one return a rule
-    exact: Fraction, shown: Fraction, decimals: int, *, inexact: bool, about: bool
-) -> Match:
+def matches(exact: Fraction, shown: Fraction, decimals: int, *, inexact: bool, about: bool) -> Match:
     """Whether `shown`, written with so many decimals, is `exact` or a display of it.
 
     A display is less than one unit of its last place away and within 1 %; a value that the decimals
