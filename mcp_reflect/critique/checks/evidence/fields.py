@@ -1,0 +1,93 @@
+"""Claims about the fields of a JSON result: "the email is ...", "2 orders were found"."""
+
+import re
+from collections.abc import Iterator
+
+from mcp_reflect.critique.checks.evidence.judgement import Evidence, Judgement, verdict
+from mcp_reflect.critique.checks.evidence.numbers import WORDS
+from mcp_reflect.critique.checks.evidence.reading import parsed_json
+from mcp_reflect.critique.checks.evidence.sentences import Sentence
+
+_MOST = 3_000
+
+
+def _leaves(value: object, key: str, found: dict[str, list[object]], lists: dict[str, int]) -> None:
+    """Leaf values and list lengths by key, in lower case with spaces for underscores; depth is bounded by the reader."""
+    if len(found) > _MOST:
+        return
+    if isinstance(value, dict):
+        for name, inner in value.items():  # pyright: ignore[reportUnknownVariableType]
+            _leaves(inner, str(name).replace("_", " ").replace("-", " ").lower(), found, lists)  # pyright: ignore
+    elif isinstance(value, list):
+        lists[key] = -1 if key in lists else len(value)  # pyright: ignore
+        for inner in value:  # pyright: ignore
+            _leaves(inner, key, found, lists)
+    else:
+        found.setdefault(key, []).append(value)
+
+
+_CLAIM = re.compile(
+    r"[`\"']?\b([A-Za-z][\w-]*(?: [a-z]+)?)[`\"']? (?:is|was|equals|=|:)?:? ?[`\"']?"
+    r"([\w.+-]+@[\w.-]+\w|-?\d[\d,]*(?:\.\d+)?\b|true\b|false\b|[\w]+(?:-[\w]+)+)[`\"']?",
+)
+_FOUND = re.compile(
+    r"\b(?:found|returned|returns|contains|has|lists?|there (?:are|is|were))\b.{0,12}?\b(\w+) (\w+)\b", re.IGNORECASE
+)
+_SKIP = re.compile(
+    r"\b(?:not|never|n't|no longer|was previously|changed|set|from|should|step|line)\b|n't\b", re.IGNORECASE
+)
+
+
+def judge_fields(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Only a key that stands once in all results can contradict, and only a value of the same type."""
+    found: dict[str, list[object]] = {}
+    lists: dict[str, int] = {}
+    for result in evidence.seen:
+        _leaves(parsed_json(result.text), "", found, lists)
+    if not found and not lists:
+        return
+    for clause in sentence.clauses:
+        if clause.hedged or _SKIP.search(clause.text):
+            continue
+        for name, said in _CLAIM.findall(clause.text):
+            yield from _judged(sentence, name, said, found)
+        yield from _lengths(sentence, clause.text, lists, found)
+
+
+def _judged(sentence: Sentence, name: str, said: str, found: dict[str, list[object]]) -> Iterator[Judgement]:
+    key = name.lower().replace("_", " ")
+    last = key.rsplit(" ", 1)[-1]
+    for wanted in (key, last, key.removesuffix(" is"), key.split(" ", 1)[0]):
+        values = found.get(wanted)
+        if values and len(values) == 1 and (same := _same(values[0], said)) is not None:
+            yield verdict(
+                sentence, holds=same, expected=f"{wanted}: {values[0]}", detail="the result has another value"
+            )
+            return
+
+
+def _same(value: object, said: str) -> bool | None:
+    """None where the two are of different types and nothing can be said."""
+    if isinstance(value, bool):
+        return str(value).lower() == said if said in {"true", "false"} else None
+    if isinstance(value, int | float):
+        number = said.replace(",", "")
+        return (
+            float(number) == value if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", number) and abs(value) < 1e15 else None
+        )
+    if isinstance(value, str) and re.search(r"[@\d-]", said) and re.search(r"[@\d-]", value) and " " not in value:
+        return value.lower() == said.lower().rstrip(".")
+    return None
+
+
+def _lengths(
+    sentence: Sentence, clause: str, lists: dict[str, int], found: dict[str, list[object]]
+) -> Iterator[Judgement]:
+    for word, noun in _FOUND.findall(clause):
+        number = WORDS.get(word.lower(), int(word) if word.isdecimal() and len(word) < 8 else None)
+        length = lists.get(noun.lower(), -1)
+        if number is None or length < 0:
+            continue
+        totals = [value for key in ("count", "total", "total count") for value in found.get(key, [])]
+        fits = number == length or number in totals
+        yield verdict(sentence, holds=fits, expected=f"{length} {noun}", detail="the result has another number of them")

@@ -1,0 +1,138 @@
+"""Finds "4 tests failed", "3 of 7 tests fail", "no warnings" in a clause."""
+
+import re
+from dataclasses import dataclass
+
+WORDS = {
+    **dict(zip("zero one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True)),
+    "no": 0,
+    "none": 0,
+}
+
+_CATEGORY = {
+    **dict.fromkeys(("pass", "passes", "passed", "passing", "succeed", "succeeds", "succeeded", "green"), "passed"),
+    **dict.fromkeys(("fail", "fails", "failed", "failing", "failure", "failures", "broken", "red"), "failed"),
+    **dict.fromkeys(("error", "errors", "errored"), "errors"),
+    **dict.fromkeys(("skip", "skipped", "skips", "ignored", "pending"), "skipped"),
+    **dict.fromkeys(("xfail", "xfailed", "xfails"), "xfailed"),
+    **dict.fromkeys(("warning", "warnings"), "warnings"),
+    **dict.fromkeys(
+        ("problem", "problems", "issue", "issues", "finding", "findings", "violation", "violations"), "problems"
+    ),
+    "deselected": "deselected",
+}
+_FILLERS = frozenset(
+    "of the test tests case cases spec specs suite suites file files package packages unit jest pytest mocha vitest node "
+    "python rust go have has had are is were was still now all do does did currently already left remaining an a got "
+    "type lint compile compiler linter build ruff eslint mypy tsc flake8 pylint clippy prettier more new java rust total them these those doc be been".split()
+)
+_NOUNS = {
+    **dict.fromkeys(("test", "tests", "case", "cases", "spec", "specs"), "tests"),
+    **dict.fromkeys(("suite", "suites", "file", "files", "package", "packages"), "suites"),
+}
+_TOKEN = re.compile(r"[A-Za-z][\w'’-]*|\d[\d,]*(?:\.\d+)?(?:\s?%)?|[/(:,.;=]")
+_NOT_COUNTS = frozenset(
+    "line lines step version code status python node port # page chapter level pr about around over nearly almost roughly "
+    "approximately than least most fix fixed fixes fixing added add adds wrote resolved not to until another took v".split()
+)
+_RAN = frozenset("ran run runs executed collected".split())
+_LISTING = frozenset("ran has have shows show lists list contains collected executes executed runs reports of".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """`value` things of a category (passed, failed, errors, …), out of `total` where given; `noun` is tests or suites."""
+
+    category: str
+    value: float
+    total: int | None = None
+    noun: str | None = None
+    every: bool = False
+
+
+def counts(clause: str) -> list[Count]:
+    """Every count in the clause, in order. Tokens are looked at once, and up to nine further from each number."""
+    tokens = [found.lower() for found in _TOKEN.findall(clause)]
+    found: list[Count] = []
+    for place, token in enumerate(tokens):
+        value = _value(token)
+        if value is None or _no_count(tokens, place):
+            continue
+        if (count := _count(tokens, place, value)) is not None:
+            found.append(count)
+    return found
+
+
+def _value(token: str) -> float | None:
+    if token in WORDS:
+        return WORDS[token]
+    digits = token.replace(",", "").rstrip("% ")
+    return float(digits) if digits[:1].isdigit() and len(digits) < 9 else None
+
+
+def _no_count(tokens: list[str], place: int) -> bool:
+    before = tokens[place - 1] if place else ""
+    if before in _NOT_COUNTS or any(word in ("fixed", "added", "wrote") for word in tokens[max(0, place - 4) : place]):
+        return True
+    if before in {"but", "except"} or tokens[max(0, place - 2) : place] == ["except", "for"]:
+        return True
+    if tokens[place] == "one" and before in {
+        "this",
+        "that",
+        "which",
+        "last",
+        "first",
+        "any",
+        "each",
+        "every",
+        "the",
+        "new",
+    }:
+        return True
+    # The total of "3 of the 7 tests" or "3/7" belongs to the number before it.
+    reach = tokens[max(0, place - 3) : place]
+    return bool(reach) and (reach[-1] == "/" or "of" in reach and any(_value(word) is not None for word in reach))
+
+
+def _count(tokens: list[str], place: int, value: float) -> Count | None:
+    percent = tokens[place].endswith("%")
+    noun: str | None = None
+    total: int | None = None
+    every = (
+        place > 0 and tokens[place - 1] in {"all", "every"} or place > 1 and tokens[place - 2 : place] == ["all", "the"]
+    )
+    for ahead in range(place + 1, min(place + 10, len(tokens))):
+        token = tokens[ahead]
+        if token == "expected" and tokens[ahead + 1 : ahead + 2] in (["failure"], ["failures"]):
+            return Count("xfailed", value, noun=noun)
+        if token in _CATEGORY:
+            return _categorised(tokens, ahead, Count(_CATEGORY[token], value, total, noun, every), percent=percent)
+        if (number := _value(token)) is not None and tokens[ahead - 1] in {"of", "/", "the"} and total is None:
+            total = int(number)
+        elif token in _NOUNS:
+            noun = noun or _NOUNS[token]
+        elif token == "/" and ahead == place + 1:
+            continue
+        elif token not in _FILLERS:
+            return _total(tokens, place, ahead, value, noun)
+    return _total(tokens, place, len(tokens), value, noun)
+
+
+def _categorised(tokens: list[str], ahead: int, count: Count, *, percent: bool) -> Count | None:
+    after = tokens[ahead + 1] if ahead + 1 < len(tokens) else ""
+    if percent:
+        return Count("percent", count.value, noun=count.noun) if count.category == "passed" else None
+    # "3 failing tests" is 3 failed; "2 failed attempts" is something else.
+    if tokens[ahead] in {"failing", "passing", "failed", "skipped", "broken"} and after and after[0].isalpha():
+        known = after in _NOUNS or after in _FILLERS or after in {"and", "in", "with", "out", "during", "so", "or"}
+        return count if known or after in _CATEGORY else None
+    return count
+
+
+def _total(tokens: list[str], place: int, ahead: int, value: float, noun: str | None) -> Count | None:
+    before = tokens[place - 1] if place else ""
+    after = tokens[ahead] if ahead < len(tokens) else ""
+    listed = noun == "tests" and (before in _LISTING or after in _RAN)
+    if not listed or after in {"that", "which", "for", "to"}:
+        return None
+    return Count("total", value, noun=noun)
