@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mcp_reflect.critique.checks.checker import Finding, Work
 from mcp_reflect.critique.checks.state.brackets import check_brackets
+from mcp_reflect.critique.checks.state.ordering import check_ordering
+from mcp_reflect.critique.checks.state.sorting import check_sorting
+from mcp_reflect.critique.checks.state.swaps import check_swaps
 
-_PUZZLES: tuple[Callable[[Work], Iterable[Finding]], ...] = (check_brackets,)
+_PUZZLES: tuple[Callable[[Work], Iterable[Finding]], ...] = (check_brackets, check_swaps, check_sorting, check_ordering)
 _LONGEST_GOAL = 30_000
 
 
