@@ -33,7 +33,8 @@ def _action(name: str, said: str, tool: str, good: str = "", bad: str = "") -> A
 _WE = r"\b(?:i|we)(?:'ve| have)?(?: (?:also|then|now|just|successfully|already))? "
 _DONE = r"\b(?:was|were|is|are|has been|have been|got)(?: \w+ly)? "
 _WORK = (
-    r"(?:it|them|(?:the |my |our |all )?(?:\w+ )?(?:branch|branches|commits?|changes?|fix|code|tags?|work|pr|pull request)|"
+    r"(?:it|them|(?:the |my |our |all )?(?:\w+ )?(?:branch|branches|commits?|changes?|fix|code|tags?|work|pr|"
+    r"pull request)|"
     r"(?:it )?to (?:the )?(?:origin|remote|main|master|github|gitlab|upstream|repo\w*))\b"
 )
 _FILE = r"(?:the )?`?[\w./-]*\w\.\w{1,6}\b"
@@ -41,14 +42,17 @@ _FILE = r"(?:the )?`?[\w./-]*\w\.\w{1,6}\b"
 _ACTIONS = (
     _action(
         "push",
-        rf"{_WE}pushed {_WORK}|{_DONE}pushed\b(?! on)|\bpush (?:succeeded|was successful|worked|went through)|\band pushed {_WORK}",
+        rf"{_WE}pushed {_WORK}|{_DONE}pushed\b(?! on)|\bpush (?:succeeded|was successful|worked|went through)|"
+        rf"\band pushed {_WORK}",
         r"\bpush|^git$",
         r"^to \S+[:/]|\b\w+ -> \w+|everything up-to-date",
-        r"failed to push|\[rejected\]|could not read from remote|does not appear to be a git repository|permission denied",
+        r"failed to push|\[rejected\]|could not read from remote|does not appear to be a git repository|"
+        r"permission denied",
     ),
     _action(
         "merge",
-        rf"{_WE}merged {_WORK}|\bbranch(?:es)? merged without conflicts|\bmerge (?:succeeded|was (?:successful|clean)|went through)|\bbranch(?:es)? {_DONE}merged\b",
+        rf"{_WE}merged {_WORK}|\bbranch(?:es)? merged without conflicts|\bmerge (?:succeeded|was (?:successful|"
+        rf"clean)|went through)|\bbranch(?:es)? {_DONE}merged\b",
         r"\bmerge|^git$",
         r"^merge made|^fast-forward|^already up to date|^updating [0-9a-f]+\.\.",
         r"^conflict \(|automatic merge failed",
@@ -89,7 +93,8 @@ _ACTIONS = (
     ),
     _action(
         "run",
-        rf"{_WE}(?:ran|executed|re-ran|reran) (?:all )?(?:the )?(?:unit |full |whole )?(?:tests?|test suite|linter|migrations?|script|benchmark\w*|pytest|jest)\b",
+        rf"{_WE}(?:ran|executed|re-ran|reran) (?:all )?(?:the )?(?:unit |full |whole )?(?:tests?|test suite|"
+        rf"linter|migrations?|script|benchmark\w*|pytest|jest)\b",
         r".",
     ),
 )
@@ -131,7 +136,7 @@ def _judged(sentence: Sentence, action: Action, evidence: Evidence) -> Iterator[
 
 
 def _denied(sentence: Sentence, action: Action, evidence: Evidence) -> Iterator[Judgement]:
-    """ "The push failed": it holds where a result of that action went wrong."""
+    """A push said to have failed: it holds where a result of that action went wrong."""
     fine = [_went_well(action, result) for result in evidence.seen if _about(action, result)]
     if False in fine:
         yield verdict(sentence, holds=True)
@@ -157,14 +162,18 @@ def _went_well(action: Action, result: Seen) -> bool | None:
 
 
 _COMMAND = re.compile(
-    r"\b(?:(npm|pip|yarn|pnpm|cargo|go|git|make|docker|python|node|java|curl|uv|poetry|gradle|mvn)(?: [\w:-]+)?(?: \w+)?|"
+    r"\b(?:(npm|pip|yarn|pnpm|cargo|go|git|make|docker|python|node|java|curl|uv|poetry|gradle|mvn)(?: "
+    r"[\w:-]+)?(?: \w+)?|"
     r"(?:script|program|command|run|job|process|it|collection|exception|tests|connection|removal))\b",
     re.IGNORECASE,
 )
 _RAN_WELL = re.compile(
-    r"\b(?:ran|runs|run|finished|finishes|completed|completes|exits|exited|executed)(?: \w+)? (?:without (?:any )?(?:errors?|exceptions?|problems?)|"
-    r"success\w*|cleanly|fine)|\b(?:script|program|command|cargo run|npm (?:run )?\w+|npm install|make|pip install)(?: \w+)? "
-    r"(?:succeeded|succeeds|passes|completed successfully|ran successfully|finished without errors|(?:was|ran) successful)|"
+    r"\b(?:ran|runs|run|finished|finishes|completed|completes|exits|exited|executed)(?: \w+)? (?:without (?:any "
+    r")?(?:errors?|exceptions?|problems?)|"
+    r"success\w*|cleanly|fine)|\b(?:script|program|command|cargo run|npm (?:run )?\w+|npm install|make|pip "
+    r"install)(?: \w+)? "
+    r"(?:succeeded|succeeds|passes|completed successfully|ran successfully|finished without errors|(?:was|ran) "
+    r"successful)|"
     r"\bno exceptions? (?:was|were|is) (?:raised|thrown)|\bsuccessfully\b.{0,20}\b(?:ran|executed)\b",
     re.IGNORECASE,
 )
@@ -176,7 +185,7 @@ _RAN_BADLY = re.compile(
 
 
 def judge_commands(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """ "The script ran without errors" against the way the commands ended, where they all ended alike."""
+    """Claims like "the script ran without errors" against the way the commands ended, where they all ended alike."""
     for clause in sentence.clauses:
         if clause.hedged:
             continue

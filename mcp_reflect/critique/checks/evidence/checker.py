@@ -61,7 +61,8 @@ _REPAIR = re.compile(
     r"\b(?:fix|fixed|fixes|now|changed|corrected|resolved|re-?ran|again|after that|repaired)\b", re.IGNORECASE
 )
 _PAST = re.compile(
-    r"\b(?:was|were|failed|raised|crashed|threw|had|stopped|broke|reported|showed|returned|found|gave|did|complained|ended)\b",
+    r"\b(?:was|were|failed|raised|crashed|threw|had|stopped|broke|reported|showed|returned|found|gave|did|"
+    r"complained|ended)\b",
     re.IGNORECASE,
 )
 

@@ -9,6 +9,7 @@ from mcp_reflect.critique.checks.evidence.outcomes import described
 from mcp_reflect.critique.checks.evidence.report import Kind, Report
 from mcp_reflect.critique.checks.evidence.sentences import Sentence
 from mcp_reflect.critique.checks.evidence.subjects import Subject, subjects
+from mcp_reflect.critique.checks.evidence.words import words
 
 _TEST_WORDS = frozenset({"passed", "failed", "skipped", "xfailed", "deselected", "total", "percent"})
 _ALL_BUT = re.compile(
@@ -18,13 +19,17 @@ _DIAGNOSED = re.compile(
     r"\b(type|compile|compiler|lint|linter)[- ](?:errors?|warnings?|issues?|problems?)", re.IGNORECASE
 )
 _KIND = {"type": Kind.TYPES, "compile": Kind.BUILD, "compiler": Kind.BUILD, "lint": Kind.LINT, "linter": Kind.LINT}
-_PLAIN = frozenset(
-    "there are is was were be been no none zero one two three four five six seven eight nine ten eleven twelve of and or in "
-    "with only still now left the a an all it they run runs ran stopped ended ends reported reports report shows found finds "
-    "during collection failed fail fails failing failure failures passed pass passes passing skipped skip ignored pending "
+_PLAIN = words(
+    "there are is was were be been no none zero one two three four five six seven eight nine ten eleven twelve "
+    "of and or in "
+    "with only still now left the a an all it they run runs ran stopped ended ends reported reports report shows "
+    "found finds "
+    "during collection failed fail fails failing failure failures passed pass passes passing skipped skip "
+    "ignored pending "
     "xfailed xfail expected error errors warning warnings problem problems issue issues finding findings violation "
-    "violations total remaining fixable other suite first i have had has any tests test deselected summary result results "
-    "output log says say at initially attempt after fix".split()
+    "violations total remaining fixable other suite first i have had has any tests test deselected summary "
+    "result results "
+    "output log says say at initially attempt after fix"
 )
 _DENIED = re.compile(r"\b(?:not true|wrong|incorrect|false that|instead of|rather than|no longer)\b", re.IGNORECASE)
 

@@ -9,7 +9,8 @@ from mcp_reflect.critique.checks.evidence.sentences import Sentence
 _EXCEPTION = re.compile(r"\b([A-Z][a-z]\w{0,60}(?:Error|Exception)|KeyboardInterrupt|SystemExit|StopIteration)\b")
 _SHOWN_EXCEPTION = re.compile(r"\b([a-z_][\w.]{0,80}(?:error|exception))\b")
 _RAISED = re.compile(
-    r"\b(?:fail|fails|failed|raise|raises|raised|throw|throws|threw|thrown|crash|crashes|crashed|error is|is an?|with an?|"
+    r"\b(?:fail|fails|failed|raise|raises|raised|throw|throws|threw|thrown|crash|crashes|crashed|error is|is an?|"
+    r"with an?|"
     r"stops|dies|reports|shows|caused by)\b",
     re.IGNORECASE,
 )
@@ -23,7 +24,7 @@ _NEGATED = re.compile(
 
 
 def judge_exceptions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """ "Fails with a KeyError" against the exceptions that the output names."""
+    """Claims like "fails with a KeyError" against the exceptions that the output names."""
     for clause in sentence.clauses:
         names = _EXCEPTION.findall(clause.text)
         if not names or clause.hedged or _NEGATED.search(clause.text) or not _RAISED.search(clause.text):
@@ -43,7 +44,7 @@ _MESSAGE = re.compile(r"\b([A-Z]\w{0,60}(?:Error|Exception)): ([^\n]{1,200}?)[.!
 
 
 def _with_message(sentence: Sentence, name: str, evidence: Evidence) -> Judgement:
-    """ "KeyError: 'total'" must be in the output with that message."""
+    """A name with a message, "KeyError: 'total'", must be in the output with that message."""
     found = _MESSAGE.search(sentence.text)
     if found is None or f"{name}: {found[2]}".lower() in evidence.text:
         return verdict(sentence, holds=True)
@@ -59,14 +60,15 @@ _PLACE = re.compile(
     r"\bline (\d{1,6}) (?:of|in) `?([\w./-]{1,120}\.[A-Za-z]{1,5})\b"
 )
 _POINTING = re.compile(
-    r"\b(?:error|fails?|failed|failing|failure|crash\w*|raised?|raises|throws?|complains?|assertion|panics?|violat\w+|warning|"
+    r"\b(?:error|fails?|failed|failing|failure|crash\w*|raised?|raises|throws?|complains?|assertion|panics?|"
+    r"violat\w+|warning|"
     r"exception|bug|reported|reports)\b",
     re.IGNORECASE,
 )
 
 
 def judge_places(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """ "The error is in load.py at line 42": a fail only where the output points into that file and never at 42."""
+    """Claims like "the error is in load.py at line 42": a fail where the output points into it and never at 42."""
     text = sentence.stated
     if not _POINTING.search(text) or _NEGATED.search(text):
         return

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
 
 from mcp_reflect.critique.checks.evidence.judgement import Evidence, Judgement, verdict
 from mcp_reflect.critique.checks.evidence.numbers import WORDS
@@ -11,19 +13,27 @@ from mcp_reflect.critique.checks.evidence.sentences import Sentence
 _MOST = 3_000
 
 
-def _leaves(value: object, key: str, found: dict[str, list[object]], lists: dict[str, int]) -> None:
-    """Leaf values and list lengths by key, in lower case with spaces for underscores; depth is bounded by the reader."""
-    if len(found) > _MOST:
-        return
-    if isinstance(value, dict):
-        for name, inner in value.items():  # pyright: ignore[reportUnknownVariableType]
-            _leaves(inner, str(name).replace("_", " ").replace("-", " ").lower(), found, lists)  # pyright: ignore
-    elif isinstance(value, list):
-        lists[key] = -1 if key in lists else len(value)  # pyright: ignore
-        for inner in value:  # pyright: ignore
-            _leaves(inner, key, found, lists)
-    else:
-        found.setdefault(key, []).append(value)
+@dataclass(slots=True)
+class _Fields:
+    """Leaf values, and lengths of lists (-1 where a key has several), by key in lower case with spaces."""
+
+    leaves: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
+    lengths: dict[str, int] = field(default_factory=dict[str, int])
+
+    def read(self, value: object, key: str = "") -> None:
+        """Takes in a parsed value; its depth is bounded by the reader that parsed it."""
+        if len(self.leaves) > _MOST:
+            return
+        if isinstance(value, dict):
+            for name, inner in cast("dict[str, object]", value).items():
+                self.read(inner, name.replace("_", " ").replace("-", " ").lower())
+        elif isinstance(value, list):
+            items = cast("list[object]", value)
+            self.lengths[key] = -1 if key in self.lengths else len(items)
+            for inner in items:
+                self.read(inner, key)
+        else:
+            self.leaves.setdefault(key, []).append(value)
 
 
 _CLAIM = re.compile(
@@ -40,18 +50,18 @@ _SKIP = re.compile(
 
 def judge_fields(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Only a key that stands once in all results can contradict, and only a value of the same type."""
-    found: dict[str, list[object]] = {}
-    lists: dict[str, int] = {}
+    fields = _Fields()
     for result in evidence.seen:
-        _leaves(parsed_json(result.text), "", found, lists)
-    if not found and not lists:
+        if (value := parsed_json(result.text)) is not None:
+            fields.read(value)
+    if not fields.leaves and not fields.lengths:
         return
     for clause in sentence.clauses:
         if clause.hedged or _SKIP.search(clause.text):
             continue
         for name, said in _CLAIM.findall(clause.text):
-            yield from _judged(sentence, name, said, found)
-        yield from _lengths(sentence, clause.text, lists, found)
+            yield from _judged(sentence, name, said, fields.leaves)
+        yield from _lengths(sentence, clause.text, fields)
 
 
 def _judged(sentence: Sentence, name: str, said: str, found: dict[str, list[object]]) -> Iterator[Judgement]:
@@ -80,14 +90,12 @@ def _same(value: object, said: str) -> bool | None:
     return None
 
 
-def _lengths(
-    sentence: Sentence, clause: str, lists: dict[str, int], found: dict[str, list[object]]
-) -> Iterator[Judgement]:
+def _lengths(sentence: Sentence, clause: str, fields: _Fields) -> Iterator[Judgement]:
     for word, noun in _FOUND.findall(clause):
         number = WORDS.get(word.lower(), int(word) if word.isdecimal() and len(word) < 8 else None)
-        length = lists.get(noun.lower(), -1)
+        length = fields.lengths.get(noun.lower(), -1)
         if number is None or length < 0:
             continue
-        totals = [value for key in ("count", "total", "total count") for value in found.get(key, [])]
+        totals = [value for key in ("count", "total", "total count") for value in fields.leaves.get(key, [])]
         fits = number == length or number in totals
         yield verdict(sentence, holds=fits, expected=f"{length} {noun}", detail="the result has another number of them")

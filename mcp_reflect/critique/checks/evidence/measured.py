@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import cast
 
 from mcp_reflect.critique.checks.evidence.judgement import Evidence, Judgement, unsupported, verdict
 from mcp_reflect.critique.checks.evidence.numbers import WORDS
@@ -12,14 +13,15 @@ _COVERAGE = re.compile(
     re.IGNORECASE,
 )
 _SHOWN_COVERAGE = re.compile(
-    r"^total\s.{0,200}?(\d{1,3}(?:\.\d+)?)%\s*$|^all files\s*\|\s*(\d{1,3}(?:\.\d+)?)\s|coverage: (\d{1,3}(?:\.\d+)?)% of statements",
+    r"^total\s.{0,200}?(\d{1,3}(?:\.\d+)?)%\s*$|^all files\s*\|\s*(\d{1,3}(?:\.\d+)?)\s|coverage: "
+    r"(\d{1,3}(?:\.\d+)?)% of statements",
     re.MULTILINE,
 )
 
 
 def judge_coverage(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Coverage in percent, to the digits given."""
-    shown = [next(filter(None, groups)) for groups in _SHOWN_COVERAGE.findall(evidence.text)]
+    shown = [next(filter(None, cast("tuple[str, ...]", groups))) for groups in _SHOWN_COVERAGE.findall(evidence.text)]
     if not shown:
         return
     for clause in sentence.clauses:
@@ -53,7 +55,7 @@ _PIP = re.compile(r"^successfully installed (.{1,2000})$", re.MULTILINE)
 
 
 def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """ "Installed six 1.16.0" against what pip says it installed."""
+    """Claims like "installed six 1.16.0" against what pip says it installed."""
     if any(clause.hedged for clause in sentence.clauses):
         return
     for line in _PIP.findall(evidence.text):

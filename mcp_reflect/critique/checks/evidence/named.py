@@ -64,7 +64,7 @@ def _said(report: Report, name: str) -> str | None:
 def _lists_failures(report: Report) -> bool:
     """Whether every failure is named, so that a name that is missing did not fail."""
     broken = report.broken()
-    if broken is None or not report.ok and not report.failing:
+    if broken is None or (not report.ok and not report.failing):
         return False
     if report.runner == "pytest":
         return broken == sum("::" in name for name in report.failing)

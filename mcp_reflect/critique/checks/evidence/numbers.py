@@ -3,8 +3,16 @@
 import re
 from dataclasses import dataclass
 
+from mcp_reflect.critique.checks.evidence.words import words
+
 WORDS = {
-    **dict(zip("zero one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True)),
+    **dict(
+        zip(
+            ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
+            range(13),
+            strict=True,
+        )
+    ),
     "no": 0,
     "none": 0,
 }
@@ -21,27 +29,30 @@ _CATEGORY = {
     ),
     "deselected": "deselected",
 }
-_FILLERS = frozenset(
-    "of the test tests case cases spec specs suite suites file files package packages unit jest pytest mocha vitest node "
+_FILLERS = words(
+    "of the test tests case cases spec specs suite suites file files package packages unit jest pytest mocha "
+    "vitest node "
     "python rust go have has had are is were was still now all do does did currently already left remaining an a got "
-    "type lint compile compiler linter build ruff eslint mypy tsc flake8 pylint clippy prettier more new java rust total them these those doc be been".split()
+    "type lint compile compiler linter build ruff eslint mypy tsc flake8 pylint clippy prettier more new java "
+    "rust total them these those doc be been"
 )
 _NOUNS = {
     **dict.fromkeys(("test", "tests", "case", "cases", "spec", "specs"), "tests"),
     **dict.fromkeys(("suite", "suites", "file", "files", "package", "packages"), "suites"),
 }
 _TOKEN = re.compile(r"[A-Za-z][\w'’-]*|\d[\d,]*(?:\.\d+)?(?:\s?%)?|[/(:,.;=]")
-_NOT_COUNTS = frozenset(
-    "line lines step version code status python node port # page chapter level pr about around over nearly almost roughly "
-    "approximately than least most fix fixed fixes fixing added add adds wrote resolved not to until another took v".split()
+_NOT_COUNTS = words(
+    "line lines step version code status python node port # page chapter level pr about around over nearly "
+    "almost roughly "
+    "approximately than least most fix fixed fixes fixing added add adds wrote resolved not to until another took v"
 )
-_RAN = frozenset("ran run runs executed collected".split())
-_LISTING = frozenset("ran has have shows show lists list contains collected executes executed runs reports of".split())
+_RAN = words("ran run runs executed collected")
+_LISTING = words("ran has have shows show lists list contains collected executes executed runs reports of")
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """`value` things of a category (passed, failed, errors, …), out of `total` where given; `noun` is tests or suites."""
+    """`value` things of a category (passed, failed, errors, …), of `total` where given; `noun` is tests or suites."""
 
     category: str
     value: float
@@ -54,8 +65,8 @@ def counts(clause: str) -> list[Count]:
     """Every count in the clause, in order. Tokens are looked at once, and up to nine further from each number."""
     tokens = [found.lower() for found in _TOKEN.findall(clause)]
     found: list[Count] = []
-    for place, token in enumerate(tokens):
-        value = _value(token)
+    for place, word in enumerate(tokens):
+        value = _value(word)
         if value is None or _no_count(tokens, place):
             continue
         if (count := _count(tokens, place, value)) is not None:
@@ -63,10 +74,10 @@ def counts(clause: str) -> list[Count]:
     return found
 
 
-def _value(token: str) -> float | None:
-    if token in WORDS:
-        return WORDS[token]
-    digits = token.replace(",", "").rstrip("% ")
+def _value(word: str) -> float | None:
+    if word in WORDS:
+        return WORDS[word]
+    digits = word.replace(",", "").rstrip("% ")
     return float(digits) if digits[:1].isdigit() and len(digits) < 9 else None
 
 
@@ -91,29 +102,29 @@ def _no_count(tokens: list[str], place: int) -> bool:
         return True
     # The total of "3 of the 7 tests" or "3/7" belongs to the number before it.
     reach = tokens[max(0, place - 3) : place]
-    return bool(reach) and (reach[-1] == "/" or "of" in reach and any(_value(word) is not None for word in reach))
+    return bool(reach) and (reach[-1] == "/" or ("of" in reach and any(_value(word) is not None for word in reach)))
 
 
 def _count(tokens: list[str], place: int, value: float) -> Count | None:
     percent = tokens[place].endswith("%")
     noun: str | None = None
     total: int | None = None
-    every = (
-        place > 0 and tokens[place - 1] in {"all", "every"} or place > 1 and tokens[place - 2 : place] == ["all", "the"]
+    every = (place > 0 and tokens[place - 1] in {"all", "every"}) or (
+        place > 1 and tokens[place - 2 : place] == ["all", "the"]
     )
     for ahead in range(place + 1, min(place + 10, len(tokens))):
-        token = tokens[ahead]
-        if token == "expected" and tokens[ahead + 1 : ahead + 2] in (["failure"], ["failures"]):
+        word = tokens[ahead]
+        if word == "expected" and tokens[ahead + 1 : ahead + 2] in (["failure"], ["failures"]):
             return Count("xfailed", value, noun=noun)
-        if token in _CATEGORY:
-            return _categorised(tokens, ahead, Count(_CATEGORY[token], value, total, noun, every), percent=percent)
-        if (number := _value(token)) is not None and tokens[ahead - 1] in {"of", "/", "the"} and total is None:
+        if word in _CATEGORY:
+            return _categorised(tokens, ahead, Count(_CATEGORY[word], value, total, noun, every), percent=percent)
+        if (number := _value(word)) is not None and tokens[ahead - 1] in {"of", "/", "the"} and total is None:
             total = int(number)
-        elif token in _NOUNS:
-            noun = noun or _NOUNS[token]
-        elif token == "/" and ahead == place + 1:
+        elif word in _NOUNS:
+            noun = noun or _NOUNS[word]
+        elif word == "/" and ahead == place + 1:
             continue
-        elif token not in _FILLERS:
+        elif word not in _FILLERS:
             return _total(tokens, place, ahead, value, noun)
     return _total(tokens, place, len(tokens), value, noun)
 

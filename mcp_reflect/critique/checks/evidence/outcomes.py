@@ -15,8 +15,10 @@ _NO_OBJECT = (
 )
 _BE = r"\b(?:is|are|was|were|looks?|stays?|remains?|comes? back|:|'s|'re|all|now|report(?:s|ed)?) (?:\w+ ){0,2}?"
 _GOOD = re.compile(
-    rf"(?<!to )\b(?:pass|passes|passed){_NO_OBJECT}|\b(?:succeeds?|succeeded)\b|{_BE}(?:green|clean|ok|happy|fine|successful|passing)\b|"
-    r"\btype-checks\b|\bcompiles\b(?! (?:the|a|an|to|into)\b)|\b(?:ran|runs?|built|compile[sd]?|finish(?:es|ed)|complete[sd]|builds) "
+    rf"(?<!to )\b(?:pass|passes|passed){_NO_OBJECT}|\b(?:succeeds?|succeeded)\b|{_BE}(?:green|clean|ok|happy|"
+    rf"fine|successful|passing)\b|"
+    r"\btype-checks\b|\bcompiles\b(?! (?:the|a|an|to|into)\b)|\b(?:ran|runs?|built|compile[sd]?|finish(?:es|ed)|"
+    r"complete[sd]|builds) "
     r"(?:successfully|cleanly|fine)\b|, (?:all )?ok\b|\bcompile(?!\w)",
     re.IGNORECASE,
 )
@@ -28,7 +30,8 @@ _BAD = re.compile(
     re.IGNORECASE,
 )
 _FREE_OF = re.compile(
-    r"\b(?:no|without|zero|0|free of|any)(?: any| more| \w+)? (?:tests? )?(?:errors?|failures?|failing|failed|fails?|issues?|"
+    r"\b(?:no|without|zero|0|free of|any)(?: any| more| \w+)? (?:tests? )?(?:errors?|failures?|failing|failed|"
+    r"fails?|issues?|"
     r"problems?|warnings?|findings?|exceptions?|conflicts?)\b|\bnone of\b.{0,30}\bfail|\bnothing fails\b|"
     r"\bnever fails?\b|\b(?:no|neither) \w+ fails?\b",
     re.IGNORECASE,

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from mcp_reflect.critique.checks.evidence import lint, runners_compiled, runners_js, runners_python
 from mcp_reflect.critique.checks.evidence.report import KINDS, Kind, Report
@@ -130,7 +131,8 @@ _TOOLS = (
     (re.compile(r"clippy"), "clippy"),
     (
         re.compile(
-            r"\b(pytest|unittest|jest|vitest|mocha|eslint|ruff|mypy|tsc|flake8|pylint|prettier|black|pyright|javac|make)\b"
+            r"\b(pytest|unittest|jest|vitest|mocha|eslint|ruff|mypy|tsc|flake8|pylint|prettier|black|pyright|"
+            r"javac|make)\b"
         ),
         "",
     ),
@@ -166,9 +168,10 @@ def _ended_well(text: str, exit_code: int | None, reports: tuple[Report, ...]) -
 
 def _status(text: str) -> bool | None:
     """What a JSON object says of itself: success, ok, status, error."""
-    value = parsed_json(text)
-    if not isinstance(value, dict):
+    parsed = parsed_json(text)
+    if not isinstance(parsed, dict):
         return None
+    value = cast("dict[str, object]", parsed)
     for key in ("success", "ok"):
         if isinstance(value.get(key), bool):
             return bool(value[key])

@@ -18,12 +18,14 @@ _CLAUSE = re.compile(
 # What follows is not stated as a fact: skip the whole sentence from here on.
 _CONDITION = re.compile(
     r"\b(?:if|once|unless|until|assuming|provided|suppose|whether|in case|as soon as|so that|in order to|"
-    r"before|previous(?:ly)?|earlier|old (?:version|code|commit|build)|without (?:the|my|this|that) (?:patch|fix|change)|the reason|why|"
+    r"before|previous(?:ly)?|earlier|old (?:version|code|commit|build)|without (?:the|my|this|that) (?:patch|fix|"
+    r"change)|the reason|why|"
     r"(?:test|release|work) plan|yesterday|used to|originally|last (?:week|time|month)|"
     r"you (?:said|say|wrote|mentioned|claim|claimed|told|asked|want|report|reported)|"
     r"(?:user|customer|he|she|they|colleague|ticket|issue|readme|reviewer|author|doc|docs|documentation|comment|"
     r"message from \w+) (?:put it|said|says|wrote|writes|claims?|claimed|reports?|reported|mentions?|mentioned|thinks?|"
-    r"believes?|asked|wants?|wanted|expects?)|according to (?:the user|you|him|her|them|the ticket|the issue|the readme)|"
+    r"believes?|asked|wants?|wanted|expects?)|according to (?:the user|you|him|her|them|the ticket|the issue|the "
+    r"readme)|"
     r"(?:the |this |that |your )?(?:claim|statement|assertion) that|goal|aim|todo|to-do|acceptance criteri\w+|"
     r"requirement|expected (?:result|outcome|output|behaviou?r)|for example|e\.g|imagine|hypothetically|"
     r"not sure|unsure|unclear|unknown|don't know|do not know|doubt|wonder)\b",
@@ -34,7 +36,8 @@ _HEDGE = re.compile(
     r"\b(?:should|shall|will|would|could|might|may|must|can|cannot|can't|couldn't|won't|wouldn't|shouldn't|"
     r"expect|expects|hope|hopes|hoping|hopefully|likely|probably|presumably|perhaps|maybe|possibly|seems?|appears?|"
     r"plan|plans|planning|want|wants|need|needs|try|tries|trying|attempt|attempting|ensure|ensures|"
-    r"let's|let us|going to|assume|ideally|makes|making|to make|to get|to have|to see|to verify|to check|to confirm|make sure|"
+    r"let's|let us|going to|assume|ideally|makes|making|to make|to get|to have|to see|to verify|to check|to "
+    r"confirm|make sure|"
     r"supposed to|intend|intended|'ll|I'd|apparently|almost certainly|think|believe|guess|suspect|nice if|when|"
     r"verify that|check that|confirm that|next step)\b",
     re.IGNORECASE,
@@ -43,7 +46,8 @@ _STATED_AFTER_ALL = re.compile(
     r"\bI (?:have )?(?:verified|confirmed|checked|made sure)(?: that)?\b|\bwe (?:verified|confirmed)\b", re.IGNORECASE
 )
 _IMPERATIVE = re.compile(
-    r"^(?:please |now |then |next,? |finally,? |first,? )?(?:run|re-?run|check|verify|make sure|ensure|confirm|fix|see|wait|"
+    r"^(?:please |now |then |next,? |finally,? |first,? )?(?:run|re-?run|check|verify|make sure|ensure|confirm|"
+    r"fix|see|wait|"
     r"try|use|merge|add|update|execute|write|create|install|commit|push|deploy|open|look|read|change|remove|delete|"
     r"replace|do not|don't|never|always|keep|set|call|return|implement|repeat|stop|avoid|remember|note that if)\b",
     re.IGNORECASE,
@@ -63,8 +67,10 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence. `text` is as written; `plain` has quotations blanked out (same length); `stated` ends where
-    a condition or someone else's words begin; `earlier` says that it tells of a first run."""
+    """One sentence, `text` as written; `plain` has its quotations blanked out (same length).
+
+    `stated` ends where a condition or someone else's words begin; `earlier` says that it tells of a first run.
+    """
 
     text: str
     plain: str

@@ -7,9 +7,11 @@ from mcp_reflect.critique.checks.evidence.judgement import Evidence, Judgement, 
 from mcp_reflect.critique.checks.evidence.sentences import Sentence, quotations
 
 _SAYING = re.compile(
-    r"\b(?:output|log|logs|error|message|page|report|console|response|traceback|result|terminal|it|file|manual|document|"
+    r"\b(?:output|log|logs|error|message|page|report|console|response|traceback|result|terminal|it|file|manual|"
+    r"document|"
     r"pytest|npm|pip|git|make|jest|mypy|ruff|eslint|tsc|compiler|server|program)\b.{0,60}?"
-    r"\b(?:says?|said|shows?|showed|reads?|prints?|printed|reports?|reported|states?|contains?|is|panics with|fails with)"
+    r"\b(?:says?|said|shows?|showed|reads?|prints?|printed|reports?|reported|states?|contains?|is|panics with|"
+    r"fails with)"
     r"[^\"“«]{0,20}$",
     re.IGNORECASE,
 )
@@ -65,7 +67,8 @@ def judge_addresses(sentence: Sentence, evidence: Evidence) -> Iterator[Judgemen
 
 
 _FILE = re.compile(
-    r"(?<![\w/.-])((?:[\w-]{1,60}/){0,8}[\w.-]{1,80}\.(?:py|js|ts|tsx|jsx|json|toml|yaml|yml|md|txt|go|rs|java|c|h|lock|cfg|sql|sh|html|css))\b"
+    r"(?<![\w/.-])((?:[\w-]{1,60}/){0,8}[\w.-]{1,80}\.(?:py|js|ts|tsx|jsx|json|toml|yaml|yml|md|txt|go|rs|java|c|"
+    r"h|lock|cfg|sql|sh|html|css))\b"
 )
 _STATES = (("modified", "modified"), ("deleted", "deleted"), ("new file", "new file"), ("renamed", "renamed"))
 _HOLDING = re.compile(
@@ -74,7 +77,7 @@ _HOLDING = re.compile(
 
 
 def judge_files(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """ "a.txt is modified" against git's status, and files said to be there."""
+    """Claims like "a.txt is modified" against git's status, and files said to be there."""
     names = [name.lower() for name in _FILE.findall(sentence.stated)]
     if (
         not names

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mcp_reflect.critique.checks.evidence.judgement import Evidence
 from mcp_reflect.critique.checks.evidence.report import KINDS, Kind, Report
+from mcp_reflect.critique.checks.evidence.words import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ _ALIASES = {
     "doc": frozenset({"cargo test"}),
 }
 _NAMED = re.compile(
-    r"\b(pytest|unittest|jest|vitest|mocha|eslint|ruff|flake8|pylint|prettier|black|clippy|biome|mypy|tsc|pyright|javac|"
+    r"\b(pytest|unittest|jest|vitest|mocha|eslint|ruff|flake8|pylint|prettier|black|clippy|biome|mypy|tsc|"
+    r"pyright|javac|"
     r"junit|go test|cargo test|go build|cargo build|cargo check|go vet)\b"
 )
 _LANGUAGE = re.compile(r"\b(python|rust|go|javascript|node|js) (?:\w+ )?(?:tests?|specs?|suite)\b")
@@ -60,22 +62,28 @@ _COMPILERS = frozenset({"javac", "rustc", "go build", "make", "gcc", "tsc", "cli
 _RENAMED = {"cargo build": "rustc", "cargo check": "rustc", "go vet": "go build"}
 
 # Walking back from "tests": these words leave it all of them, and these end the walk.
-_NEUTRAL = frozenset(
-    "unit automated existing whole entire full complete test suite regression other remaining same jest pytest mocha vitest "
-    "node rust go python javascript js cargo junit doc react java project project's repository's npm make".split()
+_NEUTRAL = words(
+    "unit automated existing whole entire full complete test suite regression other remaining same jest pytest "
+    "mocha vitest "
+    "node rust go python javascript js cargo junit doc react java project project's repository's npm make"
 )
-_ENDS = frozenset(
-    "all the our my its every each both of and or but so then now still also that not no none any a an this are is was were "
+_ENDS = words(
+    "all the our my its every each both of and or but so then now still also that not no none any a an this are "
+    "is was were "
     "with has have in because only currently again some most many few there run runs ran running rerun passing failing "
-    "lint types checks reports report shows show one two three four five six seven eight nine ten eleven twelve zero these "
-    "those if when while after before to for on as more broken failed green".split()
+    "lint types checks reports report shows show one two three four five six seven eight nine ten eleven twelve "
+    "zero these "
+    "those if when while after before to for on as more broken failed green"
 )
 _PLACE = re.compile(
-    r"\b(?:tests?|specs?|suite)\b.{0,60}?\b(?:in|on|for|under|of|from|that|which|covering|touching|against)\b(?! (?:the|our) "
-    r"(?:log|report|output|first|second|last|latest|run|test|project|repo|suite|9|both)| both| total| \d| jest| mocha| pytest)"
+    r"\b(?:tests?|specs?|suite)\b.{0,60}?\b(?:in|on|for|under|of|from|that|which|covering|touching|against)\b(?! "
+    r"(?:the|our) "
+    r"(?:log|report|output|first|second|last|latest|run|test|project|repo|suite|9|both)| both| total| \d| jest| "
+    r"mocha| pytest)"
 )
 _ELSEWHERE = re.compile(
-    r"\b(?:on|in|under|against) (?:the )?(?:windows|macos|mac|linux|ci|staging|production|main|master|python \d|node \d|"
+    r"\b(?:on|in|under|against) (?:the )?(?:windows|macos|mac|linux|ci|staging|production|main|master|python \d|"
+    r"node \d|"
     r"my machine|another|other|every platform|all platforms)"
 )
 
@@ -83,7 +91,7 @@ _ELSEWHERE = re.compile(
 def subjects(clause: str) -> list[Subject]:
     """What the clause speaks of, narrowest first."""
     lower = clause.lower()
-    named = [_RENAMED.get(found, found) for found in _NAMED.findall(lower)]
+    named: list[str] = [_RENAMED.get(found[0], found[0]) for found in _NAMED.finditer(lower)]
     if made := _MAKE.search(lower):
         if (made[1] or "").strip() in {"test", "tests", "check"}:
             return [Subject(Kind.TESTS, frozenset({"make", "tests"}))]

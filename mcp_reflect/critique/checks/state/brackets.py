@@ -13,12 +13,16 @@ _BRACKETS = "()[]{}<>"
 _RUN = re.compile(r"(?:[\[\](){}<>] ?){1,20000}")
 _LONGEST = 20_000
 
-_STEP = re.compile(r"^\s{0,20}([\[\](){}<>])\s{0,5};\s{0,5}stack:\s{0,5}((?:empty|[\[\](){}<> ]{1,20000})?)", re.IGNORECASE)
-_START = re.compile(r"^\s{0,20}stack:\s{0,5}(empty|[\[\](){}<> ]{0,20000})$", re.IGNORECASE)
+_STEP = re.compile(
+    r"^\s{0,20}([\[\](){}<>])\s{0,5};\s{0,5}stack:\s{0,5}((?:empty|[\[\](){}<> ]{1,20000})?)", re.IGNORECASE
+)
+_START = re.compile(r"^\s{0,20}stack:\s{0,5}(empty|[\[\](){}<> ]{0,20000})\s{0,20}$", re.IGNORECASE)
 _FINAL = re.compile(r"\bfinal stack is (empty|\"?[\[\](){}<> \"]{1,20000})", re.IGNORECASE)
 _POP = re.compile(r"\bpop out ([\[\](){}<>\" ,and]{1,20000}?)(?: one by one|\.|$)", re.IGNORECASE)
 _NEED = re.compile(r"\b(?:we need|need to add) ([\[\](){}<>\" ,and]{1,20000}?)(?:\.|$)", re.IGNORECASE)
-_ANSWER = re.compile(r"\b(?:the answer is|answer:|the closing sequence is):? ?\"?([\[\](){}<> ]{0,20000})\"?\.?\s{0,5}$", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"\b(?:the answer is|answer:|the closing sequence is):? ?\"?([\[\](){}<> ]{0,20000})\"?\.?\s{0,5}$", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)
@@ -70,9 +74,8 @@ def _stack_of(symbols: str) -> str | None:
 
 
 def _symbol(number: int, step: str, track: _Track) -> Finding | None:
-    if found := _START.match(step.strip()):
-        opening = _plain(found[1])
-        return _compared(number, step, found, 1, "" if track.place == 0 else opening, opening)
+    if (found := _START.match(step)) and track.place == 0:
+        return _compared(number, found, 1, "")
     found = _STEP.match(step)
     if found is None or track.lost:
         return None
@@ -84,17 +87,16 @@ def _symbol(number: int, step: str, track: _Track) -> Finding | None:
         return Finding(step=number, status=Status.FAIL, claim=step.strip()[:200], expected=due or None, detail=detail)
     track.place += 1
     track.stack = after
-    return _compared(number, step, found, 2, after, _plain(found[2]))
+    return _compared(number, found, 2, after)
 
 
-def _compared(number: int, step: str, found: re.Match[str], group: int, true: str, said: str) -> Finding:
+def _compared(number: int, found: re.Match[str], group: int, true: str) -> Finding:
     claim = found[0].strip()[:200]
-    if true == said:
+    if true == _plain(found[group]):
         return Finding(step=number, status=Status.PASS, claim=claim)
     shown = " ".join(true) or "empty"
-    offset = len(step) - len(step.lstrip()) if step.strip() != step and found.re is _START else 0
     written = found[group].rstrip()
-    start = found.start(group) + offset
+    start = found.start(group)
     return Finding(
         step=number,
         status=Status.FAIL,

@@ -4,10 +4,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_NUMBERS = {word: number for number, word in enumerate("one two three four five six seven eight".split(), start=1)}
+_NUMBERS = {
+    word: number
+    for number, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight"], start=1)
+}
 _ORDINALS = {
     word: number
-    for number, word in enumerate("first second third fourth fifth sixth seventh eighth".split(), start=1)
+    for number, word in enumerate(
+        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"], start=1
+    )
 } | {"1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "6th": 6, "7th": 7, "8th": 8}
 _FEWEST, _MOST = 2, 8
 
@@ -73,7 +78,9 @@ def read_row(text: str) -> tuple[Row | None, list[Constraint]]:
 
 
 def _row(items: list[str]) -> Row:
-    shared = set.intersection(*(set(item.lower().split()) for item in items))
+    shared = set(items[0].lower().split())
+    for item in items[1:]:
+        shared &= set(item.lower().split())
     marks: list[re.Pattern[str]] = []
     for item in items:
         own = [word for word in item.lower().split() if word not in shared] or item.lower().split()
@@ -84,12 +91,14 @@ def _row(items: list[str]) -> Row:
 
 _ORDINAL = "|".join(_ORDINALS)
 _BEFORE = re.compile(
-    r"\b(?:to the left of|left of|above|ahead of|before|older than|cheaper than|less expensive than|taller than|faster than|"
+    r"\b(?:to the left of|left of|above|ahead of|before|older than|cheaper than|less expensive than|taller than|"
+    r"faster than|"
     r"heavier than|bigger than|larger than|earlier than)\b",
     re.IGNORECASE,
 )
 _AFTER = re.compile(
-    r"\b(?:to the right of|right of|below|behind|after|newer than|younger than|more expensive than|shorter than|slower than|"
+    r"\b(?:to the right of|right of|below|behind|after|newer than|younger than|more expensive than|shorter than|"
+    r"slower than|"
     r"lighter than|smaller than|later than|pricier than)\b",
     re.IGNORECASE,
 )
@@ -99,7 +108,8 @@ _FROM_LOW = re.compile(
     re.IGNORECASE,
 )
 _FROM_HIGH = re.compile(
-    rf"\b({_ORDINAL})(?: \w+)?[- ]from[- ](?:the )?(?:right|bottom)\b|\b({_ORDINAL})[- ](?:to|from)[- ](?:the[- ])?last\b|"
+    rf"\b({_ORDINAL})(?: \w+)?[- ]from[- ](?:the )?(?:right|bottom)\b|\b({_ORDINAL})[- ](?:to|"
+    rf"from)[- ](?:the[- ])?last\b|"
     rf"\b(?:({_ORDINAL})[- ])?(newest|most expensive|rightmost|youngest|shortest|finished last)\b",
     re.IGNORECASE,
 )

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from mcp_reflect.critique.checks.checker import Finding, Fix, Work
 from mcp_reflect.critique.checks.state.constraints import Constraint, Row, read_constraint, read_row
+from mcp_reflect.critique.checks.state.orders import orders
 from mcp_reflect.records.verdict import Status
 
 _MOST_ORDERS = 200
@@ -16,15 +17,22 @@ _LISTING = re.compile(r"[\"“]?\(([a-z -]{2,30})\)([^\"”\n]{1,300}?)\(([a-z -
 _ANSWER = re.compile(r"\banswer is:?\s{0,3}\(?([A-Z])\)?\s{0,3}\.?\s{0,3}$")
 _OPTION = re.compile(r"^\s{0,5}\(([A-Z])\)\s{0,3}([^\n]{1,200})$", re.MULTILINE)
 _UNSURE = re.compile(
-    r"\b(?:if|assum\w+|suppos\w+|cannot|can't|could|might|may|not|n't|false|incorrect|wrong|option|options|either|or|would|"
+    r"\b(?:if|assum\w+|suppos\w+|cannot|can't|could|might|may|not|n't|false|incorrect|wrong|option|options|"
+    r"either|or|would|"
     r"should|must not|whether|contradict\w*|impossible|possible|possibly)\b|n't\b|\?$",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|:\s+(?=[\"“(])|\n|,? (?:so|therefore|thus|hence|which means|because|since) ", re.IGNORECASE)
+_SENTENCE = re.compile(
+    r"(?<=[.!?;])\s+|:\s+(?=[\"“(])|\n|,? (?:so|therefore|thus|hence|which means|because|since) ", re.IGNORECASE
+)
 
 # The two ends of the row: what stands for place 0 and what for the last place.
-_LOW = frozenset("left leftmost above top first old older oldest cheap cheaper cheapest least".split())
-_HIGH = frozenset("right rightmost below bottom last new newer newest expensive most priciest".split())
+_LOW = frozenset(
+    ["left", "leftmost", "above", "top", "first", "old", "older", "oldest", "cheap", "cheaper", "cheapest", "least"]
+)
+_HIGH = frozenset(
+    ["right", "rightmost", "below", "bottom", "last", "new", "newer", "newest", "expensive", "most", "priciest"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,36 +61,11 @@ def check_ordering(work: Work) -> Iterator[Finding]:
 
 
 def _puzzle(goal: str) -> _Puzzle | None:
-    row, constraints = read_row(goal.split("Options:")[0])
+    row, constraints = read_row(goal.split("Options:", maxsplit=1)[0])
     if row is None or not constraints:
         return None
-    orders = tuple(_orders(len(row.items), constraints))
-    return _Puzzle(row, orders) if orders and len(orders) < _MOST_ORDERS else None
-
-
-def _orders(size: int, constraints: list[Constraint]) -> Iterator[tuple[int, ...]]:
-    """Places by item, filled item by item; a branch ends where a constraint on placed items is broken."""
-    by_last: list[list[Constraint]] = [[] for _ in range(size)]
-    for constraint in constraints:
-        by_last[max(constraint.items())].append(constraint)
-    places: list[int] = []
-    count = 0
-
-    def place(item: int) -> Iterator[tuple[int, ...]]:
-        nonlocal count
-        if item == size:
-            count += 1
-            yield tuple(places)
-            return
-        for spot in range(size):
-            if spot in places or count >= _MOST_ORDERS:
-                continue
-            places.append(spot)
-            if all(constraint.holds(places) for constraint in by_last[item]):
-                yield from place(item + 1)
-            places.pop()
-
-    yield from place(0)
+    found = tuple(orders(len(row.items), constraints, most=_MOST_ORDERS))
+    return _Puzzle(row, found) if found and len(found) < _MOST_ORDERS else None
 
 
 def _step(number: int, step: str, puzzle: _Puzzle, options: dict[str, str]) -> Finding | None:
@@ -90,7 +73,11 @@ def _step(number: int, step: str, puzzle: _Puzzle, options: dict[str, str]) -> F
     for holds, claim, expected in [*_listings(step, puzzle), *_statements(step, puzzle)]:
         if not holds:
             return Finding(
-                step=number, status=Status.FAIL, claim=claim[:200], expected=expected, detail="the constraints say otherwise"
+                step=number,
+                status=Status.FAIL,
+                claim=claim[:200],
+                expected=expected,
+                detail="the constraints say otherwise",
             )
         judged.append(True)
     if (found := _ANSWER.search(step)) and found[1] in options:
@@ -108,7 +95,7 @@ def _shown(puzzle: _Puzzle) -> str | None:
 
 
 def _listings(step: str, puzzle: _Puzzle) -> Iterator[tuple[bool, str, str | None]]:
-    """"(left) ? white ? gray ? (right)": the things named must be able to stand in that order."""
+    """In "(left) ? white ? gray ? (right)" the things named must be able to stand in that order."""
     for found in _LISTING.finditer(step):
         turned = _turned(found[1], found[3])
         named = puzzle.row.mentions(found[2])

@@ -12,17 +12,27 @@ from mcp_reflect.records.verdict import Status
 _MOST_WORDS = 200
 _LONGEST_STEP = 8_000
 _GOAL = re.compile(
-    r"\b(?:sort|order|arrange|put|alphabetize)\b[^:\n]{0,80}\b(?:words?|names|list|terms|alphabetical\w*|numbers?|integers?|"
+    r"\b(?:sort|order|arrange|put|alphabetize)\b[^:\n]{0,80}\b(?:words?|names|list|terms|alphabetical\w*|"
+    r"numbers?|integers?|"
     r"values|alphabetize)\b[^:\n]{0,80}:\s{0,5}(?:List:)?\s{0,5}([^\n]{1,8000})",
     re.IGNORECASE,
 )
-_DOWN = re.compile(r"\b(?:descending|reverse|decreasing|largest to smallest|highest to lowest|z to a|backwards?)\b", re.IGNORECASE)
+_DOWN = re.compile(
+    r"\b(?:descending|reverse|decreasing|largest to smallest|highest to lowest|z to a|backwards?)\b", re.IGNORECASE
+)
 _NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,15})?")
-_NTH = re.compile(r"\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\s{1,3}letters?\b", re.IGNORECASE)
-_PLACES = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-_LETTER = re.compile(r"(?<![\w'-])[\"“]?([\w'-]{1,60})[\"”]?\s?:\s?[\"“]?([A-Za-z])[\"”]?(?:\s{0,2}\((\d{1,2})\))?(?![\w\"'])")
+_NTH = re.compile(
+    r"\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\s{1,3}letters?\b", re.IGNORECASE
+)
+_PLACES = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+_LETTER = re.compile(
+    r"(?<![\w'-])[\"“]?([\w'-]{1,60})[\"”]?\s?:\s?[\"“]?([A-Za-z])[\"”]?(?:\s{0,2}\((\d{1,2})\))?(?![\w\"'])"
+)
 _NOW = re.compile(r"\bwe now have\b", re.IGNORECASE)
-_ANSWER = re.compile(r"\b(?:answer is|sorted (?:list|order|words|numbers)(?: is| are)?|final answer)\s{0,3}:?\s{0,3}([^\n]{1,8000})$", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"\b(?:answer is|sorted (?:list|order|words|numbers)(?: is| are)?|final answer)\s{0,3}:?\s{0,3}([^\n]{1,8000})$",
+    re.IGNORECASE,
+)
 _TOKEN = re.compile(r"[\"“]([^\"“”\s]{1,60})[\"”]|(<)|(\[)|(\])|(\?)|\((\d{1,2})\)")
 
 
@@ -84,7 +94,7 @@ def _task(goal: str) -> _Task | None:
     if not 2 <= len(words) <= _MOST_WORDS or any(not word or " " in word for word in words):
         return None
     numeric = all(_NUMBER.fullmatch(word) for word in words)
-    return _Task(tuple(words), numeric, bool(_DOWN.search(goal[:10_000].split(listed)[0])))
+    return _Task(tuple(words), numeric, bool(_DOWN.search(goal[:10_000].split(listed, maxsplit=1)[0])))
 
 
 def _fail(number: int, claim: str, expected: str, detail: str, fix: Fix | None = None) -> Finding:
@@ -92,7 +102,7 @@ def _fail(number: int, claim: str, expected: str, detail: str, fix: Fix | None =
 
 
 def _letters_named(number: int, step: str, task: _Task, nth: int) -> Finding | None:
-    """"costume": "o" (15) under "the second letter": the letter, and its number in the alphabet."""
+    """Entries like "costume": "o" (15) under "the second letter": the letter, and its number in the alphabet."""
     known = {word.lower() for word in task.words}
     said = [found for found in _LETTER.finditer(step) if found[1].lower() in known]
     if not said or not nth:
@@ -133,7 +143,9 @@ def _labelled(number: int, step: str, task: _Task, nth: int) -> Finding | None:
     given = Counter(word.lower() for word in task.words)
     if nth == 1 and said and said != given and 2 * sum((given & said).values()) >= len(task.words):
         missing = ", ".join(list((given - said).elements())[:5])
-        return _fail(number, step.strip(), "every word of the list", f"missing: {missing}" if missing else "a word too many")
+        return _fail(
+            number, step.strip(), "every word of the list", f"missing: {missing}" if missing else "a word too many"
+        )
     return None
 
 
@@ -142,7 +154,7 @@ def _indices(letters: str) -> set[int]:
 
 
 def _chain(number: int, step: str, task: _Task) -> Finding | None:
-    """"a" < ["b" ? "c"] < "d": each word before a < must sort before the one after it."""
+    """In "a" < ["b" ? "c"] < "d" each word before a < must sort before the one after it."""
     if "<" not in step or task.down:
         return None
     groups = _groups(step)

@@ -12,24 +12,34 @@ _MOST_SWAPS = 200
 _LONGEST_STEP = 4_000
 
 _VERB = (
-    r"(?:has|gets|holds|owns|receives|buys|wears|takes|starts with|begins with|is (?:currently )?(?:dancing with|playing|"
+    r"(?:has|gets|holds|owns|receives|buys|wears|takes|starts with|begins with|is (?:currently )?(?:dancing with|"
+    r"playing|"
     r"holding|wearing|assigned(?: to)?|given|partnered with|paired with|sitting in|in possession of|carrying))"
 )
 _HOLDS = re.compile(
-    rf"\b([A-Z][\w'-]{{0,30}}) {_VERB} (?:an? |the )?(\S[^,.;:\n]{{0,80}}?)(?=,? and (?:[A-Z][\w'-]{{0,30}}) {_VERB}|[,.;:\n]|$)"
+    rf"\b([A-Z][\w'-]{{0,30}}) {_VERB} (?:an? |the )?(\S[^,.;:\n]{{0,80}}?)(?=,? and (?:[A-Z][\w'-]{{0,30}}) "
+    rf"{_VERB}|[,.;:\n]|$)"
 )
 _WITH = r"(?:swaps?|trades?|switch(?:es)?|exchanges?|swapped|traded|switched|exchanged)"
 _PAIR = re.compile(
     rf"\b([A-Z][\w'-]{{0,30}}) and ([A-Z][\w'-]{{0,30}}) (?:both )?{_WITH}\b|"
     rf"\b([A-Z][\w'-]{{0,30}}) {_WITH} (?:[a-z]+ ){{0,3}}with ([A-Z][\w'-]{{0,30}})\b"
 )
-_SAID = re.compile(r"(?:^|[,;.:(]|\band\b)\s{0,5}([A-Z][\w'-]{0,30})\s{0,2}(?::|=|->|→)\s{0,3}(?!\s)([^,;:\n.()=]{1,80})")
+_SAID = re.compile(
+    r"(?:^|[,;.:(]|\band\b)\s{0,5}([A-Z][\w'-]{0,30})\s{0,2}(?::|=|->|→)\s{0,3}(?!\s)([^,;:\n.()=]{1,80})"
+)
 _OPTION = re.compile(r"\(([A-Z])\)\s{0,3}([^\n(]{1,100})")
 _ANSWER = re.compile(r"\banswer is:?\s{0,3}\(?([A-Z])\)?\s{0,3}\.?\s{0,3}$")
-_ASKED = re.compile(rf"\b(?:[Aa]t the end|[Ii]n the end|[Ff]inally)[^\n]{{0,60}}?,? ([A-Z][\w'-]{{0,30}}) {_VERB}(?: an?| the)?\s{{0,3}}:?$", re.MULTILINE)
+_ASKED = re.compile(
+    rf"\b(?:[Aa]t the end|[Ii]n the end|[Ff]inally)[^\n]{{0,60}}?,? ([A-Z][\w'-]{{0,30}}) {_VERB}(?: an?| "
+    rf"the)?\s{{0,3}}:?$",
+    re.MULTILINE,
+)
 _END = re.compile(r"\b(?:at|in) the end\b|\bafter (?:all|every)\b|\bfinally,? [A-Z]\w+ (?:has|is)\b", re.IGNORECASE)
 _START = re.compile(r"\b(?:start|begin\w*|initial\w*|originally)\b", re.IGNORECASE)
-_FILLER = frozenset({"a", "an", "the", "ball", "present", "gift", "book", "position", "partner", "and", "box", "card", "hat"})
+_FILLER = frozenset(
+    {"a", "an", "the", "ball", "present", "gift", "book", "position", "partner", "and", "box", "card", "hat"}
+)
 
 
 @dataclass(slots=True)
@@ -69,7 +79,7 @@ def check_swaps(work: Work) -> Iterator[Finding]:
     if story is None:
         return
     asked = _ASKED.search(work.goal.split("Options:")[0].strip())
-    options = {letter: text for letter, text in _OPTION.findall(work.goal.rpartition("Options:")[2])}
+    options = dict(_OPTION.findall(work.goal.rpartition("Options:")[2]))
     for number, step in enumerate(work.steps, start=1):
         if len(step) > _LONGEST_STEP:
             story.lost = True
@@ -82,7 +92,7 @@ def check_swaps(work: Work) -> Iterator[Finding]:
 
 
 def _story(goal: str) -> _Story | None:
-    text = goal.split("Options:")[0]
+    text = goal.split("Options:", maxsplit=1)[0]
     pairs = list(_PAIR.finditer(text))[:_MOST_SWAPS]
     if not pairs:
         return None
@@ -160,18 +170,23 @@ def _moved_on(step: str, said: list[_Said], story: _Story) -> bool:
     return table or story.done == len(story.swaps)
 
 
-def _misread(
-    number: int, step: str, mentioned: list[tuple[str | None, str | None]], story: _Story
-) -> Finding | None:
+def _misread(number: int, step: str, mentioned: list[tuple[str | None, str | None]], story: _Story) -> Finding | None:
     """A single swap that opens the step, is not due, and was not the one before: the step has the wrong pair."""
     found = _PAIR.search(step)
     last = story.swaps[story.done - 1] if story.done else None
-    if len(mentioned) != 1 or None in mentioned[0] or found is None or not re.fullmatch(r"[\s(\d).:-]{0,8}", step[: found.start()]):
+    if (
+        len(mentioned) != 1
+        or None in mentioned[0]
+        or found is None
+        or not re.fullmatch(r"[\s(\d).:-]{0,8}", step[: found.start()])
+    ):
         return None
     if story.done >= len(story.swaps) or (last and set(last) == set(mentioned[0])):
         return None
     due = " and ".join(story.swaps[story.done])
-    return Finding(step=number, status=Status.FAIL, claim=step.strip()[:200], expected=f"{due} swap", detail="another swap is due")
+    return Finding(
+        step=number, status=Status.FAIL, claim=step.strip()[:200], expected=f"{due} swap", detail="another swap is due"
+    )
 
 
 def _compared(number: int, step: str, said: list[_Said], story: _Story) -> Finding:
