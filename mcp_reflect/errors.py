@@ -41,3 +41,21 @@ class BankBusyError(BankError):
 
 class NotABankError(BankError):
     """The file is not an SQLite database, or a database of another program. It is left as it is."""
+
+
+class PromptError(McpReflectError):
+    """A prompt template cannot be used. The person who edited `file` has to react; the shipped one serves.
+
+    `line` counts from 1. `fault` is what is wrong there, `fix` what to write instead.
+    """
+
+    def __init__(self, file: str, line: int, fault: str, fix: str) -> None:
+        super().__init__(f"{file}:{line}: {fault}. {fix}")
+        self.file = file
+        self.line = line
+        self.fault = fault
+        self.fix = fix
+
+
+class MissingInputError(McpReflectError):
+    """A prompt was asked for without all its inputs, or with others: our own fault, and all of them are named."""

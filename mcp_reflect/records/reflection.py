@@ -30,3 +30,39 @@ class Insights:
     improvements: tuple[str, ...] = ()
     recommendation: str | None = None
     raw_sections: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearntLesson:
+    """What became of a lesson that a reflection made: stored, merged or quarantined."""
+
+    id: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflection:
+    """What `reflect` returns. Scores are in 0..1; what nobody could know is null, and left out.
+
+    `thinker` names who thought (host, rules, or a model); `next` says what would make it better.
+    """
+
+    reflection_id: str
+    strategy_id: str | None = None
+    thinker: str
+    reflection: str
+    strategy: str | None = None
+    importance: float | None = None
+    confidence: float | None = None
+    tags: tuple[str, ...] = ()
+    error_category: str | None = None
+    first_failing_event: str | None = None
+    source_event_ids: tuple[str, ...] = ()
+    insights: Insights | None = None
+    lessons: tuple[LearntLesson, ...] = ()
+    related: tuple[str, ...] = ()
+    triggered_by: str | None = None
+    generated_at: str
+    cut: Mapping[str, int] = field(default_factory=dict[str, int])
+    scope: str
+    next: Mapping[str, object] = field(default_factory=dict[str, object])

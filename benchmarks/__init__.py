@@ -1,0 +1,1 @@
+"""What is measured, by commands that anyone can repeat: `python -m benchmarks.NAME`."""

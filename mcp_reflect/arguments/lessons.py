@@ -1,0 +1,129 @@
+"""The arguments of the tools around lessons: recall, store, record an outcome, forget."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
+
+from mcp_reflect.arguments.door import Shape, read
+from mcp_reflect.arguments.texts import Label, Labels, Passage, Phrase, Phrases, Share, Task
+from mcp_reflect.errors import InputError
+from mcp_reflect.records.lesson import UNKNOWN_SCORE, Ask, Evidence, Kind, LessonDraft, Source, lesson_text
+
+__all__ = ["ForgetShape", "ImportShape", "LessonShape", "OutcomeShape", "RecallShape", "ResultShape", "read"]
+
+
+class RecallShape(Shape):
+    """Arguments of recall_lessons."""
+
+    ALIASES: ClassVar[Mapping[str, str]] = {"query_text": "task", "query": "task", "k": "limit"}
+
+    task: Annotated[Task, Field(description="What you are about to do, in your words")]
+    task_type: Label | None = None
+    context: Task | None = None
+    symptoms: Annotated[Phrases, Field(description="Error texts or odd behaviour you see")] = ()
+    limit: Annotated[int, Field(ge=1, le=50)] = 3
+    max_chars: Annotated[int, Field(ge=1, le=100_000)] = 1500
+    tags: Annotated[Labels, Field(description="Any of them")] = ()
+    kinds: Annotated[tuple[Kind, ...], Field(max_length=3)] = ()
+    min_importance: Share = 0
+    min_effectiveness: Share = 0
+    project: Label | None = None
+
+    def ask(self) -> Ask:
+        """What is asked of the bank."""
+        return Ask(**{name: getattr(self, name) for name in type(self).model_fields if name != "project"})
+
+
+class LessonShape(Shape):
+    """Arguments of store_lesson."""
+
+    mistake: Annotated[Passage, Field(description="What went wrong, with the exact error or input")]
+    correction: Annotated[Passage, Field(description="What works instead, specific enough to do")]
+    task_type: Label | None = None
+    context: Task | None = None
+    symptoms: Annotated[Phrases, Field(description="Error texts that show it; they find the lesson again")] = ()
+    keywords: Annotated[Labels, Field(description="Other words somebody may search for")] = ()
+    importance: Annotated[Share | None, Field(description="0 trivial to 1 critical")] = None
+    confidence: Share | None = None
+    tags: Labels = ()
+    visibility: Literal["project", "global"] = "project"
+    project: Label | None = None
+
+    def draft(self, source: Source) -> LessonDraft:
+        """The lesson on its way into the bank."""
+        return LessonDraft(
+            text=lesson_text(self.mistake, self.correction),
+            mistake=self.mistake,
+            correction=self.correction,
+            task_type=self.task_type,
+            context=self.context,
+            symptoms=self.symptoms,
+            keywords=self.keywords,
+            tags=tuple(dict.fromkeys((*self.tags, *((self.task_type,) if self.task_type else ())))),
+            importance=UNKNOWN_SCORE if self.importance is None else self.importance,
+            confidence=UNKNOWN_SCORE if self.confidence is None else self.confidence,
+            source=source,
+        )
+
+
+class ImportShape(LessonShape):
+    """A line of an import: a lesson, perhaps with what export says beside it."""
+
+    why: Passage | None = None
+    external_id: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    project: str | None = None
+    id: JsonValue = None
+    state: JsonValue = None
+    trust: JsonValue = None
+    source: JsonValue = None
+    created_at: JsonValue = None
+
+    def draft(self, source: Source) -> LessonDraft:
+        """The lesson on its way into the bank, with what only an import can say."""
+        return replace(super().draft(source), why=self.why, external_id=self.external_id)
+
+
+class ResultShape(Shape):
+    """Evidence: what a tool printed."""
+
+    tool: Label | None = None
+    content: str
+    exit_code: int | None = None
+
+
+def _success(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+class OutcomeShape(Shape):
+    """Arguments of record_outcome."""
+
+    success: Annotated[Literal[True, False, "partial"], BeforeValidator(_success)]
+    recall_id: Label | None = None
+    lesson_ids: Annotated[Labels, Field(description="The ones you used; else all that the recall showed")] = ()
+    evidence: Annotated[
+        Evidence, Field(description="test and metric need tool_results, user a quoted word in note")
+    ] = Evidence.SELF
+    tool_results: Annotated[
+        tuple[ResultShape, ...], Field(description="[{tool, content, exit_code}]", max_length=50)
+    ] = ()
+    note: Phrase | None = None
+    project: Label | None = None
+
+    @model_validator(mode="after")
+    def _names_something(self) -> "OutcomeShape":
+        if self.recall_id is None and not self.lesson_ids:
+            raise InputError(
+                "recall_id", "neither it nor lesson_ids is there", "Send the recall_id, or name the lessons."
+            )
+        return self
+
+
+class ForgetShape(Shape):
+    """Arguments of forget_lesson."""
+
+    lesson_id: Label
+    reason: Phrase
+    project: Label | None = None

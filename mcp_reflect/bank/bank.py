@@ -1,0 +1,152 @@
+"""The face of the bank: everything that other rooms may ask of it. The scope always comes first."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mcp_reflect.bank import lessons, outcomes, recalls, reflections, stats, transfer
+from mcp_reflect.bank.sqlite.database import Database
+from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.bank.sqlite.schema import Opened
+from mcp_reflect.clock import Clock
+from mcp_reflect.records.json import Json
+from mcp_reflect.records.lesson import Ask, Kind, Lesson, LessonDraft, OutcomeDraft, Recall, State, Stored, Updated
+from mcp_reflect.records.memory import ReflectionDraft, StoredReflection
+from mcp_reflect.records.scope import Scope
+
+
+class Bank:
+    """What was learned, in one SQLite file that many processes share. Opened when it is first used.
+
+    Every method raises BankError where the file cannot be used, NotFoundError for an id that the scope
+    does not have, and has stored nothing then.
+    """
+
+    def __init__(self, path: Path, *, clock: Clock | None = None, busy_seconds: float = 30.0) -> None:
+        self._clock = clock or Clock()
+        self._db = Database(path, busy_seconds=busy_seconds)
+        self._ledger = recalls.Ledger(self._db)
+
+    @property
+    def path(self) -> Path:
+        """The bank's file."""
+        return self._db.path
+
+    async def opened(self) -> Opened:
+        """Open the file now; says its schema version, journal mode and whether it can be written."""
+        return await self._db.opened()
+
+    async def close(self) -> None:
+        """Count the recalls that are still queued, as far as the bank lets us, and close the file."""
+        try:
+            await self._ledger.settle()
+        finally:
+            await self._db.close()
+
+    async def store_lesson(self, scope: Scope, draft: LessonDraft) -> Stored:
+        """Store a lesson, or strengthen the one that says the same."""
+        async with self._db.write() as tx:
+            lesson_id, status = await lessons.add_or_merge(tx, scope, lessons.made(draft, scope, self._clock))
+        return Stored(lesson_id=lesson_id, status=status, scope=str(scope))
+
+    async def recall(self, scope: Scope, ask: Ask, *, applied: bool = True) -> Recall:
+        """The lessons that fit a task, and a note in the ledger that they were shown (and, so, `applied`)."""
+        return await recalls.recall(self._db, self._ledger, scope, ask, self._clock, applied=applied)
+
+    async def record_outcome(self, scope: Scope, draft: OutcomeDraft) -> tuple[Updated, ...]:
+        """Note what became of using lessons."""
+        await self._ledger.flush()
+        return await outcomes.record(self._db, scope, draft, self._clock)
+
+    async def check_recall(self, scope: Scope, recall_id: str) -> None:
+        """NotFoundError where this scope had no such recall."""
+        await self._ledger.flush()
+        await outcomes.recalled(self._db, scope, recall_id)
+
+    async def lesson(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
+        """A lesson, strategy or reflection's face by its id; NotFoundError names `field`."""
+        return await lessons.lesson(self._db, scope, lesson_id, field)
+
+    async def lessons(
+        self,
+        scope: Scope,
+        *,
+        kind: Kind | None = Kind.LESSON,
+        state: State | None = State.ACTIVE,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> list[Lesson]:
+        """Records of a scope, newest first; null means any kind or state."""
+        values = {
+            "kind": kind and kind.value,
+            "state": state and state.value,
+            "limit": limit,
+            "offset": offset,
+            **scope_values(scope),
+        }
+        return [lesson_from(row) for row in await self._db.rows("lesson_list", values)]
+
+    async def task_types(self, scope: Scope) -> list[str]:
+        """The task types of a scope's lessons, the most frequent first."""
+        return [row["task_type"] for row in await self._db.rows("task_types", scope_values(scope))]
+
+    async def history(self, scope: Scope, record_id: str) -> list[dict[str, Any]]:
+        """Earlier and other wordings of a record, oldest first."""
+        await lessons.lesson(self._db, scope, record_id)
+        rows = await self._db.rows("version_list", {"record_id": record_id})
+        return [
+            {
+                "version": row["version"],
+                "reason": row["reason"],
+                "created_at": row["created_at"],
+                **json.loads(row["body"]),
+            }
+            for row in rows
+        ]
+
+    async def links(self, scope: Scope, record_id: str) -> list[dict[str, str]]:
+        """What a record is tied to."""
+        await lessons.lesson(self._db, scope, record_id)
+        return [dict(row) for row in await self._db.rows("link_list", {"from_id": record_id})]
+
+    async def set_state(self, scope: Scope, lesson_id: str, state: State, reason: str) -> Lesson:
+        """Retire, archive or restore a lesson; what it was stays in its history."""
+        return await lessons.set_state(self._db, scope, lesson_id, state, reason, self._clock.now())
+
+    async def edit(self, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:
+        """Change a lesson's fields; the wording before stays as a version."""
+        return await lessons.edit(self._db, scope, lesson_id, changes, self._clock.now())
+
+    async def erase(self, scope: Scope, lesson_id: str) -> None:
+        """Remove a record and its history for good."""
+        await lessons.erase(self._db, scope, lesson_id)
+
+    async def store_reflection(self, scope: Scope, draft: ReflectionDraft) -> StoredReflection:
+        """Write a reflection with its strategy, lessons and failures; the same one again writes nothing."""
+        return await reflections.store(self._db, scope, draft, self._clock)
+
+    async def next_version(self, scope: Scope, before: StoredReflection, draft: ReflectionDraft) -> StoredReflection:
+        """Another judgement of a stored run; the same one again changes nothing."""
+        return await reflections.next_version(self._db, scope, before, draft, self._clock)
+
+    async def reflection(self, scope: Scope, reflection_id: str) -> StoredReflection:
+        """A reflection with its redacted trace."""
+        return await reflections.reflection(self._db, scope, reflection_id)
+
+    async def reflections(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[StoredReflection]:
+        """Reflections of a scope, newest first."""
+        values = {"limit": limit, "offset": offset, **scope_values(scope)}
+        return [reflections.reflection_from(row) for row in await self._db.rows("reflection_list", values)]
+
+    async def stats(self, scope: Scope) -> dict[str, Json]:
+        """What is in the bank, counted."""
+        return await stats.stats(self._db, scope)
+
+    def exported(self, tenant: str, project: str | None) -> AsyncIterator[dict[str, Any]]:
+        """Every lesson of a project (null: of all), as import reads it."""
+        return transfer.exported(self._db, tenant, project)
+
+    def imported(self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool) -> AsyncIterator[list[Stored]]:
+        """Store many lessons in short transactions; yields what became of each batch."""
+        return transfer.imported(self._db, drafts, merge=merge, clock=self._clock)

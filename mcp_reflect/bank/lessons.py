@@ -1,0 +1,175 @@
+"""Lessons in the bank: stored or merged, changed, retired, restored, erased."""
+
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from mcp_reflect.bank.candidates import candidates
+from mcp_reflect.bank.merging import same_lesson
+from mcp_reflect.bank.redaction import context_hash
+from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_values
+from mcp_reflect.bank.words import index_text
+from mcp_reflect.clock import Clock
+from mcp_reflect.errors import NotFoundError
+from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, State, lesson_text
+from mcp_reflect.records.memory import Link
+from mcp_reflect.records.scope import Scope
+
+_PREFIX: Final = {Kind.LESSON: "les", Kind.STRATEGY: "str", Kind.REFLECTION: "ref"}
+_MERGE_LOOK: Final = 8  # candidates compared before a lesson counts as new
+_MOST_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson may gather
+
+
+def made(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
+    """A draft as the record that will be stored."""
+    now = clock.now()
+    return Lesson(
+        **asdict(draft),
+        id=lesson_id or clock.new_id(_PREFIX[draft.kind]),
+        project=scope.project,
+        state=State.ACTIVE,
+        context_hash=context_hash(draft.context),
+        created_at=now,
+        updated_at=now,
+    )
+
+
+async def add(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
+    """Store a record as it is, and make it findable."""
+    await tx.run("lesson_add", lesson_values(scope, lesson))
+    await tx.run("search_add", index_values(lesson))
+
+
+async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[str, str]:
+    """Store a lesson, or strengthen the one that says the same. Returns its id and `stored` or `merged`."""
+    twin = await _twin(tx, scope, lesson)
+    if twin is None:
+        await add(tx, scope, lesson)
+        return lesson.id, "stored"
+    if (twin.mistake, twin.correction) != (lesson.mistake, lesson.correction):
+        await keep_version(tx, twin.id, "other_wording", lesson)
+    await change(tx, scope, _strengthened(twin, lesson))
+    return twin.id, "merged"
+
+
+async def _twin(tx: Transaction, scope: Scope, lesson: Lesson) -> Lesson | None:
+    for candidate in await candidates(tx, scope, lesson.text, (Kind.LESSON,), _MERGE_LOOK):
+        other = candidate.lesson
+        same = same_lesson(
+            (lesson.mistake or "", lesson.correction or ""), (other.mistake or "", other.correction or "")
+        )
+        if same and other.project == lesson.project and other.task_type in (None, lesson.task_type):
+            return other
+    return None
+
+
+def _strengthened(twin: Lesson, lesson: Lesson) -> Lesson:
+    """The stored lesson after the same was learnt again: surer by a fifth of what is missing."""
+    return replace(
+        twin,
+        strength=twin.strength + 1,
+        importance=max(twin.importance, lesson.importance),
+        confidence=twin.confidence + 0.2 * (1 - twin.confidence),
+        symptoms=_union(twin.symptoms, lesson.symptoms),
+        keywords=_union(twin.keywords, lesson.keywords),
+        tags=_union(twin.tags, lesson.tags),
+        updated_at=lesson.updated_at,
+    )
+
+
+def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*one, *other)))[:_MOST_WORDS]
+
+
+async def change(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
+    """Write a changed lesson and its words; the caller keeps the version."""
+    await tx.run("lesson_change", lesson_values(scope, lesson))
+    await tx.run("search_remove", {"id": lesson.id})
+    await tx.run("search_add", index_values(lesson))
+
+
+async def keep_version(tx: Transaction, record_id: str, reason: str, lesson: Lesson) -> None:
+    """Keep a wording in a record's history."""
+    body = {
+        "text": lesson.text,
+        "mistake": lesson.mistake,
+        "correction": lesson.correction,
+        "why": lesson.why,
+        "task_type": lesson.task_type,
+        "importance": lesson.importance,
+        "confidence": lesson.confidence,
+        "state": lesson.state.value,
+        "trust": lesson.trust.value,
+        "source": lesson.source.value,
+    }
+    await tx.run("version_add", {"record_id": record_id, "reason": reason, "body": body, "now": lesson.updated_at})
+
+
+async def keep_links(tx: Transaction, record_id: str, links: tuple[Link, ...]) -> None:
+    """Tie a record to others."""
+    await tx.run_many("link_add", [{"from_id": record_id, **asdict(link)} for link in links])
+
+
+async def lesson(reader: Database | Transaction, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
+    """The lesson of this scope with that id; NotFoundError names `field`."""
+    row = await reader.row("lesson_by_id", {"id": lesson_id, **scope_values(scope)})
+    if row is None:
+        raise NotFoundError(
+            field,
+            f"there is no '{lesson_id[:80]}' in {scope}",
+            "Send an id that recall_lessons or bank://lessons gave.",
+        )
+    return lesson_from(row)
+
+
+async def set_state(db: Database, scope: Scope, lesson_id: str, state: State, reason: str, now: float) -> Lesson:
+    """Retire, archive or restore a lesson; what it was stays in its history."""
+    async with db.write() as tx:
+        before = await lesson(tx, scope, lesson_id)
+        if before.state is state:
+            return before
+        await keep_version(tx, before.id, reason, before)
+        after = replace(before, state=state, updated_at=now)
+        await change(tx, scope, after)
+        return after
+
+
+async def edit(db: Database, scope: Scope, lesson_id: str, changes: dict[str, Any], now: float) -> Lesson:
+    """Change a lesson's fields; the wording before stays as a version."""
+    async with db.write() as tx:
+        before = await lesson(tx, scope, lesson_id)
+        after = replace(before, **changes, updated_at=now)
+        after = replace(after, text=_text_of(after))
+        after = replace(after, context_hash=context_hash(after.context))
+        await keep_version(tx, before.id, "edited", before)
+        await change(tx, scope, after)
+        return after
+
+
+async def erase(db: Database, scope: Scope, lesson_id: str) -> None:
+    """Remove a record, its words, history, ties and outcomes, and overwrite their bytes."""
+    async with db.write() as tx:
+        found = await lesson(tx, scope, lesson_id)
+        await tx.run("search_remove", {"id": found.id})
+        for name in ("version_erase", "link_erase"):
+            await tx.run(name, {"id": found.id})
+        for name in ("lesson_erase", "reflection_erase"):
+            await tx.run(name, {"id": found.id, "tenant": scope.tenant})
+        await tx.run("search_forget", {})
+    await db.truncate_log()
+
+
+def _text_of(changed: Lesson) -> str:
+    """The text of a changed record: of a lesson, made of its mistake and correction."""
+    return lesson_text(changed.mistake, changed.correction) if changed.mistake and changed.correction else changed.text
+
+
+def index_values(lesson: Lesson) -> dict[str, Any]:
+    """The words of a lesson by field, for the index."""
+    return {
+        "id": lesson.id,
+        "text": index_text(f"{lesson.text}\n{lesson.why or ''}"),
+        "symptoms": index_text("\n".join((*lesson.symptoms, *lesson.keywords))),
+        "labels": index_text(" ".join((lesson.task_type or "", *lesson.tags))),
+        "context": index_text(lesson.context or ""),
+    }

@@ -1,0 +1,87 @@
+"""What became of using a lesson: told once for each recall and lesson, the latest word wins."""
+
+import json
+
+from mcp_reflect.bank import lessons
+from mcp_reflect.bank.effectiveness import EVIDENCE_WEIGHT, Told, worth
+from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.rows import scope_values
+from mcp_reflect.clock import Clock
+from mcp_reflect.errors import InputError, NotFoundError
+from mcp_reflect.records.lesson import Lesson, OutcomeDraft, Trust, Updated
+from mcp_reflect.records.scope import Scope
+
+
+async def record(db: Database, scope: Scope, draft: OutcomeDraft, clock: Clock) -> tuple[Updated, ...]:
+    """Write the outcome for every lesson it is about, and what that makes of them.
+
+    A recall alone shares one outcome's weight over what it showed; named lessons get it whole.
+    """
+    async with db.write() as tx:
+        lesson_ids = await _about(tx, scope, draft)
+        weight = EVIDENCE_WEIGHT[draft.evidence] / (1 if draft.lesson_ids else max(len(lesson_ids), 1))
+        recall_id = draft.recall_id or clock.new_id("out")
+        updated: list[Updated] = []
+        for place, lesson_id in enumerate(lesson_ids):
+            found = await lessons.lesson(tx, scope, lesson_id, f"lesson_ids[{place}]")
+            values = {
+                "recall_id": recall_id,
+                "lesson_id": found.id,
+                "success": draft.success,
+                "evidence": draft.evidence.value,
+                "weight": weight,
+                "note": draft.note,
+                "now": clock.now(),
+            }
+            await tx.run("outcome_add", values)
+            updated.append(await _retold(tx, scope, found))
+        return tuple(updated)
+
+
+async def _about(tx: Transaction, scope: Scope, draft: OutcomeDraft) -> tuple[str, ...]:
+    """The ids of the lessons that the outcome is about, each once."""
+    if draft.recall_id is None:
+        return tuple(dict.fromkeys(draft.lesson_ids))
+    shown = await recalled(tx, scope, draft.recall_id)
+    for place, lesson_id in enumerate(draft.lesson_ids):
+        if lesson_id not in shown:
+            raise InputError(
+                f"lesson_ids[{place}]",
+                f"'{lesson_id[:80]}' was not among what {draft.recall_id} showed",
+                "Name lessons of that recall, or leave recall_id out.",
+            )
+    if not shown:
+        raise InputError("recall_id", "that recall showed nothing", "There is no outcome to record for it.")
+    return tuple(dict.fromkeys(draft.lesson_ids)) or tuple(shown)
+
+
+async def recalled(reader: Database | Transaction, scope: Scope, recall_id: str) -> list[str]:
+    """The ids that a recall of this scope showed; NotFoundError where there was no such recall."""
+    row = await reader.row("recall_by_id", {"id": recall_id, **scope_values(scope)})
+    if row is None:
+        raise NotFoundError(
+            "recall_id", f"there is no '{recall_id[:80]}' in {scope}", "Send the id that recall_lessons gave."
+        )
+    return json.loads(row["lesson_ids"])
+
+
+async def _retold(tx: Transaction, scope: Scope, lesson: Lesson) -> Updated:
+    """Fold all outcomes of a lesson anew; a proven good one confirms it."""
+    rows = await tx.rows("outcome_list", {"lesson_id": lesson.id})
+    result = worth(Told(row["success"], row["weight"]) for row in rows)
+    proven = any(row["success"] == 1 and row["evidence"] in ("test", "metric") for row in rows)
+    trust = Trust.CONFIRMED if proven and lesson.trust is Trust.OBSERVED else lesson.trust
+    await tx.run(
+        "lesson_outcome",
+        {
+            "id": lesson.id,
+            "effectiveness": result.effectiveness,
+            "wins": result.wins,
+            "losses": result.losses,
+            "trust": trust.value,
+            "tenant": scope.tenant,
+        },
+    )
+    return Updated(
+        id=lesson.id, effectiveness=round(result.effectiveness or 0.0, 4), times_applied=lesson.times_applied
+    )

@@ -1,0 +1,151 @@
+"""From candidates to the few hits that are shown: relevance first, then worth, then variety.
+
+Nothing below a stated relevance is shown: an empty list is better than the least bad lesson.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.bank.candidates import Candidate
+from mcp_reflect.bank.effectiveness import posterior
+from mcp_reflect.bank.merging import alike
+from mcp_reflect.bank.redaction import context_hash
+from mcp_reflect.records.lesson import Ask, Hit, Kind, Lesson, Trust
+from mcp_reflect.records.scope import GLOBAL
+
+# Relevant is what covers a fair part of the question's weight, or holds several of its telling words.
+LEAST_SHARE: Final = 0.25
+LEAST_TERMS: Final = 3
+LEAST_SHARE_OF_SEVERAL: Final = 0.12
+
+SAME_HIT: Final = 0.8  # two hits with more of their words in common say the same
+HALF_LIFE_DAYS: Final = 180.0
+DAY: Final = 86_400.0
+
+_TRUST: Final = {Trust.QUARANTINED: 0.0, Trust.OBSERVED: 0.5, Trust.CONFIRMED: 0.9, Trust.TRUSTED: 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The hits, best first, and how many were held back, by reason."""
+
+    hits: tuple[Hit, ...]
+    hidden: dict[str, int]
+
+
+def rank(found: Iterable[Candidate], ask: Ask, rate: float, now: float) -> Ranked:
+    """Rank candidates. `rate` is the scope's base rate (0..1), `now` seconds since 1970."""
+    hidden: Counter[str] = Counter()
+    fitting: list[tuple[float, Candidate]] = []
+    for candidate in found:
+        reason = _held_back(candidate, ask, rate)
+        if reason:
+            hidden[reason] += 1
+        else:
+            fitting.append((_score(candidate, ask, rate, now), candidate))
+    fitting.sort(key=lambda pair: (-pair[0], pair[1].lesson.id))
+    return Ranked(tuple(_pick(_preferred(fitting, ask, hidden), ask, now, hidden)), dict(sorted(hidden.items())))
+
+
+def _held_back(candidate: Candidate, ask: Ask, rate: float) -> str | None:
+    lesson = candidate.lesson
+    several = len(candidate.terms) >= LEAST_TERMS and candidate.share >= LEAST_SHARE_OF_SEVERAL
+    if candidate.share < LEAST_SHARE and not several:
+        return "not_relevant"
+    if lesson.trust is Trust.QUARANTINED:
+        return "quarantined"
+    if ask.tags and not set(ask.tags) & set(lesson.tags):
+        return "other_tags"
+    if lesson.importance < ask.min_importance:
+        return "below_min_importance"
+    if ask.min_effectiveness and posterior(lesson.wins, lesson.losses, rate) < ask.min_effectiveness:
+        return "below_min_effectiveness"
+    return None
+
+
+def _score(candidate: Candidate, ask: Ask, rate: float, now: float) -> float:
+    """Relevance in 0..1, scaled by .6 to 1 for worth, plus .1 for the task type and .05 for the context."""
+    lesson = candidate.lesson
+    relevance = 0.5 * candidate.fit + 0.5 * candidate.share
+    recency = 0.5 ** (max(now - lesson.updated_at, 0) / DAY / HALF_LIFE_DAYS)
+    worth = (
+        0.4 * posterior(lesson.wins, lesson.losses, rate)
+        + 0.2 * lesson.importance
+        + 0.1 * lesson.confidence
+        + 0.15 * recency
+        + 0.15 * _TRUST[lesson.trust]
+    )
+    same_type = ask.task_type is not None and lesson.task_type == ask.task_type
+    same_context = _same_context(lesson, ask)
+    return relevance * (0.6 + 0.4 * worth) + 0.1 * same_type + 0.05 * same_context
+
+
+def _preferred(fitting: list[tuple[float, Candidate]], ask: Ask, hidden: Counter[str]) -> list[tuple[float, Candidate]]:
+    """Without `kinds`, reflections stand in only where there is neither a lesson nor a strategy."""
+    if ask.kinds or all(candidate.lesson.kind is Kind.REFLECTION for _, candidate in fitting):
+        return fitting
+    kept = [pair for pair in fitting if pair[1].lesson.kind is not Kind.REFLECTION]
+    if len(kept) < len(fitting):
+        hidden["reflection"] = len(fitting) - len(kept)
+    return kept
+
+
+def _pick(fitting: list[tuple[float, Candidate]], ask: Ask, now: float, hidden: Counter[str]) -> Iterable[Hit]:
+    chosen: list[Lesson] = []
+    left = ask.max_chars
+    for score, candidate in fitting:
+        lesson = candidate.lesson
+        if any(alike(lesson.text, other.text) >= SAME_HIT for other in chosen):
+            hidden["similar"] += 1
+        elif len(chosen) >= ask.limit:
+            hidden["over_limit"] += 1
+        elif len(lesson.text) > left:
+            hidden["over_max_chars"] += 1
+        else:
+            left -= len(lesson.text)
+            chosen.append(lesson)
+            yield _hit(lesson, candidate, score, ask, now)
+
+
+def _hit(lesson: Lesson, candidate: Candidate, score: float, ask: Ask, now: float) -> Hit:
+    return Hit(
+        id=lesson.id,
+        external_id=lesson.external_id,
+        kind=lesson.kind,
+        text=lesson.text,
+        mistake=lesson.mistake,
+        correction=lesson.correction,
+        task_type=lesson.task_type,
+        tags=lesson.tags,
+        importance=lesson.importance,
+        confidence=lesson.confidence,
+        effectiveness=None if lesson.effectiveness is None else round(lesson.effectiveness, 3),
+        times_applied=lesson.times_applied,
+        trust=lesson.trust,
+        source=lesson.source,
+        age_days=int(max(now - lesson.created_at, 0) // DAY),
+        score=round(score, 4),
+        why=_why(lesson, candidate, ask),
+        scope="global" if lesson.project == GLOBAL else None,
+    )
+
+
+def _same_context(lesson: Lesson, ask: Ask) -> bool:
+    return ask.context is not None and lesson.context_hash == context_hash(ask.context)
+
+
+def _why(lesson: Lesson, candidate: Candidate, ask: Ask) -> str:
+    reasons = [f"shares {', '.join(candidate.terms[:5])}"]
+    if ask.task_type is not None and lesson.task_type == ask.task_type:
+        reasons.append(f"same task type ({lesson.task_type})")
+    if _same_context(lesson, ask):
+        reasons.append("same context")
+    if lesson.effectiveness is not None:
+        reasons.append(f"effectiveness {lesson.effectiveness:.2f} so far")
+    if lesson.strength > 1:
+        reasons.append(f"learnt {lesson.strength} times")
+    if lesson.kind is Kind.REFLECTION and not ask.kinds:
+        reasons.append("a reflection: there is no lesson on this yet")
+    return "; ".join(reasons)

@@ -1,0 +1,80 @@
+"""Recall, and the ledger of what was shown, which nobody ever waits for."""
+
+from collections import deque
+from typing import Any, Final
+
+from mcp_reflect.bank.candidates import candidates
+from mcp_reflect.bank.effectiveness import base_rate
+from mcp_reflect.bank.ranking import rank
+from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.rows import scope_values
+from mcp_reflect.clock import Clock
+from mcp_reflect.errors import BankBusyError, BankReadOnlyError
+from mcp_reflect.records.lesson import Ask, Kind, Recall
+from mcp_reflect.records.scope import Scope
+
+_LOOK: Final = 50  # candidates that ranking chooses from, or ten for each hit that is wanted
+_MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; the oldest go first
+
+
+class Ledger:
+    """Counts what was recalled: at once where nobody writes, else later."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
+
+    async def note(self, values: dict[str, Any]) -> None:
+        """Count a recall, or queue it where another process is writing; a read-only bank counts nothing."""
+        self._queue.append(values)
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Count what is queued, if nobody is writing."""
+        if not self._queue:
+            return
+        try:
+            async with self._db.count() as tx:
+                await self._write(tx)
+        except BankBusyError:
+            return  # counted by the next recall or outcome
+        except BankReadOnlyError:
+            pass  # nothing can be counted here
+        self._queue.clear()
+
+    async def flush(self) -> None:
+        """Count what is queued, waiting for writers as a write does."""
+        if self._queue:
+            async with self._db.write() as tx:
+                await self._write(tx)
+            self._queue.clear()
+
+    async def _write(self, tx: Transaction) -> None:
+        for values in list(self._queue):
+            await tx.run("recall_add", values)
+            for lesson_id in values["lesson_ids"] if values["applied"] else ():
+                await tx.run("lesson_applied", {"id": lesson_id, "tenant": values["tenant"]})
+
+
+async def recall(db: Database, ledger: Ledger, scope: Scope, ask: Ask, clock: Clock, *, applied: bool = True) -> Recall:
+    """The few lessons that fit a task, best first; an empty list where none is relevant.
+
+    `applied` false notes the recall, so that its outcome can be told, and counts no lesson as applied.
+    """
+    kinds = ask.kinds or tuple(Kind)
+    found = await candidates(db, scope, ask.text, kinds, max(_LOOK, ask.limit * 10))
+    told = await db.row("base_rate", scope_values(scope))
+    rate = base_rate(told["wins"], told["told"]) if told else base_rate(0, 0)
+    ranked = rank(found, ask, rate, clock.now())
+    recall_id = clock.new_id("rec")
+    await ledger.note(
+        {
+            "id": recall_id,
+            "task": ask.task[:2000],
+            "lesson_ids": [hit.id for hit in ranked.hits],
+            "now": clock.now(),
+            "applied": applied,
+            **scope_values(scope),
+        }
+    )
+    return Recall(recall_id=recall_id, lessons=ranked.hits, hidden=ranked.hidden, scope=str(scope))

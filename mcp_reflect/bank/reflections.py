@@ -1,0 +1,158 @@
+"""Reflections in the bank: written with all that belongs to them, and given their next version."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from mcp_reflect.bank import lessons
+from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.rows import Row, scope_values
+from mcp_reflect.clock import Clock
+from mcp_reflect.errors import NotFoundError
+from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
+from mcp_reflect.records.scope import Scope
+
+
+async def store(db: Database, scope: Scope, draft: ReflectionDraft, clock: Clock) -> StoredReflection:
+    """Write a reflection, its strategy, lessons, failures and ties in one transaction.
+
+    The same run with the same judgement is the same reflection: then nothing is written.
+    """
+    async with db.write() as tx:
+        twin = await tx.row("reflection_by_digest", {"digest": draft.digest, **scope_values(scope)})
+        if twin is not None:
+            return reflection_from(twin)
+        reflection_id = clock.new_id("ref")
+        body = await _write_parts(tx, scope, draft, reflection_id, clock)
+        values = {
+            "id": reflection_id,
+            "task": draft.task,
+            "task_type": draft.task_type,
+            "outcome": draft.outcome,
+            "run_id": draft.run_id,
+            "thinker": draft.thinker,
+            "trace": draft.trace,
+            "body": body,
+            "digest": draft.digest,
+            "now": clock.now(),
+            **scope_values(scope),
+        }
+        await tx.run("reflection_add", values)
+        await _note_failures(tx, scope, draft, reflection_id, clock.now())
+        row = await tx.row("reflection_by_id", {"id": reflection_id, **scope_values(scope)})
+    assert row is not None  # noqa: S101 - written above, in the same transaction
+    return reflection_from(row)
+
+
+async def next_version(
+    db: Database, scope: Scope, before: StoredReflection, draft: ReflectionDraft, clock: Clock
+) -> StoredReflection:
+    """Put another judgement of the same run in the place of the one that is there, which becomes a version."""
+    async with db.write() as tx:
+        current = await _row(tx, scope, before.id)
+        if current["digest"] == draft.digest:
+            return reflection_from(current)
+        await tx.run(
+            "version_add",
+            {"record_id": before.id, "reason": "analysed", "body": json.loads(current["body"]), "now": clock.now()},
+        )
+        await _replace_faces(tx, scope, before.id, clock.now())
+        body = await _write_parts(tx, scope, draft, before.id, clock)
+        await tx.run(
+            "reflection_change",
+            {
+                "id": before.id,
+                "thinker": draft.thinker,
+                "body": body,
+                "digest": draft.digest,
+                "now": clock.now(),
+                **scope_values(scope),
+            },
+        )
+        return reflection_from(await _row(tx, scope, before.id))
+
+
+async def reflection(db: Database, scope: Scope, reflection_id: str) -> StoredReflection:
+    """The reflection of this scope with that id; NotFoundError names the field."""
+    return reflection_from(await _row(db, scope, reflection_id))
+
+
+async def _row(reader: Database | Transaction, scope: Scope, reflection_id: str) -> Row:
+    row = await reader.row("reflection_by_id", {"id": reflection_id, **scope_values(scope)})
+    if row is None:
+        raise NotFoundError(
+            "reflection_id", f"there is no '{reflection_id[:80]}' in {scope}", "Send the id that reflect gave."
+        )
+    return row
+
+
+async def _write_parts(
+    tx: Transaction, scope: Scope, draft: ReflectionDraft, reflection_id: str, clock: Clock
+) -> dict[str, Any]:
+    """Write what a reflection brings, and return its body with the ids of it."""
+    assert isinstance(draft.body, dict)  # noqa: S101 - made by the engine
+    body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}
+    face = replace(lessons.made(draft.face, scope, clock, reflection_id), reflection_id=reflection_id)
+    if await tx.row("lesson_by_id", {"id": reflection_id, **scope_values(scope)}) is None:
+        await lessons.add(tx, scope, face)
+    else:
+        await lessons.change(tx, scope, face)
+    if draft.strategy is not None:
+        strategy = replace(lessons.made(draft.strategy, scope, clock), reflection_id=reflection_id)
+        await lessons.add(tx, scope, strategy)
+        body["strategy_id"] = strategy.id
+    learnt: list[dict[str, str]] = []
+    for lesson_draft in draft.lessons:
+        lesson = replace(lessons.made(lesson_draft, scope, clock), reflection_id=reflection_id)
+        lesson_id, status = await lessons.add_or_merge(tx, scope, lesson)
+        await lessons.keep_links(tx, lesson_id, (Link(relation="from", to_kind="reflection", to_id=reflection_id),))
+        learnt.append({"id": lesson_id, "status": status})
+    body["lessons"] = learnt
+    await lessons.keep_links(tx, reflection_id, draft.links)
+    return body
+
+
+async def _replace_faces(tx: Transaction, scope: Scope, reflection_id: str, now: float) -> None:
+    """Retire the strategy that the earlier judgement wrote; its lessons stay, for they were seen."""
+    for row in await tx.rows("lesson_of_reflection", {"reflection_id": reflection_id, "tenant": scope.tenant}):
+        if row["kind"] == "strategy" and row["state"] == "active":
+            await tx.run("lesson_retire", {"id": row["id"], "tenant": scope.tenant, "now": now})
+
+
+async def _note_failures(tx: Transaction, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float) -> None:
+    await tx.run_many(
+        "failure_add",
+        [
+            {
+                "signature": failure.signature,
+                "tool": failure.tool,
+                "call": failure.call,
+                "fingerprint": failure.fingerprint,
+                "arguments": [failure.arguments],
+                "category": failure.category.value,
+                "error": failure.error,
+                "worked": None if failure.worked is None else [failure.worked],
+                "reflection_id": reflection_id,
+                "now": now,
+                **scope_values(scope),
+            }
+            for failure in draft.failures
+        ],
+    )
+
+
+def reflection_from(row: Row) -> StoredReflection:
+    """A row of `reflections` as the record."""
+    return StoredReflection(
+        id=row["id"],
+        project=row["project"],
+        task=row["task"],
+        outcome=row["outcome"],
+        thinker=row["thinker"],
+        trace=json.loads(row["trace"]),
+        body=json.loads(row["body"]),
+        digest=row["digest"],
+        version=row["version"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

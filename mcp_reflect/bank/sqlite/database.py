@@ -1,0 +1,187 @@
+"""The bank's file: opened, prepared, created and upgraded in one place, and written through one door.
+
+Three connections, each made when first used: one writes (synchronous FULL, waits up to 30 s for other
+processes), one reads, one counts (NORMAL, 50 ms) for ledgers that nobody must wait for.
+"""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+
+from mcp_reflect.bank.redaction import clean, clean_text
+from mcp_reflect.bank.sqlite.faults import explained
+from mcp_reflect.bank.sqlite.queries import query
+from mcp_reflect.bank.sqlite.schema import Opened, prepare
+from mcp_reflect.errors import BankReadOnlyError
+
+Values = Mapping[str, Any]
+
+COUNTING_WAIT_SECONDS = 0.05
+
+
+class Transaction:
+    """The one way to write. Every text that is bound here has passed the door (see `redaction`)."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._connection = connection
+
+    async def run(self, name: str, values: Values) -> int:
+        """Run a named statement; returns how many rows it changed."""
+        cursor = await self._connection.execute(query(name), _bound(values))
+        changed = cursor.rowcount
+        await cursor.close()
+        return changed
+
+    async def run_many(self, name: str, rows: Iterable[Values]) -> None:
+        """Run a named statement once for each of `rows`."""
+        await self._connection.executemany(query(name), [_bound(values) for values in rows])
+
+    async def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
+        """The rows of a named query, as this transaction sees them."""
+        return list(await self._connection.execute_fetchall(query(name), _plain(values)))
+
+    async def row(self, name: str, values: Values) -> sqlite3.Row | None:
+        """The first row of a named query, or none."""
+        found = await self.rows(name, values)
+        return found[0] if found else None
+
+
+class Database:
+    """One bank file, shared with any number of other processes."""
+
+    def __init__(self, path: Path, *, busy_seconds: float = 30.0) -> None:
+        self.path = path
+        self.busy_seconds = busy_seconds
+        self._opened: Opened | None = None
+        self._connections: dict[str, aiosqlite.Connection] = {}
+        self._opening = asyncio.Lock()
+        self._writing = asyncio.Lock()
+        self._counting = asyncio.Lock()
+
+    async def opened(self) -> Opened:
+        """Open the file (make it, upgrade it) once; says its schema, journal mode and whether it can be written."""
+        async with self._opening:
+            if self._opened is None:
+                with explained(self.path):
+                    self._opened = await asyncio.to_thread(prepare, self.path, self.busy_seconds)
+            return self._opened
+
+    async def close(self) -> None:
+        """Close every connection; what was acknowledged is on disk already."""
+        while self._connections:
+            _, connection = self._connections.popitem()
+            await connection.close()
+        self._opened = None
+
+    async def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
+        """The rows of a named query. Readers never wait for a writer."""
+        await self.opened()
+        with explained(self.path):
+            connection = await self._connection("read")
+            return list(await connection.execute_fetchall(query(name), _plain(values)))
+
+    async def row(self, name: str, values: Values) -> sqlite3.Row | None:
+        """The first row of a named query, or none."""
+        found = await self.rows(name, values)
+        return found[0] if found else None
+
+    @asynccontextmanager
+    async def write(self) -> AsyncGenerator[Transaction]:
+        """A transaction that is on disk when the block ends, and undone where the block fails or is cancelled.
+
+        Raises BankReadOnlyError, BankBusyError (after `busy_seconds`) or BankError.
+        """
+        await self._writable()
+        async with self._writing:
+            with explained(self.path):
+                connection = await self._connection("write")
+                async with _transaction(connection):
+                    yield Transaction(connection)
+
+    @asynccontextmanager
+    async def count(self) -> AsyncGenerator[Transaction]:
+        """A transaction for ledgers: gives up with BankBusyError after 50 ms rather than keep a reader waiting."""
+        await self._writable()
+        async with self._counting:
+            with explained(self.path):
+                connection = await self._connection("count")
+                async with _transaction(connection):
+                    yield Transaction(connection)
+
+    async def truncate_log(self) -> None:
+        """Move the log into the file and empty it, as far as readers let it: erased bytes are gone."""
+        async with self._writing:
+            with explained(self.path):
+                connection = await self._connection("write")
+                await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    async def _writable(self) -> None:
+        opened = await self.opened()
+        if opened.read_only:
+            raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
+
+    async def _connection(self, use: str) -> aiosqlite.Connection:
+        async with self._opening:
+            if use not in self._connections:
+                wait = COUNTING_WAIT_SECONDS if use == "count" else self.busy_seconds
+                connecting = aiosqlite.connect(
+                    _uri(self.path, read_only=self._opened is not None and bool(self._opened.read_only)),
+                    uri=True,
+                    timeout=wait,
+                    isolation_level=None,
+                )
+                # Its thread would keep a process alive whose owner ended without closing the bank.
+                connecting._thread.daemon = True  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+                connection = await connecting
+                connection.row_factory = sqlite3.Row
+                await connection.execute("PRAGMA foreign_keys = ON")
+                await connection.execute(f"PRAGMA synchronous = {'NORMAL' if use == 'count' else 'FULL'}")
+                await connection.execute("PRAGMA secure_delete = ON")
+                if use == "read":
+                    await connection.execute("PRAGMA query_only = ON")
+                self._connections[use] = connection
+            return self._connections[use]
+
+
+@asynccontextmanager
+async def _transaction(connection: aiosqlite.Connection) -> AsyncGenerator[None]:
+    try:
+        await connection.execute("BEGIN IMMEDIATE")
+        yield
+        await asyncio.shield(connection.commit())
+    except BaseException:
+        # A cancelled BEGIN still runs on the connection's own thread, before this: undo it as well.
+        await asyncio.shield(connection.rollback())
+        raise
+
+
+def _uri(path: Path, *, read_only: bool) -> str:
+    return f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}"
+
+
+def _bound(values: Values) -> dict[str, Any]:
+    """What is written: every text through the door, structures as JSON."""
+    bound: dict[str, Any] = {}
+    for name, value in values.items():
+        match value:
+            case str():
+                bound[name] = clean_text(value)
+            case dict() | list() | tuple():
+                bound[name] = json.dumps(clean(value), ensure_ascii=False)
+            case _:
+                bound[name] = value
+    return bound
+
+
+def _plain(values: Values) -> dict[str, Any]:
+    """What is only compared: structures as JSON, texts as they are."""
+    return {
+        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
+        for name, value in values.items()
+    }

@@ -1,0 +1,124 @@
+-- What recall can return: lessons, strategies, and the face of each reflection.
+CREATE TABLE lessons (
+  row INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('lesson', 'strategy', 'reflection')),
+  state TEXT NOT NULL CHECK (state IN ('active', 'retired', 'archived')),
+  trust TEXT NOT NULL CHECK (trust IN ('quarantined', 'observed', 'confirmed', 'trusted')),
+  source TEXT NOT NULL CHECK (source IN ('agent', 'model', 'person', 'import', 'rules')),
+  text TEXT NOT NULL,
+  mistake TEXT,
+  correction TEXT,
+  why TEXT,
+  task_type TEXT,
+  context TEXT,
+  context_hash TEXT,
+  symptoms TEXT NOT NULL CHECK (json_valid(symptoms)),
+  keywords TEXT NOT NULL CHECK (json_valid(keywords)),
+  tags TEXT NOT NULL CHECK (json_valid(tags)),
+  importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
+  confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+  external_id TEXT,
+  reflection_id TEXT,
+  strength INTEGER NOT NULL DEFAULT 1 CHECK (strength > 0),
+  times_applied INTEGER NOT NULL DEFAULT 0 CHECK (times_applied >= 0),
+  effectiveness REAL CHECK (effectiveness BETWEEN 0 AND 1),
+  wins REAL NOT NULL DEFAULT 0 CHECK (wins >= 0),
+  losses REAL NOT NULL DEFAULT 0 CHECK (losses >= 0),
+  created_at REAL NOT NULL,
+  updated_at REAL NOT NULL,
+  CHECK (kind <> 'lesson' OR (mistake IS NOT NULL AND correction IS NOT NULL))
+) STRICT;
+CREATE INDEX lessons_by_scope ON lessons (tenant, project, kind, state);
+CREATE INDEX lessons_by_reflection ON lessons (reflection_id);
+
+-- The words of each row of lessons that recall looks in; rowid is lessons.row.
+CREATE VIRTUAL TABLE search USING fts5 (
+  text, symptoms, labels, context,
+  tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+-- A run that was looked back on: the redacted trace, and the reflection as it was returned.
+CREATE TABLE reflections (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  task TEXT NOT NULL,
+  task_type TEXT,
+  outcome TEXT NOT NULL CHECK (outcome IN ('success', 'failure', 'partial', 'timeout', 'error')),
+  run_id TEXT,
+  thinker TEXT NOT NULL,
+  trace TEXT NOT NULL CHECK (json_valid(trace)),
+  body TEXT NOT NULL CHECK (json_valid(body)),
+  digest TEXT NOT NULL,
+  version INTEGER NOT NULL DEFAULT 1 CHECK (version > 0),
+  created_at REAL NOT NULL,
+  updated_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reflections_by_digest ON reflections (tenant, project, digest);
+CREATE INDEX reflections_by_time ON reflections (tenant, project, created_at);
+
+-- Calls that are known to fail, by signature.
+CREATE TABLE failures (
+  row INTEGER PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  signature TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  call TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  arguments TEXT NOT NULL CHECK (json_valid(arguments)),
+  category TEXT NOT NULL,
+  error TEXT NOT NULL,
+  worked TEXT CHECK (worked IS NULL OR json_valid(worked)),
+  reflection_id TEXT,
+  times INTEGER NOT NULL DEFAULT 1 CHECK (times > 0),
+  first_at REAL NOT NULL,
+  last_at REAL NOT NULL,
+  UNIQUE (tenant, project, signature)
+) STRICT;
+
+-- What was shown to whom: one row a recall.
+CREATE TABLE recalls (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  task TEXT NOT NULL,
+  lesson_ids TEXT NOT NULL CHECK (json_valid(lesson_ids)),
+  created_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What became of using a lesson; success is 1, 0.5 for partial, or 0. The latest of a recall and lesson wins.
+CREATE TABLE outcomes (
+  row INTEGER PRIMARY KEY,
+  recall_id TEXT NOT NULL,
+  lesson_id TEXT NOT NULL REFERENCES lessons (id) ON DELETE CASCADE,
+  success REAL NOT NULL CHECK (success IN (0, 0.5, 1)),
+  evidence TEXT NOT NULL CHECK (evidence IN ('self', 'user', 'metric', 'test')),
+  weight REAL NOT NULL CHECK (weight > 0 AND weight <= 1),
+  note TEXT,
+  created_at REAL NOT NULL,
+  UNIQUE (lesson_id, recall_id)
+) STRICT;
+
+-- lesson, reflection, event, tool, file, error code: what belongs to what.
+CREATE TABLE links (
+  from_id TEXT NOT NULL,
+  relation TEXT NOT NULL,
+  to_kind TEXT NOT NULL,
+  to_id TEXT NOT NULL,
+  PRIMARY KEY (from_id, relation, to_kind, to_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX links_back ON links (to_kind, to_id);
+
+-- Earlier and other wordings; nothing that was written is lost.
+CREATE TABLE versions (
+  record_id TEXT NOT NULL,
+  version INTEGER NOT NULL CHECK (version > 0),
+  reason TEXT NOT NULL,
+  body TEXT NOT NULL CHECK (json_valid(body)),
+  created_at REAL NOT NULL,
+  PRIMARY KEY (record_id, version)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,101 @@
+-- name: lesson_add
+-- Store a lesson, strategy, or the face of a reflection.
+INSERT INTO lessons (
+  id, tenant, project, kind, state, trust, source, text, mistake, correction, why, task_type, context,
+  context_hash, symptoms, keywords, tags, importance, confidence, external_id, reflection_id, strength,
+  times_applied, effectiveness, wins, losses, created_at, updated_at
+) VALUES (
+  :id, :tenant, :project, :kind, :state, :trust, :source, :text, :mistake, :correction, :why, :task_type, :context,
+  :context_hash, :symptoms, :keywords, :tags, :importance, :confidence, :external_id, :reflection_id, :strength,
+  :times_applied, :effectiveness, :wins, :losses, :created_at, :updated_at
+);
+
+-- name: lesson_change
+-- Write a lesson's changed text, scores, trust or state; its history is kept by version_add.
+UPDATE lessons SET
+  state = :state, trust = :trust, text = :text, mistake = :mistake, correction = :correction, why = :why,
+  task_type = :task_type, context = :context, context_hash = :context_hash, symptoms = :symptoms,
+  keywords = :keywords, tags = :tags, importance = :importance, confidence = :confidence,
+  strength = :strength, updated_at = :updated_at
+WHERE id = :id AND tenant = :tenant;
+
+-- name: lesson_outcome
+-- Write what its outcomes make of a lesson.
+UPDATE lessons SET effectiveness = :effectiveness, wins = :wins, losses = :losses, trust = :trust
+WHERE id = :id AND tenant = :tenant;
+
+-- name: lesson_applied
+-- Count a lesson as shown once more.
+UPDATE lessons SET times_applied = times_applied + 1 WHERE id = :id AND tenant = :tenant;
+
+-- name: lesson_erase
+-- Remove a lesson for good; a person asked for it.
+DELETE FROM lessons WHERE id = :id AND tenant = :tenant;
+
+-- name: lesson_by_id
+-- One lesson that this scope may see: its own project's or a global one.
+SELECT * FROM lessons WHERE id = :id AND tenant = :tenant AND project IN (:project, '');
+
+-- name: lesson_list
+-- Lessons of a scope, newest first. NULL for kind or state means any.
+SELECT * FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '')
+  AND (:kind IS NULL OR kind = :kind) AND (:state IS NULL OR state = :state)
+ORDER BY id DESC LIMIT :limit OFFSET :offset;
+
+-- name: lesson_page
+-- Every lesson of a tenant in order of id, a page at a time; NULL for project means all projects.
+SELECT * FROM lessons
+WHERE tenant = :tenant AND (:project IS NULL OR project = :project) AND id > :after
+ORDER BY id LIMIT :limit;
+
+-- name: lesson_rows
+-- Lessons by row, for candidates.
+SELECT * FROM lessons WHERE row IN (SELECT value FROM json_each(:rows));
+
+-- name: lesson_of_reflection
+-- What a reflection wrote: its own face, its strategy, the lessons made of it.
+SELECT * FROM lessons WHERE reflection_id = :reflection_id AND tenant = :tenant ORDER BY id;
+
+-- name: search_add
+-- Make a lesson's words findable.
+INSERT INTO search (rowid, text, symptoms, labels, context)
+SELECT row, :text, :symptoms, :labels, :context FROM lessons WHERE id = :id;
+
+-- name: search_remove
+-- Take a lesson's words out again.
+DELETE FROM search WHERE rowid = (SELECT row FROM lessons WHERE id = :id);
+
+-- name: search_candidates
+-- The lessons whose words fit best, of any state of trust, best first (bm25 is negative: less is better).
+SELECT lessons.*, bm25(search, 1.0, 1.0, 0.6, 0.3) AS bm25
+FROM search JOIN lessons ON lessons.row = search.rowid
+WHERE search MATCH :match AND lessons.tenant = :tenant AND lessons.project IN (:project, '')
+  AND lessons.state = 'active' AND lessons.kind IN (SELECT value FROM json_each(:kinds))
+ORDER BY bm25, lessons.row LIMIT :limit;
+
+-- name: search_terms
+-- Which of the candidates hold which term, and how many of the bank do (counted up to a limit).
+SELECT term.key AS term,
+  (SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH term.value LIMIT :most)) AS found,
+  (SELECT json_group_array(rowid) FROM search
+    WHERE search MATCH term.value AND rowid IN (SELECT value FROM json_each(:rows))) AS rows
+FROM json_each(:terms) AS term;
+
+-- name: lesson_count
+-- How many rows there are to find.
+SELECT count(*) AS count FROM lessons WHERE tenant = :tenant AND project IN (:project, '') AND state = 'active';
+
+-- name: lesson_retire
+-- Take a record out of every recall.
+UPDATE lessons SET state = 'retired', updated_at = :now WHERE id = :id AND tenant = :tenant;
+
+-- name: search_forget
+-- Rewrite the index without what was removed from it, so that erased words leave the file.
+INSERT INTO search (search) VALUES ('optimize');
+
+-- name: task_types
+-- The task types there are, the most frequent first.
+SELECT task_type FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '') AND state = 'active' AND task_type IS NOT NULL
+GROUP BY task_type ORDER BY count(*) DESC, task_type LIMIT 1000;

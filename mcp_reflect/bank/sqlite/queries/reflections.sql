@@ -1,0 +1,77 @@
+-- name: reflection_add
+-- Store a reflection with its redacted trace.
+INSERT INTO reflections (
+  id, tenant, project, task, task_type, outcome, run_id, thinker, trace, body, digest, version, created_at, updated_at
+) VALUES (
+  :id, :tenant, :project, :task, :task_type, :outcome, :run_id, :thinker, :trace, :body, :digest, 1, :now, :now
+);
+
+-- name: reflection_change
+-- Write the next version of a reflection.
+UPDATE reflections
+SET thinker = :thinker, body = :body, digest = :digest, version = version + 1, updated_at = :now
+WHERE id = :id AND tenant = :tenant AND project = :project;
+
+-- name: reflection_by_id
+-- One reflection of this project, or a global one.
+SELECT * FROM reflections WHERE id = :id AND tenant = :tenant AND project IN (:project, '');
+
+-- name: reflection_by_digest
+-- The same run with the same judgement, if it was stored before.
+SELECT * FROM reflections
+WHERE digest = :digest AND tenant = :tenant AND project = :project ORDER BY id LIMIT 1;
+
+-- name: reflection_list
+-- Reflections of a scope, newest first.
+SELECT * FROM reflections WHERE tenant = :tenant AND project IN (:project, '')
+ORDER BY id DESC LIMIT :limit OFFSET :offset;
+
+-- name: reflection_page
+-- Every reflection of a tenant in order of id, a page at a time; NULL for project means all projects.
+SELECT * FROM reflections
+WHERE tenant = :tenant AND (:project IS NULL OR project = :project) AND id > :after
+ORDER BY id LIMIT :limit;
+
+-- name: reflection_erase
+-- Remove a reflection and its trace for good; a person asked for it.
+DELETE FROM reflections WHERE id = :id AND tenant = :tenant;
+
+-- name: failure_add
+-- Note a failing call, or that a known one failed again.
+INSERT INTO failures (
+  tenant, project, signature, tool, call, fingerprint, arguments, category, error, worked, reflection_id,
+  first_at, last_at
+) VALUES (
+  :tenant, :project, :signature, :tool, :call, :fingerprint, :arguments, :category, :error, :worked, :reflection_id,
+  :now, :now
+)
+ON CONFLICT (tenant, project, signature) DO UPDATE SET
+  times = times + 1, last_at = :now, worked = coalesce(excluded.worked, worked);
+
+-- name: link_add
+-- Tie a record to another, or to an event, tool, file or error code.
+INSERT INTO links (from_id, relation, to_kind, to_id) VALUES (:from_id, :relation, :to_kind, :to_id)
+ON CONFLICT DO NOTHING;
+
+-- name: link_list
+-- What a record is tied to.
+SELECT relation, to_kind, to_id FROM links WHERE from_id = :from_id ORDER BY relation, to_kind, to_id;
+
+-- name: link_erase
+-- Cut a record's ties, both ways.
+DELETE FROM links WHERE from_id = :id OR to_id = :id;
+
+-- name: version_add
+-- Keep a wording: the one that was there before a change, or another one for the same thing.
+INSERT INTO versions (record_id, version, reason, body, created_at)
+VALUES (
+  :record_id, (SELECT coalesce(max(version), 0) + 1 FROM versions WHERE record_id = :record_id), :reason, :body, :now
+);
+
+-- name: version_list
+-- The history of a record, oldest first.
+SELECT version, reason, body, created_at FROM versions WHERE record_id = :record_id ORDER BY version;
+
+-- name: version_erase
+-- Remove a record's history for good; a person asked for it.
+DELETE FROM versions WHERE record_id = :id;

@@ -1,0 +1,68 @@
+"""Lessons in bulk: out as JSON objects, in by short transactions that let other writers through."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final
+
+from mcp_reflect.bank import lessons
+from mcp_reflect.bank.sqlite.database import Database
+from mcp_reflect.bank.sqlite.rows import lesson_from
+from mcp_reflect.clock import Clock
+from mcp_reflect.records.lesson import LessonDraft, Stored
+from mcp_reflect.records.scope import Scope
+
+_PAGE: Final = 1000
+_BATCH: Final = 1000  # lessons a transaction: some tens of milliseconds
+
+# What an exported line says beside the fields of store_lesson; import reads past them.
+EXPORT_ONLY: Final = ("id", "state", "trust", "source", "created_at")
+
+
+async def exported(db: Database, tenant: str, project: str | None) -> AsyncIterator[dict[str, Any]]:
+    """Every lesson of a project (null: of all), oldest first, as import reads it; empty fields are left out."""
+    after = ""
+    while True:
+        rows = await db.rows("lesson_page", {"tenant": tenant, "project": project, "after": after, "limit": _PAGE})
+        for row in rows:
+            if row["kind"] == "lesson":
+                lesson = lesson_from(row)
+                line: dict[str, Any] = {
+                    "id": lesson.id,
+                    "mistake": lesson.mistake,
+                    "correction": lesson.correction,
+                    "why": lesson.why,
+                    "task_type": lesson.task_type,
+                    "context": lesson.context,
+                    "symptoms": list(lesson.symptoms),
+                    "keywords": list(lesson.keywords),
+                    "tags": list(lesson.tags),
+                    "importance": lesson.importance,
+                    "confidence": lesson.confidence,
+                    "external_id": lesson.external_id,
+                    "project": lesson.project,
+                    "state": lesson.state.value,
+                    "trust": lesson.trust.value,
+                    "source": lesson.source.value,
+                    "created_at": lesson.created_at,
+                }
+                yield {name: value for name, value in line.items() if value not in (None, [])}
+        if len(rows) < _PAGE:
+            return
+        after = rows[-1]["id"]
+
+
+async def imported(
+    db: Database, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool, clock: Clock
+) -> AsyncIterator[list[Stored]]:
+    """Store drafts that are known to be good, and yield what became of each batch, in order."""
+    for start in range(0, len(drafts), _BATCH):
+        done: list[Stored] = []
+        async with db.write() as tx:
+            for scope, draft in drafts[start : start + _BATCH]:
+                lesson = lessons.made(draft, scope, clock)
+                if merge:
+                    lesson_id, status = await lessons.add_or_merge(tx, scope, lesson)
+                else:
+                    await lessons.add(tx, scope, lesson)
+                    lesson_id, status = lesson.id, "stored"
+                done.append(Stored(lesson_id=lesson_id, status=status, scope=str(scope)))
+        yield done

@@ -1,0 +1,42 @@
+"""`mcp-reflect import FILE`."""
+
+from collections import Counter
+
+from mcp_reflect.cli.reflect_ import json_object, read_text
+from mcp_reflect.cli.running import parser, say, say_json, with_engine
+from mcp_reflect.engine import Engine
+from mcp_reflect.results import plain
+
+
+def run(arguments: list[str]) -> int:
+    """Store every lesson of a file, or none where one line is bad."""
+    words = parser(
+        "import",
+        "Lessons from JSONL: the fields of store_lesson, with an optional external_id and project. "
+        "A bad line is named, and then nothing of the file is stored.",
+    )
+    words.add_argument("file", help="the file; - reads stdin")
+    words.add_argument("--merge", action="store_true", help="strengthen near-duplicates instead of storing each line")
+    given = words.parse_args(arguments)
+    text = read_text(given.file)
+    lines = [
+        (number, json_object(line, f"line {number}"))
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip()
+    ]
+
+    async def work(engine: Engine) -> Counter[str]:
+        done: Counter[str] = Counter()
+        drafts = engine.import_drafts(lines)
+        async for batch in engine.import_lessons(drafts, merge=given.merge):
+            for stored in batch:
+                done[stored.status] += 1
+                if given.json:
+                    say_json(plain(stored))
+        return done
+
+    done = with_engine(work)
+    if not given.json:
+        said = ", ".join(f"{count} {status}" for status, count in sorted(done.items()))
+        say(f"{sum(done.values())} lessons: {said or 'none in the file'}.")
+    return 0

@@ -1,0 +1,66 @@
+"""`mcp-reflect`: reads the command, and imports no more than it needs: `recall` must answer at once."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from mcp_reflect import __version__
+from mcp_reflect.errors import InputError, McpReflectError
+
+USAGE = """usage: mcp-reflect [COMMAND] [ARGUMENTS]
+
+Without a command it serves MCP over stdio: register it in your host (docs/hosts.md).
+
+  serve              serve MCP over stdio
+  recall TASK        the lessons that fit a task
+  reflect FILE       reflect on a run, or on each line of a JSONL file (- reads stdin)
+  lessons            list, show, edit, forget, restore and erase lessons
+  stats              what is in the bank, counted
+  export             lessons as JSONL
+  import FILE        lessons from JSONL
+  doctor             where everything is, and what does not work as it should
+  demo               see it learn: a failing run, a new server, the lesson recalled
+
+mcp-reflect COMMAND --help tells more. Tables are for people; --json is for programs.
+"""
+
+COMMANDS = ("recall", "reflect", "lessons", "stats", "export", "import", "doctor", "demo")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command. Returns 0, 1 where it could not be done, or 2 for words that make no command."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command = given[0] if given else "serve"
+    try:
+        match command:
+            case "serve":
+                return _serve(given[1:])
+            case "-h" | "--help" | "help":
+                sys.stdout.write(USAGE)
+                return 0
+            case "-V" | "--version":
+                sys.stdout.write(f"mcp-reflect {__version__}\n")
+                return 0
+            case _ if command in COMMANDS:
+                return int(import_module(f"mcp_reflect.cli.{command}_").run(given[1:]))
+            case _:
+                sys.stderr.write(f"mcp-reflect: there is no command '{command[:80]}'.\n\n{USAGE}")
+                return 2
+    except McpReflectError as error:
+        sys.stderr.write(f"mcp-reflect: {error}\n")
+        return 2 if isinstance(error, InputError) else 1
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output left; there is nobody to tell
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _serve(rest: list[str]) -> int:
+    if rest:
+        sys.stderr.write("mcp-reflect serve takes no arguments; settings are MCP_REFLECT_* (docs/settings.md).\n")
+        return 2
+    from mcp_reflect.server.app import serve  # noqa: PLC0415 - only this command needs MCP
+
+    serve()
+    return 0

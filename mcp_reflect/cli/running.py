@@ -1,0 +1,52 @@
+"""What every command does: parse its words, open the engine, print for people or programs."""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from mcp_reflect.engine import Engine
+
+_Answer = TypeVar("_Answer")
+
+
+def parser(command: str, about: str) -> argparse.ArgumentParser:
+    """A parser for one command, with `--json`."""
+    made = argparse.ArgumentParser(prog=f"mcp-reflect {command}", description=about, allow_abbrev=False)
+    made.add_argument("--json", action="store_true", help="print JSON for a program")
+    return made
+
+
+def with_engine(work: Callable[[Engine], Awaitable[_Answer]]) -> _Answer:
+    """Run `work` with an engine over the bank that the environment names, and close it."""
+
+    async def run() -> _Answer:
+        async with Engine() as engine:
+            return await work(engine)
+
+    return asyncio.run(run())
+
+
+def say(text: str) -> None:
+    """A line for a person, or a program's JSON line."""
+    sys.stdout.write(f"{text}\n")
+
+
+def say_json(value: Any) -> None:
+    """A value for a program, on one line."""
+    say(json.dumps(value, ensure_ascii=False))
+
+
+def table(rows: Sequence[Sequence[str]], heads: Sequence[str], widest: int = 60) -> str:
+    """Rows under heads, in columns. Longer cells are cut at `widest` characters, and line ends become spaces."""
+    cells = [[_cell(cell, widest) for cell in row] for row in (heads, *rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(heads))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def _cell(text: str, widest: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= widest else f"{flat[: widest - 1]}…"

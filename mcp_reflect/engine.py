@@ -1,0 +1,166 @@
+"""The engine: the parts put together from settings. It is the Python face, usable without MCP.
+
+Each method takes the arguments of the tool of its name (see docs/tools.md), raises InputError for what
+cannot be used and BankError where the bank cannot do it, and has stored nothing then.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+from mcp_reflect.bank.bank import Bank
+from mcp_reflect.clock import Clock
+from mcp_reflect.critique.agreement import doubt_of
+from mcp_reflect.errors import InputError
+from mcp_reflect.records.json import Json
+from mcp_reflect.records.lesson import (
+    Ask,
+    Evidence,
+    Forgotten,
+    Lesson,
+    LessonDraft,
+    OutcomeDraft,
+    OutcomeResult,
+    Recall,
+    Source,
+    State,
+    Stored,
+)
+from mcp_reflect.records.reflection import Reflection
+from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.records.verdict import ToolResult
+from mcp_reflect.scopes import Scopes
+from mcp_reflect.settings import Settings
+from mcp_reflect.telemetry import Log
+
+# The shapes of arguments bring pydantic, a quarter of a second: each method imports its own, so that
+# the command line, which reads its words itself, recalls at once.
+
+
+class Engine:
+    """Reflects, remembers, recalls. Use it as an async context manager, or call `close`.
+
+    `store` is a bank made elsewhere; `settings` default to the environment's.
+    """
+
+    def __init__(
+        self, settings: Settings | None = None, *, store: Bank | None = None, clock: Clock | None = None
+    ) -> None:
+        self.settings = settings or Settings.from_env()
+        self.clock = clock or Clock()
+        self.scopes = Scopes.of(self.settings)
+        self.bank = store or Bank(
+            self.settings.bank_path, clock=self.clock, busy_seconds=self.settings.bank_busy_seconds
+        )
+        self.log = Log(self.settings.log_level, self.settings.log_format)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the bank."""
+        await self.bank.close()
+
+    async def reflect(self, **arguments: Any) -> Reflection:
+        """Look back at a run, keep what it teaches; see `reflecting`."""
+        from mcp_reflect.reflecting import reflect  # noqa: PLC0415 - the rules are needed by no other tool
+
+        return await reflect(self, arguments)
+
+    async def recall(self, *, applied: bool = True, **arguments: Any) -> Recall:
+        """The few lessons that fit a task, best first; `applied` false does not count them as applied."""
+        from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - see above
+
+        sent = read(RecallShape, arguments)
+        return await self.recall_for(sent.ask(), sent.project, applied=applied)
+
+    async def recall_for(self, ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
+        """Recall for what was read already."""
+        scope = self.scopes.named(project)
+        found = await self.bank.recall(scope, ask, applied=applied)
+        self.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)
+        return found
+
+    async def store_lesson(self, **arguments: Any) -> Stored:
+        """Keep a mistake and its correction."""
+        from mcp_reflect.arguments.lessons import LessonShape, read  # noqa: PLC0415 - see above
+
+        sent = read(LessonShape, arguments)
+        scope = self._visible(self.scopes.named(sent.project), sent.visibility)
+        stored = await self.bank.store_lesson(scope, sent.draft(Source.AGENT))
+        self.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
+        return stored
+
+    async def record_outcome(self, **arguments: Any) -> OutcomeResult:
+        """Note what became of using lessons, with as much weight as its evidence bears."""
+        from mcp_reflect.arguments.lessons import OutcomeShape, read  # noqa: PLC0415 - see above
+
+        sent = read(OutcomeShape, arguments)
+        scope = self.scopes.named(sent.project)
+        results = [ToolResult(tool=one.tool, content=one.content, exit_code=one.exit_code) for one in sent.tool_results]
+        told = OutcomeDraft(
+            success=0.5 if sent.success == "partial" else float(sent.success),
+            recall_id=sent.recall_id,
+            lesson_ids=sent.lesson_ids,
+            evidence=sent.evidence,
+            note=sent.note,
+        )
+        doubt = doubt_of(told, results)
+        draft = replace(told, evidence=Evidence.SELF) if doubt else told
+        updated = await self.bank.record_outcome(scope, draft)
+        self.log("outcome_recorded", success=draft.success, evidence=draft.evidence.value, lessons=len(updated))
+        return OutcomeResult(updated=updated, evidence=draft.evidence, reason=doubt)
+
+    async def forget_lesson(self, **arguments: Any) -> Forgotten:
+        """Retire a lesson: out of every recall, kept in the history."""
+        from mcp_reflect.arguments.lessons import ForgetShape, read  # noqa: PLC0415 - see above
+
+        sent = read(ForgetShape, arguments)
+        scope = self.scopes.named(sent.project)
+        lesson = await self.bank.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
+        self.log("lesson_forgotten", lesson_id=lesson.id)
+        return Forgotten(lesson_id=lesson.id, state=lesson.state, scope=str(Scope(scope.tenant, lesson.project)))
+
+    async def edit_lesson(self, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
+        """Change fields of a lesson as a person does; the wording before stays as a version."""
+        from mcp_reflect.arguments.lessons import ImportShape, read  # noqa: PLC0415 - see above
+
+        before = await self.bank.lesson(self.scopes.own, lesson_id)
+        now = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}
+        sent = read(ImportShape, now)
+        return await self.bank.edit(self.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes})
+
+    async def get_stats(self) -> Mapping[str, Json]:
+        """What is in the bank, counted."""
+        return await self.bank.stats(self.scopes.own)
+
+    def import_drafts(self, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
+        """Numbered lines of an import as drafts; InputError names the first bad line, and nothing has been stored."""
+        from mcp_reflect.arguments.lessons import ImportShape, read  # noqa: PLC0415 - see above
+
+        drafts: list[tuple[Scope, LessonDraft]] = []
+        for number, line in lines:
+            try:
+                sent = read(ImportShape, line)
+            except InputError as error:
+                raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
+            own = self.scopes.own
+            scope = own if sent.project is None else Scope(own.tenant, sent.project)
+            drafts.append((self._visible(scope, sent.visibility), sent.draft(Source.IMPORT)))
+        return drafts
+
+    def import_lessons(
+        self, drafts: list[tuple[Scope, LessonDraft]], *, merge: bool = False
+    ) -> AsyncIterator[list[Stored]]:
+        """Store drafts in short transactions; yields what became of each batch."""
+        return self.bank.imported(drafts, merge=merge)
+
+    @staticmethod
+    def _visible(scope: Scope, visibility: str) -> Scope:
+        return Scope(scope.tenant, GLOBAL) if visibility == "global" else scope

@@ -1,0 +1,209 @@
+"""The prompt templates: shipped files, a person's overrides of them by name, and what is made of both.
+
+An override is read again when its file changes, so that a running server follows an edit on its next call. A broken
+one is refused by file and line, and the shipped one serves.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from mcp_reflect.errors import MissingInputError, PromptError
+from mcp_reflect.fence import DATA_RULE, fence, seal
+from mcp_reflect.records.json import Json
+from mcp_reflect.template import Template, parse_template
+
+NONE = "(none given)"
+"""What stands in the place of an input that is null or empty."""
+
+SIZE_LIMIT = 200_000
+"""Bytes of a template file."""
+
+Input = str | int | float | None
+"""What fills a place: text is fenced as data, numbers and members of our enums stand as they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """What is sent to a model. `system` is the same for every call of a version; `output` null for plain text.
+
+    `problem` says why an override was passed over; the caller logs it.
+    """
+
+    name: str
+    version: int
+    role: str
+    system: str
+    user: str
+    output: Mapping[str, Json] | None
+    token_limit: int
+    overridden: bool
+    problem: PromptError | None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The template that serves under a name, where it came from, and what was wrong with an override."""
+
+    template: Template
+    path: Path
+    overridden: bool
+    problem: PromptError | None = None
+
+
+@dataclass(slots=True)
+class _Cached:
+    stamp: tuple[int, int]
+    result: Template | PromptError
+
+
+def shipped_folder() -> Path:
+    """Where the shipped templates are: inside the package in a wheel, else beside it in a checkout."""
+    here = Path(__file__).parent
+    inside = here / "_prompts"
+    return inside if inside.is_dir() else here.parent / "prompts"
+
+
+@dataclass
+class Prompts:
+    """Templates by name. `overrides` is a person's folder, which may be missing or come later."""
+
+    overrides: Path | None = None
+    shipped: Path = field(default_factory=shipped_folder)
+    _cache: dict[Path, _Cached] = field(default_factory=dict[Path, _Cached], repr=False)
+
+    def names(self) -> list[str]:
+        """The names of all templates, sorted. An override of a name that is not shipped is none."""
+        return sorted(path.stem for path in self.shipped.glob("*.md"))
+
+    def load(self, name: str) -> Loaded:
+        """The template that serves now; raises PromptError where a shipped one is missing or broken."""
+        path = self.shipped / f"{name}.md"
+        shipped = self._read(path, name) if name in self.names() else None
+        if shipped is None:
+            raise PromptError(str(path), 1, "there is no such prompt", f"The prompts are {', '.join(self.names())}.")
+        if isinstance(shipped, PromptError):
+            raise shipped
+        own = self.overrides / f"{name}.md" if self.overrides else None
+        override = self._read(own, name) if own else None
+        if own is None or override is None:
+            return Loaded(shipped, path, overridden=False)
+        problem = override if isinstance(override, PromptError) else _unfit(override, shipped, own)
+        if problem is None and isinstance(override, Template):
+            return Loaded(override, own, overridden=True)
+        return Loaded(shipped, path, overridden=False, problem=problem)
+
+    def check(self) -> list[PromptError]:
+        """What is wrong with the overrides, strays included."""
+        problems = [loaded.problem for loaded in map(self.load, self.names()) if loaded.problem]
+        known = self.names()
+        strays = sorted(self.overrides.glob("*.md")) if self.overrides and self.overrides.is_dir() else []
+        fix = f"The prompts are {', '.join(known)}."
+        return problems + [
+            PromptError(str(path), 1, "overrides nothing", fix) for path in strays if path.stem not in known
+        ]
+
+    def render(self, name: str, **inputs: Input) -> Rendered:
+        """The prompt with its places filled. Raises MissingInputError naming every input that lacks or is too many.
+
+        `inputs` are the shipped template's; an override may use fewer.
+        """
+        loaded = self.load(name)
+        shipped = self._read(self.shipped / f"{name}.md", name)
+        wanted = shipped.inputs if isinstance(shipped, Template) else ()
+        lacking = [one for one in wanted if one not in inputs]
+        extra = [one for one in inputs if one not in wanted]
+        if lacking or extra:
+            said = [f"missing: {', '.join(lacking)}"] if lacking else []
+            said += [f"unknown: {', '.join(extra)}"] if extra else []
+            raise MissingInputError(f"prompt {name}: inputs {'; '.join(said)}")
+        template = loaded.template
+        return Rendered(
+            name=name,
+            version=template.version,
+            role=template.role,
+            system=system_text(template),
+            user=template.fill(_fenced({one: inputs[one] for one in template.inputs})),
+            output=template.output,
+            token_limit=template.token_limit,
+            overridden=loaded.overridden,
+            problem=loaded.problem,
+        )
+
+    def _read(self, path: Path, name: str) -> Template | PromptError | None:
+        """The template in a file, or what is wrong with it; null where there is no file."""
+        try:
+            status = path.stat()
+            stamp = (status.st_mtime_ns, status.st_size)
+            cached = self._cache.get(path)
+            if cached is None or cached.stamp != stamp:
+                cached = self._cache[path] = _Cached(stamp, _parsed(path, name, status.st_size))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return PromptError(str(path), 1, f"cannot be read ({error.strerror})", "Make it a readable file.")
+        return cached.result
+
+
+def _parsed(path: Path, name: str, size: int) -> Template | PromptError:
+    if size > SIZE_LIMIT:
+        return PromptError(str(path), 1, f"has {size:,} bytes, more than {SIZE_LIMIT:,}", "Shorten it.")
+    try:
+        template = parse_template(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        return PromptError(str(path), line, "is not UTF-8 text", "Save it as UTF-8.")
+    except PromptError as error:
+        return error
+    if template.name != name:
+        return PromptError(str(path), 2, f"is named {template.name!r} inside", f"Write `name: {name}`.")
+    return template
+
+
+def _unfit(override: Template, shipped: Template, path: Path) -> PromptError | None:
+    """What keeps a sound override from serving: it wants what nobody sends, or answers in another shape."""
+    extra = [name for name in override.inputs if name not in shipped.inputs]
+    if extra:
+        fix = f"The inputs are {', '.join(shipped.inputs)}."
+        return PromptError(
+            str(path), _line(path, "inputs"), f"wants inputs that are not there: {', '.join(extra)}", fix
+        )
+    if (override.output or {}).keys() != (shipped.output or {}).keys():
+        fields = ", ".join(shipped.output or {}) or "none: `output: text`"
+        return PromptError(str(path), _line(path, "output"), "asks for another output", f"The fields are {fields}.")
+    return None
+
+
+def _line(path: Path, key: str) -> int:
+    """Where a key stands in a file that was sound a moment ago."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return 1
+    return next((number for number, line in enumerate(lines, 1) if line.startswith(f"{key}:")), 1)
+
+
+def system_text(template: Template) -> str:
+    """The fixed part: the template's own, the rule about data, and the shape of the reply."""
+    parts = [template.system, DATA_RULE]
+    if template.output is not None:
+        shape = json.dumps(template.output, ensure_ascii=False)
+        parts.append(f"Reply with one JSON object of this shape and nothing else:\n{shape}")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _fenced(inputs: Mapping[str, Input]) -> dict[str, str]:
+    """What fills each place. One seal serves all fences, and stands in no content."""
+    texts = {name: value for name, value in inputs.items() if isinstance(value, str) and not isinstance(value, Enum)}
+    mark = seal(list(texts.values()))
+    filled: dict[str, str] = {}
+    for name, value in inputs.items():
+        if value is None or value == "":
+            filled[name] = NONE
+        elif name in texts:
+            filled[name] = fence(name, texts[name], mark)
+        else:
+            filled[name] = str(value.value if isinstance(value, Enum) else value)
+    return filled

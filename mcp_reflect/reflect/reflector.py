@@ -1,0 +1,165 @@
+"""From what rules saw and what the agent or a model judged to one reflection, and what is worth keeping of it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.records.diagnosis import Correction, Diagnosis
+from mcp_reflect.records.lesson import UNKNOWN_SCORE, Kind, LessonDraft, Source, lesson_text
+from mcp_reflect.records.memory import Link
+from mcp_reflect.records.reflection import Analysis, Insights
+from mcp_reflect.records.trace import Trace
+
+STRATEGY_BONUS: Final = 1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1
+MOST_LESSONS: Final = 3  # of one run; the surest and most important ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A run as it was judged: by the analysis where there is one, by rules where not. Scores are in 0..1 or null."""
+
+    reflection: str
+    strategy: str | None
+    importance: float | None
+    confidence: float | None
+    tags: tuple[str, ...]
+    error_category: str | None
+    first_failing_event: str | None
+    source_event_ids: tuple[str, ...]
+    insights: Insights | None
+    lessons: tuple[LessonDraft, ...]
+
+
+def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Source) -> Judged:
+    """Put together what was seen and what was judged; `source` says who judged."""
+    importance = seen.importance if analysis is None or analysis.importance is None else analysis.importance
+    confidence = seen.confidence if analysis is None or analysis.confidence is None else analysis.confidence
+    tags = _tags(trace, seen, analysis)
+    return Judged(
+        reflection=analysis.reflection if analysis else seen.summary,
+        strategy=(analysis.strategy if analysis else None) or seen.strategy,
+        importance=importance,
+        confidence=confidence,
+        tags=tags,
+        error_category=_category(trace, seen),
+        first_failing_event=seen.first_failing_event,
+        source_event_ids=(analysis.source_event_ids if analysis else ()) or seen.source_event_ids,
+        insights=_insights(seen, analysis),
+        lessons=_lessons(trace, seen, analysis, tags, source),
+    )
+
+
+def face(trace: Trace, judged: Judged, source: Source) -> LessonDraft:
+    """What recall sees of the reflection itself."""
+    return LessonDraft(
+        kind=Kind.REFLECTION,
+        text=judged.reflection,
+        task_type=trace.task_type,
+        context=trace.task,
+        tags=judged.tags,
+        importance=_score(judged.importance),
+        confidence=_score(judged.confidence),
+        source=source,
+    )
+
+
+def strategy(trace: Trace, judged: Judged, source: Source) -> LessonDraft | None:
+    """The strategy as a record of its own: tagged, and 10 % more important than its reflection."""
+    if not judged.strategy:
+        return None
+    return LessonDraft(
+        kind=Kind.STRATEGY,
+        text=judged.strategy,
+        task_type=trace.task_type,
+        context=trace.task,
+        tags=tuple(dict.fromkeys(("strategy", *judged.tags))),
+        importance=min(1.0, round(_score(judged.importance) * STRATEGY_BONUS, 4)),
+        confidence=_score(judged.confidence),
+        source=source,
+    )
+
+
+def links(seen: Diagnosis, judged: Judged) -> tuple[Link, ...]:
+    """What the reflection is tied to: the events it rests on, the tools and errors in them."""
+    events = [Link(relation="rests_on", to_kind="event", to_id=name) for name in judged.source_event_ids]
+    tools = [Link(relation="about", to_kind="tool", to_id=item.tool) for item in seen.failures]
+    errors = [Link(relation="shows", to_kind="failure", to_id=item.signature) for item in seen.failures]
+    return tuple(dict.fromkeys((*events, *tools, *errors)))
+
+
+def _category(trace: Trace, seen: Diagnosis) -> str | None:
+    """The caller's word for the run's error first, then what was seen."""
+    if trace.error is not None and trace.error.category is not None:
+        return trace.error.category.value
+    return seen.category.value if seen.category else None
+
+
+def _tags(trace: Trace, seen: Diagnosis, analysis: Analysis | None) -> tuple[str, ...]:
+    """The caller's and the analysis's tags; the category, the failing tool and the task type are always there."""
+    given = (*trace.tags, *(analysis.tags if analysis else ()))
+    category = _category(trace, seen)
+    always = (category and category.removesuffix("_error"), _tool(seen), trace.task_type)
+    return tuple(dict.fromkeys(tag for tag in (*given, *always) if tag))
+
+
+def _tool(seen: Diagnosis) -> str | None:
+    for failure in seen.failures:
+        if failure.event_id == seen.first_failing_event:
+            return failure.tool
+    return seen.failures[0].tool if seen.failures else None
+
+
+def _insights(seen: Diagnosis, analysis: Analysis | None) -> Insights | None:
+    """What rules say by heading; an analysis speaks for itself, and only its own headings are kept."""
+    if analysis is not None:
+        return Insights(raw_sections=analysis.raw_sections) if analysis.raw_sections else None
+    if not (seen.strengths or seen.improvements or seen.recommendation):
+        return None
+    return Insights(strengths=seen.strengths, improvements=seen.improvements, recommendation=seen.recommendation)
+
+
+def _lessons(
+    trace: Trace, seen: Diagnosis, analysis: Analysis | None, tags: tuple[str, ...], source: Source
+) -> tuple[LessonDraft, ...]:
+    if analysis is not None and analysis.mistake and analysis.correction:
+        return (_told(trace, analysis, tags, source),)
+    best = sorted(seen.corrections, key=lambda one: (-one.importance, -one.confidence, one.failed_event_id))
+    return tuple(_seen(trace, one) for one in best[:MOST_LESSONS])
+
+
+def _told(trace: Trace, analysis: Analysis, tags: tuple[str, ...], source: Source) -> LessonDraft:
+    mistake, correction = analysis.mistake or "", analysis.correction or ""
+    return LessonDraft(
+        text=lesson_text(mistake, correction),
+        mistake=mistake,
+        correction=correction,
+        why=analysis.reflection,
+        task_type=trace.task_type,
+        context=trace.task,
+        symptoms=analysis.symptoms,
+        keywords=analysis.keywords,
+        tags=tags,
+        importance=_score(analysis.importance),
+        confidence=_score(analysis.confidence),
+        source=source,
+    )
+
+
+def _seen(trace: Trace, one: Correction) -> LessonDraft:
+    tags = (*trace.tags, one.category.short, one.tool, trace.task_type)
+    return LessonDraft(
+        text=lesson_text(one.mistake, one.correction),
+        mistake=one.mistake,
+        correction=one.correction,
+        task_type=trace.task_type,
+        context=trace.task,
+        symptoms=one.symptoms,
+        keywords=one.keywords,
+        tags=tuple(dict.fromkeys(tag for tag in tags if tag)),
+        importance=one.importance,
+        confidence=one.confidence,
+        source=Source.RULES,
+    )
+
+
+def _score(value: float | None) -> float:
+    return UNKNOWN_SCORE if value is None else value

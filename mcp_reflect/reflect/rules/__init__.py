@@ -1,0 +1,1 @@
+"""Rules over a trace: what can be said of a run without asking a language model."""

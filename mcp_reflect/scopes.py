@@ -1,0 +1,69 @@
+"""Which project a call is about: never something that a model must guess."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """The scope that calls have by themselves, and the other projects that an argument may name."""
+
+    own: Scope
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings, directory: Path | None = None) -> "Scopes":
+        """The setting, else the git repository of `directory` (default: the working one), else the directory."""
+        project = settings.project if settings.project is not None else project_of(directory or Path.cwd())
+        return cls(Scope(project=project), settings.projects)
+
+    def named(self, project: str | None) -> Scope:
+        """The scope of an argument; InputError where settings do not allow it."""
+        if project is None or project == self.own.project:
+            return self.own
+        if project not in self.others:
+            allowed = ", ".join(dict.fromkeys((self.own.project or "(global)", *self.others)))
+            raise InputError(
+                "project",
+                f"'{project[:80]}' is not one that this server may use",
+                f"Leave it out, or send one of: {allowed}. A person can allow more in MCP_REFLECT_PROJECTS.",
+            )
+        return Scope(tenant=self.own.tenant, project=project)
+
+
+def project_of(directory: Path) -> str:
+    """The repository that holds `directory` (worktrees of one share it), else `directory` itself.
+
+    The root, the home and the temp directory are nobody's project: global.
+    """
+    here = directory.resolve()
+    for folder in (here, *here.parents):
+        common = _git_common(folder / ".git")
+        if common is not None:
+            found = common.parent if common.name == ".git" else common
+            return _unless_nobodys(found)
+    return _unless_nobodys(here)
+
+
+def _git_common(git: Path) -> Path | None:
+    """The directory that all worktrees of a repository share, or none where this is no repository."""
+    if git.is_dir():
+        return git if (git / "HEAD").exists() else None
+    if not git.is_file():
+        return None
+    pointer = git.read_text(encoding="utf-8", errors="replace").strip()
+    if not pointer.startswith("gitdir:"):
+        return None
+    real = (git.parent / pointer.removeprefix("gitdir:").strip()).resolve()
+    common = real / "commondir"
+    return (real / common.read_text(encoding="utf-8").strip()).resolve() if common.is_file() else real
+
+
+def _unless_nobodys(folder: Path) -> str:
+    nobodys = {Path(folder.anchor), Path.home().resolve(), Path(tempfile.gettempdir()).resolve()}
+    return GLOBAL if folder in nobodys else str(folder)

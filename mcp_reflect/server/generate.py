@@ -1,0 +1,107 @@
+"""Writes what is generated: `python -m mcp_reflect.server.generate`, or `--check` that it is up to date."""
+
+import json
+import sys
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from mcp_reflect.server.catalogue import TOOLS, ToolSpec
+from mcp_reflect.server.schemas import input_schema, output_schema
+from mcp_reflect.settings import PREFIX, Settings
+
+ROOT = Path(__file__).parent.parent.parent
+MARK = "<!-- Written by `python -m mcp_reflect.server.generate`; edit the code instead. -->"
+
+
+def tool_json(spec: ToolSpec) -> dict[str, Any]:
+    """A tool as tools/list shows it."""
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "description": spec.description,
+        "inputSchema": input_schema(spec.shape),
+        "outputSchema": output_schema(spec.result),
+        "annotations": {
+            "readOnlyHint": spec.read_only,
+            "destructiveHint": spec.destructive,
+            "idempotentHint": spec.idempotent,
+            "openWorldHint": False,
+        },
+    }
+
+
+def tools_text() -> str:
+    """The content of tools.json."""
+    return json.dumps([tool_json(spec) for spec in TOOLS], indent=1, ensure_ascii=False) + "\n"
+
+
+def tools_page() -> str:
+    """The content of docs/tools.md."""
+    parts = [f"# Tools\n\n{MARK}\n"]
+    for spec in TOOLS:
+        schema = input_schema(spec.shape)
+        needed = schema.get("required", [])
+        parts.append(f"\n## {spec.name}\n\n{spec.description}\n\n| argument | type | |\n|---|---|---|\n")
+        for name, item in schema["properties"].items():
+            parts.append(f"| `{name}`{' (required)' if name in needed else ''} | {_kind(item)} | {_about(item)} |\n")
+        if spec.shape.ALIASES:
+            also = ", ".join(f"`{alias}` for `{name}`" for alias, name in spec.shape.ALIASES.items())
+            parts.append(f"\nAlso accepted: {also}.\n")
+        result = ", ".join(f"`{name}`" for name in output_schema(spec.result)["properties"])
+        parts.append(f"\nReturns {result}; what is null or empty is left out.\n")
+    return "".join(parts)
+
+
+def settings_page() -> str:
+    """The content of docs/settings.md."""
+    parts = [f"# Settings\n\n{MARK}\n\nEnvironment variables, read once at the start.\n\n"]
+    parts.append("| setting | type | default | meaning |\n|---|---|---|---|\n")
+    for item in fields(Settings):
+        default = "" if item.default in (None, (), MISSING) else f"`{item.default}`"
+        kind = str(item.type).replace("typing.", "").replace("pathlib._local.", "").replace("pathlib.", "")
+        kind = kind.removeprefix("<class '").removesuffix("'>").replace(" | None", "").replace("|", "\\|")
+        parts.append(f"| `{PREFIX}{item.name.upper()}` | {kind} | {default} | {item.metadata['meaning']} |\n")
+    return "".join(parts)
+
+
+def generated() -> dict[Path, str]:
+    """Every generated file and what it must hold."""
+    return {
+        ROOT / "mcp_reflect" / "server" / "tools.json": tools_text(),
+        ROOT / "docs" / "tools.md": tools_page(),
+        ROOT / "docs" / "settings.md": settings_page(),
+    }
+
+
+def _kind(item: dict[str, Any]) -> str:
+    if "enum" in item:
+        return " \\| ".join(f"`{json.dumps(value)}`" for value in item["enum"])
+    kind = item.get("type", "any")
+    return f"list of {_kind(item['items'])}" if kind == "array" and "items" in item else str(kind)
+
+
+def _about(item: dict[str, Any]) -> str:
+    bounds = [f"{word} {item[name]}" for name, word in (("minimum", "from"), ("maximum", "to")) if name in item]
+    default = [f"default {json.dumps(item['default'])}"] if "default" in item else []
+    return "; ".join([*([item["description"]] if "description" in item else []), " ".join(bounds), *default]).strip(
+        "; "
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files, or with --check say which differ and return 1."""
+    stale = [
+        path for path, text in generated().items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    for path in stale:
+        if "--check" in arguments:
+            sys.stderr.write(f"{path.relative_to(ROOT)} is out of date: run python -m mcp_reflect.server.generate\n")
+        else:
+            path.write_text(generated()[path], encoding="utf-8")
+            sys.stderr.write(f"wrote {path.relative_to(ROOT)}\n")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

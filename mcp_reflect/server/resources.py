@@ -1,0 +1,117 @@
+"""The bank to look into. Reading counts nothing as applied."""
+
+import json
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
+
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+
+from mcp_reflect.errors import McpReflectError, NotFoundError
+from mcp_reflect.server.service import Service
+
+JSON: Final = "application/json"
+_MOST_LISTED: Final = 200
+
+
+class Listed(NamedTuple):
+    """A resource or template as it is listed."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+
+
+RESOURCES: Final = (
+    Listed("bank://stats", "stats", "Bank statistics", "What is in the bank, counted"),
+    Listed("bank://lessons", "lessons", "Lessons", "The newest lessons of this project and global ones"),
+    Listed("bank://reflections", "reflections", "Reflections", "The newest reflections of this project"),
+)
+TEMPLATES: Final = (
+    Listed("lesson://{id}", "lesson", "Lesson", "A lesson with its versions and links"),
+    Listed("reflection://{id}", "reflection", "Reflection", "A reflection with its redacted trace and versions"),
+)
+
+
+async def read(service: Service, uri: str) -> str:
+    """The JSON text of a resource. Raises ResourceNotFoundError or ResourceError."""
+    scheme, _, rest = uri.partition("://")
+    try:
+        match scheme, unquote(rest).strip("/"):
+            case "bank", "stats":
+                value: Any = await service.engine().get_stats()
+            case "bank", "lessons":
+                value = await _lessons(service)
+            case "bank", "reflections":
+                value = await _reflections(service)
+            case "lesson", name if name:
+                value = await _lesson(service, name)
+            case "reflection", name if name:
+                value = await _reflection(service, name)
+            case _:
+                raise ResourceNotFoundError(f"Unknown resource: {uri[:200]}")
+    except NotFoundError as error:
+        raise ResourceNotFoundError(str(error)) from None
+    except McpReflectError as error:
+        raise ResourceError(str(error)) from None
+    return json.dumps(value, ensure_ascii=False, indent=1)
+
+
+async def complete(service: Service, template: str, start: str) -> list[str]:
+    """Ids of this scope that begin with what was typed, newest first."""
+    engine = service.engine()
+    scope = engine.scopes.own
+    if template == "lesson://{id}":
+        ids = [lesson.id for lesson in await engine.bank.lessons(scope, kind=None, state=None, limit=1000)]
+    elif template == "reflection://{id}":
+        ids = [reflection.id for reflection in await engine.bank.reflections(scope, limit=1000)]
+    else:
+        ids = []
+    return [name for name in ids if name.startswith(start)][:100]
+
+
+async def _lessons(service: Service) -> dict[str, Any]:
+    from mcp_reflect.results import plain  # noqa: PLC0415 - nothing of the engine at the start
+
+    engine = service.engine()
+    found = await engine.bank.lessons(engine.scopes.own, limit=_MOST_LISTED)
+    return {"scope": str(engine.scopes.own), "lessons": [plain(lesson) for lesson in found]}
+
+
+async def _reflections(service: Service) -> dict[str, Any]:
+    engine = service.engine()
+    found = await engine.bank.reflections(engine.scopes.own, limit=_MOST_LISTED)
+    return {"scope": str(engine.scopes.own), "reflections": [_summary(item.body, item.id) for item in found]}
+
+
+async def _lesson(service: Service, name: str) -> dict[str, Any]:
+    from mcp_reflect.results import plain  # noqa: PLC0415 - nothing of the engine at the start
+
+    engine = service.engine()
+    scope = engine.scopes.own
+    lesson = await engine.bank.lesson(scope, name)
+    return {
+        **plain(lesson),
+        "versions": await engine.bank.history(scope, name),
+        "links": await engine.bank.links(scope, name),
+    }
+
+
+async def _reflection(service: Service, name: str) -> dict[str, Any]:
+    from mcp_reflect.results import compact  # noqa: PLC0415 - nothing of the engine at the start
+
+    engine = service.engine()
+    scope = engine.scopes.own
+    found = await engine.bank.reflection(scope, name)
+    return {
+        **compact(found.body),
+        "version": found.version,
+        "trace": found.trace,
+        "versions": await engine.bank.history(scope, name),
+        "links": await engine.bank.links(scope, name),
+    }
+
+
+def _summary(body: Any, name: str) -> dict[str, Any]:
+    kept = ("thinker", "reflection", "error_category", "importance", "generated_at")
+    return {"id": name, **{key: body[key] for key in kept if body.get(key) is not None}}

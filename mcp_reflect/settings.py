@@ -1,0 +1,98 @@
+"""Every setting, read once from `MCP_REFLECT_*`, with its type, default and meaning.
+
+The dataclass is the table: docs/settings.md is generated from its fields.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from mcp_reflect.errors import InputError
+
+PREFIX = "MCP_REFLECT_"
+
+
+def _setting(default: Any, meaning: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the person who runs the server has decided."""
+
+    bank: Path | None = _setting(None, "The bank's file. Default: `bank.db` in the platform's data directory.")
+    project: str | None = _setting(
+        None,
+        "The project whose lessons are read and written. Default: the repository the server runs in, "
+        "else its working directory; `/`, home and temp mean global.",
+    )
+    projects: tuple[str, ...] = _setting((), "Other projects that a tool argument may name, separated by commas.")
+    log_level: Literal["debug", "info", "warning", "error"] = _setting(
+        "warning", "The least severe log event that is written to stderr."
+    )
+    log_format: Literal["json", "text"] = _setting("json", "How a log event is written.")
+    bank_busy_seconds: float = _setting(30.0, "How long a write waits for another process before it gives up.")
+    max_events: int = _setting(2000, "A longer trace loses events from its middle, and the result says so.")
+    max_event_chars: int = _setting(20_000, "A longer text in an event is cut from its middle, and the result says so.")
+    max_trace_chars: int = _setting(
+        1_000_000, "A trace with more text than this loses events from its middle, and the result says so."
+    )
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> "Settings":
+        """Read `MCP_REFLECT_*`; raise `InputError` that names the variable where a value cannot be read."""
+        env = os.environ if env is None else env
+        given: dict[str, Any] = {}
+        for item in fields(cls):
+            name = PREFIX + item.name.upper()
+            text = env.get(name, "").strip()
+            if text:
+                given[item.name] = _read(name, text, item.type)
+        return cls(**given)
+
+    @property
+    def bank_path(self) -> Path:
+        """The bank's file, absolute."""
+        return (self.bank or data_directory() / "bank.db").expanduser().absolute()
+
+
+def data_directory() -> Path:
+    """Where this platform keeps a person's application data.
+
+    `platformdirs` says the same and costs 40 ms at every start of the command line.
+    """
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return base / "mcp-reflect"
+
+
+def _read(name: str, text: str, kind: Any) -> Any:
+    """`text` as the type of its field."""
+    if get_origin(kind) is Literal:
+        choices = get_args(kind)
+        if text.lower() not in choices:
+            raise InputError(name, f"'{text[:80]}' is not one of its values", f"Set one of {', '.join(choices)}.")
+        return text.lower()
+    if get_origin(kind) is tuple:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    if kind in (int, float):
+        return _number(name, text, kind)
+    return Path(text) if kind == Path | None else text
+
+
+def _number(name: str, text: str, kind: type[int] | type[float]) -> float:
+    try:
+        number = kind(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number < float("inf"):
+        raise InputError(name, f"'{text[:80]}' is not a number from 0 up", f"Set {kind.__name__} digits, like 30.")
+    return number

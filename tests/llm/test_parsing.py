@@ -1,0 +1,132 @@
+"""What the reader makes of replies, and that no text makes it raise."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_reflect.llm.parsing import containers, read_json, read_object
+from mcp_reflect.records.json import Json
+from tests.llm.messy import Case, fences, fresh, prose, syntax
+
+KNOWN_MISSES = {
+    "dialogue_in_a_string",  # a doubled quote is more often a quote written twice
+    "key_with_spaces",  # after an unescaped quote, words and a colon are more often prose
+}
+CASES = [*prose.CASES, *fences.CASES, *syntax.CASES, *fresh.CASES]
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+)
+pieces = st.sampled_from(
+    [
+        *"{}[]\"'`a1:,\\#“”…=+()e-.\n\x00\ud800",
+        "```",
+        "```json\n",
+        "<think>",
+        "</think>",
+        "//",
+        "/*",
+        "...",
+        "true",
+        '{"a":',
+        '"""',
+    ]
+)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.name not in KNOWN_MISSES], ids=lambda case: case.name)
+def test_a_reply_is_read_as_a_careful_person_reads_it(case: Case) -> None:
+    assert read_json(case.text) == case.value
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.name in KNOWN_MISSES], ids=lambda case: case.name)
+def test_a_known_miss_is_still_one(case: Case) -> None:
+    assert read_json(case.text) != case.value
+
+
+@given(values)
+def test_what_json_writes_is_read_back(value: Json) -> None:
+    assert read_json(json.dumps(value)) == value
+
+
+@given(st.dictionaries(st.text("abc", min_size=1, max_size=4), scalars, min_size=1, max_size=4))
+def test_an_object_is_found_in_prose_and_in_a_fence(value: dict[str, Json]) -> None:
+    written = json.dumps(value, indent=1)
+    assert read_json(f"Here it is:\n{written}\nThat is it.") == value
+    assert read_json(f"Here it is:\n```json\n{written}\n```\nThat is {{it}}.") == value
+
+
+@given(st.lists(pieces, max_size=60).map("".join) | st.text(max_size=200))
+@settings(max_examples=400)
+def test_no_text_makes_the_reader_raise(text: str) -> None:
+    read_json(text)
+    read_object(text, {"a"})
+    containers(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 10_000 + "]" * 10_000,
+        '{"a":' * 10_000 + "1" + "}" * 10_000,
+        "{'a':" * 10_000,
+        "{" * 10_000,
+        "[{" * 10_000,
+        "<think>" * 10_000,
+        "```json\n{" * 10_000,
+        '{"a": "' + "x" * 10_000_000,
+        "x" * 10_000_000,
+        '{"a": "\ud800\x00", "b": \udfff}',
+        '{"n": ' + "9" * 5_000 + "}",
+    ],
+    ids=lambda text: f"{text[:6]!r} {len(text)}",
+)
+def test_a_hostile_text_is_answered_within_seconds(text: str) -> None:
+    started = time.monotonic()
+    read_json(text)
+    read_object(text, {"a"})
+    assert time.monotonic() - started < 20
+
+
+def test_ten_megabytes_of_proper_json_are_read() -> None:
+    value: Json = [{"text": "x" * 1000} for _ in range(10_000)]
+    assert read_json(json.dumps(value)) == value
+
+
+def test_the_object_with_the_expected_keys_is_preferred() -> None:
+    text = 'I looked at {"tool": "grep", "n": 1}. {"reflection": "r", "strategy": "s"} And {"strategy": "x"}.'
+    assert read_object(text, {"reflection", "strategy"}) == {"reflection": "r", "strategy": "s"}
+
+
+def test_an_object_is_taken_out_of_its_wrapper() -> None:
+    wanted = {"reflection": "r", "importance": 0.5}
+    assert read_object(json.dumps({"analysis": wanted}), {"reflection"}) == wanted
+    assert read_object(json.dumps([wanted]), {"reflection"}) == wanted
+    assert read_object(json.dumps({"result": [wanted], "ok": True}), {"reflection"}) == wanted
+
+
+def test_an_object_without_any_expected_key_is_none() -> None:
+    assert read_object('{"x": 1}', {"reflection"}) is None
+    assert read_object("plain prose with {braces}", {"reflection"}) is None
+
+
+def test_a_string_that_holds_json_is_opened() -> None:
+    assert read_object(json.dumps('{"reflection": "r"}'), {"reflection"}) == {"reflection": "r"}
+
+
+def test_containers_are_listed_in_order() -> None:
+    assert containers('a {"x": 1} b [1, 2] c') == [{"x": 1}, [1, 2]]
+
+
+def test_reading_proper_json_does_not_load_the_repair_library() -> None:
+    code = (
+        "import sys; from mcp_reflect.reflect.analysis import read_analysis; import mcp_reflect.prompts;"
+        " read_analysis('{\"reflection\": \"r\"}'); sys.exit('json_repair' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
