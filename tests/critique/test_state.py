@@ -120,7 +120,9 @@ def test_a_true_trace_of_random_swaps_passes_and_a_false_holding_fails() -> None
             steps.append(f"{one} and {other} swap hats: " + ", ".join(f"{n}: {c}" for n, c in held.items()) + ".")
         assert first_error(goal, steps) == -1
         at = rng.randrange(5)
-        steps[at] = steps[at].replace(f"Ann: {steps[at].split('Ann: ')[1].split(',')[0]}", "Ann: " + other_color(steps[at]))
+        steps[at] = steps[at].replace(
+            f"Ann: {steps[at].split('Ann: ')[1].split(',')[0]}", "Ann: " + other_color(steps[at])
+        )
         assert first_error(goal, steps) == at
 
 

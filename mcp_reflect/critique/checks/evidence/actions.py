@@ -37,6 +37,10 @@ _WORK = (
     r"pull request)|"
     r"(?:it )?to (?:the )?(?:origin|remote|main|master|github|gitlab|upstream|repo\w*))\b"
 )
+_MAIL = (
+    r"(?:the |an? |that |this |it\b|them\b|him\b|her\b)?(?:\w+ ){0,2}?(?:e-?mails?|mail|reports?|notifications?|reminders?|invitations?|invoices?|"
+    r"reply|replies|[\w.+-]+@[\w.-]+)\b"
+)
 _FILE = r"(?:the )?`?[\w./-]*\w\.\w{1,6}\b"
 
 _ACTIONS = (
@@ -66,12 +70,16 @@ _ACTIONS = (
     ),
     _action(
         "install",
-        rf"{_WE}installed\b|{_DONE}installed\b|\binstall (?:succeeded|was successful)",
+        rf"{_WE}installed\b(?! an? )|{_DONE}installed\b|\binstall (?:succeeded|was successful)",
         r"\binstall|\bpip\b|\bnpm\b|\bapt",
         r"^successfully installed|^added \d+ packages?|^up to date|requirement already satisfied|newly installed",
         r"npm err(?:or|!)|no matching (?:distribution|version)|could not find a version|unable to locate package",
     ),
-    _action("send", rf"{_WE}(?:sent|emailed|notified)\b|{_DONE}(?:sent|emailed)\b", r"send|mail|notify|message"),
+    _action(
+        "send",
+        rf"{_WE}(?:sent|emailed|notified) {_MAIL}|\b{_MAIL} {_DONE}(?:sent|emailed)\b",
+        r"send|mail|notify|message",
+    ),
     _action(
         "deploy",
         rf"{_WE}(?:deployed|released|published)\b|{_DONE}(?:deployed|released|published)\b",

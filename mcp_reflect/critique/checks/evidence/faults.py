@@ -130,6 +130,8 @@ _SHOWN_STATUS = re.compile(r"\bhttp/\d(?:\.\d)? ([1-5]\d\d)\b|\"(?:status|status
 _UNREACHED = re.compile(
     r"\b(?:failed to connect|connection refused|couldn't connect|could not resolve host|econnrefused)\b"
 )
+# What a server does in general, or sometimes, is not what it did here.
+_GENERAL = re.compile(r"\b(?:for|when|if|during|while|only|unless|in case|after|until|sometimes)\b", re.IGNORECASE)
 _REQUEST = re.compile(
     r"\b(?:request|call|endpoint|server|service)\b.{0,40}\b(?:succeeded|succeeds|successful|reachable|works)\b",
     re.IGNORECASE,
@@ -144,7 +146,7 @@ def judge_statuses(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
         return
     expected = ", ".join(sorted(shown)) or "no connection"
     for clause in sentence.clauses:
-        if clause.hedged or _NEGATED.search(clause.text):
+        if clause.hedged or _NEGATED.search(clause.text) or _GENERAL.search(clause.text):
             continue
         if found := _STATUS.search(clause.text):
             yield verdict(sentence, holds=found[1] in shown, expected=expected, detail="the server answered otherwise")

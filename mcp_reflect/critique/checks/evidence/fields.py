@@ -37,7 +37,7 @@ class _Fields:
 
 
 _CLAIM = re.compile(
-    r"[`\"']?\b([A-Za-z][\w-]*(?: [a-z]+)?)[`\"']? (?:is|was|equals|=|:)?:? ?[`\"']?"
+    r"[`\"']?\b([A-Za-z][\w-]*(?: [a-z]+)?)[`\"']?(:| ?=| is:?| was:?| equals)? [`\"']?"
     r"([\w.+-]+@[\w.-]+\w|-?\d[\d,]*(?:\.\d+)?\b|true\b|false\b|[\w]+(?:-[\w]+)+)[`\"']?",
 )
 _FOUND = re.compile(
@@ -59,15 +59,16 @@ def judge_fields(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     for clause in sentence.clauses:
         if clause.hedged or _SKIP.search(clause.text):
             continue
-        for name, said in _CLAIM.findall(clause.text):
-            yield from _judged(sentence, name, said, fields.leaves)
+        for name, copula, said in _CLAIM.findall(clause.text):
+            if copula or re.search(r"\b(?:id|number)$", name, re.IGNORECASE):
+                yield from _judged(sentence, name, said, fields.leaves)
         yield from _lengths(sentence, clause.text, fields)
 
 
 def _judged(sentence: Sentence, name: str, said: str, found: dict[str, list[object]]) -> Iterator[Judgement]:
     key = name.lower().replace("_", " ")
     last = key.rsplit(" ", 1)[-1]
-    for wanted in (key, last, key.removesuffix(" is"), key.split(" ", 1)[0]):
+    for wanted in (key, last):
         values = found.get(wanted)
         if values and len(values) == 1 and (same := _same(values[0], said)) is not None:
             yield verdict(
@@ -85,9 +86,18 @@ def _same(value: object, said: str) -> bool | None:
         return (
             float(number) == value if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", number) and abs(value) < 1e15 else None
         )
-    if isinstance(value, str) and re.search(r"[@\d-]", said) and re.search(r"[@\d-]", value) and " " not in value:
+    if isinstance(value, str) and " " not in value and _shape(value) == _shape(said) != "word":
         return value.lower() == said.lower().rstrip(".")
     return None
+
+
+def _shape(text: str) -> str:
+    """Addresses are compared with addresses, numbers with numbers, ids with ids; plain words not at all."""
+    if "@" in text:
+        return "address"
+    if re.fullmatch(r"-?\d+(?:\.\d+)?", text):
+        return "number"
+    return "id" if re.search(r"\d", text) else "word"
 
 
 def _lengths(sentence: Sentence, clause: str, fields: _Fields) -> Iterator[Judgement]:

@@ -72,7 +72,7 @@ def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
 
 _UNITS = (
     (r"files? (?:were |was |are |have )?changed", r"(\d+) files? changed", r"\bchang|\btouch|\bmodif"),
-    (r"files", r"(\d+) files? changed", r"\btouch|\bchang\w* \d|\bmodif"),
+    (r"files", r"(\d+) files? changed", r"\b(?:commit|diff|patch)\b"),
     (r"insertions?", r"(\d+) insertions?", ""),
     (r"deletions?", r"(\d+) deletions?", ""),
     (r"packages?", r"added (\d+) packages?", r"\badded\b"),
@@ -121,7 +121,11 @@ def judge_commits(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]
             yield unsupported(sentence, f"no tool result shows {said}")
 
 
-_ON_BRANCH = re.compile(r"\bon (?:the )?(?:branch )`?([\w./-]{1,80}\w)`?", re.IGNORECASE)
+_ON_BRANCH = re.compile(
+    r"\b(?:i am|i'm|we are|we're|head is|repo\w* is|checkout is|currently) (?:now |currently |still )?on (?:the )?"
+    r"branch `?([\w./-]{1,80}\w)`?",
+    re.IGNORECASE,
+)
 _CLEAN = "nothing to commit, working tree clean"
 _DIRTY = ("changes not staged for commit", "untracked files:", "changes to be committed")
 
@@ -133,7 +137,7 @@ def judge_worktree(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
         lower = clause.text.lower()
         if clause.hedged:
             continue
-        if branches and (said := _ON_BRANCH.search(lower)) and re.search(r"\b(?:am|are|is|now)\b", lower):
+        if branches and (said := _ON_BRANCH.search(lower)):
             yield verdict(sentence, holds=said[1] in branches, expected=f"on branch {branches[-1]}")
         clean = evidence.text.rfind(_CLEAN)
         dirty = max(evidence.text.rfind(mark) for mark in _DIRTY)

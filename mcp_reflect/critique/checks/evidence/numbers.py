@@ -46,6 +46,7 @@ _NOT_COUNTS = words(
     "almost roughly "
     "approximately than least most fix fixed fixes fixing added add adds wrote resolved not to until another took v"
 )
+_AFTER_NOUN = words("and in with out left remain remains so or but which that among")
 _RAN = words("ran run runs executed collected")
 _LISTING = words("ran has have shows show lists list contains collected executes executed runs reports of")
 
@@ -136,7 +137,9 @@ def _categorised(tokens: list[str], ahead: int, count: Count, *, percent: bool) 
     # "3 failing tests" is 3 failed; "2 failed attempts" is something else.
     if tokens[ahead] in {"failing", "passing", "failed", "skipped", "broken"} and after and after[0].isalpha():
         known = after in _NOUNS or after in _FILLERS or after in {"and", "in", "with", "out", "during", "so", "or"}
-        return count if known or after in _CATEGORY else None
+        further = tokens[ahead + 2] if after in _NOUNS and ahead + 2 < len(tokens) else "."
+        told = further in _FILLERS or further in _CATEGORY or further in _AFTER_NOUN or not further[0].isalpha()
+        return count if (known and told) or after in _CATEGORY else None
     return count
 
 

@@ -15,15 +15,15 @@ _NO_OBJECT = (
 )
 _BE = r"\b(?:is|are|was|were|looks?|stays?|remains?|comes? back|:|'s|'re|all|now|report(?:s|ed)?) (?:\w+ ){0,2}?"
 _GOOD = re.compile(
-    rf"(?<!to )\b(?:pass|passes|passed){_NO_OBJECT}|\b(?:succeeds?|succeeded)\b|{_BE}(?:green|clean|ok|happy|"
+    rf"(?<!to )\b(?:pass|passes|passed)\b{_NO_OBJECT}|\b(?:succeeds?|succeeded)\b|{_BE}(?:green|clean|ok|happy|"
     rf"fine|successful|passing)\b|"
     r"\btype-checks\b|\bcompiles\b(?! (?:the|a|an|to|into)\b)|\b(?:ran|runs?|built|compile[sd]?|finish(?:es|ed)|"
     r"complete[sd]|builds) "
-    r"(?:successfully|cleanly|fine)\b|, (?:all )?ok\b|\bcompile(?!\w)",
+    r"(?:successfully|cleanly|fine)\b|, (?:all )?ok\b|\bcompile(?! (?:the|an?|it|to|into|our|all)\b)(?!\w)",
     re.IGNORECASE,
 )
 _BAD = re.compile(
-    rf"\b(?:fail|fails|complains?|crash(?:es|ed)?|stops)\b|\bfailed\b(?! (?:tests?|runs?|attempts?|assertion))|"
+    rf"\b(?:fail|fails|complains?|crash(?:es|ed)?|stops (?:with|at an?))\b|\bfailed\b(?! (?:tests?|runs?|attempts?|assertion))|"
     rf"{_BE}(?:still )?(?:failing|red|broken|unsuccessful)\b|"
     r"\b(?:has|have|had|contains?|finds?|found|with|reports?) (?:still )?(?:a |an |some |several )?(?:\w+ )?"
     r"(?:failures?|errors?|issues?)\b",

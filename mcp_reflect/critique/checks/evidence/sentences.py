@@ -28,7 +28,7 @@ _CONDITION = re.compile(
     r"readme)|"
     r"(?:the |this |that |your )?(?:claim|statement|assertion) that|goal|aim|todo|to-do|acceptance criteri\w+|"
     r"requirement|expected (?:result|outcome|output|behaviou?r)|for example|e\.g|imagine|hypothetically|"
-    r"not sure|unsure|unclear|unknown|don't know|do not know|doubt|wonder)\b",
+    r"not sure|unsure|unclear|unknown|don't know|do not know|in (?:that|this|such a) case|doubt|wonder)\b",
     re.IGNORECASE,
 )
 # Within one clause these take the statement back.
@@ -46,7 +46,7 @@ _STATED_AFTER_ALL = re.compile(
     r"\bI (?:have )?(?:verified|confirmed|checked|made sure)(?: that)?\b|\bwe (?:verified|confirmed)\b", re.IGNORECASE
 )
 _IMPERATIVE = re.compile(
-    r"^(?:please |now |then |next,? |finally,? |first,? )?(?:run|re-?run|check|verify|make sure|ensure|confirm|"
+    r"^then (?:the|all)\b|^(?:please |now |then |next,? |finally,? |first,? )?(?:say|run|re-?run|check|verify|make sure|ensure|confirm|"
     r"fix|see|wait|"
     r"try|use|merge|add|update|execute|write|create|install|commit|push|deploy|open|look|read|change|remove|delete|"
     r"replace|do not|don't|never|always|keep|set|call|return|implement|repeat|stop|avoid|remember|note that if)\b",

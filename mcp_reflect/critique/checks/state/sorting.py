@@ -12,9 +12,12 @@ from mcp_reflect.records.verdict import Status
 _MOST_WORDS = 200
 _LONGEST_STEP = 8_000
 _GOAL = re.compile(
-    r"\b(?:sort|order|arrange|put|alphabetize)\b[^:\n]{0,80}\b(?:words?|names|list|terms|alphabetical\w*|"
-    r"numbers?|integers?|"
-    r"values|alphabetize)\b[^:\n]{0,80}:\s{0,5}(?:List:)?\s{0,5}([^\n]{1,8000})",
+    r"\b(?:sort|order|arrange|put|alphabetize)\b(?! out)([^:\n]{0,160}):\s{0,5}(List:)?\s{0,5}([^\n]{1,8000})",
+    re.IGNORECASE,
+)
+_KEY = re.compile(
+    r"\b(?:alphabetical\w*|lexicographic\w*|ascending|descending|(?:numerical|increasing|decreasing) order|alphabet|"
+    r"(?:smallest|largest|lowest|highest) to|numbers|integers)\b",
     re.IGNORECASE,
 )
 _DOWN = re.compile(
@@ -87,9 +90,9 @@ def check_sorting(work: Work) -> Iterator[Finding]:
 
 def _task(goal: str) -> _Task | None:
     found = _GOAL.search(goal[:10_000])
-    if found is None:
+    if found is None or not (found[2] or _KEY.search(found[0][: len(found[1]) + 12])):
         return None
-    listed = found[1].strip().rstrip(".")
+    listed = found[3].strip().rstrip(".")
     words = [part.strip(" \"'.[]()") for part in (listed.split(",") if "," in listed else listed.split())]
     if not 2 <= len(words) <= _MOST_WORDS or any(not word or " " in word for word in words):
         return None
