@@ -3,6 +3,7 @@
 import random
 import time
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,8 @@ def first_error(goal: str, steps: list[str]) -> int:
 
 
 @pytest.mark.parametrize("case", lines("state"), ids=lambda case: case["id"])
-def test_the_first_wrong_step_is_found_where_it_is(case: dict[str, object]) -> None:
-    steps = case["steps"]
-    assert isinstance(steps, list)
-    assert first_error(str(case["goal"]), [str(step) for step in steps]) == case["first_error"]
+def test_the_first_wrong_step_is_found_where_it_is(case: dict[str, Any]) -> None:
+    assert first_error(case["goal"], case["steps"]) == case["first_error"]
 
 
 def test_a_wrong_stack_comes_with_its_repair() -> None:
@@ -81,7 +80,7 @@ def row(rng: random.Random, size: int) -> tuple[str, list[str]]:
     order = rng.sample(BIRDS, size)
     said = [f"The {b} is to the right of the {a}." for a, b in pairwise(order)]
     rng.shuffle(said)
-    listed = ", ".join(f"a {bird}" for bird in sorted(order)[:-1]) + f", and a {sorted(order)[-1]}"
+    listed = ", ".join(f"a {bird}" for bird in sorted(order)[:-1]) + f", and a {max(order)}"
     return f"On a branch, there are {SIZES[size]} birds: {listed}. {' '.join(said)}", order
 
 
@@ -127,4 +126,4 @@ def test_a_true_trace_of_random_swaps_passes_and_a_false_holding_fails() -> None
 
 
 def other_color(step: str) -> str:
-    return step.split("Bob: ")[1].split(",")[0].rstrip(".")
+    return step.split("Bob: ")[1].split(",", maxsplit=1)[0].rstrip(".")

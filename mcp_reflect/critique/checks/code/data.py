@@ -37,12 +37,14 @@ def _json(body: str) -> Fault | None:
 
 # TOML 1.1 lets an inline table run over lines; the parser at hand knows 1.0.
 _LATER = re.compile(r"\{[^}\n]{0,500}$|\\[ex]|,\s{0,20}\}", re.MULTILINE)
+# The parser takes quadratic time over a dotted key.
+_MOST_DOTS = 200
 _LINE = re.compile(r"\(at line (\d+)")
 
 
 def toml_fault(body: str) -> Fault | bool | None:
     """The fault, None where it parses, True for pieces and for what a later TOML allows."""
-    if not body.strip():
+    if not body.strip() or any(line.count(".") > _MOST_DOTS for line in body.split("\n")):
         return True
     try:
         tomllib.loads(body)

@@ -26,14 +26,16 @@ _PSEUDO = re.compile(
     r":=(?= )|←",
     re.MULTILINE | re.IGNORECASE,
 )
-_CHAIN = re.compile(r"(?:[-+~]\s?){60}|(?:\bnot\s){60}|(?:\blambda\b[^\n]{0,20}){60}|(?:\*\*){60}|(?:\bawait\s){60}")
+_CHAIN = re.compile(r"(?:[-+~]\s?){60}|(?:\*\*){60}")
+_NESTING = re.compile(r"\b(?:lambda|not|await|else|if)\b")
+_MOST_NESTED = 40
 _HEADER_ONLY = re.compile(r"(?:^@[^\n]{1,300}|:)\s*$")
 _INDENTED_LATER = ("unexpected indent", "'return' outside", "'await' outside", "'yield' outside")
 
 
 def python_fault(body: str) -> Fault | bool | None:
     """The syntax error, None where it parses, True where the text is none of our business."""
-    if _SESSION.search(body) or _CHAIN.search(body) or not body.strip() or body[:1] in " \t":
+    if _SESSION.search(body) or _too_nested(body) or not body.strip() or body[:1] in " \t":
         return True
     fault = _parsed(body)
     if fault is None:
@@ -44,6 +46,11 @@ def python_fault(body: str) -> Fault | bool | None:
     if fault.message.startswith(_INDENTED_LATER) or _parsed("if 1:\n" + textwrap.indent(body, "    ")) is None:
         return True
     return fault
+
+
+def _too_nested(body: str) -> bool:
+    """Operators that a parser follows by calling itself: too many on one line are not worth its stack."""
+    return bool(_CHAIN.search(body)) or any(len(_NESTING.findall(line)) > _MOST_NESTED for line in body.split("\n"))
 
 
 def _is_foreign(body: str) -> bool:

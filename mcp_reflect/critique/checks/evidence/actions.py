@@ -38,7 +38,8 @@ _WORK = (
     r"(?:it )?to (?:the )?(?:origin|remote|main|master|github|gitlab|upstream|repo\w*))\b"
 )
 _MAIL = (
-    r"(?:the |an? |that |this |it\b|them\b|him\b|her\b)?(?:\w+ ){0,2}?(?:e-?mails?|mail|reports?|notifications?|reminders?|invitations?|invoices?|"
+    r"(?:the |an? |that |this |it\b|them\b|him\b|her\b)?(?:\w+ ){0,2}?(?:e-?mails?|mail|reports?|notifications?|"
+    r"reminders?|invitations?|invoices?|"
     r"reply|replies|[\w.+-]+@[\w.-]+)\b"
 )
 _FILE = r"(?:the )?`?[\w./-]*\w\.\w{1,6}\b"
@@ -82,7 +83,7 @@ _ACTIONS = (
     ),
     _action(
         "deploy",
-        rf"{_WE}(?:deployed|released|published)\b|{_DONE}(?:deployed|released|published)\b",
+        rf"{_WE}(?:deployed|released|published)\b|{_DONE}deployed\b",
         r"deploy|release|publish",
     ),
     _action("upload", rf"{_WE}uploaded\b|{_DONE}uploaded\b", r"upload|put_object"),
@@ -125,13 +126,13 @@ def judge_actions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]
 
 
 def _judged(sentence: Sentence, action: Action, evidence: Evidence) -> Iterator[Judgement]:
-    results = [result for result in evidence.seen if _about(action, result)]
+    results = [result for result in evidence.seen if _about(action, result, evidence)]
     if not results:
         yield unsupported(sentence, f"no tool result shows the {action.name}; verify it")
         return
     if action.name == "run":
         return
-    fine = [_went_well(action, result) for result in results]
+    fine = [_went_well(action, result, evidence) for result in results]
     if True in fine[-1:] or (True in fine and False not in fine):
         yield verdict(sentence, holds=True)
     elif fine[-1] is False:
@@ -145,28 +146,26 @@ def _judged(sentence: Sentence, action: Action, evidence: Evidence) -> Iterator[
 
 def _denied(sentence: Sentence, action: Action, evidence: Evidence) -> Iterator[Judgement]:
     """A push said to have failed: it holds where a result of that action went wrong."""
-    fine = [_went_well(action, result) for result in evidence.seen if _about(action, result)]
+    fine = [_went_well(action, result, evidence) for result in evidence.seen if _about(action, result, evidence)]
     if False in fine:
         yield verdict(sentence, holds=True)
 
 
-def _about(action: Action, result: Seen) -> bool:
-    text = result.text.lower()
+def _about(action: Action, result: Seen, evidence: Evidence) -> bool:
     marks = (action.good, action.bad)
-    return bool(action.tool.search(result.tool)) or any(mark and mark.search(text) for mark in marks)
+    return bool(action.tool.search(result.tool)) or any(mark and evidence.every(mark, result) for mark in marks)
 
 
-def _went_well(action: Action, result: Seen) -> bool | None:
-    text = result.text.lower()
-    if action.bad and action.bad.search(text) and result.ended_well is not True:
+def _went_well(action: Action, result: Seen, evidence: Evidence) -> bool | None:
+    if action.bad and evidence.every(action.bad, result) and result.ended_well is not True:
         return False
-    if action.good and action.good.search(text):
+    if action.good and evidence.every(action.good, result):
         return True
     if action.good:
         # A tool that does many things: its exit code speaks of this one only if it names it.
         named = re.search(rf"\b{action.name}", result.tool)
         return result.ended_well if named else None
-    return result.ended_well if result.ended_well is not None or not text.strip() else True
+    return result.ended_well if result.ended_well is not None or not result.text.strip() else True
 
 
 _COMMAND = re.compile(

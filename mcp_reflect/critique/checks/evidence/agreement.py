@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mcp_reflect.critique.checks.evidence.judgement import evidence_of
+from mcp_reflect.critique.checks.evidence.judgement import Evidence
 from mcp_reflect.critique.checks.evidence.reading import seen
 from mcp_reflect.records.verdict import ToolResult
 
@@ -12,7 +12,7 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
 
     The last report of each runner counts; without any report, the last result that says how it ended.
     """
-    evidence = evidence_of(seen(tool_results))
+    evidence = Evidence(seen(tool_results))
     reported = [report.ok for report in evidence.latest(evidence.reports()) if report.ok is not None]
     if reported:
         return all(reported) == success

@@ -15,7 +15,7 @@ from mcp_reflect.critique.checks.evidence.faults import (
     judge_statuses,
 )
 from mcp_reflect.critique.checks.evidence.fields import judge_fields
-from mcp_reflect.critique.checks.evidence.judgement import Evidence, Judgement, Rule, evidence_of
+from mcp_reflect.critique.checks.evidence.judgement import Evidence, Judgement, Rule
 from mcp_reflect.critique.checks.evidence.measured import (
     judge_commits,
     judge_coverage,
@@ -74,7 +74,7 @@ class EvidenceChecker:
 
     def check(self, work: Work) -> Iterator[Finding]:
         """At most one finding a sentence: a contradiction outweighs support, support a lack of it."""
-        evidence = evidence_of(seen(work.tool_results))
+        evidence = Evidence(seen(work.tool_results))
         rules = _RULES if evidence.seen else _WITHOUT_EVIDENCE
         repaired = any(_REPAIR.search(step) for step in work.steps)
         for number, step in enumerate(work.steps, start=1):

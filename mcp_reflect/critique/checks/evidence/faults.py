@@ -23,13 +23,17 @@ _NEGATED = re.compile(
 )
 
 
+def _exceptions(evidence: Evidence) -> set[str]:
+    return {found[1] for found in evidence.every(_SHOWN_EXCEPTION)}
+
+
 def judge_exceptions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Claims like "fails with a KeyError" against the exceptions that the output names."""
     for clause in sentence.clauses:
         names = _EXCEPTION.findall(clause.text)
         if not names or clause.hedged or _NEGATED.search(clause.text) or not _RAISED.search(clause.text):
             continue
-        shown = set(_SHOWN_EXCEPTION.findall(evidence.text))
+        shown = evidence.once(_exceptions)
         if not shown or _BEHAVIOUR.search(clause.text):
             continue
         if all(name.lower() in evidence.text for name in names):
@@ -74,10 +78,10 @@ def judge_places(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         return
     for first, line, other, second in _PLACE.findall(text.replace("`", "")):
         name, number = (first or second).rsplit("/", 1)[-1].lower(), line or other
-        pointed = re.findall(re.escape(name) + r"(?::|\(|\", line |, line |:line )(\d{1,6})", evidence.text)
+        pointed: list[str] = re.findall(re.escape(name) + r"(?::|\(|\", line |, line |:line )(\d{1,6})", evidence.text)
         if number in pointed:
             yield verdict(sentence, holds=True)
-        elif pointed and not re.search(rf"(?<!\d){number}(?!\d)", evidence.text):
+        elif pointed and not (number in evidence.text and re.search(rf"(?<!\d){number}(?!\d)", evidence.text)):
             shown = f"{name}:{', '.join(dict.fromkeys(pointed))}"[:120]
             yield verdict(sentence, holds=False, expected=shown, detail="the output points elsewhere")
 
@@ -89,10 +93,17 @@ _EXIT = re.compile(
 )
 
 
+_SHOWN_EXIT = re.compile(r"exit (?:status|code):? (\d{1,3})\b")
+
+
+def _exit_codes(evidence: Evidence) -> set[int]:
+    given = {result.exit_code for result in evidence.seen if result.exit_code is not None}
+    return given | {int(found[1]) for found in evidence.every(_SHOWN_EXIT)}
+
+
 def judge_exits(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Exit codes."""
-    known = {result.exit_code for result in evidence.seen if result.exit_code is not None}
-    known |= {int(code) for code in re.findall(r"exit (?:status|code):? (\d{1,3})\b", evidence.text)}
+    known = evidence.once(_exit_codes)
     for clause in sentence.clauses:
         found = _EXIT.search(clause.text)
         if found is None or clause.hedged or not known or _NEGATED.search(clause.text):
@@ -115,10 +126,19 @@ def judge_codes(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
             code = (letters + digits or word).lower()
             if code.upper() in _NOT_POSIX:
                 continue
-            if re.search(rf"\b{code}\b", evidence.text):
+            if code in evidence.text:
                 yield verdict(sentence, holds=True)
-            elif letters and (alike := re.findall(rf"\b{letters.lower()}\d{{{len(digits)}}}\b", evidence.text)):
-                yield verdict(sentence, holds=False, expected=", ".join(dict.fromkeys(alike))[:80].upper())
+            elif letters and (alike := _alike(letters.lower(), len(digits), evidence)):
+                yield verdict(sentence, holds=False, expected=", ".join(alike)[:80].upper())
+
+
+_SHOWN_CODE = re.compile(r"\b([a-z]{1,3})(\d{3,5})\b")
+
+
+def _alike(letters: str, digits: int, evidence: Evidence) -> list[str]:
+    """Codes of the same family that the output has."""
+    shown = [found for found in evidence.every(_SHOWN_CODE) if found[1] == letters and len(found[2]) == digits]
+    return list(dict.fromkeys(found[0] for found in shown))
 
 
 _STATUS = re.compile(
@@ -138,10 +158,14 @@ _REQUEST = re.compile(
 )
 
 
+def _statuses(evidence: Evidence) -> set[str]:
+    return {found[1] or found[2] for found in evidence.every(_SHOWN_STATUS)}
+
+
 def judge_statuses(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """HTTP statuses, and requests said to have worked."""
-    shown = {first or second for first, second in _SHOWN_STATUS.findall(evidence.text)}
-    unreached = bool(_UNREACHED.search(evidence.text))
+    shown = evidence.once(_statuses)
+    unreached = bool(evidence.every(_UNREACHED))
     if not shown and not unreached:
         return
     expected = ", ".join(sorted(shown)) or "no connection"

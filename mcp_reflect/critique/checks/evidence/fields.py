@@ -48,12 +48,17 @@ _SKIP = re.compile(
 )
 
 
-def judge_fields(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Only a key that stands once in all results can contradict, and only a value of the same type."""
+def _read(evidence: Evidence) -> _Fields:
     fields = _Fields()
     for result in evidence.seen:
         if (value := parsed_json(result.text)) is not None:
             fields.read(value)
+    return fields
+
+
+def judge_fields(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Only a key that stands once in all results can contradict, and only a value of the same type."""
+    fields = evidence.once(_read)
     if not fields.leaves and not fields.lengths:
         return
     for clause in sentence.clauses:

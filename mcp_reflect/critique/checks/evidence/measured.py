@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import cast
 
 from mcp_reflect.critique.checks.evidence.judgement import Evidence, Judgement, unsupported, verdict
 from mcp_reflect.critique.checks.evidence.numbers import WORDS
@@ -21,7 +20,7 @@ _SHOWN_COVERAGE = re.compile(
 
 def judge_coverage(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Coverage in percent, to the digits given."""
-    shown = [next(filter(None, cast("tuple[str, ...]", groups))) for groups in _SHOWN_COVERAGE.findall(evidence.text)]
+    shown = [next(filter(None, found.groups())) for found in evidence.every(_SHOWN_COVERAGE)]
     if not shown:
         return
     for clause in sentence.clauses:
@@ -44,7 +43,7 @@ _RATING = re.compile(r"\b(-?\d{1,2}(?:\.\d{1,2})?) ?/ ?10\b")
 
 def judge_rating(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Pylint's rating out of ten."""
-    shown = _RATED.findall(evidence.text)
+    shown = [found[1] for found in evidence.every(_RATED)]
     said = _RATING.search(sentence.stated)
     if shown and said and re.search(r"\bpylint|\brat(?:es|ed|ing)\b|\bscore", sentence.stated, re.IGNORECASE):
         fits = float(said[1]) in {float(number) for number in shown}
@@ -58,8 +57,8 @@ def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
     """Claims like "installed six 1.16.0" against what pip says it installed."""
     if any(clause.hedged for clause in sentence.clauses):
         return
-    for line in _PIP.findall(evidence.text):
-        for item in line.split()[:60]:
+    for line in evidence.every(_PIP)[:20]:
+        for item in line[1].split()[:60]:
             name, _, version = item.rpartition("-")
             said = (
                 re.search(rf"\b{re.escape(name)}(?:==| version | v| |-)(\d[\w.]*\w)", sentence.stated.lower())
@@ -70,37 +69,37 @@ def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
                 yield verdict(sentence, holds=said[1] == version, expected=item, detail="pip installed another version")
 
 
-_UNITS = (
-    (r"files? (?:were |was |are |have )?changed", r"(\d+) files? changed", r"\bchang|\btouch|\bmodif"),
-    (r"files", r"(\d+) files? changed", r"\b(?:commit|diff|patch)\b"),
-    (r"insertions?", r"(\d+) insertions?", ""),
-    (r"deletions?", r"(\d+) deletions?", ""),
-    (r"packages?", r"added (\d+) packages?", r"\badded\b"),
-    (r"items?", r"collected (\d+) items?", r"\bcollected\b"),
-    (r"lines?", r"wrote (\d+) lines?", r"\bwrote\b"),
-    (r"rows?", r"(\d+) rows? (?:affected|in set|returned)", r"\baffected\b|\breturned\b|\bupdated\b|\binserted\b"),
+_UNITS = tuple(
+    (re.compile(rf"\b(\d{{1,9}}|[a-z]{{2,6}}) {unit}\b"), re.compile(rf"\b{shown}"), re.compile(verb))
+    for unit, shown, verb in (
+        (r"files? (?:were |was |are |have )?changed", r"(\d{1,9}) files? changed", ""),
+        (r"files", r"(\d{1,9}) files? changed", r"\b(?:commit|diff|patch)\b"),
+        (r"insertions?", r"(\d{1,9}) insertions?", ""),
+        (r"deletions?", r"(\d{1,9}) deletions?", ""),
+        (r"packages?", r"added (\d{1,9}) packages?", r"\badded\b"),
+        (r"items?", r"collected (\d{1,9}) items?", r"\bcollected\b"),
+        (r"lines?", r"wrote (\d{1,9}) lines?", r"\bwrote\b"),
+        (r"rows?", r"(\d{1,9}) rows? (?:affected|in set|returned)", r"\b(?:affected|returned|updated|inserted)\b"),
+    )
 )
 
 
 def judge_sizes(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Files changed, insertions, packages added, items collected, rows affected."""
     for clause in sentence.clauses:
-        for unit, shown, verb in () if clause.hedged else _UNITS:
-            if verb and not re.search(verb, clause.text, re.IGNORECASE):
-                continue
-            said = re.search(rf"\b(\d{{1,9}}|[a-z]{{2,6}}) {unit}\b", clause.text.lower())
-            numbers = re.findall(rf"\b{shown}", evidence.text)
-            value = None if said is None else WORDS.get(said[1], int(said[1]) if said[1].isdecimal() else None)
-            if value is None or not numbers:
-                continue
-            fits = str(value) in numbers
-            yield verdict(
-                sentence,
-                holds=fits,
-                expected=f"{numbers[-1]} {unit.split('?')[0]}",
-                detail="the output has another number",
-            )
-            break
+        if not clause.hedged:
+            yield from _size(sentence, clause.text.lower(), evidence)
+
+
+def _size(sentence: Sentence, clause: str, evidence: Evidence) -> Iterator[Judgement]:
+    for said, shown, verb in _UNITS:
+        found = said.search(clause) if verb.search(clause) else None
+        value = None if found is None else WORDS.get(found[1], int(found[1]) if found[1].isdecimal() else None)
+        numbers = [] if value is None else evidence.every(shown)
+        if numbers:
+            fits = any(str(value) == number[1] for number in numbers)
+            yield verdict(sentence, holds=fits, expected=numbers[-1][0], detail="the output has another number")
+            return
 
 
 _COMMITTED = re.compile(r"^\[[\w./-]+ (?:\(root-commit\) )?([0-9a-f]{7,40})\]", re.MULTILINE)
@@ -112,8 +111,8 @@ def judge_commits(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]
     if not evidence.text:
         return
     for said in _HASH.findall(sentence.stated.lower()):
-        made = _COMMITTED.findall(evidence.text)
-        if re.search(rf"\b{said[:7]}", evidence.text):
+        made = [found[1] for found in evidence.every(_COMMITTED)]
+        if said[:7] in evidence.text:
             yield verdict(sentence, holds=True)
         elif len(made) == 1 and re.search(r"\bcommitted\b", sentence.stated):
             yield verdict(sentence, holds=False, expected=made[0], detail="git made another commit")
@@ -126,25 +125,25 @@ _ON_BRANCH = re.compile(
     r"branch `?([\w./-]{1,80}\w)`?",
     re.IGNORECASE,
 )
-_CLEAN = "nothing to commit, working tree clean"
-_DIRTY = ("changes not staged for commit", "untracked files:", "changes to be committed")
+_BRANCH = re.compile(r"^on branch (\S{1,200})$", re.MULTILINE)
+_STATE = re.compile(
+    r"nothing to commit, working tree (clean)|changes not staged for commit|untracked files:|changes to be committed"
+)
 
 
 def judge_worktree(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """The branch, a clean working tree, conflicts."""
-    branches = re.findall(r"^on branch (\S+)$", evidence.text, re.MULTILINE)
+    branches = [found[1] for found in evidence.every(_BRANCH)[:50]]
     for clause in sentence.clauses:
         lower = clause.text.lower()
         if clause.hedged:
             continue
         if branches and (said := _ON_BRANCH.search(lower)):
             yield verdict(sentence, holds=said[1] in branches, expected=f"on branch {branches[-1]}")
-        clean = evidence.text.rfind(_CLEAN)
-        dirty = max(evidence.text.rfind(mark) for mark in _DIRTY)
-        if max(clean, dirty) >= 0 and (state := _tree(lower)) is not None:
-            yield verdict(
-                sentence, holds=state == (clean > dirty), expected="a clean tree" if clean > dirty else "changes"
-            )
+        states = evidence.every(_STATE)
+        if states and (said_clean := _tree(lower)) is not None:
+            clean = bool(states[-1][1])
+            yield verdict(sentence, holds=said_clean == clean, expected="a clean tree" if clean else "changes")
 
 
 def _tree(lower: str) -> bool | None:

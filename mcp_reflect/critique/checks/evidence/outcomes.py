@@ -23,7 +23,8 @@ _GOOD = re.compile(
     re.IGNORECASE,
 )
 _BAD = re.compile(
-    rf"\b(?:fail|fails|complains?|crash(?:es|ed)?|stops (?:with|at an?))\b|\bfailed\b(?! (?:tests?|runs?|attempts?|assertion))|"
+    rf"\b(?:fail|fails|complains?|crash(?:es|ed)?|stops (?:with|at an?))\b|\bfailed\b(?! (?:tests?|runs?|"
+    rf"attempts?|assertion))|"
     rf"{_BE}(?:still )?(?:failing|red|broken|unsuccessful)\b|"
     r"\b(?:has|have|had|contains?|finds?|found|with|reports?) (?:still )?(?:a |an |some |several )?(?:\w+ )?"
     r"(?:failures?|errors?|issues?)\b",

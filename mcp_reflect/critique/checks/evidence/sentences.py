@@ -3,8 +3,10 @@
 import re
 from dataclasses import dataclass
 
-_MOST_SENTENCES = 300
+_MOST_SENTENCES = 200
 _LONGEST = 900
+_LONGEST_STEP = 60_000
+_MOST_LINES = 2_000
 
 _FENCE = re.compile(r"^\s{0,12}(`{3,}|~{3,})")
 _BULLET = re.compile(r"^\s{0,40}(?:[-*+•>]\s+|\d{1,3}[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?")
@@ -46,7 +48,8 @@ _STATED_AFTER_ALL = re.compile(
     r"\bI (?:have )?(?:verified|confirmed|checked|made sure)(?: that)?\b|\bwe (?:verified|confirmed)\b", re.IGNORECASE
 )
 _IMPERATIVE = re.compile(
-    r"^then (?:the|all)\b|^(?:please |now |then |next,? |finally,? |first,? )?(?:say|run|re-?run|check|verify|make sure|ensure|confirm|"
+    r"^then (?:the|all)\b|^(?:please |now |then |next,? |finally,? |first,? )?(?:say|run|re-?run|check|verify|"
+    r"make sure|ensure|confirm|"
     r"fix|see|wait|"
     r"try|use|merge|add|update|execute|write|create|install|commit|push|deploy|open|look|read|change|remove|delete|"
     r"replace|do not|don't|never|always|keep|set|call|return|implement|repeat|stop|avoid|remember|note that if)\b",
@@ -82,7 +85,7 @@ class Sentence:
 def sentences(step: str) -> list[Sentence]:
     """The sentences that state something, without fenced blocks and questions. One pass over the step."""
     found: list[Sentence] = []
-    for line in _prose_lines(step[:60_000]):
+    for line in _prose_lines(step[:_LONGEST_STEP]):
         body = _BULLET.sub("", line[:5_000], count=1).replace("**", "").replace("__", "")
         body = body.lstrip("✓✔✅❌✗☑ \t").strip()
         for piece in _END.split(body):
@@ -98,7 +101,9 @@ def sentences(step: str) -> list[Sentence]:
 def _prose_lines(step: str) -> list[str]:
     kept: list[str] = []
     fence = ""
-    for line in step.split("\n"):
+    for line in (line for line in step.split("\n") if line.strip()):
+        if len(kept) >= _MOST_LINES:
+            break
         mark = _FENCE.match(line)
         if fence:
             if mark and mark[1].startswith(fence):

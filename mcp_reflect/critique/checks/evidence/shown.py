@@ -29,21 +29,27 @@ def judge_quotations(sentence: Sentence, evidence: Evidence) -> Iterator[Judgeme
     ]
     if not quoted or not evidence.text:
         return
-    shown = _SPACE.sub(" ", evidence.text)
-    masked: str | None = None
+    shown = evidence.once(_flat)
     for text in quoted:
         wanted = _SPACE.sub(" ", text).strip(" .").lower()
         if wanted in shown:
             yield verdict(sentence, holds=True)
             continue
-        masked = masked or _DIGITS.sub("#", shown)
         alike = _DIGITS.sub("#", wanted)
-        if "#" in alike and len(alike) > 11 and alike in masked:
+        if "#" in alike and len(alike) > 11 and alike in evidence.once(_masked):
             yield verdict(
                 sentence, holds=False, expected=_original(shown, alike), detail="the output has other numbers"
             )
         else:
             yield unsupported(sentence, "the output given does not show this quotation")
+
+
+def _flat(evidence: Evidence) -> str:
+    return _SPACE.sub(" ", evidence.text)
+
+
+def _masked(evidence: Evidence) -> str:
+    return _DIGITS.sub("#", evidence.once(_flat))
 
 
 def _original(shown: str, alike: str) -> str | None:
@@ -70,7 +76,7 @@ _FILE = re.compile(
     r"(?<![\w/.-])((?:[\w-]{1,60}/){0,8}[\w.-]{1,80}\.(?:py|js|ts|tsx|jsx|json|toml|yaml|yml|md|txt|go|rs|java|c|"
     r"h|lock|cfg|sql|sh|html|css))\b"
 )
-_STATES = (("modified", "modified"), ("deleted", "deleted"), ("new file", "new file"), ("renamed", "renamed"))
+_GIT_STATUS = re.compile(r"^\t(modified|deleted|new file|renamed):[ ]{1,20}(\S{1,300})$", re.MULTILINE)
 _HOLDING = re.compile(
     r"\b(?:contains?|has|lists?|uses?|there is|there are|in the folder|is in|exists?)\b", re.IGNORECASE
 )
@@ -87,19 +93,17 @@ def judge_files(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     ):
         return
     for name in names:
-        status = re.search(
-            rf"^\s(modified|deleted|new file|renamed):\s+{re.escape(name)}$", evidence.text, re.MULTILINE
-        )
+        if name not in evidence.text:
+            if _HOLDING.search(sentence.stated):
+                yield unsupported(sentence, f"no tool result shows {name[:80]}")
+            continue
         claimed = re.search(
             rf"{re.escape(name)} (?:is|was|has been) (modified|deleted|untracked|new)\b", sentence.stated.lower()
         )
-        if status and claimed:
-            shown = status[1].replace("new file", "new")
+        shown = {found[2]: found[1].replace("new file", "new") for found in evidence.every(_GIT_STATUS)}.get(name)
+        if shown and claimed:
             yield verdict(
                 sentence, holds=claimed[1] == shown, expected=f"{name} is {shown}", detail="git says otherwise"
             )
         elif _HOLDING.search(sentence.stated):
-            if re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", evidence.text):
-                yield verdict(sentence, holds=True)
-            else:
-                yield unsupported(sentence, f"no tool result shows {name[:80]}")
+            yield verdict(sentence, holds=True)
