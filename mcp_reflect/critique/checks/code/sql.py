@@ -20,10 +20,13 @@ def sql_fault(body: str) -> Fault | bool | None:
     depth = 0
     for found in _TOKEN.finditer(body):
         text = found[0]
-        line = body.count("\n", 0, found.start()) + 1
         if text in {"'", '"', "`", "/*"}:
-            return Fault(f"{text} is not closed", line)
+            return Fault(f"{text} is not closed", _line(body, found))
         depth += (text == "(") - (text == ")")
         if depth < 0:
-            return Fault("a closing bracket without an opening one", line)
+            return Fault("a closing bracket without an opening one", _line(body, found))
     return Fault(f"{depth} opening bracket{'s' if depth > 1 else ''} not closed") if depth else None
+
+
+def _line(body: str, found: re.Match[str]) -> int:
+    return body.count("\n", 0, found.start()) + 1

@@ -1,7 +1,7 @@
 """Finds "4 tests failed", "3 of 7 tests fail", "no warnings" in a clause."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcp_reflect.critique.checks.evidence.words import words
 
@@ -71,7 +71,8 @@ def counts(clause: str) -> list[Count]:
         if value is None or _no_count(tokens, place):
             continue
         if (count := _count(tokens, place, value)) is not None:
-            found.append(count)
+            # "1 test file failed and 1 passed": the second one is of files, too.
+            found.append(replace(count, noun=count.noun or found[-1].noun) if found else count)
     return found
 
 
@@ -122,7 +123,7 @@ def _count(tokens: list[str], place: int, value: float) -> Count | None:
         if (number := _value(word)) is not None and tokens[ahead - 1] in {"of", "/", "the"} and total is None:
             total = int(number)
         elif word in _NOUNS:
-            noun = noun or _NOUNS[word]
+            noun = "suites" if noun == "suites" else _NOUNS[word]
         elif word == "/" and ahead == place + 1:
             continue
         elif word not in _FILLERS:
