@@ -30,12 +30,12 @@ def _action(name: str, said: str, tool: str, good: str = "", bad: str = "") -> A
     )
 
 
-_WE = r"\b(?:i|we)(?:'ve| have)?(?: (?:also|then|now|just|successfully|already))? "
+_WE = r"(?:\b(?:i|we)(?:'ve| have)?(?: (?:also|then|now|just|successfully|already))? |^(?:successfully |then |and )?)"
 _DONE = r"\b(?:was|were|is|are|has been|have been|got)(?: \w+ly)? "
 _WORK = (
     r"(?:it|them|(?:the |my |our |all )?(?:\w+ )?(?:branch|branches|commits?|changes?|fix|code|tags?|work|pr|"
     r"pull request)|"
-    r"(?:it )?to (?:the )?(?:origin|remote|main|master|github|gitlab|upstream|repo\w*))\b"
+    r"(?:it )?(?:in)?to (?:the )?(?:origin|remote|main|master|github|gitlab|upstream|repo\w*))\b"
 )
 _MAIL = (
     r"(?:the |an? |that |this |it\b|them\b|him\b|her\b)?(?:\w+ ){0,2}?(?:e-?mails?|mail|reports?|notifications?|"
@@ -47,7 +47,8 @@ _FILE = r"(?:the )?`?[\w./-]*\w\.\w{1,6}\b"
 _ACTIONS = (
     _action(
         "push",
-        rf"{_WE}pushed {_WORK}|{_DONE}pushed\b(?! on)|\bpush (?:succeeded|was successful|worked|went through)|"
+        rf"{_WE}pushed {_WORK}|{_DONE}pushed\b(?! on)|\bpushed to (?:the )?(?:origin|remote)\b|\bpush "
+        rf"(?:succeeded|was successful|worked|went through)|"
         rf"\band pushed {_WORK}",
         r"\bpush|^git$",
         r"^to \S+[:/]|\b\w+ -> \w+|everything up-to-date",
@@ -56,7 +57,8 @@ _ACTIONS = (
     ),
     _action(
         "merge",
-        rf"{_WE}merged {_WORK}|\bbranch(?:es)? merged without conflicts|\bmerge (?:succeeded|was (?:successful|"
+        rf"{_WE}merged (?:{_WORK}|`?[\w/.-]+`? (?:branch )?into\b)|\bbranch(?:es)? merged without conflicts|"
+        rf"\bmerge (?:succeeded|was (?:successful|"
         rf"clean)|went through)|\bbranch(?:es)? {_DONE}merged\b",
         r"\bmerge|^git$",
         r"^merge made|^fast-forward|^already up to date|^updating [0-9a-f]+\.\.",
@@ -71,7 +73,8 @@ _ACTIONS = (
     ),
     _action(
         "install",
-        rf"{_WE}installed\b(?! an? )|{_DONE}installed\b|\binstall (?:succeeded|was successful)",
+        rf"{_WE}installed\b(?! an? )|{_DONE}installed\b|\binstall (?:succeeded|was successful)|"
+        r"\b(?:dependencies|packages|requirements) (?:were |are |have been )?(?:now )?(?:successfully )?installed",
         r"\binstall|\bpip\b|\bnpm\b|\bapt",
         r"^successfully installed|^added \d+ packages?|^up to date|requirement already satisfied|newly installed",
         r"npm err(?:or|!)|no matching (?:distribution|version)|could not find a version|unable to locate package",
@@ -166,56 +169,3 @@ def _went_well(action: Action, result: Seen, evidence: Evidence) -> bool | None:
         named = re.search(rf"\b{action.name}", result.tool)
         return result.ended_well if named else None
     return result.ended_well if result.ended_well is not None or not result.text.strip() else True
-
-
-_COMMAND = re.compile(
-    r"\b(?:(npm|pip|yarn|pnpm|cargo|go|git|make|docker|python|node|java|curl|uv|poetry|gradle|mvn)(?: "
-    r"[\w:-]+)?(?: \w+)?|"
-    r"(?:script|program|command|run|job|process|it|collection|exception|tests|connection|removal))\b",
-    re.IGNORECASE,
-)
-_RAN_WELL = re.compile(
-    r"\b(?:ran|runs|run|finished|finishes|completed|completes|exits|exited|executed)(?: \w+)? (?:without (?:any "
-    r")?(?:errors?|exceptions?|problems?)|"
-    r"success\w*|cleanly|fine)|\b(?:script|program|command|cargo run|npm (?:run )?\w+|npm install|make|pip "
-    r"install)(?: \w+)? "
-    r"(?:succeeded|succeeds|passes|completed successfully|ran successfully|finished without errors|(?:was|ran) "
-    r"successful)|"
-    r"\bno exceptions? (?:was|were|is) (?:raised|thrown)|\bsuccessfully\b.{0,20}\b(?:ran|executed)\b",
-    re.IGNORECASE,
-)
-_RAN_BADLY = re.compile(
-    r"\b(?:script|program|command|npm (?:run )?\w+|make(?: \w+)?|pip|it|connection|removal|run)(?: \w+)? "
-    r"(?:fails|failed|crashes|crashed|panics|panicked|stops|was not found|exits with an error)\b",
-    re.IGNORECASE,
-)
-
-
-def judge_commands(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Claims like "the script ran without errors" against the way the commands ended, where they all ended alike."""
-    for clause in sentence.clauses:
-        if clause.hedged:
-            continue
-        well, badly = _RAN_WELL.search(clause.text), _RAN_BADLY.search(clause.text)
-        if bool(well) == bool(badly) or (well and _NEGATED.search(clause.text)):
-            continue
-        ended = {result.ended_well for result in _meant(clause.text, evidence)}
-        if len(ended) != 1 or None in ended:
-            continue
-        fine = ended.pop()
-        yield verdict(
-            sentence,
-            holds=fine == bool(well),
-            expected="it ended well" if fine else "it ended with an error",
-            detail="the exit code or output says otherwise",
-        )
-
-
-def _meant(clause: str, evidence: Evidence) -> list[Seen]:
-    """The results of the command that the clause names, else all of them."""
-    found = _COMMAND.search(clause)
-    if found is None or not found[1]:
-        return list(evidence.seen)
-    word = found[1].lower()
-    named = [result for result in evidence.seen if word in result.tool or word in result.text[:2_000].lower()]
-    return named[-1:]

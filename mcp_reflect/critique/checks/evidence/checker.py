@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mcp_reflect.critique.checks.checker import Finding, Work
-from mcp_reflect.critique.checks.evidence.actions import judge_actions, judge_commands
+from mcp_reflect.critique.checks.evidence.actions import judge_actions
+from mcp_reflect.critique.checks.evidence.commands import judge_commands
 from mcp_reflect.critique.checks.evidence.counted import judge_counts
 from mcp_reflect.critique.checks.evidence.faults import (
     judge_codes,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mcp_reflect.critique.checks.evidence.judgement import Evidence, Judgement, unsupported, verdict
 from mcp_reflect.critique.checks.evidence.numbers import WORDS, Count, counts
@@ -16,15 +17,22 @@ _ALL_BUT = re.compile(
     r"\ball (?:(?:the )?tests )?(?:but|except)(?: for)? (\w+)\b|\bpass(?:es)? except (\w+)\b", re.IGNORECASE
 )
 _DIAGNOSED = re.compile(
-    r"\b(type|compile|compiler|lint|linter)[- ](?:errors?|warnings?|issues?|problems?)", re.IGNORECASE
+    r"\b(type|typing|compile|compiler|compilation|lint|linter|linting)[- ](?:errors?|warnings?|issues?|problems?)",
+    re.IGNORECASE,
 )
-_KIND = {"type": Kind.TYPES, "compile": Kind.BUILD, "compiler": Kind.BUILD, "lint": Kind.LINT, "linter": Kind.LINT}
+_KIND = {
+    **dict.fromkeys(("type", "typing"), Kind.TYPES),
+    **dict.fromkeys(("compile", "compiler", "compilation"), Kind.BUILD),
+    **dict.fromkeys(("lint", "linter", "linting"), Kind.LINT),
+}
+_SUITES = re.compile(r"\b(?:test )?(?:suites|files)$", re.IGNORECASE)
 _PLAIN = words(
     "there are is was were be been no none zero one two three four five six seven eight nine ten eleven twelve "
     "of and or in "
     "with only still now left the a an all it they run runs ran stopped ended ends reported reports report shows "
     "found finds "
-    "during collection failed fail fails failing failure failures passed pass passes passing skipped skip "
+    "during collection just remains remain more failed fail fails failing failure failures passed pass passes "
+    "passing skipped skip "
     "ignored pending "
     "xfailed xfail expected error errors warning warnings problem problems issue issues finding findings violation "
     "violations total remaining fixable other suite first i have had has any tests test deselected summary "
@@ -39,12 +47,14 @@ def judge_counts(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     if _DENIED.search(sentence.plain):
         return
     subject: list[Subject] = []
+    noun: str | None = None
     for clause in sentence.clauses:
         subject = [found for found in subjects(clause.text) if _useful(found, evidence)] or subject
-        if clause.hedged:
-            continue
-        for count in [*counts(clause.text), *_all_but(clause.text)]:
-            yield from _judged(sentence, clause.text, count, subject, evidence)
+        found = [*counts(clause.text), *_all_but(clause.text)]
+        if not found:
+            noun = "suites" if _SUITES.search(clause.text) else None
+        for count in () if clause.hedged else found:
+            yield from _judged(sentence, clause.text, replace(count, noun=count.noun or noun), subject, evidence)
 
 
 def _useful(subject: Subject, evidence: Evidence) -> bool:
@@ -80,7 +90,10 @@ def _judged(
         ):
             yield verdict(sentence, holds=False, expected=described(chosen), detail="the output shows failures")
         return
-    if _holds(count, chosen, known) or _held_before(count, reports, sentence):
+    if count.category == "errors" and count.value == 0 and not re.search(r"\bfail", sentence.plain):
+        # "With no errors" alone says that all is well, not that failures are no errors.
+        yield verdict(sentence, holds=all(report.ok for report in chosen), expected=described(chosen))
+    elif _holds(count, chosen, known) or _held_before(count, reports, sentence):
         yield verdict(sentence, holds=True)
     elif len({report.kind for report in chosen}) == 1 and not _quite_zero(count, chosen):
         yield verdict(sentence, holds=False, expected=described(chosen), detail="the output has another number")

@@ -126,6 +126,8 @@ _ON_BRANCH = re.compile(
     re.IGNORECASE,
 )
 _BRANCH = re.compile(r"^on branch (\S{1,200})$", re.MULTILINE)
+_CONFLICT = re.compile(r"^conflict \(.{1,300}$", re.MULTILINE)
+_NO_CONFLICT = re.compile(r"\b(?:no|without|any) (?:merge )?conflicts?\b(?! in)")
 _STATE = re.compile(
     r"nothing to commit, working tree (clean)|changes not staged for commit|untracked files:|changes to be committed"
 )
@@ -140,6 +142,8 @@ def judge_worktree(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
             continue
         if branches and (said := _ON_BRANCH.search(lower)):
             yield verdict(sentence, holds=said[1] in branches, expected=f"on branch {branches[-1]}")
+        if (conflicts := evidence.every(_CONFLICT)) and _NO_CONFLICT.search(lower):
+            yield verdict(sentence, holds=False, expected=conflicts[-1][0][:160], detail="git reports a conflict")
         states = evidence.every(_STATE)
         if states and (said_clean := _tree(lower)) is not None:
             clean = bool(states[-1][1])

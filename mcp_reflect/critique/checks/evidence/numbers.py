@@ -33,7 +33,8 @@ _FILLERS = words(
     "of the test tests case cases spec specs suite suites file files package packages unit jest pytest mocha "
     "vitest node "
     "python rust go have has had are is were was still now all do does did currently already left remaining an a got "
-    "type lint compile compiler linter build ruff eslint mypy tsc flake8 pylint clippy prettier more new java "
+    "type lint linting typing typescript merge compile compiler linter build ruff eslint mypy tsc flake8 pylint "
+    "clippy prettier more new java "
     "rust total them these those doc be been"
 )
 _NOUNS = {
@@ -109,26 +110,29 @@ def _no_count(tokens: list[str], place: int) -> bool:
 
 def _count(tokens: list[str], place: int, value: float) -> Count | None:
     percent = tokens[place].endswith("%")
-    noun: str | None = None
+    nouns: set[str] = set()
     total: int | None = None
-    every = (place > 0 and tokens[place - 1] in {"all", "every"}) or (
-        place > 1 and tokens[place - 2 : place] == ["all", "the"]
-    )
+    before = tokens[max(0, place - 2) : place]
+    every = before[-1:] in (["all"], ["every"]) or before == ["all", "the"]
     for ahead in range(place + 1, min(place + 10, len(tokens))):
         word = tokens[ahead]
         if word == "expected" and tokens[ahead + 1 : ahead + 2] in (["failure"], ["failures"]):
-            return Count("xfailed", value, noun=noun)
+            return Count("xfailed", value, noun=_noun(nouns))
         if word in _CATEGORY:
-            return _categorised(tokens, ahead, Count(_CATEGORY[word], value, total, noun, every), percent=percent)
+            count = Count(_CATEGORY[word], value, total, _noun(nouns), every)
+            return _categorised(tokens, ahead, count, percent=percent)
         if (number := _value(word)) is not None and tokens[ahead - 1] in {"of", "/", "the"} and total is None:
             total = int(number)
         elif word in _NOUNS:
-            noun = "suites" if noun == "suites" else _NOUNS[word]
-        elif word == "/" and ahead == place + 1:
-            continue
-        elif word not in _FILLERS:
-            return _total(tokens, place, ahead, value, noun)
-    return _total(tokens, place, len(tokens), value, noun)
+            nouns.add(_NOUNS[word])
+        elif word not in _FILLERS and not (word == "/" and ahead == place + 1):
+            return _total(tokens, place, ahead, value, _noun(nouns))
+    return _total(tokens, place, len(tokens), value, _noun(nouns))
+
+
+def _noun(nouns: set[str]) -> str | None:
+    """What is counted: test files are files."""
+    return "suites" if "suites" in nouns else "tests" if nouns else None
 
 
 def _categorised(tokens: list[str], ahead: int, count: Count, *, percent: bool) -> Count | None:
@@ -148,6 +152,10 @@ def _total(tokens: list[str], place: int, ahead: int, value: float, noun: str | 
     before = tokens[place - 1] if place else ""
     after = tokens[ahead] if ahead < len(tokens) else ""
     listed = noun == "tests" and (before in _LISTING or after in _RAN)
-    if not listed or after in {"that", "which", "for", "to"}:
+    if (
+        not listed
+        or not (after in _RAN or after in _AFTER_NOUN or not after[:1].isalpha())
+        or after in {"that", "which"}
+    ):
         return None
     return Count("total", value, noun=noun)

@@ -15,7 +15,8 @@ _NO_OBJECT = (
 )
 _BE = r"\b(?:is|are|was|were|looks?|stays?|remains?|comes? back|:|'s|'re|all|now|report(?:s|ed)?) (?:\w+ ){0,2}?"
 _GOOD = re.compile(
-    rf"(?<!to )\b(?:pass|passes|passed)\b{_NO_OBJECT}|\b(?:succeeds?|succeeded)\b|{_BE}(?:green|clean|ok|happy|"
+    rf"\bcontinues? to pass\b|(?<!to )\b(?:pass|passes|passed)\b{_NO_OBJECT}|\b(?:succeeds?|succeeded)\b|"
+    rf"{_BE}(?:green|clean|ok|happy|"
     rf"fine|successful|passing)\b|"
     r"\btype-checks\b|\bcompiles\b(?! (?:the|a|an|to|into)\b)|\b(?:ran|runs?|built|compile[sd]?|finish(?:es|ed)|"
     r"complete[sd]|builds) "
@@ -37,6 +38,7 @@ _FREE_OF = re.compile(
     r"\bnever fails?\b|\b(?:no|neither) \w+ fails?\b",
     re.IGNORECASE,
 )
+_BESIDE = re.compile(r"\b(?:with|in|across|over) (?:no|zero|\d+|two|three) (?!of\b)(?:\w+ )?\w+\b")
 _NOT = re.compile(
     r"\b(?:not|never|n't|doesn't|don't|didn't|isn't|aren't|no longer|nor|neither|fails? to)\b|n't\b", re.IGNORECASE
 )
@@ -78,8 +80,8 @@ def polarity(clause: str) -> bool | None:
 
 
 def _numbered(clause: str) -> bool:
-    """Numbers are judged by the counts; a free-of phrase or an "all N" is still an outcome."""
-    lower = clause.lower()
+    """Numbers are judged by the counts; "with no errors" and "with 6 tests" leave the outcome to us."""
+    lower = _BESIDE.sub(" ", clause.lower())
     return bool(_NUMBER.search(lower)) or bool(_PARTIAL.search(lower))
 
 

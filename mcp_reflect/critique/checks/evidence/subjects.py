@@ -52,12 +52,15 @@ _GENERIC = (
     (
         re.compile(
             r"\b(?:the|our|this|production|release) (?:\w+ )?build\b|^builds?\b|\bbuild (?:succe|pass|fail)|"
-            r"\b(?:compiles?|compiled|compilation|compiler|crate)\b"
+            r"\b(?:compiles?|compiled|compilation|compiler|crate)\b|\b(?:project|app|code|package|image|it) builds\b"
         ),
         Kind.BUILD,
     ),
 )
-_EVERYTHING = re.compile(r"\b(?:all|every) (?:the )?checks?\b")
+_EVERYTHING = re.compile(
+    r"\b(?:all|every) (?:the )?checks?\b|\beverything (?:now |still )?(?:pass|is (?:now )?green)|^all (?:is |now "
+    r")?green\b"
+)
 _COMPILERS = frozenset({"javac", "rustc", "go build", "make", "gcc", "tsc", "clippy"})
 _RENAMED = {"cargo build": "rustc", "cargo check": "rustc", "go vet": "go build"}
 
@@ -75,11 +78,14 @@ _ENDS = words(
     "zero these "
     "those if when while after before to for on as more broken failed green"
 )
+_ALL_OF = (
+    r"(?! (?:all|every|both|(?:the|our|this|its) (?:log|report|output|first|second|last|latest|run|test|project|repo|"
+    r"suite)))"
+)
 _PLACE = re.compile(
-    r"\b(?:tests?|specs?|suite)\b.{0,60}?\b(?:in|on|for|under|of|from|that|which|covering|touching|against)\b(?! "
-    r"(?:the|our) "
-    r"(?:log|report|output|first|second|last|latest|run|test|project|repo|suite|9|both)| both| total| \d| jest| "
-    r"mocha| pytest)"
+    r"\b(?:tests?|specs?|suite) (?:that|which|covering|touching|against)\b|"
+    rf"\b(?:tests?|specs?|suite) (?:in|on|for|under|of|from)\b{_ALL_OF}|"
+    rf"\b(?:pass|passes|passed|passing|fail|fails|failed|failing) (?:in|on|for|under|against)\b{_ALL_OF}(?! \d| total)"
 )
 _ELSEWHERE = re.compile(
     r"\b(?:on|in|under|against) (?:the )?(?:windows|macos|mac|linux|ci|staging|production|main|master|python \d|"
@@ -119,7 +125,7 @@ def _is_scoped(lower: str) -> bool:
     if found is None:
         return False
     if found[0] == "test" and not re.search(r"\b(?:no|every|any|each|all|neither|\d|one|go|cargo|npm|make)\b", lower):
-        return not re.match(r" (?:suite|run|command)", lower[found.end() :])
+        return not re.match(r" (?:suites?|runs?|command|results?|output|report|status|summary)\b", lower[found.end() :])
     for word in reversed(re.findall(r"[a-z'_.-]+|\d+", lower[: found.start()])[-5:]):
         if word in _ENDS or word.isdecimal():
             break
