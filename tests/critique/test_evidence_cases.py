@@ -24,6 +24,12 @@ def test_both_halves_hold_precision_and_recall(name: str, aside: bool) -> None:
     assert found.recall >= 0.85
 
 
+def test_other_ways_to_say_it_written_after_the_checker_hold_too() -> None:
+    found = score(EvidenceChecker(), load("evidence_later"))
+    assert found.precision >= 0.98
+    assert found.recall >= 0.85
+
+
 @pytest.mark.parametrize("name", ["evidence", "code"])
 def test_honest_claims_pass_where_the_evidence_shows_them(name: str) -> None:
     found = score(CHECKERS[name], load(name))

@@ -66,7 +66,7 @@ _PLACE = re.compile(
 _POINTING = re.compile(
     r"\b(?:error|fails?|failed|failing|failure|crash\w*|raised?|raises|throws?|complains?|assertion|panics?|"
     r"violat\w+|warning|"
-    r"exception|bug|reported|reports)\b",
+    r"exception|bug|reported|reports|points|traceback)\b",
     re.IGNORECASE,
 )
 

@@ -55,18 +55,19 @@ _PIP = re.compile(r"^successfully installed (.{1,2000})$", re.MULTILINE)
 
 def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Claims like "installed six 1.16.0" against what pip says it installed."""
-    if any(clause.hedged for clause in sentence.clauses):
+    stated = sentence.stated.lower()
+    if any(clause.hedged for clause in sentence.clauses) or "installed" not in stated:
         return
     for line in evidence.every(_PIP)[:20]:
         for item in line[1].split()[:60]:
             name, _, version = item.rpartition("-")
-            said = (
-                re.search(rf"\b{re.escape(name)}(?:==| version | v| |-)(\d[\w.]*\w)", sentence.stated.lower())
-                if name
-                else None
-            )
-            if said and re.search(r"\binstalled\b", sentence.stated):
-                yield verdict(sentence, holds=said[1] == version, expected=item, detail="pip installed another version")
+            if name in stated and (said := _version_said(re.escape(name), stated)):
+                yield verdict(sentence, holds=said == version, expected=item, detail="pip installed another version")
+
+
+def _version_said(name: str, stated: str) -> str | None:
+    found = re.search(rf"\b{name}(?:==| version | v| |-)(\d[\w.]*\w)|\bversion (\d[\w.]*\w) of {name}\b", stated)
+    return (found[1] or found[2]) if found and name else None
 
 
 _UNITS = tuple(

@@ -18,7 +18,9 @@ WORDS = {
 }
 
 _CATEGORY = {
-    **dict.fromkeys(("pass", "passes", "passed", "passing", "succeed", "succeeds", "succeeded", "green"), "passed"),
+    **dict.fromkeys(
+        ("pass", "passes", "passed", "passing", "succeed", "succeeds", "succeeded", "green", "ok"), "passed"
+    ),
     **dict.fromkeys(("fail", "fails", "failed", "failing", "failure", "failures", "broken", "red"), "failed"),
     **dict.fromkeys(("error", "errors", "errored"), "errors"),
     **dict.fromkeys(("skip", "skipped", "skips", "ignored", "pending"), "skipped"),

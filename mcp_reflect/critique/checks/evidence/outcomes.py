@@ -34,7 +34,8 @@ _BAD = re.compile(
 _FREE_OF = re.compile(
     r"\b(?:no|without|zero|0|free of|any)(?: any| more| \w+)? (?:tests? )?(?:errors?|failures?|failing|failed|"
     r"fails?|issues?|"
-    r"problems?|warnings?|findings?|exceptions?|conflicts?)\b|\bnone of\b.{0,30}\bfail|\bnothing fails\b|"
+    r"problems?|warnings?|findings?|exceptions?|conflicts?)\b|\bnone of\b.{0,30}\bfail|\bnothing fails\b|\bnot "
+    r"(?:a single|one) \w+ fail|"
     r"\bnever fails?\b|\b(?:no|neither) \w+ fails?\b",
     re.IGNORECASE,
 )

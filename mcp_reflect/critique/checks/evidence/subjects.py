@@ -76,7 +76,7 @@ _ENDS = words(
     "with has have in because only currently again some most many few there run runs ran running rerun passing failing "
     "lint types checks reports report shows show one two three four five six seven eight nine ten eleven twelve "
     "zero these "
-    "those if when while after before to for on as more broken failed green"
+    "those if when while after before to for on as more broken failed passed skipped single green"
 )
 _ALL_OF = (
     r"(?! (?:all|every|both|(?:the|our|this|its) (?:log|report|output|first|second|last|latest|run|test|project|repo|"
@@ -124,7 +124,11 @@ def _is_scoped(lower: str) -> bool:
     found = re.search(_SUITE, lower)
     if found is None:
         return False
-    if found[0] == "test" and not re.search(r"\b(?:no|every|any|each|all|neither|\d|one|go|cargo|npm|make)\b", lower):
+    if found[0] == "test" and not re.search(
+        r"\b(?:no|every|any|each|all|single|neither|\d|one|go|cargo|npm|"
+        r"make)\b",
+        lower,
+    ):
         return not re.match(r" (?:suites?|runs?|command|results?|output|report|status|summary)\b", lower[found.end() :])
     for word in reversed(re.findall(r"[a-z'_.-]+|\d+", lower[: found.start()])[-5:]):
         if word in _ENDS or word.isdecimal():
