@@ -42,6 +42,13 @@ def test_a_success_is_held_against_the_last_run_of_its_runner() -> None:
         assert [finding.status for finding in found].count(Status.FAIL) == wrong
 
 
+def test_runs_of_several_parts_of_a_suite_add_up() -> None:
+    results = tuple(ToolResult(tool="pytest", content=f"{n} passed in 0.1s", exit_code=0) for n in (8, 5))
+    steps = ("All 13 tests pass.", "8 tests passed.", "5 tests passed.", "All 14 tests pass.")
+    found = EvidenceChecker().check(Work(goal="", steps=steps, tool_results=results))
+    assert [finding.status for finding in found] == [Status.PASS, Status.PASS, Status.PASS, Status.FAIL]
+
+
 def test_claims_in_fences_and_quoted_lines_are_nobodys() -> None:
     result = ToolResult(tool="pytest", content=output("pytest_bad.txt"), exit_code=1)
     assert contradicted(result, "The log:\n```\nAll tests pass.\n```\n> All tests pass.\n") == []

@@ -83,18 +83,14 @@ def _judged(
     current = evidence.latest(reports)
     chosen = [reports[0]] if sentence.earlier and len(reports) > 1 else current
     known = [values for report in chosen if (values := _values(report, count))]
+    broken = any(report.ok is False for report in chosen)
     if not known:
-        if (
-            count.value == 0
-            and count.category in {"failed", "errors", "problems"}
-            and any(r.ok is False for r in chosen)
-        ):
+        if count.value == 0 and broken and count.category in {"failed", "errors", "problems"}:
             yield verdict(sentence, holds=False, expected=described(chosen), detail="the output shows failures")
-        return
-    if count.category == "errors" and count.value == 0 and not re.search(r"\bfail", sentence.plain):
+    elif count.category == "errors" and count.value == 0 and not re.search(r"\bfail", sentence.plain):
         # "With no errors" alone says that all is well, not that failures are no errors.
-        yield verdict(sentence, holds=all(report.ok for report in chosen), expected=described(chosen))
-    elif _holds(count, chosen, known) or _held_before(count, reports, sentence):
+        yield verdict(sentence, holds=not broken, expected=described(chosen), detail="the output shows failures")
+    elif _holds(count, chosen, known) or _held_before(count, reports, chosen, sentence):
         yield verdict(sentence, holds=True)
     elif len({report.kind for report in chosen}) == 1 and not _quite_zero(count, chosen):
         yield verdict(sentence, holds=False, expected=described(chosen), detail="the output has another number")
@@ -157,11 +153,15 @@ def _only_failures(report: Report) -> bool:
     return report.broken() != 0 and report.failed is None
 
 
-def _held_before(count: Count, reports: list[Report], sentence: Sentence) -> bool:
-    """An earlier run may be what a report of failures tells of; a success must hold for the last run."""
-    if sentence.earlier or count.every or count.category in {"passed", "percent"} or count.value == 0:
+def _held_before(count: Count, reports: list[Report], chosen: list[Report], sentence: Sentence) -> bool:
+    """Whether an earlier run may be meant: one with failures, or one part of a suite whose runs all went well."""
+    if sentence.earlier or count.value == 0:
         return False
-    return any(count.value in _values(report, count) for report in reports)
+    earlier = [values for report in reports if (values := _values(report, count))]
+    if count.category in {"passed", "percent", "total"} and not all(report.ok for report in reports):
+        return not count.every and all(report.ok for report in chosen) and any(count.value in v for v in earlier)
+    together = len(earlier) > 1 and count.value == sum(max(values) for values in earlier)
+    return together or any(count.value in values for values in earlier)
 
 
 def _quite_zero(count: Count, chosen: list[Report]) -> bool:
