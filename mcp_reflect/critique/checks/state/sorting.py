@@ -160,8 +160,8 @@ def _chain(number: int, step: str, task: _Task) -> Finding | None:
     """In "a" < ["b" ? "c"] < "d" each word before a < must sort before the one after it."""
     if "<" not in step or task.down:
         return None
-    groups = _groups(step)
     known = {word.lower() for word in task.words}
+    groups = _groups(step) if '"' in step or "“" in step else _bare_groups(step, known)
     if len(groups) < 2 or any(word not in known for group in groups for word in group):
         return None
     for before, after in pairwise(groups):
@@ -179,6 +179,13 @@ def _groups(step: str) -> list[list[str]]:
             groups[-1].append(found[1].lower())
         elif found[2]:
             groups.append([])
+    return groups if all(groups) else []
+
+
+def _bare_groups(step: str, known: set[str]) -> list[list[str]]:
+    """The same where the words stand without quotes: the words of the list between two < signs."""
+    parts = [re.findall(r"[\w'-]{1,60}", part.lower()) for part in step.split("<")]
+    groups = [[word for word in part if word in known] for part in parts]
     return groups if all(groups) else []
 
 
