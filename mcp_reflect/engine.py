@@ -4,10 +4,10 @@ Each method takes the arguments of the tool of its name (see docs/tools.md), rai
 cannot be used and BankError where the bank cannot do it, and has stored nothing then.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
@@ -29,10 +29,15 @@ from mcp_reflect.records.lesson import (
 )
 from mcp_reflect.records.reflection import Reflection
 from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.records.search import SearchPlan
 from mcp_reflect.records.verdict import ToolResult
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
+
+if TYPE_CHECKING:
+    from mcp_reflect.llm.protocol import LLM
+    from mcp_reflect.thinking import Host, Thinking
 
 # The shapes of arguments bring pydantic, a quarter of a second: each method imports its own, so that
 # the command line, which reads its words itself, recalls at once.
@@ -41,11 +46,16 @@ from mcp_reflect.telemetry import Log
 class Engine:
     """Reflects, remembers, recalls. Use it as an async context manager, or call `close`.
 
-    `store` is a bank made elsewhere; `settings` default to the environment's.
+    `llm` is a language model and `store` a bank made elsewhere; `settings` default to the environment's.
     """
 
     def __init__(
-        self, settings: Settings | None = None, *, store: Bank | None = None, clock: Clock | None = None
+        self,
+        settings: Settings | None = None,
+        *,
+        llm: "LLM | None" = None,
+        store: Bank | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.settings = settings or Settings.from_env()
         self.clock = clock or Clock()
@@ -54,6 +64,8 @@ class Engine:
             self.settings.bank_path, clock=self.clock, busy_seconds=self.settings.bank_busy_seconds
         )
         self.log = Log(self.settings.log_level, self.settings.log_format)
+        self._llm = llm
+        self._thinking: Thinking | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -67,27 +79,64 @@ class Engine:
         """Close the bank."""
         await self.bank.close()
 
-    async def reflect(self, **arguments: Any) -> Reflection:
+    async def call(self, tool: str, arguments: Mapping[str, Any], host: "Host | None" = None) -> object:
+        """Call a tool by its name, for a host that may offer its model; KeyError for no tool of ours."""
+        if tool == "reflect":
+            return await self._reflect(arguments, host)
+        if tool == "replan_search":
+            return await self._replan(arguments, host)
+        methods: dict[str, Callable[..., Awaitable[object]]] = {
+            "recall_lessons": self.recall,
+            "store_lesson": self.store_lesson,
+            "record_outcome": self.record_outcome,
+            "forget_lesson": self.forget_lesson,
+        }
+        return await methods[tool](**arguments)
+
+    async def reflect(self, /, **arguments: Any) -> Reflection:
         """Look back at a run, keep what it teaches; see `reflecting`."""
+        return await self._reflect(arguments, None)
+
+    async def _reflect(self, arguments: Mapping[str, Any], host: "Host | None") -> Reflection:
         from mcp_reflect.reflecting import reflect  # noqa: PLC0415 - the rules are needed by no other tool
+        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 
-        return await reflect(self, arguments)
+        return await reflect(self, arguments, host or NO_HOST)
 
-    async def recall(self, *, applied: bool = True, **arguments: Any) -> Recall:
-        """The few lessons that fit a task, best first; `applied` false does not count them as applied."""
+    async def replan(self, /, **arguments: Any) -> SearchPlan:
+        """Plan the next queries of a search that found nothing; see `searching`."""
+        return await self._replan(arguments, None)
+
+    async def _replan(self, arguments: Mapping[str, Any], host: "Host | None") -> SearchPlan:
+        from mcp_reflect.searching import replan  # noqa: PLC0415 - the planner is needed by no other tool
+        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
+
+        return await replan(self, arguments, host or NO_HOST)
+
+    @property
+    def thinking(self) -> "Thinking":
+        """The language models and prompts; made when first needed."""
+        if self._thinking is None:
+            from mcp_reflect.thinking import Thinking  # noqa: PLC0415 - see above
+
+            self._thinking = Thinking(self.settings, self.bank, llm=self._llm, log=self.log, clock=self.clock)
+        return self._thinking
+
+    async def recall(self, /, **arguments: Any) -> Recall:
+        """The few lessons that fit a task, best first."""
         from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - see above
 
         sent = read(RecallShape, arguments)
-        return await self.recall_for(sent.ask(), sent.project, applied=applied)
+        return await self.recall_for(sent.ask(), sent.project)
 
     async def recall_for(self, ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
-        """Recall for what was read already."""
+        """Recall for what was read already; `applied` false does not count the lessons as applied."""
         scope = self.scopes.named(project)
         found = await self.bank.recall(scope, ask, applied=applied)
         self.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)
         return found
 
-    async def store_lesson(self, **arguments: Any) -> Stored:
+    async def store_lesson(self, /, **arguments: Any) -> Stored:
         """Keep a mistake and its correction."""
         from mcp_reflect.arguments.lessons import LessonShape, read  # noqa: PLC0415 - see above
 
@@ -97,12 +146,17 @@ class Engine:
         self.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
         return stored
 
-    async def record_outcome(self, **arguments: Any) -> OutcomeResult:
+    async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
         """Note what became of using lessons, with as much weight as its evidence bears."""
         from mcp_reflect.arguments.lessons import OutcomeShape, read  # noqa: PLC0415 - see above
 
         sent = read(OutcomeShape, arguments)
         scope = self.scopes.named(sent.project)
+        if sent.recall_id is not None and sent.recall_id.startswith("srch_"):
+            from mcp_reflect.searching import settle  # noqa: PLC0415 - see above
+
+            await settle(self, scope, sent.recall_id, paid=sent.success is not False)
+            return OutcomeResult(updated=(), evidence=Evidence.SELF, reason="counted for the strategy of that search")
         results = [ToolResult(tool=one.tool, content=one.content, exit_code=one.exit_code) for one in sent.tool_results]
         told = OutcomeDraft(
             success=0.5 if sent.success == "partial" else float(sent.success),
@@ -117,7 +171,7 @@ class Engine:
         self.log("outcome_recorded", success=draft.success, evidence=draft.evidence.value, lessons=len(updated))
         return OutcomeResult(updated=updated, evidence=draft.evidence, reason=doubt)
 
-    async def forget_lesson(self, **arguments: Any) -> Forgotten:
+    async def forget_lesson(self, /, **arguments: Any) -> Forgotten:
         """Retire a lesson: out of every recall, kept in the history."""
         from mcp_reflect.arguments.lessons import ForgetShape, read  # noqa: PLC0415 - see above
 

@@ -6,7 +6,7 @@ The dataclass is the table: docs/settings.md is generated from its fields.
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -30,6 +30,32 @@ class Settings:
         "else its working directory; `/`, home and temp mean global.",
     )
     projects: tuple[str, ...] = _setting((), "Other projects that a tool argument may name, separated by commas.")
+    llm: str = _setting(
+        "off",
+        "Who thinks on the server: `anthropic:MODEL`, `openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), "
+        "or `off`: then the host's agent does, and rules.",
+    )
+    llm_reflector: str = _setting("", "Another one to reflect.")
+    llm_critic: str = _setting("", "Another one to critique.")
+    llm_corrector: str = _setting("", "Another one to correct.")
+    llm_planner: str = _setting("", "Another one to replan a search.")
+    llm_evaluator: str = _setting("", "Another one to evaluate.")
+    llm_dreamer: str = _setting("", "Another one to dream.")
+    llm_key_file: str = _setting(
+        "", "A file of mode 0600 with the keys (`ANTHROPIC_API_KEY=…` lines), where they are not in the environment."
+    )
+    llm_tokens_per_call: str = _setting("", "The most tokens that one call of a tool may spend.")
+    llm_tokens_per_day: str = _setting("", "The most tokens that a day (UTC) may spend, over all servers of a bank.")
+    llm_cost_per_call: str = _setting("", "The most US dollars that one call of a tool may spend; needs prices.")
+    llm_cost_per_day: str = _setting("", "The most US dollars that a day (UTC) may spend; needs prices.")
+    llm_prices: str = _setting(
+        "", "US dollars for a million tokens, input/output: `anthropic:claude-sonnet-5-5=3/15, openai:qwen3=0/0`."
+    )
+    replan_llm: bool = _setting(
+        default=True, meaning="Whether a language model may plan a search; false keeps to the mechanical plan."
+    )
+    max_retries: int = _setting(2, "After so many plans for one search replan_search gives up, and says what to say.")
+    prompts_dir: Path | None = _setting(None, "A folder of prompt templates that override the shipped ones by name.")
     log_level: Literal["debug", "info", "warning", "error"] = _setting(
         "warning", "The least severe log event that is written to stderr."
     )
@@ -40,23 +66,37 @@ class Settings:
     max_trace_chars: int = _setting(
         1_000_000, "A trace with more text than this loses events from its middle, and the result says so."
     )
+    # Keys and addresses that the providers themselves name: never shown, never stored.
+    provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> "Settings":
         """Read `MCP_REFLECT_*`; raise `InputError` that names the variable where a value cannot be read."""
         env = os.environ if env is None else env
         given: dict[str, Any] = {}
-        for item in fields(cls):
+        for item in documented():
             name = PREFIX + item.name.upper()
             text = env.get(name, "").strip()
             if text:
                 given[item.name] = _read(name, text, item.type)
-        return cls(**given)
+        provider_env = {name: text for name, text in env.items() if name.startswith(("ANTHROPIC_", "OPENAI_"))}
+        return cls(**given, provider_env=provider_env)
+
+    @property
+    def llm_settings(self) -> dict[str, str]:
+        """What the providers and their limits read, by the names of the environment."""
+        own = {PREFIX + item.name.upper(): str(getattr(self, item.name)) for item in documented()}
+        return {**self.provider_env, **{name: text for name, text in own.items() if name.startswith(f"{PREFIX}LLM")}}
 
     @property
     def bank_path(self) -> Path:
         """The bank's file, absolute."""
         return (self.bank or data_directory() / "bank.db").expanduser().absolute()
+
+
+def documented() -> tuple[Field[Any], ...]:
+    """The fields that a person sets, in the order of the documentation."""
+    return tuple(item for item in fields(Settings) if "meaning" in item.metadata)
 
 
 def data_directory() -> Path:
@@ -83,9 +123,17 @@ def _read(name: str, text: str, kind: Any) -> Any:
         return text.lower()
     if get_origin(kind) is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
+    if kind is bool:
+        return _truth(name, text)
     if kind in (int, float):
         return _number(name, text, kind)
     return Path(text) if kind == Path | None else text
+
+
+def _truth(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false", "1", "0", "yes", "no", "on", "off"):
+        raise InputError(name, f"'{text[:80]}' is neither true nor false", "Set true or false.")
+    return text.lower() in ("true", "1", "yes", "on")
 
 
 def _number(name: str, text: str, kind: type[int] | type[float]) -> float:

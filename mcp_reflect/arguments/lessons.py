@@ -2,14 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from mcp_reflect.arguments.door import Shape, read
 from mcp_reflect.arguments.texts import Label, Labels, Passage, Phrase, Phrases, Share, Task
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.lesson import UNKNOWN_SCORE, Ask, Evidence, Kind, LessonDraft, Source, lesson_text
+from mcp_reflect.records.lesson import (
+    UNKNOWN_SCORE,
+    Ask,
+    Evidence,
+    Kind,
+    LessonDraft,
+    Source,
+    State,
+    Trust,
+    lesson_text,
+)
 
 __all__ = ["ForgetShape", "ImportShape", "LessonShape", "OutcomeShape", "RecallShape", "ResultShape", "read"]
 
@@ -69,20 +79,30 @@ class LessonShape(Shape):
 
 
 class ImportShape(LessonShape):
-    """A line of an import: a lesson, perhaps with what export says beside it."""
+    """A line of an import: a lesson, perhaps with what export says beside it.
+
+    A retired lesson stays retired, and a quarantined one in quarantine; no line makes itself trusted.
+    """
 
     why: Passage | None = None
     external_id: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     project: str | None = None
     id: JsonValue = None
-    state: JsonValue = None
-    trust: JsonValue = None
+    state: State = State.ACTIVE
+    trust: Trust = Trust.OBSERVED
     source: JsonValue = None
     created_at: JsonValue = None
 
     def draft(self, source: Source) -> LessonDraft:
         """The lesson on its way into the bank, with what only an import can say."""
-        return replace(super().draft(source), why=self.why, external_id=self.external_id)
+        quarantined = self.trust is Trust.QUARANTINED
+        return replace(
+            super().draft(source),
+            why=self.why,
+            external_id=self.external_id,
+            state=self.state,
+            trust=Trust.QUARANTINED if quarantined else Trust.OBSERVED,
+        )
 
 
 class ResultShape(Shape):
@@ -93,8 +113,15 @@ class ResultShape(Shape):
     exit_code: int | None = None
 
 
+_WORDS: Final = {"true": True, "success": True, "false": False, "failure": False}
+
+
 def _success(value: Any) -> Any:
-    return value.strip().lower() if isinstance(value, str) else value
+    """The words that reflect knows an outcome by, as true, false or partial."""
+    if not isinstance(value, str):
+        return value
+    word = value.strip().lower()
+    return _WORDS.get(word, word)
 
 
 class OutcomeShape(Shape):

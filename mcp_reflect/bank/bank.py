@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.bank import lessons, outcomes, recalls, reflections, stats, transfer
+from mcp_reflect.bank.spending import Spending
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.schema import Opened
+from mcp_reflect.bank.workings import Workings
 from mcp_reflect.clock import Clock
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import Ask, Kind, Lesson, LessonDraft, OutcomeDraft, Recall, State, Stored, Updated
@@ -27,6 +29,8 @@ class Bank:
         self._clock = clock or Clock()
         self._db = Database(path, busy_seconds=busy_seconds)
         self._ledger = recalls.Ledger(self._db)
+        self.spending = Spending(self._db, self._clock)
+        self.workings = Workings(self._db, self._clock)
 
     @property
     def path(self) -> Path:

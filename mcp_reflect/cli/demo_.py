@@ -43,7 +43,10 @@ def run(arguments: list[str]) -> int:
 async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
     from mcp_reflect.server.session import session  # noqa: PLC0415 - only this command is an MCP client
 
-    tell = (lambda _text: None) if quiet else say
+    def tell(text: str) -> None:
+        if not quiet:
+            say(text)
+
     env = {"MCP_REFLECT_BANK": str(folder / "bank.db"), "MCP_REFLECT_PROJECT": "demo"}
     tell("A server starts over stdio. An agent's run failed, and it calls reflect with what happened.")
     async with session(env) as first:

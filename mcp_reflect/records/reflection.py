@@ -44,12 +44,14 @@ class LearntLesson:
 class Reflection:
     """What `reflect` returns. Scores are in 0..1; what nobody could know is null, and left out.
 
-    `thinker` names who thought (host, rules, or a model); `next` says what would make it better.
+    `thinker` names who thought (host, rules, or a model), `note` says why nobody above that rung did, or
+    how the answer was read; `next` says what would make it better.
     """
 
     reflection_id: str
     strategy_id: str | None = None
     thinker: str
+    note: str | None = None
     reflection: str
     strategy: str | None = None
     importance: float | None = None

@@ -8,8 +8,14 @@ from mcp_reflect.records.lesson import UNKNOWN_SCORE, Kind, LessonDraft, Source,
 from mcp_reflect.records.memory import Link
 from mcp_reflect.records.reflection import Analysis, Insights
 from mcp_reflect.records.trace import Trace
+from mcp_reflect.reflect.rules.words import clip
 
 STRATEGY_BONUS: Final = 1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1
+# What rules say is an answer to an agent that has the run before it: it stays within 2.5 kB as a whole.
+MOST_SUMMARY: Final = 600
+MOST_CHARS: Final = 140
+MOST_POINTS: Final = 2
+MOST_EVENTS: Final = 12
 MOST_LESSONS: Final = 3  # of one run; the surest and most important ones
 
 
@@ -35,14 +41,14 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
     confidence = seen.confidence if analysis is None or analysis.confidence is None else analysis.confidence
     tags = _tags(trace, seen, analysis)
     return Judged(
-        reflection=analysis.reflection if analysis else seen.summary,
-        strategy=(analysis.strategy if analysis else None) or seen.strategy,
+        reflection=analysis.reflection if analysis else clip(seen.summary, MOST_SUMMARY),
+        strategy=(analysis.strategy if analysis else None) or (seen.strategy and clip(seen.strategy, MOST_CHARS * 2)),
         importance=importance,
         confidence=confidence,
         tags=tags,
         error_category=_category(trace, seen),
         first_failing_event=seen.first_failing_event,
-        source_event_ids=(analysis.source_event_ids if analysis else ()) or seen.source_event_ids,
+        source_event_ids=(analysis.source_event_ids if analysis else ()) or seen.source_event_ids[:MOST_EVENTS],
         insights=_insights(seen, analysis),
         lessons=_lessons(trace, seen, analysis, tags, source),
     )
@@ -112,9 +118,15 @@ def _insights(seen: Diagnosis, analysis: Analysis | None) -> Insights | None:
     """What rules say by heading; an analysis speaks for itself, and only its own headings are kept."""
     if analysis is not None:
         return Insights(raw_sections=analysis.raw_sections) if analysis.raw_sections else None
-    if not (seen.strengths or seen.improvements or seen.recommendation):
+    improvements = tuple(text for text in seen.improvements if text not in seen.summary)
+    recommendation = None if seen.recommendation == seen.strategy else seen.recommendation
+    if not (seen.strengths or improvements or recommendation):
         return None
-    return Insights(strengths=seen.strengths, improvements=seen.improvements, recommendation=seen.recommendation)
+    return Insights(
+        strengths=tuple(clip(text, MOST_CHARS) for text in seen.strengths[:MOST_POINTS]),
+        improvements=tuple(clip(text, MOST_CHARS) for text in improvements[:MOST_POINTS]),
+        recommendation=recommendation and clip(recommendation, MOST_CHARS),
+    )
 
 
 def _lessons(

@@ -17,6 +17,7 @@ from mcp.types import (
     CompletionArgument,
     CompletionContext,
     GetPromptResult,
+    InputRequiredResult,
     Prompt,
     PromptReference,
     Resource,
@@ -71,10 +72,9 @@ class ReflectServer(MCPServer[None]):
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
-    ) -> CallToolResult:
+    ) -> CallToolResult | InputRequiredResult:
         """Call a tool of the list."""
-        del context
-        return await self.service.call(name, arguments)
+        return await self.service.call(name, arguments, context)
 
     async def list_resources(self) -> list[Resource]:
         """The resources that have a fixed address."""

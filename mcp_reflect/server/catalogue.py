@@ -9,8 +9,10 @@ from typing import Final
 from mcp_reflect.arguments.door import Shape
 from mcp_reflect.arguments.lessons import ForgetShape, LessonShape, OutcomeShape, RecallShape
 from mcp_reflect.arguments.run import ReflectShape
+from mcp_reflect.arguments.search import ReplanShape
 from mcp_reflect.records.lesson import Forgotten, OutcomeResult, Recall, Stored
 from mcp_reflect.records.reflection import Reflection
+from mcp_reflect.records.search import SearchPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,18 @@ TOOLS: Final = (
         ),
         shape=RecallShape,
         result=Recall,
+        read_only=True,
+    ),
+    ToolSpec(
+        name="replan_search",
+        title="Replan a search",
+        description=(
+            "Replan a failed search: zero results, no matches, nothing found. Send what the person asked, the queries "
+            "you ran and what came back; get new queries to run (relax, rewrite or pivot) that were not tried yet, a "
+            "friendly message, or when to give up. Report again with search_id."
+        ),
+        shape=ReplanShape,
+        result=SearchPlan,
         read_only=True,
     ),
     ToolSpec(

@@ -2,13 +2,13 @@
 
 import json
 import sys
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
 from mcp_reflect.server.catalogue import TOOLS, ToolSpec
 from mcp_reflect.server.schemas import input_schema, output_schema
-from mcp_reflect.settings import PREFIX, Settings
+from mcp_reflect.settings import PREFIX, documented
 
 ROOT = Path(__file__).parent.parent.parent
 MARK = "<!-- Written by `python -m mcp_reflect.server.generate`; edit the code instead. -->"
@@ -57,8 +57,8 @@ def settings_page() -> str:
     """The content of docs/settings.md."""
     parts = [f"# Settings\n\n{MARK}\n\nEnvironment variables, read once at the start.\n\n"]
     parts.append("| setting | type | default | meaning |\n|---|---|---|---|\n")
-    for item in fields(Settings):
-        default = "" if item.default in (None, (), MISSING) else f"`{item.default}`"
+    for item in documented():
+        default = "" if item.default in (None, (), "", MISSING) else f"`{item.default}`"
         kind = str(item.type).replace("typing.", "").replace("pathlib._local.", "").replace("pathlib.", "")
         kind = kind.removeprefix("<class '").removesuffix("'>").replace(" | None", "").replace("|", "\\|")
         parts.append(f"| `{PREFIX}{item.name.upper()}` | {kind} | {default} | {item.metadata['meaning']} |\n")

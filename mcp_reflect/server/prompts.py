@@ -54,10 +54,12 @@ async def _start_task(service: Service, arguments: dict[str, Any]) -> str:
     unknown = sorted(set(arguments) - {"task", "task_type"})
     if unknown:
         raise InputError(unknown[0][:80], "start_task has no such argument", "Send task, and perhaps task_type.")
+    from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - same
     from mcp_reflect.prompts import Prompts  # noqa: PLC0415 - nothing of ours at the start
 
-    found = await service.engine().recall(applied=False, **arguments)
-    rendered = Prompts().render(START_TASK, task=arguments["task"], lessons=checklist(found))
+    engine = service.engine()
+    found = await engine.recall_for(read(RecallShape, arguments).ask(), applied=False)
+    rendered = Prompts(engine.settings.prompts_dir).render(START_TASK, task=arguments["task"], lessons=checklist(found))
     return f"{rendered.system}\n\n{rendered.user}"
 
 

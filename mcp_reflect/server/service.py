@@ -8,22 +8,19 @@ import traceback
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
 from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
 
 if TYPE_CHECKING:
-    from mcp_reflect.engine import Engine
+    from mcp.server.mcpserver import Context
 
-_METHODS: Final = {
-    "reflect": "reflect",
-    "recall_lessons": "recall",
-    "store_lesson": "store_lesson",
-    "record_outcome": "record_outcome",
-    "forget_lesson": "forget_lesson",
-}
+    from mcp_reflect.engine import Engine
+    from mcp_reflect.thinking import Host
+
+TOOLS: Final = ("reflect", "recall_lessons", "store_lesson", "record_outcome", "forget_lesson", "replan_search")
 
 
 class Service:
@@ -48,32 +45,49 @@ class Service:
         if self._engine is not None and self._own_engine:
             await self._engine.close()
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
-        """Call a tool. A fault of the caller or of the bank is told in words; one of ours is logged."""
-        if name not in _METHODS:
-            return _failure(str(_unknown_tool(name)))
-        try:
-            from mcp_reflect.results import plain  # noqa: PLC0415 - see above
+    async def call(
+        self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None" = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool; the client of `context` may be asked for its model.
 
-            result = await getattr(self.engine(), _METHODS[name])(**_keywords(arguments))
-            return _result(plain(result))
+        A fault of the caller or of the bank is told in words; one of ours is logged.
+        """
+        if name not in TOOLS:
+            return _failure(str(_unknown_tool(name)))
+        from mcp_reflect.results import plain  # noqa: PLC0415 - see above
+        from mcp_reflect.server.sampling import InputNeeded  # noqa: PLC0415 - see above
+
+        try:
+            return _result(plain(await self.engine().call(name, arguments, _host(context))))
+        except InputNeeded as needed:
+            return needed.result
         except McpReflectError as error:
             return _failure(str(error))
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
-            self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=traceback.format_exc())
+            from mcp_reflect.bank.redaction import clean_text  # noqa: PLC0415 - see above
+
+            trace = clean_text(traceback.format_exc())  # a message may quote what was sent
+            self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
             return _failure(f"mcp-reflect failed inside {name}; nothing was stored. A person finds more in its log.")
 
 
-def _keywords(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Arguments as keywords. `applied` is the engine's own and no argument of a tool."""
-    if "applied" in arguments:
-        raise InputError("applied", "there is no such argument", "Leave it out.")
-    return arguments
+def _host(context: "Context[Any, Any] | None") -> "Host":
+    """What the client of a call offers: its model, where it declares one, and an ear for progress."""
+    from mcp_reflect.server.sampling import sampling_of  # noqa: PLC0415 - see above
+    from mcp_reflect.thinking import NO_HOST, Host  # noqa: PLC0415 - see above
+
+    if context is None:
+        return NO_HOST
+
+    async def progress(step: float, text: str) -> None:
+        await context.report_progress(step, message=text)
+
+    return Host(llm=sampling_of(context), progress=progress)
 
 
 def _unknown_tool(name: str) -> InputError:
-    near = get_close_matches(name[:80], _METHODS, n=1)
-    fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(_METHODS)}."
+    near = get_close_matches(name[:80], TOOLS, n=1)
+    fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(TOOLS)}."
     return InputError("name", f"there is no tool '{name[:80]}'", fix)
 
 

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import TextContent
@@ -21,10 +21,10 @@ class Session:
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Call a tool; McpReflectError with its words where it refuses."""
         result = await self._client.call_tool(tool, dict(arguments))
-        if result.is_error or not isinstance(result.structured_content, dict):
+        if result.is_error:
             texts = [block.text for block in result.content if isinstance(block, TextContent)]
             raise McpReflectError(f"{tool}: {' '.join(texts)}")
-        return result.structured_content  # pyright: ignore[reportUnknownVariableType] - JSON from the wire
+        return cast("dict[str, Any]", result.structured_content)
 
 
 @asynccontextmanager

@@ -37,7 +37,8 @@ VIOLATIONS = (
     Violation("a record imports a library", "records", "records/trace.py", "import structlog"),
 )
 HOMES = {
-    "server/__init__.py": "import mcp\nimport mcp_types\nimport pydantic",
+    "server/__init__.py": "import mcp\nimport mcp_types",
+    "arguments/__init__.py": "import pydantic",
     "server/some_tool.py": "import mcp",
     "bank/sqlite/__init__.py": "import aiosqlite\nimport sqlite3",
     "bank/sqlite/some_query.py": "import sqlite3",

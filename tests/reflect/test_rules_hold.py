@@ -74,14 +74,6 @@ def test_every_event_that_is_named_exists_and_every_score_is_in_range(trace: Tra
     assert (diagnosis.importance is None) == (not diagnosis.findings)
 
 
-def _long(count: int) -> Trace:
-    run = Run()
-    for number in range(count // 2):
-        answer = f"Error: item {number} not found" if number % 3 == 0 else f"item {number}"
-        run.call("get_item", {"name": f"thing {number} of the shop", "page": number}, answer)
-    return run.trace()
-
-
 def test_a_megabyte_without_a_line_break_is_read() -> None:
     for text in (
         "a" * 1_000_000,

@@ -149,7 +149,7 @@ WORDS: Rows = (
             permission denied|access (?:is )?denied|\b403\b|forbidden|not (?:permitted|allowed to|authori[sz]ed)
             |insufficient (?:permission|privilege|scope|right)|\bEACCES\b|\bEPERM\b|read-only file ?system
             |requires? (?:root|admin|elevated)|must be (?:superuser|root|owner)
-            |you do not have (?:permission|access)|outside (?:of )?(?:the )?(?:allowed|permitted)
+            |you do not have (?:permission|access)|protected branch|outside (?:of )?(?:the )?(?:allowed|permitted)
         """,
     ),
     (

@@ -44,3 +44,12 @@ SELECT
   (SELECT coalesce(sum(times), 0) FROM failures WHERE tenant = :tenant AND project IN (:project, '')) AS failing_calls,
   (SELECT count(*) FROM outcomes JOIN lessons ON lessons.id = outcomes.lesson_id
     WHERE tenant = :tenant AND project IN (:project, '')) AS outcomes;
+
+-- name: spent_on
+-- What language models took on a day.
+SELECT tokens, cost FROM spending WHERE tenant = :tenant AND day = :day;
+
+-- name: spend_add
+-- Count a completion towards its day.
+INSERT INTO spending (tenant, day, tokens, cost) VALUES (:tenant, :day, :tokens, :cost)
+ON CONFLICT (tenant, day) DO UPDATE SET tokens = tokens + excluded.tokens, cost = cost + excluded.cost;

@@ -1,0 +1,131 @@
+"""The host's own model, asked through the protocol, in both eras, as one more `LLM`.
+
+In the old era the server asks in the middle of a call. In the modern one it may not: the call ends with
+what it needs, the client calls again with the answer, and the tool's body runs anew from the start. So
+a question must depend on the call's arguments alone, and earlier answers come from the state that the
+client brings back (sealed by the SDK). Each answer is tied to the text of its question.
+"""
+
+import asyncio
+import hashlib
+import json
+import warnings
+from typing import Any, Final
+
+from mcp.server.mcpserver import Context
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    InputRequiredResult,
+    SamplingMessage,
+    TextContent,
+)
+
+from mcp_reflect.llm.errors import BadRequestError, BudgetExceededError, TimedOutError, UnreachableError
+from mcp_reflect.llm.protocol import Reply, Request, Stop
+
+NAME: Final = "sampling"
+MOST_REQUESTS: Final = 8
+MODERN: Final = "2026-07-28"
+_KEY: Final = "answer"
+_STOPS: Final = {"maxTokens": Stop.LENGTH, "toolUse": Stop.TOOL_USE, "refusal": Stop.REFUSAL}
+
+
+class InputNeeded(BaseException):
+    """The modern era's way to ask: it leaves the tool's body, past every handler, with what to return."""
+
+    def __init__(self, result: InputRequiredResult) -> None:
+        super().__init__()
+        self.result = result
+
+
+class Sampling:
+    """The host's model for one call. At most 8 requests."""
+
+    def __init__(self, context: Context[Any, Any]) -> None:
+        self._context = context
+        self._modern = (context.protocol_version or "") >= MODERN
+        self._replies = _carried(context) if self._modern else []
+        self._asked = 0
+
+    async def complete(self, request: Request) -> Reply:
+        """The host's reply. Raises an LLMError where it declines, fails or is too late."""
+        if self._asked >= MOST_REQUESTS:
+            raise BudgetExceededError(NAME, f"a call may ask {MOST_REQUESTS} times", "Ask for less at once")
+        place = self._asked
+        self._asked += 1
+        return self._from_state(place, request) if self._modern else await self._ask(request)
+
+    def _from_state(self, place: int, request: Request) -> Reply:
+        """The reply that was brought back, or the question to bring back a reply to."""
+        digest = _digest(request)
+        answer = (self._context.input_responses or {}).get(_KEY)
+        if place == len(self._replies) - 1 and self._replies[place] == {"question": digest}:
+            if not isinstance(answer, CreateMessageResult):
+                raise UnreachableError(NAME, "the host sent no answer", "Call again")
+            self._replies[place] = {"question": digest, **_plain(answer)}
+        if place < len(self._replies):
+            kept = self._replies[place]
+            if kept["question"] != digest or "text" not in kept:
+                raise BadRequestError(NAME, "the question changed between two rounds of a call", "Call anew")
+            return Reply(text=kept["text"], stop=Stop(kept["stop"]), llm=NAME)
+        state = json.dumps([*self._replies, {"question": digest}])
+        asked = CreateMessageRequest(method="sampling/createMessage", params=_params(request))
+        raise InputNeeded(InputRequiredResult(input_requests={_KEY: asked}, request_state=state))
+
+    async def _ask(self, request: Request) -> Reply:
+        params = _params(request)
+        with warnings.catch_warnings():
+            # Sampling is deprecated, and until July 2027 it is what hosts of the old era have.
+            warnings.simplefilter("ignore")
+            asking = self._context.session.create_message(  # pyright: ignore[reportDeprecated]
+                params.messages,
+                max_tokens=params.max_tokens,
+                system_prompt=params.system_prompt,
+                related_request_id=self._context.request_id,
+            )
+        try:
+            async with asyncio.timeout(request.timeout):
+                answer = await asking
+        except TimeoutError:
+            raise TimedOutError(NAME, f"the host did not answer in {request.timeout:.0f} s", "Try again") from None
+        except MCPError as error:
+            raise UnreachableError(
+                NAME, f"the host declined: {str(error)[:200]}", "Allow sampling in the host"
+            ) from None
+        plain = _plain(answer)
+        return Reply(text=plain["text"], stop=Stop(plain["stop"]), llm=NAME)
+
+
+def sampling_of(context: Context[Any, Any] | None) -> Sampling | None:
+    """The host's model, where the client of this call declares sampling."""
+    if context is None or context.protocol_version is None:
+        return None
+    capabilities = context.client_capabilities
+    return Sampling(context) if capabilities is not None and capabilities.sampling is not None else None
+
+
+def _carried(context: Context[Any, Any]) -> list[dict[str, str]]:
+    """The replies of earlier rounds; the seal has been checked, so it is ours."""
+    return json.loads(context.request_state) if context.request_state else []
+
+
+def _params(request: Request) -> CreateMessageRequestParams:
+    return CreateMessageRequestParams(
+        messages=[SamplingMessage(role="user", content=TextContent(type="text", text=request.user))],
+        system_prompt=request.system,
+        max_tokens=request.max_tokens,
+    )
+
+
+def _plain(answer: CreateMessageResult) -> dict[str, str]:
+    """The text of an answer and how it ended; an answer without text is empty."""
+    text = answer.content.text if isinstance(answer.content, TextContent) else ""
+    stop = _STOPS.get(answer.stop_reason or "", Stop.END if text.strip() else Stop.EMPTY)
+    return {"text": text, "stop": stop.value}
+
+
+def _digest(request: Request) -> str:
+    return hashlib.sha256(f"{request.system}\0{request.user}".encode()).hexdigest()[:32]

@@ -1,0 +1,198 @@
+"""Who thinks: a configured language model, else the host's through sampling, else nobody (and rules do).
+
+Asking never fails a tool. What comes back is read tolerantly and validated; a reply that cannot be used
+is shown its error once; then its plain text is read; then the caller goes down to rules, with the reason.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
+
+from mcp_reflect.bank.bank import Bank
+from mcp_reflect.clock import Clock
+from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.llm.account import one_call
+from mcp_reflect.llm.errors import LLMError
+from mcp_reflect.llm.ledger import Ledger
+from mcp_reflect.llm.metering import Meter
+from mcp_reflect.llm.parsing import read_object
+from mcp_reflect.llm.protocol import LLM, Reply, Request, Role, Stop
+from mcp_reflect.llm.registry import Registry
+from mcp_reflect.llm.shape import schema_of
+from mcp_reflect.llm.stack import Stack
+from mcp_reflect.prompts import Input, Prompts, Rendered
+from mcp_reflect.records.json import Json
+from mcp_reflect.scopes import Scopes
+from mcp_reflect.settings import Settings
+from mcp_reflect.telemetry import Log
+
+CALL_SECONDS: Final = 45.0
+"""Hosts give up on a call at 60 s; ours ends before, with the best so far."""
+
+_LEAST_SECONDS: Final = 1.0  # less is not worth asking for
+_SHOWN_ERROR: Final = 400  # characters of the error that a reply is shown
+
+_Read = TypeVar("_Read")
+
+Progress = Callable[[float, str], Awaitable[None]]
+"""Told how far a call is (in steps) and, in words a person can follow, what it does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What the client of a call offers: its own model (`sampling`), and an ear for progress."""
+
+    llm: LLM | None = None
+    progress: Progress | None = None
+
+
+NO_HOST: Final = Host()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought(Generic[_Read]):
+    """What asking brought. `value` null means nobody could be asked or understood, and `note` says why.
+
+    `note` also marks a value that was read from plain text. `thinker` names who answered.
+    """
+
+    value: _Read | None = None
+    thinker: str | None = None
+    note: str | None = None
+
+
+class Thinking:
+    """Asks the language model of a role with a prompt template, and reads what comes back."""
+
+    def __init__(self, settings: Settings, bank: Bank, *, llm: LLM | None, log: Log, clock: Clock) -> None:
+        self.prompts = Prompts(settings.prompts_dir)
+        self.meter = Meter()
+        self._llm = llm
+        self._log = log
+        ledger: Ledger = bank.spending
+        self._registry = Registry(
+            settings.llm_settings, Stack(settings.llm_settings, ledger=ledger, meter=self.meter, clock=clock)
+        )
+
+    def llm(self, role: Role, host: Host) -> LLM | None:
+        """Who would be asked: the one given in Python, the configured one, the host's, or nobody."""
+        return self._llm or self._registry.llm(role) or host.llm
+
+    def problems(self) -> list[str]:
+        """What is wrong with the settings of language models and with the prompt overrides."""
+        return [*map(str, self._registry.problems()), *map(str, self.prompts.check())]
+
+    async def ask(
+        self,
+        role: Role,
+        prompt: str,
+        inputs: Mapping[str, Input],
+        *,
+        host: Host,
+        read: Callable[[Json], _Read],
+        read_text: Callable[[str], _Read] | None = None,
+        seconds: float = CALL_SECONDS,
+    ) -> Thought[_Read]:
+        """Ask once, and once more where the reply cannot be used.
+
+        `read` makes the value of a JSON object, `read_text` of plain text; both raise InputError for
+        what is none. `seconds` is what the whole may take.
+        """
+        llm = self.llm(role, host)
+        if llm is None:
+            return Thought()
+        try:
+            rendered = self._rendered(prompt, inputs)
+            if host.progress:
+                await host.progress(0, f"asking the {role.value}")
+            with one_call():
+                return await _conversation(llm, role, rendered, read, read_text, seconds)
+        except LLMError as error:
+            self._log("llm_failed", "warning", role=role.value, kind=error.kind, llm=error.llm)
+            return Thought(note=str(error))
+        except McpReflectError as error:
+            self._log("llm_failed", "warning", role=role.value, kind=type(error).__name__)
+            return Thought(note=str(error))
+
+    def _rendered(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
+        rendered = self.prompts.render(prompt, **inputs)
+        if rendered.problem is not None:
+            self._log("prompt_override_refused", "warning", prompt=prompt, problem=str(rendered.problem))
+        return rendered
+
+
+async def _conversation(
+    llm: LLM,
+    role: Role,
+    rendered: Rendered,
+    read: Callable[[Json], _Read],
+    read_text: Callable[[str], _Read] | None,
+    seconds: float,
+) -> Thought[_Read]:
+    """The question, and one retry that shows the reply its error."""
+    end = time.monotonic() + seconds
+    user, fault = rendered.user, ""
+    reply: Reply | None = None
+    for _ in range(2):
+        left = end - time.monotonic()
+        if left < _LEAST_SECONDS:
+            fault = fault or f"there was no time left of {seconds:g} s"
+            break
+        reply = await llm.complete(
+            Request(
+                role=role,
+                system=rendered.system,
+                user=user,
+                schema=schema_of(rendered.output) if rendered.output else None,
+                max_tokens=rendered.token_limit,
+                timeout=left,
+            )
+        )
+        if reply.stop not in (Stop.END, Stop.LENGTH):
+            return Thought(note=f"{reply.llm} gave no answer ({reply.stop.value})")
+        try:
+            return Thought(value=_value(reply, rendered, read), thinker=reply.llm)
+        except InputError as error:
+            fault = str(error)[:_SHOWN_ERROR]
+            user = f"{rendered.user}\n\nYour reply could not be used: {fault} Reply again with the JSON object alone."
+    return _from_text(reply, read_text, fault)
+
+
+def _value(reply: Reply, rendered: Rendered, read: Callable[[Json], _Read]) -> _Read:
+    found = reply.parsed if isinstance(reply.parsed, dict) else read_object(reply.text, set(rendered.output or {}))
+    if found is None:
+        raise InputError("reply", "it holds no JSON object", "Send one object of the shape that was asked for.")
+    if reply.stop is Stop.LENGTH and reply.parsed is None:
+        raise InputError("reply", "it was cut off", "Be shorter.")
+    return read(found)
+
+
+def _from_text(reply: Reply | None, read_text: Callable[[str], _Read] | None, fault: str) -> Thought[_Read]:
+    """The value that the plain text of the last reply has, marked as such; else why there is none."""
+    name = reply.llm if reply else "the language model"
+    if reply is not None and read_text is not None and reply.stop is Stop.END and reply.text.strip():
+        try:
+            value = read_text(reply.text)
+        except InputError:
+            pass
+        else:
+            return Thought(value=value, thinker=reply.llm, note="read from plain text: the reply was no JSON")
+    return Thought(note=f"{name} sent nothing that can be used: {fault}")
+
+
+class Parts(Protocol):
+    """What reflecting needs of the parts."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def scopes(self) -> Scopes: ...
+    @property
+    def bank(self) -> Bank: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def log(self) -> Log: ...
+    @property
+    def thinking(self) -> Thinking: ...

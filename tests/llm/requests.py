@@ -1,0 +1,22 @@
+"""Requests for tests, with a small default for what a test does not care about."""
+
+from mcp_reflect.llm.protocol import Request, Role
+from mcp_reflect.records.json import Json
+
+SCHEMA: dict[str, Json] = {
+    "type": "object",
+    "properties": {"reflection": {"type": "string"}, "importance": {"type": "number", "minimum": 0, "maximum": 1}},
+    "required": ["reflection", "importance"],
+}
+
+
+def asking(
+    user: str = "What went wrong?",
+    *,
+    role: Role = Role.REFLECTOR,
+    schema: dict[str, Json] | None = None,
+    max_tokens: int = 300,
+    timeout: float = 5.0,
+) -> Request:
+    """A request of the reflector."""
+    return Request(role=role, system="You look back.", user=user, schema=schema, max_tokens=max_tokens, timeout=timeout)

@@ -1,0 +1,239 @@
+"""What is particular to one provider's API."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.llm.errors import (
+    AuthError,
+    BadRequestError,
+    GarbledReplyError,
+    LLMError,
+    LLMSettingError,
+    OverloadedError,
+    RateLimitedError,
+    RefusedError,
+)
+from mcp_reflect.llm.protocol import Reply, Stop
+from mcp_reflect.llm.spec import Spec
+from mcp_reflect.records.json import Json
+from tests.llm.dialects import ANTHROPIC, OPENAI, Dialect, at
+from tests.llm.loopback import Answer, Flood, Loopback, refused_url
+from tests.llm.requests import SCHEMA, asking
+
+
+async def test_the_fixed_part_is_marked_for_claude_s_cache() -> None:
+    async with Loopback(ANTHROPIC.say("x", "end_turn")) as server:
+        reply = await ANTHROPIC.open(server.url).complete(asking(max_tokens=77))
+    (received,) = server.received
+    assert at(received.body, "system", 0, "cache_control", "type") == "ephemeral"
+    assert received.body["max_tokens"] == 77
+    assert received.body["model"] == "test-model"
+    assert "stream" not in received.body
+    assert (reply.usage.cache_read, reply.usage.cache_write) == (5, 2)
+
+
+async def test_claude_gets_the_schema_closed_and_without_limits() -> None:
+    async with Loopback(ANTHROPIC.say("{}", "end_turn")) as server:
+        await ANTHROPIC.open(server.url).complete(asking(schema=SCHEMA))
+    schema = ANTHROPIC.schema_of(server.received[0])
+    assert at(schema, "additionalProperties") is False
+    assert "minimum" not in str(at(schema, "properties", "importance", "type"))
+    assert "(minimum 0, maximum 1)" in str(at(schema, "properties", "importance", "description"))
+
+
+async def test_a_schema_with_free_names_is_told_to_claude_in_words() -> None:
+    free: dict[str, Json] = {"type": "object", "additionalProperties": {"type": "string"}}
+    async with Loopback(ANTHROPIC.say('{"a": "b"}', "end_turn")) as server:
+        reply = await ANTHROPIC.open(server.url).complete(asking(schema=free))
+    assert ANTHROPIC.schema_of(server.received[0]) is None
+    assert '"additionalProperties"' in ANTHROPIC.system_of(server.received[0])
+    assert reply.parsed == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("word", "stop"),
+    [
+        ("stop_sequence", Stop.END),
+        ("pause_turn", Stop.LENGTH),
+        ("model_context_window_exceeded", Stop.LENGTH),
+        ("something_new", Stop.END),
+    ],
+)
+async def test_every_end_of_claude_has_its_meaning(word: str, stop: Stop) -> None:
+    async with Loopback(ANTHROPIC.say("x", word)) as server:
+        assert (await ANTHROPIC.open(server.url).complete(asking())).stop is stop
+
+
+async def test_claude_s_thinking_is_no_part_of_the_text() -> None:
+    content: Json = [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "a"},
+        {"type": "text", "text": "b"},
+    ]
+    async with Loopback(Answer(body={"content": content, "stop_reason": "end_turn"})) as server:
+        reply = await ANTHROPIC.open(server.url).complete(asking())
+    assert (reply.text, reply.usage.input_tokens) == ("ab", 0)
+
+
+async def test_a_system_part_that_is_empty_is_left_out() -> None:
+    silent = replace(asking(), system="")
+    for dialect in (ANTHROPIC, OPENAI):
+        async with Loopback(dialect.say("x", dialect.stops["end"])) as server:
+            await dialect.open(server.url).complete(silent)
+        assert "system" not in str(server.received[0].body)
+
+
+async def openai_says(message: Json, stop: str = "stop") -> Reply:
+    async with Loopback(Answer(body={"choices": [{"message": message, "finish_reason": stop}]})) as server:
+        return await OPENAI.open(server.url).complete(asking())
+
+
+async def test_a_refusal_field_is_a_refusal() -> None:
+    reply = await openai_says({"content": None, "refusal": "I will not."})
+    assert (reply.stop, reply.text) == (Stop.REFUSAL, "I will not.")
+
+
+@pytest.mark.parametrize("calls", [[{"id": "1"}], [{}]])
+async def test_a_tool_call_that_ends_in_stop_is_one_all_the_same(calls: list[Json]) -> None:
+    assert (await openai_says({"content": "", "tool_calls": calls})).stop is Stop.TOOL_USE
+
+
+async def test_an_empty_list_of_tool_calls_is_none() -> None:
+    assert (await openai_says({"content": "x", "tool_calls": []})).stop is Stop.END
+
+
+async def test_a_text_in_parts_is_joined_and_thoughts_at_its_start_are_left_out() -> None:
+    parts: Json = [{"type": "text", "text": "<think>hm\n"}, {"type": "text", "text": "</think>\n\nyes"}]
+    assert (await openai_says({"content": parts})).text == "yes"
+    assert (await openai_says({"content": "<think>hm</think>"})).stop is Stop.EMPTY
+    assert (await openai_says({"content": "say <think>x</think>"})).text == "say <think>x</think>"
+
+
+async def test_the_newer_name_of_the_token_limit_is_learned() -> None:
+    said = OPENAI.say("x", "stop")
+    complaint = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    fault = Answer(status=400, body=OPENAI.fail("unsupported_parameter", complaint))
+    async with Loopback(fault, said, said) as server:
+        llm = OPENAI.open(server.url)
+        await llm.complete(asking())
+        await llm.complete(asking())
+    names = [set(received.body) & {"max_tokens", "max_completion_tokens"} for received in server.received]
+    assert names == [{"max_tokens"}, {"max_completion_tokens"}, {"max_completion_tokens"}]
+
+
+async def test_an_endpoint_that_turns_everything_down_is_asked_three_times_at_most() -> None:
+    schema = Answer(status=400, body=OPENAI.fail("x", "response_format is unknown"))
+    limit = Answer(status=400, body=OPENAI.fail("x", "use max_completion_tokens, and no response_format"))
+    async with Loopback(schema, limit, limit) as server:
+        with pytest.raises(BadRequestError):
+            await OPENAI.open(server.url).complete(asking(schema=SCHEMA))
+
+
+async def test_a_strict_schema_is_asked_for_strictly_and_another_as_it_is() -> None:
+    loose: dict[str, Json] = {**SCHEMA, "required": ["reflection"]}
+    async with Loopback(OPENAI.say("{}", "stop"), OPENAI.say("{}", "stop")) as server:
+        llm = OPENAI.open(server.url)
+        await llm.complete(asking(schema=SCHEMA))
+        await llm.complete(asking(schema=loose))
+    strict, free = (at(received.body, "response_format", "json_schema") for received in server.received)
+    assert (at(strict, "strict"), at(strict, "schema", "additionalProperties")) == (True, False)
+    assert (at(free, "strict"), at(free, "schema")) == (False, loose)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": 429, "message": "slow down"}, RateLimitedError),
+        ({"code": 502, "message": "the model is gone"}, OverloadedError),
+        ({"message": "who knows"}, OverloadedError),
+    ],
+)
+async def test_a_fault_under_status_200_is_a_fault(error: Json, kind: type[LLMError]) -> None:
+    async with Loopback(Answer(body={"error": error})) as server:
+        with pytest.raises(kind):
+            await OPENAI.open(server.url).complete(asking())
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (429, "insufficient_quota", AuthError),
+        (400, "content_filter", RefusedError),
+        (400, "content_policy_violation", RefusedError),
+        (429, "rate_limit_exceeded", RateLimitedError),
+    ],
+)
+async def test_the_code_of_an_error_says_more_than_its_status(status: int, code: str, kind: type[LLMError]) -> None:
+    async with Loopback(Answer(status=status, body=OPENAI.fail(code, "no"))) as server:
+        with pytest.raises(kind):
+            await OPENAI.open(server.url).complete(asking())
+
+
+async def test_an_account_without_credit_and_a_question_too_long_say_what_to_do() -> None:
+    poor = Answer(status=400, body=ANTHROPIC.fail("invalid_request_error", "Your credit balance is too low."))
+    long = Answer(status=400, body=ANTHROPIC.fail("invalid_request_error", "prompt is too long: 9 tokens > 8"))
+    async with Loopback(poor, long) as server:
+        llm = ANTHROPIC.open(server.url)
+        with pytest.raises(AuthError, match="account"):
+            await llm.complete(asking())
+        with pytest.raises(BadRequestError, match="Send less"):
+            await llm.complete(asking())
+
+
+@pytest.mark.parametrize("body", [{"error": "in one word"}, {"message": "in one word"}, {"detail": "in one word"}])
+async def test_the_words_of_an_error_are_found_in_every_shape(body: Json) -> None:
+    async with Loopback(Answer(status=400, body=body)) as server:
+        with pytest.raises(BadRequestError, match="in one word"):
+            await OPENAI.open(server.url).complete(asking())
+
+
+async def test_an_endpoint_without_a_key_gets_none_and_its_401_says_where_to_put_one() -> None:
+    async with Loopback(Answer(status=401, body={})) as server:
+        llm = OPENAI.open_llm(Spec("openai", "x", server.url), {})
+        with pytest.raises(AuthError, match="Set OPENAI_API_KEY"):
+            await llm.complete(asking())
+    assert "authorization" not in server.received[0].headers
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI], ids=["anthropic", "openai"])
+async def test_settings_of_the_sdk_in_the_environment_do_not_redirect_a_request(
+    dialect: Dialect, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-another")
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-another")
+    async with Loopback(dialect.say("x", dialect.stops["end"])) as server:
+        await dialect.open(server.url).complete(asking())
+    assert "another" not in server.received[0].headers["authorization"]
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI], ids=["anthropic", "openai"])
+async def test_a_proxy_has_nothing_to_do_with_this_machine(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, refused_url())
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with Loopback(dialect.say("x", dialect.stops["end"])) as server:
+        assert (await dialect.open(server.url).complete(asking())).text == "x"
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI], ids=["anthropic", "openai"])
+async def test_a_proxy_that_cannot_be_used_is_a_setting_that_is_wrong(
+    dialect: Dialect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://me:hunter2@127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(LLMSettingError, match="HTTPS_PROXY") as caught:
+        await dialect.open("https://no-such-host.invalid").complete(asking())
+    assert "hunter2" not in str(caught.value)
+
+
+async def test_an_endless_body_is_not_read_to_its_end() -> None:
+    async with Loopback(Flood()) as server:
+        with pytest.raises(GarbledReplyError):
+            await OPENAI.open(server.url).complete(asking())
+        await server.client_left()

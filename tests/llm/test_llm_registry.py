@@ -1,0 +1,254 @@
+"""From settings to the language model of each role."""
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.llm.anthropic import Anthropic
+from mcp_reflect.llm.errors import LLMSettingError
+from mcp_reflect.llm.openai import OpenAI
+from mcp_reflect.llm.protocol import LLM, Role
+from mcp_reflect.llm.registry import Registry, Unusable
+from mcp_reflect.llm.spec import Spec, is_near, parse_spec
+from tests.llm.requests import asking
+
+KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1", "OPENAI_API_KEY": "sk-oai-2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("anthropic:claude-sonnet-5-5", Spec("anthropic", "claude-sonnet-5-5")),
+        (" Anthropic: claude-opus-5-5 ", Spec("anthropic", "claude-opus-5-5")),
+        ("openai:qwen3@http://localhost:11434/v1", Spec("openai", "qwen3", "http://localhost:11434/v1")),
+        ("openai:qwen3:8b@http://[::1]:11434/v1/", Spec("openai", "qwen3:8b", "http://[::1]:11434/v1")),
+        (
+            "openai:@cf/meta/llama@https://api.example.com/v1",
+            Spec("openai", "@cf/meta/llama", "https://api.example.com/v1"),
+        ),
+        ("anthropic:claude-opus-4@20250514", Spec("anthropic", "claude-opus-4@20250514")),
+        ("openai:org/model", Spec("openai", "org/model")),
+        ("off", None),
+        ("OFF ", None),
+        ("", None),
+    ],
+)
+def test_a_spec_says_provider_model_and_address(text: str, spec: Spec | None) -> None:
+    assert parse_spec("MCP_REFLECT_LLM", text) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("gpt-5", "names no provider"),
+        (":gpt-5", "names no provider"),
+        ("http://localhost:11434", "names no provider"),
+        ("openai:", "names no model"),
+        ("openai:@http://localhost", "names no model"),
+        ("openai:two words", "names no model"),
+        ("openai:x\x00y", "names no model"),
+        ("openai:qwen3@localhost:11434/v1", "does not start with http"),
+        ("openai:qwen3@localhost", "does not start with http"),
+        ("openai:qwen3@10.0.0.1:8000", "does not start with http"),
+        ("openai:qwen3@http://", "cannot be used"),
+        ("openai:qwen3@http://localhost:99999", "cannot be used"),
+        ("openai:qwen3@http://localhost/v1?key=1", "cannot be used"),
+        ("openai:qwen3@http://localhost/v1#x", "cannot be used"),
+        ("openai:qwen3@http://local host/v1", "cannot be used"),
+        ("openai:qwen3@http://[::1/v1", "cannot be used"),
+        ("openai:qwen3@http://münchen.example/v1", "cannot be used"),
+    ],
+)
+def test_a_bad_spec_gets_an_error_that_names_setting_fault_and_fix(text: str, fault: str) -> None:
+    with pytest.raises(LLMSettingError, match=fault) as caught:
+        parse_spec("MCP_REFLECT_LLM_CRITIC", text)
+    assert caught.value.setting == "MCP_REFLECT_LLM_CRITIC"
+    assert str(caught.value).startswith("MCP_REFLECT_LLM_CRITIC: ")
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("text", ["openai:x@https://me:hunter2@host/v1", "x@https://me:hunter2@host/v1"])
+def test_a_password_in_an_address_is_refused_and_not_repeated(text: str) -> None:
+    with pytest.raises(LLMSettingError) as caught:
+        parse_spec("MCP_REFLECT_LLM", text)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_role_has_its_own_or_the_common_one_or_none() -> None:
+    registry = Registry(
+        {
+            **KEYS,
+            "MCP_REFLECT_LLM": "anthropic:claude-sonnet-5-5",
+            "MCP_REFLECT_LLM_CRITIC": "openai:qwen3@http://localhost:11434/v1",
+            "MCP_REFLECT_LLM_DREAMER": "off",
+            "MCP_REFLECT_LLM_PLANNER": "  ",
+        }
+    )
+    assert isinstance(registry.llm(Role.CRITIC), OpenAI)
+    assert isinstance(registry.llm(Role.REFLECTOR), Anthropic)
+    assert registry.llm(Role.DREAMER) is None
+    assert registry.llm(Role.PLANNER) is registry.llm(Role.REFLECTOR)
+    assert registry.problems() == []
+
+
+def test_without_settings_nobody_thinks() -> None:
+    registry = Registry({})
+    assert [registry.llm(role) for role in Role] == [None] * 6
+    assert registry.problems() == []
+
+
+async def test_a_setting_that_is_wrong_fails_the_completion_and_not_the_start() -> None:
+    registry = Registry({**KEYS, "MCP_REFLECT_LLM": "gpt-5", "MCP_REFLECT_LLM_CRITIC": "openai:gpt-5"})
+    llm = registry.llm(Role.REFLECTOR)
+    assert isinstance(llm, Unusable)
+    for _ in range(2):
+        with pytest.raises(LLMSettingError, match="MCP_REFLECT_LLM: "):
+            await llm.complete(asking())
+    assert isinstance(registry.llm(Role.CRITIC), OpenAI)
+    assert [problem.setting for problem in registry.problems()] == ["MCP_REFLECT_LLM"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "setting"),
+    [
+        ("anthropic:claude-sonnet-5-5", "ANTHROPIC_API_KEY"),
+        ("anthropic:x@http://localhost:1", "ANTHROPIC_API_KEY"),
+        ("openai:gpt-5", "OPENAI_API_KEY"),
+    ],
+)
+def test_a_missing_key_is_named(spec: str, setting: str) -> None:
+    (problem,) = Registry({"MCP_REFLECT_LLM": spec}).problems()
+    assert problem.setting == setting
+    assert "MCP_REFLECT_LLM_KEY_FILE" in problem.fix
+
+
+def test_a_local_endpoint_needs_no_key() -> None:
+    assert Registry({"MCP_REFLECT_LLM": "openai:qwen3@http://localhost:11434/v1"}).problems() == []
+    assert Registry({"MCP_REFLECT_LLM": "openai:qwen3", "OPENAI_BASE_URL": "http://localhost:1/v1"}).problems() == []
+
+
+@pytest.mark.parametrize(("provider", "name"), [("anthropic", "ANTHROPIC_BASE_URL"), ("openai", "OPENAI_BASE_URL")])
+def test_a_bad_base_url_names_its_variable(provider: str, name: str) -> None:
+    (problem,) = Registry({**KEYS, "MCP_REFLECT_LLM": f"{provider}:x", name: "localhost:8000"}).problems()
+    assert problem.setting == name
+
+
+@pytest.mark.parametrize(
+    ("url", "near"),
+    [
+        ("http://localhost:11434/v1", True),
+        ("http://127.0.0.1:1", True),
+        ("http://[::1]:1", True),
+        ("http://192.168.1.7:8000/v1", True),
+        ("http://gpu-box:8000/v1", True),
+        ("http://host.docker.internal:1234", True),
+        ("http://8.8.8.8/v1", False),
+        ("http://api.example.com/v1", False),
+    ],
+)
+def test_a_key_does_not_cross_a_public_network_in_clear_text(url: str, near: bool) -> None:
+    assert is_near(url) is near
+    problems = Registry({**KEYS, "MCP_REFLECT_LLM": f"openai:x@{url}"}).problems()
+    assert ["in clear text" in problem.fault for problem in problems] == ([] if near else [True])
+    assert Registry({"MCP_REFLECT_LLM": f"openai:x@{url}"}).problems() == []
+
+
+def test_a_dress_is_put_around_each_provider_once() -> None:
+    dressed: list[Spec] = []
+
+    def dress(llm: LLM, spec: Spec) -> LLM:
+        dressed.append(spec)
+        return llm
+
+    registry = Registry({**KEYS, "MCP_REFLECT_LLM": "openai:gpt-5"}, dress)
+    for role in Role:
+        registry.llm(role)
+    assert dressed == [Spec("openai", "gpt-5")]
+
+
+def install(folder: Path, body: str, patch: pytest.MonkeyPatch, target: str = "echo_llm:open_llm") -> None:
+    """A package that offers the provider `echo` through an entry point, for as long as the test runs."""
+    patch.setattr(sys, "path", [str(folder), *sys.path])
+    patch.delitem(sys.modules, "echo_llm", raising=False)
+    importlib.invalidate_caches()
+    (folder / "echo_llm.py").write_text(body, "utf-8")
+    info = folder / "echo_llm-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: echo-llm\nVersion: 1.0\n", "utf-8")
+    points = f"[mcp_reflect.llm]\necho = {target}\nanthropic = {target}\n"
+    (info / "entry_points.txt").write_text(points, "utf-8")
+
+
+ECHO = """
+from mcp_reflect.llm.protocol import Reply, Stop
+
+class Echo:
+    def __init__(self, spec):
+        self.spec = spec
+
+    async def complete(self, request):
+        return Reply(text=request.user, stop=Stop.END, llm=self.spec.name)
+
+def open_llm(spec, settings):
+    return Echo(spec)
+"""
+
+
+async def test_another_package_brings_a_provider_and_cannot_take_the_name_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, ECHO, monkeypatch)
+    registry = Registry({**KEYS, "MCP_REFLECT_LLM": "echo:loud", "MCP_REFLECT_LLM_CRITIC": "anthropic:x"})
+    llm = registry.llm(Role.REFLECTOR)
+    assert llm is not None
+    reply = await llm.complete(asking("hello"))
+    assert (reply.text, reply.llm) == ("hello", "echo:loud")
+    assert isinstance(registry.llm(Role.CRITIC), Anthropic)
+
+
+def test_an_unknown_provider_is_told_the_known_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, ECHO, monkeypatch)
+    (problem,) = Registry({"MCP_REFLECT_LLM_CRITIC": "olama:qwen3"}).problems()
+    assert problem.setting == "MCP_REFLECT_LLM_CRITIC"
+    assert "anthropic, echo, openai, off" in problem.fix
+
+
+@pytest.mark.parametrize(("body", "target"), [("import nowhere_at_all", "echo_llm:open_llm"), ("", "echo_llm:nothing")])
+def test_a_provider_that_cannot_be_loaded_is_a_setting_that_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, target: str
+) -> None:
+    install(tmp_path, body, monkeypatch, target)
+    (problem,) = Registry({"MCP_REFLECT_LLM": "echo:loud"}).problems()
+    assert "cannot be loaded" in problem.fault
+
+
+def loaded_by(code: str, environment: Mapping[str, str]) -> set[str]:
+    """The modules of a fresh interpreter after `code`."""
+    script = f"{code}\nimport sys\nprint(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", script], env=dict(environment), capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(run.stdout.split())
+
+
+def test_neither_the_start_nor_the_binding_of_roles_imports_an_sdk_or_an_http_client() -> None:
+    code = f"""
+from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.registry import Registry
+from mcp_reflect.llm.stack import Stack
+settings = {{"MCP_REFLECT_LLM": "anthropic:x", "MCP_REFLECT_LLM_CRITIC": "openai:y", **{KEYS!r}}}
+assert Registry(settings).problems() == []
+"""
+    modules = loaded_by(code, {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""})
+    assert {"mcp_reflect.llm.anthropic", "mcp_reflect.llm.openai"} <= modules
+    unwanted = {"anthropic", "httpx2", "httpx", "httpcore", "httpcore2", "pydantic", "mcp", "aiosqlite", "anyio"}
+    assert not unwanted & modules
+
+
+def test_the_registry_alone_imports_no_provider() -> None:
+    modules = loaded_by("import mcp_reflect.llm.registry", {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""})
+    assert not {"mcp_reflect.llm.anthropic", "mcp_reflect.llm.openai", "importlib.metadata"} & modules

@@ -1,0 +1,65 @@
+"""The wrappers together, around a provider that settings name, against a real server."""
+
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.llm.errors import BudgetExceededError, LLMSettingError, OverloadedError
+from mcp_reflect.llm.ledger import MemoryLedger
+from mcp_reflect.llm.metering import Meter
+from mcp_reflect.llm.protocol import LLM, Role
+from mcp_reflect.llm.registry import Registry
+from mcp_reflect.llm.replay import Replay
+from mcp_reflect.llm.stack import Stack
+from tests.llm.dialects import DIALECTS, KEY, Dialect
+from tests.llm.loopback import Answer, Loopback
+from tests.llm.requests import asking
+
+
+def bound(dialect: Dialect, url: str, stack: Stack, settings: dict[str, str]) -> LLM:
+    llm = Registry({**settings, "MCP_REFLECT_LLM": f"{dialect.name}:m@{url}"}, stack).llm(Role.REFLECTOR)
+    assert llm is not None
+    return llm
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+async def test_a_completion_is_retried_metered_charged_and_recorded(dialect: Dialect, tmp_path: Path) -> None:
+    settings = {dialect.key_name: KEY, "MCP_REFLECT_LLM_TOKENS_PER_DAY": "1000"}
+    ledger, meter, tape = MemoryLedger(), Meter(), tmp_path / "tape.jsonl"
+    stack = Stack(settings, ledger=ledger, meter=meter, record=(tape, str))
+    busy = Answer(status=529, body=dialect.fail("overloaded_error", "busy"), headers={"retry-after-ms": "1"})
+    async with Loopback(busy, dialect.say("yes", dialect.stops["end"])) as server:
+        reply = await bound(dialect, server.url, stack, settings).complete(asking())
+    assert (await ledger.spent_today()).tokens == 18
+    assert [(total.completions, total.failures) for total in meter.totals().values()] == [(1, 0)]
+    assert KEY not in tape.read_text("utf-8")
+    with Replay(tape, str) as replay:
+        with pytest.raises(OverloadedError):
+            await replay.complete(asking())
+        assert await replay.complete(asking()) == reply
+
+
+async def test_roles_share_the_budget_of_the_day() -> None:
+    settings = {
+        "MCP_REFLECT_LLM": "openai:a@http://localhost:9/v1",
+        "MCP_REFLECT_LLM_CRITIC": "openai:b@http://localhost:9/v1",
+        "MCP_REFLECT_LLM_TOKENS_PER_DAY": "10",
+    }
+    meter = Meter()
+    registry = Registry(settings, Stack(settings, ledger=MemoryLedger(), meter=meter))
+    for role in (Role.REFLECTOR, Role.CRITIC):
+        llm = registry.llm(role)
+        assert llm is not None
+        with pytest.raises(BudgetExceededError):
+            await llm.complete(asking())
+    assert [(llm, total.failures) for (_, llm), total in meter.totals().items()] == [("openai:a", 1), ("openai:b", 1)]
+
+
+async def test_a_limit_that_is_no_number_stops_no_start_and_is_found() -> None:
+    settings = {"MCP_REFLECT_LLM": "openai:a@http://localhost:9/v1", "MCP_REFLECT_LLM_COST_PER_DAY": "cheap"}
+    registry = Registry(settings, Stack(settings, ledger=MemoryLedger(), meter=Meter()))
+    assert [problem.setting for problem in registry.problems()] == ["MCP_REFLECT_LLM_COST_PER_DAY"]
+    llm = registry.llm(Role.REFLECTOR)
+    assert llm is not None
+    with pytest.raises(LLMSettingError, match="cheap"):
+        await llm.complete(asking())
