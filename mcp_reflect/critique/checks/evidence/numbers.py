@@ -32,7 +32,7 @@ _CATEGORY = {
     "deselected": "deselected",
 }
 _FILLERS = words(
-    "of the test tests case cases spec specs suite suites file files package packages unit jest pytest mocha "
+    "in of the test tests case cases spec specs suite suites file files package packages unit jest pytest mocha "
     "vitest node "
     "python rust go have has had are is were was still now all do does did currently already left remaining an a got "
     "type lint linting typing typescript merge compile compiler linter build ruff eslint mypy tsc flake8 pylint "
@@ -126,7 +126,9 @@ def _count(tokens: list[str], place: int, value: float) -> Count | None:
         if (number := _value(word)) is not None and tokens[ahead - 1] in {"of", "/", "the"} and total is None:
             total = int(number)
         elif word in _NOUNS:
-            nouns.add(_NOUNS[word])
+            # "Test files" are files, "tests in the suite" are tests.
+            if not nouns or tokens[ahead - 1] in _NOUNS:
+                nouns.add(_NOUNS[word])
         elif word not in _FILLERS and not (word == "/" and ahead == place + 1):
             return _total(tokens, place, ahead, value, _noun(nouns))
     return _total(tokens, place, len(tokens), value, _noun(nouns))

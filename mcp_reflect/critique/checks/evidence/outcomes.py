@@ -39,6 +39,7 @@ _FREE_OF = re.compile(
     r"\bnever fails?\b|\b(?:no|neither) \w+ fails?\b",
     re.IGNORECASE,
 )
+_SOME = re.compile(r"\b(?:some|several|many|a few)\b(?! of)")
 _BESIDE = re.compile(r"\b(?:with|in|across|over) (?:no|zero|\d+|two|three) (?!of\b)(?:\w+ )?\w+\b")
 _NOT = re.compile(
     r"\b(?:not|never|n't|doesn't|don't|didn't|isn't|aren't|no longer|nor|neither|fails? to)\b|n't\b", re.IGNORECASE
@@ -63,7 +64,7 @@ def judge_outcomes(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
             carried = found
             continue
         carried = []
-        if clause.hedged or not found or _numbered(clause.text):
+        if clause.hedged or not found or _numbered(clause.text, good=good):
             continue
         for subject in found:
             yield from _judged(sentence, clause, subject, evidence, good=good)
@@ -80,9 +81,14 @@ def polarity(clause: str) -> bool | None:
     return said != bool(_NOT.search(clause))
 
 
-def _numbered(clause: str) -> bool:
-    """Numbers are judged by the counts; "with no errors" and "with 6 tests" leave the outcome to us."""
+def _numbered(clause: str, *, good: bool) -> bool:
+    """Numbers are judged by the counts; "with no errors" and "with 6 tests" leave the outcome to us.
+
+    That some tests fail is as good as that the tests fail; that some pass says little.
+    """
     lower = _BESIDE.sub(" ", clause.lower())
+    if not good:
+        lower = _SOME.sub(" ", lower)
     return bool(_NUMBER.search(lower)) or bool(_PARTIAL.search(lower))
 
 

@@ -45,7 +45,9 @@ _HEDGE = re.compile(
     re.IGNORECASE,
 )
 _STATED_AFTER_ALL = re.compile(
-    r"\bI (?:have )?(?:verified|confirmed|checked|made sure)(?: that)?\b|\bwe (?:verified|confirmed)\b", re.IGNORECASE
+    r"\bI (?:have |can )?(?:verified|confirmed|confirm|checked|made sure)(?: that)?\b|\bwe (?:verified|"
+    r"confirmed)\b",
+    re.IGNORECASE,
 )
 _IMPERATIVE = re.compile(
     r"^then (?:the|all)\b|^(?:please |now |then |next,? |finally,? |first,? )?(?:say|run|re-?run|check|verify|"
