@@ -4,15 +4,15 @@ Each method takes the arguments of the tool of its name (see docs/tools.md), rai
 cannot be used and BankError where the bank cannot do it, and has stored nothing then.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
-from mcp_reflect.critique.agreement import doubt_of
 from mcp_reflect.errors import InputError
+from mcp_reflect.records.critique import Critique
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import (
     Ask,
@@ -36,6 +36,7 @@ from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
 
 if TYPE_CHECKING:
+    from mcp_reflect.critiquing import OnComplete, OnStart
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.thinking import Host, Thinking
 
@@ -85,6 +86,8 @@ class Engine:
             return await self._reflect(arguments, host)
         if tool == "replan_search":
             return await self._replan(arguments, host)
+        if tool == "critique":
+            return await self._critique(arguments, host)
         methods: dict[str, Callable[..., Awaitable[object]]] = {
             "recall_lessons": self.recall,
             "store_lesson": self.store_lesson,
@@ -102,6 +105,26 @@ class Engine:
         from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 
         return await reflect(self, arguments, host or NO_HOST)
+
+    async def critique(
+        self, /, *, on_start: "OnStart | None" = None, on_complete: "OnComplete | None" = None, **arguments: Any
+    ) -> Critique:
+        """Verify a piece of work against evidence, and correct it as far as it can be; see `critiquing`.
+
+        `on_start(iteration, issues)` and `on_complete(iteration, steps)` are told of each correction.
+        """
+        return await self._critique(arguments, None, on_start=on_start, on_complete=on_complete)
+
+    async def enhance_reasoning(self, query: str, steps: Sequence[str]) -> tuple[str, ...]:
+        """The steps with what is wrong in them put right, as far as it can be; the same steps where nothing is."""
+        found = await self.critique(goal=query, steps=list(steps))
+        return found.corrected_steps or tuple(steps)
+
+    async def _critique(self, arguments: Mapping[str, Any], host: "Host | None", **callbacks: Any) -> Critique:
+        from mcp_reflect.critiquing import critique  # noqa: PLC0415 - the checkers are needed by no other tool
+        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
+
+        return await critique(self, arguments, host or NO_HOST, **callbacks)
 
     async def replan(self, /, **arguments: Any) -> SearchPlan:
         """Plan the next queries of a search that found nothing; see `searching`."""
@@ -149,6 +172,7 @@ class Engine:
     async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
         """Note what became of using lessons, with as much weight as its evidence bears."""
         from mcp_reflect.arguments.lessons import OutcomeShape, read  # noqa: PLC0415 - see above
+        from mcp_reflect.critique.agreement import doubt_of  # noqa: PLC0415 - the readers of evidence are many
 
         sent = read(OutcomeShape, arguments)
         scope = self.scopes.named(sent.project)

@@ -51,6 +51,10 @@ class Settings:
     llm_prices: str = _setting(
         "", "US dollars for a million tokens, input/output: `anthropic:claude-sonnet-5-5=3/15, openai:qwen3=0/0`."
     )
+    quality_threshold: float = _setting(0.5, "The least score (0 to 1) that passes critique's gate.")
+    critique: Literal["auto", "always", "off"] = _setting(
+        "auto", "When critique asks a language model: where checks leave something open, always, or never."
+    )
     replan_llm: bool = _setting(
         default=True, meaning="Whether a language model may plan a search; false keeps to the mechanical plan."
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.arguments.door import Shape, read
-from mcp_reflect.arguments.lessons import ResultShape
+from mcp_reflect.arguments.lessons import Results
 from mcp_reflect.arguments.texts import Label, Labels, Phrase, Task
 from mcp_reflect.errors import InputError
 
@@ -31,9 +31,7 @@ class CritiqueShape(Shape):
     ] = None
     steps: Annotated[tuple[str, ...], Field(max_length=200)] = ()
     step_description: Phrase | None = None
-    tool_results: Annotated[
-        tuple[ResultShape, ...], Field(description="Evidence: what tests, commands, tools printed", max_length=50)
-    ] = ()
+    tool_results: Results = ()
     criteria: Annotated[
         Labels, BeforeValidator(_criteria), WithJsonSchema({"type": "array", "items": {"type": "string"}})
     ] = ()

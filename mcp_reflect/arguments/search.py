@@ -23,7 +23,6 @@ _QUERIES = {
             "score_threshold": {"type": "number"},
             "filters": {"type": "object"},
         },
-        "required": ["table"],
     },
 }
 
@@ -55,7 +54,7 @@ class ReplanShape(Shape):
             {
                 "type": "array",
                 "items": {"type": "object"},
-                "description": "[{table, description, search_modes, fields, vocabulary}] of what can be searched",
+                "description": "[{table, description, search_modes, fields, vocabulary}]",
             }
         ),
     ] = Field(default_factory=_none)

@@ -68,6 +68,14 @@ class Bank:
         await self._ledger.flush()
         await outcomes.recalled(self._db, scope, recall_id)
 
+    async def recalled(self, scope: Scope, recall_id: str) -> list[Lesson]:
+        """The lessons that a recall showed, those that are still active; NotFoundError for no such recall."""
+        await self._ledger.flush()
+        ids = await outcomes.recalled(self._db, scope, recall_id)
+        rows = [await self._db.row("lesson_by_id", {"id": name, **scope_values(scope)}) for name in ids]
+        found = [lesson_from(row) for row in rows if row is not None]
+        return [lesson for lesson in found if lesson.state is State.ACTIVE]
+
     async def lesson(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """A lesson, strategy or reflection's face by its id; NotFoundError names `field`."""
         return await lessons.lesson(self._db, scope, lesson_id, field)
