@@ -113,6 +113,10 @@ class RawServer:
             raise RpcError(error.get("code"), error.get("message"))
         return _object(message["result"])
 
+    def next_message(self) -> Message:
+        """The next message that the server sends, whatever it is."""
+        return self._receive(time.monotonic() + self.timeout)
+
     def notify(self, method: str, params: Mapping[str, Json] | None = None) -> None:
         """Send a notification: nothing comes back."""
         self._send({"jsonrpc": "2.0", "method": method, **self._params(params)})

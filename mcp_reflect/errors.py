@@ -4,6 +4,10 @@ An error's class says who has to react: `InputError` the caller (send something 
 the person who runs the server (a path, a permission, a full disk). Anything else is our own fault.
 """
 
+HALF_CHARACTER = "\ufdd0"
+TOO_DEEP = "\ufdd1"
+"""Marks for what a transport could not pass on: Unicode keeps both for a program's own use."""
+
 
 class McpReflectError(Exception):
     """The base of every error that mcp-reflect raises on purpose."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_reflect.arguments.faults import explain, unknown
-from mcp_reflect.errors import InputError
+from mcp_reflect.errors import HALF_CHARACTER, TOO_DEEP, InputError
 
 DEEPEST: Final = 64  # levels of lists and objects; a trace has no use for more
 
@@ -72,24 +72,31 @@ def _check_values(sent: Mapping[str, Any]) -> None:
         if not deeper:
             return
         level = deeper
-    raise InputError(
-        level[0][0][:80], f"it is nested more than {DEEPEST} levels deep", "Send a flatter value, or its text."
-    )
+    raise _deep(level[0][0])
+
+
+def _deep(path: str) -> InputError:
+    return InputError(path[:80], f"it is nested more than {DEEPEST} levels deep", "Send a flatter value, or its text.")
+
+
+def _half(path: str, place: int) -> InputError:
+    fault = f"it holds half of a character (a lone surrogate) at {place}"
+    return InputError(path[:120], fault, "Send valid Unicode text.")
 
 
 def _check_one(path: str, value: object) -> None:
     if isinstance(value, str):
         if "\0" in value:
             raise InputError(path, f"it holds a NUL byte at character {value.index(chr(0))}", "Send text without it.")
+        if HALF_CHARACTER in value:
+            raise _half(path, value.index(HALF_CHARACTER))
+        if TOO_DEEP in value:
+            raise _deep(path)
         if not value.isascii():
             try:
                 value.encode()
             except UnicodeEncodeError as error:
-                raise InputError(
-                    path,
-                    f"it holds half of a character (a lone surrogate) at {error.start}",
-                    "Send valid Unicode text.",
-                ) from None
+                raise _half(path, error.start) from None
     elif isinstance(value, int) and value.bit_length() > MOST_BITS:
         raise InputError(path, "it is a number of more than 300 digits", "Send a smaller number, or its text.")
     elif isinstance(value, float) and not math.isfinite(value):

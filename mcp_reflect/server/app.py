@@ -4,11 +4,13 @@ import logging
 import sys
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+import anyio
 from mcp.server import CacheHint, MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
+from mcp.server.stdio import stdio_server
 from mcp.types import (
     CallToolResult,
     Completion,
@@ -26,6 +28,7 @@ from mcp.types import (
 
 from mcp_reflect import __version__
 from mcp_reflect.server import prompts, resources
+from mcp_reflect.server.lines import Lines
 from mcp_reflect.server.service import Service, tools
 from mcp_reflect.settings import Settings
 
@@ -123,6 +126,12 @@ class ReflectServer(MCPServer[None]):
         else:
             values = await prompts.complete(self.service, ref.name, argument.name, argument.value)
         return Completion(values=values, total=len(values), has_more=False)
+
+    async def run_stdio_async(self) -> None:
+        """Serve over stdio, and answer also what the SDK's reader would drop (see `lines`)."""
+        async with stdio_server(stdin=cast("anyio.AsyncFile[str]", Lines())) as (reading, writing):
+            server = self._lowlevel_server
+            await server.run(reading, writing, server.create_initialization_options())
 
 
 def build(settings: Settings | None = None, *, engine: "Engine | None" = None) -> ReflectServer:
