@@ -102,7 +102,7 @@ class Thinking:
         if llm is None:
             return Thought()
         try:
-            rendered = self._rendered(prompt, inputs)
+            rendered = self.render(prompt, inputs)
             if host.progress:
                 await host.progress(0, f"asking the {role.value}")
             with one_call():
@@ -114,7 +114,8 @@ class Thinking:
             self._log("llm_failed", "warning", role=role.value, kind=type(error).__name__)
             return Thought(note=str(error))
 
-    def _rendered(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
+    def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
+        """A prompt with its places filled; an override that is broken is passed over, and the log says why."""
         rendered = self.prompts.render(prompt, **inputs)
         if rendered.problem is not None:
             self._log("prompt_override_refused", "warning", prompt=prompt, problem=str(rendered.problem))
