@@ -85,6 +85,11 @@ class Settings:
         return {**self.provider_env, **{name: text for name, text in own.items() if name.startswith(f"{PREFIX}LLM")}}
 
     @property
+    def prompts_folder(self) -> Path | None:
+        """The folder of prompt overrides, absolute, null where none is set."""
+        return self.prompts_dir and self.prompts_dir.expanduser().absolute()
+
+    @property
     def bank_path(self) -> Path:
         """The bank's file, absolute."""
         return (self.bank or data_directory() / "bank.db").expanduser().absolute()

@@ -65,7 +65,7 @@ class Thinking:
     """Asks the language model of a role with a prompt template, and reads what comes back."""
 
     def __init__(self, settings: Settings, bank: Bank, *, llm: LLM | None, log: Log, clock: Clock) -> None:
-        self.prompts = Prompts(settings.prompts_dir)
+        self.prompts = Prompts(settings.prompts_folder)
         self.meter = Meter()
         self._llm = llm
         self._log = log
