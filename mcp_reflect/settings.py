@@ -62,6 +62,8 @@ class Settings:
     max_trace_chars: int = _setting(
         1_000_000, "A trace with more text than this loses events from its middle, and the result says so."
     )
+    # Names of the environment that look like settings and are none: doctor and the log say them.
+    unknown: tuple[str, ...] = ()
     # Keys and addresses that the providers themselves name: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
@@ -76,7 +78,22 @@ class Settings:
             if text:
                 given[item.name] = _read(name, text, item.type)
         provider_env = {name: text for name, text in env.items() if name.startswith(("ANTHROPIC_", "OPENAI_"))}
-        return cls(**given, provider_env=provider_env)
+        names = {PREFIX + item.name.upper() for item in documented()}
+        unknown = tuple(sorted(name for name in env if name.upper().startswith(PREFIX) and name not in names))
+        return cls(**given, unknown=unknown, provider_env=provider_env)
+
+    def misspelt(self) -> list[str]:
+        """A sentence for each name that looks like a setting and is none, with the nearest that is one."""
+        from difflib import get_close_matches  # noqa: PLC0415 - only where one is misspelt
+
+        # Without the prefix: it would make any two names alike.
+        names = [item.name.upper() for item in documented()]
+        near = {name: get_close_matches(name[len(PREFIX) :].upper(), names, n=1) for name in self.unknown}
+        return [
+            f"{name[:80]} is no setting. "
+            + (f"Did you mean {PREFIX}{found[0]}?" if found else "docs/settings.md lists them.")
+            for name, found in near.items()
+        ]
 
     @property
     def llm_settings(self) -> dict[str, str]:

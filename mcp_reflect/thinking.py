@@ -78,6 +78,16 @@ class Thinking:
         """Who would be asked: the one given in Python, the configured one, the host's, or nobody."""
         return self._llm or self._registry.llm(role) or host.llm
 
+    def overridden(self) -> list[str]:
+        """The prompts that a person's own template serves."""
+        return [name for name in self.prompts.names() if self.prompts.load(name).overridden]
+
+    def bound(self) -> dict[str, str]:
+        """Who is asked in each role: `provider:model`, `off`, or that its setting cannot be used. Never a key."""
+        if self._llm is not None:
+            return dict.fromkeys(Role, "given in Python")
+        return {role.value: self._registry.describe(role) for role in Role}
+
     def problems(self) -> list[str]:
         """What is wrong with the settings of language models and with the prompt overrides."""
         return [*map(str, self._registry.problems()), *map(str, self.prompts.check())]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from mcp_reflect.llm.errors import LLMSettingError
 from mcp_reflect.llm.foreign import Foreign
 from mcp_reflect.llm.protocol import LLM, Reply, Request, Role
-from mcp_reflect.llm.spec import Spec, parse_spec, setting_of
+from mcp_reflect.llm.spec import OFF, Spec, parse_spec, setting_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -49,6 +49,18 @@ class Registry:
         """What the settings bind the role to, null for off. Raises `LLMSettingError`."""
         setting = setting_of(role, self._settings)
         return parse_spec(setting, self._settings.get(setting, ""))
+
+    def describe(self, role: Role) -> str:
+        """`provider:model`, with the address where it is not the usual one; `off`; or `unusable`."""
+        try:
+            spec = self.spec(role)
+        except LLMSettingError:
+            return "unusable"
+        if spec is None:
+            return OFF
+        if isinstance(self.llm(role), Unusable):
+            return f"{spec.name} (unusable)"
+        return f"{spec.name} at {spec.base_url}" if spec.base_url else spec.name
 
     def problems(self) -> list[LLMSettingError]:
         """What is wrong with the settings, each fault once: for the person who runs the server."""
