@@ -44,6 +44,10 @@ class Settings:
     llm_key_file: str = _setting(
         "", "A file of mode 0600 with the keys (`ANTHROPIC_API_KEY=…` lines), where they are not in the environment."
     )
+    llm_seconds: float = _setting(
+        45.0,
+        "How long language models may take in one call of a tool, at most 45: hosts give up at 60. Then rules answer.",
+    )
     llm_tokens_per_call: str = _setting("", "The most tokens that one call of a tool may spend.")
     llm_tokens_per_day: str = _setting("", "The most tokens that a day (UTC) may spend, over all servers of a bank.")
     llm_cost_per_call: str = _setting("", "The most US dollars that one call of a tool may spend; needs prices.")

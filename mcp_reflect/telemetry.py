@@ -5,7 +5,7 @@ structlog is imported with the first event that is written, for it would cost a 
 
 import sys
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TextIO, cast
 
 Level = Literal["debug", "info", "warning", "error"]
 
@@ -25,13 +25,23 @@ class Log:
             _writer(self._style).bind().log(_ORDER[level], event, **keys)
 
 
+class _Stderr:
+    """What stderr is at the moment of writing: a program may put another in its place, and close the one before."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
 @cache
 def _writer(style: str) -> Any:
     import structlog  # noqa: PLC0415 - see above
 
     last = structlog.processors.JSONRenderer() if style == "json" else structlog.processors.KeyValueRenderer()
     return structlog.wrap_logger(
-        structlog.WriteLogger(sys.stderr),
+        structlog.WriteLogger(cast("TextIO", _Stderr())),
         wrapper_class=structlog.make_filtering_bound_logger(0),
         processors=[
             structlog.processors.add_log_level,

@@ -12,6 +12,7 @@ from typing import Final, Generic, TypeVar
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.fence import fence
 from mcp_reflect.llm.account import one_call
 from mcp_reflect.llm.errors import LLMError
 from mcp_reflect.llm.ledger import Ledger
@@ -67,6 +68,7 @@ class Thinking:
     def __init__(self, settings: Settings, bank: Bank, *, llm: LLM | None, log: Log, clock: Clock) -> None:
         self.prompts = Prompts(settings.prompts_folder)
         self.meter = Meter()
+        self._seconds = min(settings.llm_seconds, CALL_SECONDS)
         self._llm = llm
         self._log = log
         ledger: Ledger = bank.spending
@@ -116,7 +118,7 @@ class Thinking:
             if host.progress:
                 await host.progress(0, f"asking the {role.value}")
             with one_call():
-                return await _conversation(llm, role, rendered, read, read_text, seconds)
+                return await _conversation(llm, role, rendered, read, read_text, min(seconds, self._seconds))
         except LLMError as error:
             self._log("llm_failed", "warning", role=role.value, kind=error.kind, llm=error.llm)
             return Thought(note=str(error))
@@ -165,7 +167,9 @@ async def _conversation(
             return Thought(value=_value(reply, rendered, read), thinker=reply.llm)
         except InputError as error:
             fault = str(error)[:_SHOWN_ERROR]
-            user = f"{rendered.user}\n\nYour reply could not be used: {fault} Reply again with the JSON object alone."
+            # The fault may quote the reply, and the reply what stands in the trace: it is data too.
+            shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
+            user = f"{rendered.user}\n\n{shown}\nReply again with the JSON object alone."
     return _from_text(reply, read_text, fault)
 
 

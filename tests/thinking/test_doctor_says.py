@@ -1,6 +1,8 @@
 """What `mcp-reflect doctor` and the log say of language models, misspelt settings and prompt overrides."""
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from mcp_reflect.cli import main
 from mcp_reflect.server.app import build
 from mcp_reflect.settings import Settings
+from mcp_reflect.telemetry import Log
 from tests.prompts.test_overrides import GOOD, write
 
 KEY = "sk-ant-api03-0123456789abcdefghij"
@@ -114,3 +117,12 @@ def test_a_misspelt_setting_is_logged_once_when_the_server_starts(
     event = json.loads(line)
     assert event["event"] == "setting_unknown"
     assert event["problem"] == "MCP_REFLECT_LLM_CRITIQUE is no setting. Did you mean MCP_REFLECT_LLM_CRITIC?"
+
+
+def test_the_log_follows_stderr_where_a_program_puts_another_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(2):
+        stderr = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", stderr)
+        Log()("something", "error")
+        assert json.loads(stderr.getvalue())["event"] == "something"
+        stderr.close()
