@@ -46,7 +46,8 @@ class Settings:
     )
     llm_seconds: float = _setting(
         45.0,
-        "How long language models may take in one call of a tool, at most 45: hosts give up at 60. Then rules answer.",
+        "How long a question to a language model may take, tries and repair included: at most 45, for hosts give up at "
+        "60. Then rules answer.",
     )
     llm_tokens_per_call: str = _setting("", "The most tokens that one call of a tool may spend.")
     llm_tokens_per_day: str = _setting("", "The most tokens that a day (UTC) may spend, over all servers of a bank.")
