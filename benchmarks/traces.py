@@ -21,7 +21,7 @@ from benchmarks.trace_events import iter_cases
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
-from mcp_reflect.bank.redaction import clean
+from mcp_reflect.bank.redaction import clean, clean_text
 from mcp_reflect.records.diagnosis import FindingKind
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.trace import Trace
@@ -92,7 +92,7 @@ def report(counts: Mapping[str, Counter[str]], seconds: Mapping[str, list[float]
 
 
 def _trace(case: Mapping[str, Json]) -> Trace:
-    return trace_from(clean(plain_run(read(ReflectShape, case), Limits())))
+    return trace_from(clean(plain_run(read(ReflectShape, case), Limits(), clean_text)))
 
 
 if __name__ == "__main__":

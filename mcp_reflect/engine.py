@@ -4,15 +4,15 @@ Each method takes the arguments of the tool of its name (see docs/tools.md), rai
 cannot be used and BankError where the bank cannot do it, and has stored nothing then.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
-from mcp_reflect.critique.agreement import doubt_of
 from mcp_reflect.errors import InputError
+from mcp_reflect.records.critique import Critique
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import (
     Ask,
@@ -29,12 +29,14 @@ from mcp_reflect.records.lesson import (
 )
 from mcp_reflect.records.reflection import Reflection
 from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.records.search import SearchPlan
 from mcp_reflect.records.verdict import ToolResult
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
 
 if TYPE_CHECKING:
+    from mcp_reflect.critiquing import OnComplete, OnStart
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.thinking import Host, Thinking
 
@@ -82,6 +84,10 @@ class Engine:
         """Call a tool by its name, for a host that may offer its model; KeyError for no tool of ours."""
         if tool == "reflect":
             return await self._reflect(arguments, host)
+        if tool == "replan_search":
+            return await self._replan(arguments, host)
+        if tool == "critique":
+            return await self._critique(arguments, host)
         methods: dict[str, Callable[..., Awaitable[object]]] = {
             "recall_lessons": self.recall,
             "store_lesson": self.store_lesson,
@@ -90,7 +96,7 @@ class Engine:
         }
         return await methods[tool](**arguments)
 
-    async def reflect(self, **arguments: Any) -> Reflection:
+    async def reflect(self, /, **arguments: Any) -> Reflection:
         """Look back at a run, keep what it teaches; see `reflecting`."""
         return await self._reflect(arguments, None)
 
@@ -99,6 +105,36 @@ class Engine:
         from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 
         return await reflect(self, arguments, host or NO_HOST)
+
+    async def critique(
+        self, /, *, on_start: "OnStart | None" = None, on_complete: "OnComplete | None" = None, **arguments: Any
+    ) -> Critique:
+        """Verify a piece of work against evidence, and correct it as far as it can be; see `critiquing`.
+
+        `on_start(iteration, issues)` and `on_complete(iteration, steps)` are told of each correction.
+        """
+        return await self._critique(arguments, None, on_start=on_start, on_complete=on_complete)
+
+    async def enhance_reasoning(self, query: str, steps: Sequence[str]) -> tuple[str, ...]:
+        """The steps with what is wrong in them put right, as far as it can be; the same steps where nothing is."""
+        found = await self.critique(goal=query, steps=list(steps))
+        return found.corrected_steps or tuple(steps)
+
+    async def _critique(self, arguments: Mapping[str, Any], host: "Host | None", **callbacks: Any) -> Critique:
+        from mcp_reflect.critiquing import critique  # noqa: PLC0415 - the checkers are needed by no other tool
+        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
+
+        return await critique(self, arguments, host or NO_HOST, **callbacks)
+
+    async def replan(self, /, **arguments: Any) -> SearchPlan:
+        """Plan the next queries of a search that found nothing; see `searching`."""
+        return await self._replan(arguments, None)
+
+    async def _replan(self, arguments: Mapping[str, Any], host: "Host | None") -> SearchPlan:
+        from mcp_reflect.searching import replan  # noqa: PLC0415 - the planner is needed by no other tool
+        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
+
+        return await replan(self, arguments, host or NO_HOST)
 
     @property
     def thinking(self) -> "Thinking":
@@ -109,7 +145,7 @@ class Engine:
             self._thinking = Thinking(self.settings, self.bank, llm=self._llm, log=self.log, clock=self.clock)
         return self._thinking
 
-    async def recall(self, **arguments: Any) -> Recall:
+    async def recall(self, /, **arguments: Any) -> Recall:
         """The few lessons that fit a task, best first."""
         from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - see above
 
@@ -123,7 +159,7 @@ class Engine:
         self.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)
         return found
 
-    async def store_lesson(self, **arguments: Any) -> Stored:
+    async def store_lesson(self, /, **arguments: Any) -> Stored:
         """Keep a mistake and its correction."""
         from mcp_reflect.arguments.lessons import LessonShape, read  # noqa: PLC0415 - see above
 
@@ -133,12 +169,18 @@ class Engine:
         self.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
         return stored
 
-    async def record_outcome(self, **arguments: Any) -> OutcomeResult:
+    async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
         """Note what became of using lessons, with as much weight as its evidence bears."""
         from mcp_reflect.arguments.lessons import OutcomeShape, read  # noqa: PLC0415 - see above
+        from mcp_reflect.critique.agreement import doubt_of  # noqa: PLC0415 - the readers of evidence are many
 
         sent = read(OutcomeShape, arguments)
         scope = self.scopes.named(sent.project)
+        if sent.recall_id is not None and sent.recall_id.startswith("srch_"):
+            from mcp_reflect.searching import settle  # noqa: PLC0415 - see above
+
+            await settle(self, scope, sent.recall_id, paid=sent.success is not False)
+            return OutcomeResult(updated=(), evidence=Evidence.SELF, reason="counted for the strategy of that search")
         results = [ToolResult(tool=one.tool, content=one.content, exit_code=one.exit_code) for one in sent.tool_results]
         told = OutcomeDraft(
             success=0.5 if sent.success == "partial" else float(sent.success),
@@ -153,7 +195,7 @@ class Engine:
         self.log("outcome_recorded", success=draft.success, evidence=draft.evidence.value, lessons=len(updated))
         return OutcomeResult(updated=updated, evidence=draft.evidence, reason=doubt)
 
-    async def forget_lesson(self, **arguments: Any) -> Forgotten:
+    async def forget_lesson(self, /, **arguments: Any) -> Forgotten:
         """Retire a lesson: out of every recall, kept in the history."""
         from mcp_reflect.arguments.lessons import ForgetShape, read  # noqa: PLC0415 - see above
 

@@ -3,17 +3,15 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
-from mcp_reflect.bank.bank import Bank
-from mcp_reflect.bank.redaction import clean
-from mcp_reflect.clock import Clock
+from mcp_reflect.bank.redaction import clean, clean_text
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.records.diagnosis import Diagnosis
@@ -26,33 +24,15 @@ from mcp_reflect.reflect.analysis import read_analysis
 from mcp_reflect.reflect.reflector import Judged, face, judge, links, strategy
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from mcp_reflect.reflect.trace_text import trace_text
-from mcp_reflect.scopes import Scopes
-from mcp_reflect.settings import Settings
-from mcp_reflect.telemetry import Log
-from mcp_reflect.thinking import Host, Thinking
+from mcp_reflect.results import plain
+from mcp_reflect.thinking import Host, Parts
 
 SHOWN_CHARS: Final = 24_000
 """How much of a run a language model is shown: some 6,000 tokens; `trace_text` says what it cuts."""
 
 HOST: Final = "host"
 RULES: Final = "rules"
-
-
-class Parts(Protocol):
-    """What reflecting needs of the parts."""
-
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def scopes(self) -> Scopes: ...
-    @property
-    def bank(self) -> Bank: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def log(self) -> Log: ...
-    @property
-    def thinking(self) -> Thinking: ...
+RULES_BYTES: Final = 2500  # of a result that no model thought about; reflection://ID has all of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +52,9 @@ async def reflect(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ref
     before = None if sent.reflection_id is None else await parts.bank.reflection(scope, sent.reflection_id)
     settings = parts.settings
     limits = Limits(settings.max_events, settings.max_event_chars, settings.max_trace_chars)
-    run: dict[str, Any] = clean(plain_run(sent, limits)) if before is None else _same_run(before, sent, limits)
+    run: dict[str, Any] = (
+        clean(plain_run(sent, limits, clean_text)) if before is None else _same_run(before, sent, limits)
+    )
     trace = trace_from(run)
     parts.log(
         "reflection_generation_started",
@@ -195,12 +177,29 @@ def _result(stored: StoredReflection) -> Reflection:
     body: dict[str, Any] = dict(stored.body)
     insights = body.pop("insights")
     lessons = body.pop("lessons")
-    return Reflection(
+    found = Reflection(
         **_tuples(body),
         insights=Insights(**_tuples(insights)) if insights else None,
         lessons=tuple(LearntLesson(**item) for item in lessons),
         next=_next(stored) if stored.thinker == RULES else {},
     )
+    return _slim(found) if stored.thinker == RULES else found
+
+
+def _slim(found: Reflection) -> Reflection:
+    """A result of rules within RULES_BYTES, as far as it says what is stored in full and what the agent knows."""
+    steps: tuple[Callable[[Reflection], Reflection], ...] = (
+        lambda one: replace(one, source_event_ids=one.source_event_ids[:5]),
+        lambda one: replace(one, insights=None),
+        lambda one: replace(
+            one, reflection=f"{one.reflection[:700]} …" if len(one.reflection) > 700 else one.reflection
+        ),
+    )
+    for step in steps:
+        if len(json.dumps(plain(found), ensure_ascii=False).encode()) <= RULES_BYTES:
+            return found
+        found = step(found)
+    return found
 
 
 def _tuples(values: dict[str, Any]) -> dict[str, Any]:
@@ -234,7 +233,7 @@ def _same_run(before: StoredReflection, sent: ReflectShape, limits: Limits) -> d
     """The stored run; InputError where an argument says something else than what is stored."""
     assert isinstance(before.trace, dict)  # noqa: S101 - written by `plain_run`
     stored: dict[str, Any] = dict(before.trace)
-    again: dict[str, Any] = clean(plain_run(sent, limits))
+    again: dict[str, Any] = clean(plain_run(sent, limits, clean_text))
     given = sent.model_fields_set - {"reflection_id", "analysis", "project", "recall_id", "trigger", "related_ids"}
     for name in sorted(given):
         if again.get(name) != stored.get(name):

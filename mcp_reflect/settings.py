@@ -56,6 +56,14 @@ class Settings:
     llm_prices: str = _setting(
         "", "US dollars for a million tokens, input/output: `anthropic:claude-sonnet-5-5=3/15, openai:qwen3=0/0`."
     )
+    quality_threshold: float = _setting(0.5, "The least score (0 to 1) that passes critique's gate.")
+    critique: Literal["auto", "always", "off"] = _setting(
+        "auto", "When critique asks a language model: where checks leave something open, always, or never."
+    )
+    replan_llm: bool = _setting(
+        default=True, meaning="Whether a language model may plan a search; false keeps to the mechanical plan."
+    )
+    max_retries: int = _setting(2, "After so many plans for one search replan_search gives up, and says what to say.")
     prompts_dir: Path | None = _setting(None, "A folder of prompt templates that override the shipped ones by name.")
     log_level: Literal["debug", "info", "warning", "error"] = _setting(
         "warning", "The least severe log event that is written to stderr."
@@ -146,9 +154,17 @@ def _read(name: str, text: str, kind: Any) -> Any:
         return text.lower()
     if get_origin(kind) is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
+    if kind is bool:
+        return _truth(name, text)
     if kind in (int, float):
         return _number(name, text, kind)
     return Path(text) if kind == Path | None else text
+
+
+def _truth(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false", "1", "0", "yes", "no", "on", "off"):
+        raise InputError(name, f"'{text[:80]}' is neither true nor false", "Set true or false.")
+    return text.lower() in ("true", "1", "yes", "on")
 
 
 def _number(name: str, text: str, kind: type[int] | type[float]) -> float:

@@ -26,7 +26,7 @@ class Log:
 
 
 class _Stderr:
-    """What stderr is at the moment of writing: a program may put another in its place, and close the one before."""
+    """Whatever stderr is when an event is written, for it may be another one than at the first."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)

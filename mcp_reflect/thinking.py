@@ -7,7 +7,7 @@ is shown its error once; then its plain text is read; then the caller goes down 
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
@@ -24,6 +24,7 @@ from mcp_reflect.llm.shape import schema_of
 from mcp_reflect.llm.stack import Stack
 from mcp_reflect.prompts import Input, Prompts, Rendered
 from mcp_reflect.records.json import Json
+from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
 
@@ -54,12 +55,15 @@ NO_HOST: Final = Host()
 class Thought(Generic[_Read]):
     """What asking brought. `value` null means nobody could be asked or understood, and `note` says why.
 
-    `note` also marks a value that was read from plain text. `thinker` names who answered.
+    `note` also marks a value that was read from plain text. `thinker` names who answered, and the tokens
+    are those of all its replies.
     """
 
     value: _Read | None = None
     thinker: str | None = None
     note: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 class Thinking:
@@ -118,7 +122,7 @@ class Thinking:
             if host.progress:
                 await host.progress(0, f"asking the {role.value}")
             with one_call():
-                return await _conversation(llm, role, rendered, read, read_text, min(seconds, self._seconds))
+                return await _Conversation(llm, role, rendered, read).run(read_text, min(seconds, self._seconds))
         except LLMError as error:
             self._log("llm_failed", "warning", role=role.value, kind=error.kind, llm=error.llm)
             return Thought(note=str(error))
@@ -134,62 +138,94 @@ class Thinking:
         return rendered
 
 
-async def _conversation(
-    llm: LLM,
-    role: Role,
-    rendered: Rendered,
-    read: Callable[[Json], _Read],
-    read_text: Callable[[str], _Read] | None,
-    seconds: float,
-) -> Thought[_Read]:
-    """The question, and one retry that shows the reply its error."""
-    end = time.monotonic() + seconds
-    user, fault = rendered.user, ""
-    reply: Reply | None = None
-    for _ in range(2):
-        left = end - time.monotonic()
-        if left < _LEAST_SECONDS:
-            fault = fault or f"there was no time left of {seconds:g} s"
-            break
-        reply = await llm.complete(
+class _Conversation(Generic[_Read]):
+    """The question, one retry that shows the reply its error, and what the replies took."""
+
+    def __init__(self, llm: LLM, role: Role, rendered: Rendered, read: Callable[[Json], _Read]) -> None:
+        self._llm = llm
+        self._role = role
+        self._rendered = rendered
+        self._read = read
+        self._input = self._output = 0
+
+    async def run(self, read_text: Callable[[str], _Read] | None, seconds: float) -> Thought[_Read]:
+        """At most two replies in `seconds`; then the plain text of the last one."""
+        end = time.monotonic() + seconds
+        user, fault = self._rendered.user, ""
+        reply: Reply | None = None
+        for _ in range(2):
+            left = end - time.monotonic()
+            if left < _LEAST_SECONDS:
+                fault = fault or f"there was no time left of {seconds:g} s"
+                break
+            reply = await self._ask(user, left)
+            if reply.stop not in (Stop.END, Stop.LENGTH):
+                return self._thought(note=f"{reply.llm} gave no answer ({reply.stop.value})")
+            try:
+                return self._thought(value=self._value(reply), thinker=reply.llm)
+            except InputError as error:
+                fault = str(error)[:_SHOWN_ERROR]
+                # The fault may quote the reply, and the reply what stands in the trace: it is data too.
+                shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
+                user = f"{self._rendered.user}\n\n{shown}\nReply again with the JSON object alone."
+        return self._from_text(reply, read_text, fault)
+
+    async def _ask(self, user: str, seconds: float) -> Reply:
+        rendered = self._rendered
+        reply = await self._llm.complete(
             Request(
-                role=role,
+                role=self._role,
                 system=rendered.system,
                 user=user,
                 schema=schema_of(rendered.output) if rendered.output else None,
                 max_tokens=rendered.token_limit,
-                timeout=left,
+                timeout=seconds,
             )
         )
-        if reply.stop not in (Stop.END, Stop.LENGTH):
-            return Thought(note=f"{reply.llm} gave no answer ({reply.stop.value})")
-        try:
-            return Thought(value=_value(reply, rendered, read), thinker=reply.llm)
-        except InputError as error:
-            fault = str(error)[:_SHOWN_ERROR]
-            # The fault may quote the reply, and the reply what stands in the trace: it is data too.
-            shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
-            user = f"{rendered.user}\n\n{shown}\nReply again with the JSON object alone."
-    return _from_text(reply, read_text, fault)
+        self._input += reply.usage.input_tokens
+        self._output += reply.usage.output_tokens
+        return reply
+
+    def _value(self, reply: Reply) -> _Read:
+        shape = set(self._rendered.output or {})
+        found = reply.parsed if isinstance(reply.parsed, dict) else read_object(reply.text, shape)
+        if found is None:
+            raise InputError("reply", "it holds no JSON object", "Send one object of the shape that was asked for.")
+        if reply.stop is Stop.LENGTH and reply.parsed is None:
+            raise InputError("reply", "it was cut off", "Be shorter.")
+        return self._read(found)
+
+    def _from_text(self, reply: Reply | None, read_text: Callable[[str], _Read] | None, fault: str) -> Thought[_Read]:
+        """The value that the plain text of the last reply has, marked as such; else why there is none."""
+        name = reply.llm if reply else "the language model"
+        if reply is not None and read_text is not None and reply.stop is Stop.END and reply.text.strip():
+            try:
+                value = read_text(reply.text)
+            except InputError:
+                pass
+            else:
+                note = "read from plain text: the reply was no JSON"
+                return self._thought(value=value, thinker=reply.llm, note=note)
+        return self._thought(note=f"{name} sent nothing that can be used: {fault}")
+
+    def _thought(
+        self, *, value: _Read | None = None, thinker: str | None = None, note: str | None = None
+    ) -> Thought[_Read]:
+        return Thought(value=value, thinker=thinker, note=note, input_tokens=self._input, output_tokens=self._output)
 
 
-def _value(reply: Reply, rendered: Rendered, read: Callable[[Json], _Read]) -> _Read:
-    found = reply.parsed if isinstance(reply.parsed, dict) else read_object(reply.text, set(rendered.output or {}))
-    if found is None:
-        raise InputError("reply", "it holds no JSON object", "Send one object of the shape that was asked for.")
-    if reply.stop is Stop.LENGTH and reply.parsed is None:
-        raise InputError("reply", "it was cut off", "Be shorter.")
-    return read(found)
+class Parts(Protocol):
+    """What reflecting needs of the parts."""
 
-
-def _from_text(reply: Reply | None, read_text: Callable[[str], _Read] | None, fault: str) -> Thought[_Read]:
-    """The value that the plain text of the last reply has, marked as such; else why there is none."""
-    name = reply.llm if reply else "the language model"
-    if reply is not None and read_text is not None and reply.stop is Stop.END and reply.text.strip():
-        try:
-            value = read_text(reply.text)
-        except InputError:
-            pass
-        else:
-            return Thought(value=value, thinker=reply.llm, note="read from plain text: the reply was no JSON")
-    return Thought(note=f"{name} sent nothing that can be used: {fault}")
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def scopes(self) -> Scopes: ...
+    @property
+    def bank(self) -> Bank: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def log(self) -> Log: ...
+    @property
+    def thinking(self) -> Thinking: ...

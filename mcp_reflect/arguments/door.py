@@ -11,6 +11,8 @@ from mcp_reflect.errors import InputError
 
 DEEPEST: Final = 64  # levels of lists and objects; a trace has no use for more
 
+MOST_BITS: Final = 1024  # of a whole number; Python itself will not print one of more than 4,300 digits
+
 _Shape = TypeVar("_Shape", bound="Shape")
 
 
@@ -88,5 +90,7 @@ def _check_one(path: str, value: object) -> None:
                     f"it holds half of a character (a lone surrogate) at {error.start}",
                     "Send valid Unicode text.",
                 ) from None
+    elif isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise InputError(path, "it is a number of more than 300 digits", "Send a smaller number, or its text.")
     elif isinstance(value, float) and not math.isfinite(value):
         raise InputError(path, f"{value} is not a number", "Send a finite number.")

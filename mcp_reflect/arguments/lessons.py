@@ -2,16 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, JsonValue, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.arguments.door import Shape, read
 from mcp_reflect.arguments.texts import Label, Labels, Passage, Phrase, Phrases, Share, Task
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.lesson import UNKNOWN_SCORE, Ask, Evidence, Kind, LessonDraft, Source, lesson_text
+from mcp_reflect.records.lesson import (
+    UNKNOWN_SCORE,
+    Ask,
+    Evidence,
+    Kind,
+    LessonDraft,
+    Source,
+    State,
+    Trust,
+    lesson_text,
+)
 
-__all__ = ["ForgetShape", "ImportShape", "LessonShape", "OutcomeShape", "RecallShape", "ResultShape", "read"]
+__all__ = ["ForgetShape", "ImportShape", "LessonShape", "OutcomeShape", "RecallShape", "Results", "read"]
 
 
 class RecallShape(Shape):
@@ -19,10 +29,10 @@ class RecallShape(Shape):
 
     ALIASES: ClassVar[Mapping[str, str]] = {"query_text": "task", "query": "task", "k": "limit"}
 
-    task: Annotated[Task, Field(description="What you are about to do, in your words")]
+    task: Annotated[Task, Field(description="What you are about to do")]
     task_type: Label | None = None
     context: Task | None = None
-    symptoms: Annotated[Phrases, Field(description="Error texts or odd behaviour you see")] = ()
+    symptoms: Annotated[Phrases, Field(description="Error texts you see")] = ()
     limit: Annotated[int, Field(ge=1, le=50)] = 3
     max_chars: Annotated[int, Field(ge=1, le=100_000)] = 1500
     tags: Annotated[Labels, Field(description="Any of them")] = ()
@@ -39,12 +49,12 @@ class RecallShape(Shape):
 class LessonShape(Shape):
     """Arguments of store_lesson."""
 
-    mistake: Annotated[Passage, Field(description="What went wrong, with the exact error or input")]
-    correction: Annotated[Passage, Field(description="What works instead, specific enough to do")]
+    mistake: Annotated[Passage, Field(description="What went wrong, exact error or input")]
+    correction: Annotated[Passage, Field(description="What works instead")]
     task_type: Label | None = None
     context: Task | None = None
-    symptoms: Annotated[Phrases, Field(description="Error texts that show it; they find the lesson again")] = ()
-    keywords: Annotated[Labels, Field(description="Other words somebody may search for")] = ()
+    symptoms: Annotated[Phrases, Field(description="Error texts that show it")] = ()
+    keywords: Annotated[Labels, Field(description="Other words to find it by")] = ()
     importance: Annotated[Share | None, Field(description="0 trivial to 1 critical")] = None
     confidence: Share | None = None
     tags: Labels = ()
@@ -69,20 +79,30 @@ class LessonShape(Shape):
 
 
 class ImportShape(LessonShape):
-    """A line of an import: a lesson, perhaps with what export says beside it."""
+    """A line of an import: a lesson, perhaps with what export says beside it.
+
+    A retired lesson stays retired, and a quarantined one in quarantine; no line makes itself trusted.
+    """
 
     why: Passage | None = None
     external_id: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     project: str | None = None
     id: JsonValue = None
-    state: JsonValue = None
-    trust: JsonValue = None
+    state: State = State.ACTIVE
+    trust: Trust = Trust.OBSERVED
     source: JsonValue = None
     created_at: JsonValue = None
 
     def draft(self, source: Source) -> LessonDraft:
         """The lesson on its way into the bank, with what only an import can say."""
-        return replace(super().draft(source), why=self.why, external_id=self.external_id)
+        quarantined = self.trust is Trust.QUARANTINED
+        return replace(
+            super().draft(source),
+            why=self.why,
+            external_id=self.external_id,
+            state=self.state,
+            trust=Trust.QUARANTINED if quarantined else Trust.OBSERVED,
+        )
 
 
 class ResultShape(Shape):
@@ -93,8 +113,22 @@ class ResultShape(Shape):
     exit_code: int | None = None
 
 
+Results: TypeAlias = Annotated[
+    tuple[ResultShape, ...],
+    Field(max_length=50),
+    # What is inside is in the words: listing it twice would cost every client 250 bytes.
+    WithJsonSchema({"type": "array", "items": {"type": "object"}, "description": "[{tool, content, exit_code}]"}),
+]
+
+_WORDS: Final = {"true": True, "success": True, "false": False, "failure": False}
+
+
 def _success(value: Any) -> Any:
-    return value.strip().lower() if isinstance(value, str) else value
+    """The words that reflect knows an outcome by, as true, false or partial."""
+    if not isinstance(value, str):
+        return value
+    word = value.strip().lower()
+    return _WORDS.get(word, word)
 
 
 class OutcomeShape(Shape):
@@ -102,13 +136,9 @@ class OutcomeShape(Shape):
 
     success: Annotated[Literal[True, False, "partial"], BeforeValidator(_success)]
     recall_id: Label | None = None
-    lesson_ids: Annotated[Labels, Field(description="The ones you used; else all that the recall showed")] = ()
-    evidence: Annotated[
-        Evidence, Field(description="test and metric need tool_results, user a quoted word in note")
-    ] = Evidence.SELF
-    tool_results: Annotated[
-        tuple[ResultShape, ...], Field(description="[{tool, content, exit_code}]", max_length=50)
-    ] = ()
+    lesson_ids: Annotated[Labels, Field(description="The ones you used; else all of the recall")] = ()
+    evidence: Annotated[Evidence, Field(description="user needs a quoted word in note")] = Evidence.SELF
+    tool_results: Results = ()
     note: Phrase | None = None
     project: Label | None = None
 

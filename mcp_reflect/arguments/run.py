@@ -86,12 +86,12 @@ class ReflectShape(Shape):
         "related_memory_ids": "related_ids",
     }
 
-    task: Annotated[Task | None, Field(description="What the agent was asked")] = None
+    task: Annotated[Task | None, Field(description="What you were asked")] = None
     outcome: Outcome | None = None
     events: Annotated[
         tuple[EventShape, ...],
         BeforeValidator(_events),
-        Field(description="The run in order; content, tool or error each", max_length=100_000),
+        Field(description="In order; each has content, tool or error", max_length=100_000),
     ] = ()
     goal: Task | None = None
     error: Annotated[
@@ -103,16 +103,14 @@ class ReflectShape(Shape):
     analysis: Annotated[
         JsonValue,
         Field(
-            description="Your own judgement: {reflection, strategy, importance, confidence, tags, mistake, correction, "
-            "symptoms, keywords}; mistake + correction make a lesson"
+            description="{reflection, strategy, importance, confidence, tags, mistake, correction, symptoms, "
+            "keywords}; mistake + correction make a lesson"
         ),
     ] = None
-    reflection_id: Annotated[
-        Label | None, Field(description="Add analysis to a stored run; the rest may be left out")
-    ] = None
+    reflection_id: Annotated[Label | None, Field(description="Adds analysis to a stored run")] = None
     recall_id: Label | None = None
     trigger: Label | None = None
-    task_type: Annotated[Label | None, Field(description="Like debugging, search, deploy")] = None
+    task_type: Annotated[Label | None, Field(description="Like debugging, search")] = None
     tags: Labels = ()
     related_ids: Labels = ()
     run_id: Label | None = None

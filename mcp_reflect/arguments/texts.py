@@ -8,7 +8,7 @@ from mcp_reflect.records.trace import ErrorCategory
 
 
 def _not_blank(text: str) -> str:
-    if not text.strip():
+    if not any(char.isprintable() and not char.isspace() for char in text):
         raise ValueError("it is empty|Send text.")
     return text
 

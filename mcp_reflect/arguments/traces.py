@@ -5,6 +5,7 @@ middle (the first fifth of the room is kept for the start, where the plan is, th
 where it failed). The result says how much went.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.records.trace import Cut, ErrorCategory, Event, EventType, Outcome, RunError, Trace
 
 _START_SHARE: Final = 5
+_LOOK: Final = 8  # a long text is cleaned over so many times what is kept of it, half at each end
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +25,11 @@ class Limits:
     trace_chars: int = 1_000_000
 
 
-def plain_run(sent: ReflectShape, limits: Limits) -> dict[str, Any]:
-    """The run as JSON values, cut to its limits; `cut` is there where something was lost."""
+def plain_run(sent: ReflectShape, limits: Limits, clean: Callable[[str], str]) -> dict[str, Any]:
+    """The run as JSON values, cut to its limits; `cut` is there where something was lost.
+
+    `clean` takes the secrets out of a text before it is cut: half of one would not be known as one.
+    """
     run = sent.model_dump(
         mode="json",
         include={"task", "outcome", "goal", "error", "task_type", "tags", "run_id"},
@@ -35,7 +40,10 @@ def plain_run(sent: ReflectShape, limits: Limits) -> dict[str, Any]:
     events = [
         _plain_event(event.model_dump(mode="json", exclude_defaults=True), place) for place, event in _numbered(sent)
     ]
-    kept = [_shortened(event, limits.event_chars, lost) for event in _within(events, limits.events, lost)]
+    scissors = _Scissors(limits.event_chars, clean, lost)
+    kept = [_shortened(event, scissors) for event in _within(events, limits.events, lost)]
+    if "error" in run:
+        run["error"] = _error_within(scissors.short(run["error"]), limits.trace_chars, lost)
     run["events"] = _within_chars(kept, limits.trace_chars, lost)
     if any(lost.values()):
         run["cut"] = lost
@@ -98,23 +106,49 @@ def _within_chars(events: list[dict[str, Any]], most: int, lost: dict[str, int])
     return events[:start] + events[len(events) - end :]
 
 
-def _shortened(event: dict[str, Any], most: int, lost: dict[str, int]) -> dict[str, Any]:
-    return {name: _short(value, most, lost) if name != "id" else value for name, value in event.items()}
+def _shortened(event: dict[str, Any], scissors: "_Scissors") -> dict[str, Any]:
+    return {name: scissors.short(value) if name != "id" else value for name, value in event.items()}
 
 
-def _short(value: Any, most: int, lost: dict[str, int]) -> Any:
-    match value:
-        case str() if len(value) > most:
-            gone = len(value) - most
-            lost["characters"] += gone
-            half = most // 2
-            return f"{value[:half]}\n[… {gone} characters cut …]\n{value[len(value) - (most - half) :]}"
-        case dict():
-            return {name: _short(item, most, lost) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-        case list():
-            return [_short(item, most, lost) for item in value]  # pyright: ignore[reportUnknownVariableType]
-        case _:
-            return value
+def _error_within(error: dict[str, Any], most: int, lost: dict[str, int]) -> dict[str, Any]:
+    """The run's error without its context, where that alone is larger than a run may be."""
+    size = _size(error.get("context"))
+    if size <= most:
+        return error
+    lost["characters"] += size
+    return {name: value for name, value in error.items() if name != "context"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Scissors:
+    """Cuts the middle out of texts longer than `most`, and counts in `lost` what went."""
+
+    most: int
+    clean: Callable[[str], str]
+    lost: dict[str, int]
+
+    def short(self, value: Any) -> Any:
+        match value:
+            case str():
+                return self._short_text(value) if len(value) > self.most else value
+            case dict():
+                return {name: self.short(item) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+            case list():
+                return [self.short(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+            case _:
+                return value
+
+    def _short_text(self, text: str) -> str:
+        room = self.most * _LOOK
+        parts = [text] if len(text) <= room else [text[: room // 2], text[len(text) - room // 2 :]]
+        looked = "".join(self.clean(part) for part in parts)
+        gone = len(text) - sum(map(len, parts)) + max(len(looked) - self.most, 0)
+        if not gone:
+            return looked
+        self.lost["characters"] += gone
+        half = min(self.most, len(looked)) // 2
+        tail = len(looked) - (min(self.most, len(looked)) - half)
+        return f"{looked[:half]}\n[… {gone} characters cut …]\n{looked[tail:]}"
 
 
 def _size(value: Any) -> int:

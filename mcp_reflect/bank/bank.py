@@ -10,6 +10,7 @@ from mcp_reflect.bank.spending import Spending
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.schema import Opened
+from mcp_reflect.bank.workings import Workings
 from mcp_reflect.clock import Clock
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import Ask, Kind, Lesson, LessonDraft, OutcomeDraft, Recall, State, Stored, Updated
@@ -29,6 +30,7 @@ class Bank:
         self._db = Database(path, busy_seconds=busy_seconds)
         self._ledger = recalls.Ledger(self._db)
         self.spending = Spending(self._db, self._clock)
+        self.workings = Workings(self._db, self._clock)
 
     @property
     def path(self) -> Path:
@@ -65,6 +67,14 @@ class Bank:
         """NotFoundError where this scope had no such recall."""
         await self._ledger.flush()
         await outcomes.recalled(self._db, scope, recall_id)
+
+    async def recalled(self, scope: Scope, recall_id: str) -> list[Lesson]:
+        """The lessons that a recall showed, those that are still active; NotFoundError for no such recall."""
+        await self._ledger.flush()
+        ids = await outcomes.recalled(self._db, scope, recall_id)
+        rows = [await self._db.row("lesson_by_id", {"id": name, **scope_values(scope)}) for name in ids]
+        found = [lesson_from(row) for row in rows if row is not None]
+        return [lesson for lesson in found if lesson.state is State.ACTIVE]
 
     async def lesson(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """A lesson, strategy or reflection's face by its id; NotFoundError names `field`."""

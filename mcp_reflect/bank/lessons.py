@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from mcp_reflect.bank.candidates import candidates
 from mcp_reflect.bank.merging import same_lesson
-from mcp_reflect.bank.redaction import context_hash
+from mcp_reflect.bank.redaction import clean_text, context_hash
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_values
 from mcp_reflect.bank.words import index_text
@@ -23,15 +23,39 @@ _MOST_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson may 
 def made(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
     """A draft as the record that will be stored."""
     now = clock.now()
-    return Lesson(
+    lesson = Lesson(
         **asdict(draft),
         id=lesson_id or clock.new_id(_PREFIX[draft.kind]),
         project=scope.project,
-        state=State.ACTIVE,
-        context_hash=context_hash(draft.context),
         created_at=now,
         updated_at=now,
     )
+    return cleaned(lesson)
+
+
+def cleaned(lesson: Lesson) -> Lesson:
+    """A record without secrets, before its words are taken apart for the index and its context is hashed.
+
+    The parts of a secret would not be known as one any more, and a hash of it tells whoever can guess.
+    """
+    context = _clean(lesson.context)
+    return replace(
+        lesson,
+        text=clean_text(lesson.text),
+        mistake=_clean(lesson.mistake),
+        correction=_clean(lesson.correction),
+        why=_clean(lesson.why),
+        task_type=_clean(lesson.task_type),
+        context=context,
+        context_hash=context_hash(context),
+        symptoms=tuple(map(clean_text, lesson.symptoms)),
+        keywords=tuple(map(clean_text, lesson.keywords)),
+        tags=tuple(map(clean_text, lesson.tags)),
+    )
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean_text(text)
 
 
 async def add(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
@@ -139,8 +163,7 @@ async def edit(db: Database, scope: Scope, lesson_id: str, changes: dict[str, An
     async with db.write() as tx:
         before = await lesson(tx, scope, lesson_id)
         after = replace(before, **changes, updated_at=now)
-        after = replace(after, text=_text_of(after))
-        after = replace(after, context_hash=context_hash(after.context))
+        after = cleaned(replace(after, text=_text_of(after)))
         await keep_version(tx, before.id, "edited", before)
         await change(tx, scope, after)
         return after
@@ -153,7 +176,7 @@ async def erase(db: Database, scope: Scope, lesson_id: str) -> None:
         await tx.run("search_remove", {"id": found.id})
         for name in ("version_erase", "link_erase"):
             await tx.run(name, {"id": found.id})
-        for name in ("lesson_erase", "reflection_erase"):
+        for name in ("failure_erase", "lesson_erase", "reflection_erase"):
             await tx.run(name, {"id": found.id, "tenant": scope.tenant})
         await tx.run("search_forget", {})
     await db.truncate_log()

@@ -23,7 +23,12 @@ async def record(db: Database, scope: Scope, draft: OutcomeDraft, clock: Clock) 
         recall_id = draft.recall_id or clock.new_id("out")
         updated: list[Updated] = []
         for place, lesson_id in enumerate(lesson_ids):
-            found = await lessons.lesson(tx, scope, lesson_id, f"lesson_ids[{place}]")
+            try:
+                found = await lessons.lesson(tx, scope, lesson_id, f"lesson_ids[{place}]")
+            except NotFoundError:
+                if draft.lesson_ids:
+                    raise
+                continue  # shown then, and erased since
             values = {
                 "recall_id": recall_id,
                 "lesson_id": found.id,

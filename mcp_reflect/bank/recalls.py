@@ -6,10 +6,11 @@ from typing import Any, Final
 from mcp_reflect.bank.candidates import candidates
 from mcp_reflect.bank.effectiveness import base_rate
 from mcp_reflect.bank.ranking import rank
+from mcp_reflect.bank.redaction import clean_text
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import BankBusyError, BankReadOnlyError
+from mcp_reflect.errors import BankError, BankReadOnlyError
 from mcp_reflect.records.lesson import Ask, Kind, Recall
 from mcp_reflect.records.scope import Scope
 
@@ -35,25 +36,35 @@ class Ledger:
             return
         try:
             async with self._db.count() as tx:
-                await self._write(tx)
-        except BankBusyError:
-            return  # counted by the next recall or outcome
+                written = await self._write(tx)
+            self._drop(written)
         except BankReadOnlyError:
-            pass  # nothing can be counted here
-        self._queue.clear()
+            self._queue.clear()  # nothing can be counted here
+        except BankError:
+            return  # another process writes, or the disk is full: counted by the next recall or outcome
 
     async def flush(self) -> None:
         """Count what is queued, waiting for writers as a write does."""
         if self._queue:
             async with self._db.write() as tx:
-                await self._write(tx)
-            self._queue.clear()
+                written = await self._write(tx)
+            self._drop(written)
 
-    async def _write(self, tx: Transaction) -> None:
-        for values in list(self._queue):
-            await tx.run("recall_add", values)
-            for lesson_id in values["lesson_ids"] if values["applied"] else ():
-                await tx.run("lesson_applied", {"id": lesson_id, "tenant": values["tenant"]})
+    async def _write(self, tx: Transaction) -> list[dict[str, Any]]:
+        """Write what is queued now, and return it.
+
+        More may be queued meanwhile, and another call may write the same: the row of a recall counts it once.
+        """
+        written = list(self._queue)
+        for values in written:
+            if await tx.run("recall_add", values):
+                for lesson_id in values["lesson_ids"] if values["applied"] else ():
+                    await tx.run("lesson_applied", {"id": lesson_id, "tenant": values["tenant"]})
+        return written
+
+    def _drop(self, written: list[dict[str, Any]]) -> None:
+        ids = {values["id"] for values in written}
+        self._queue = deque((values for values in self._queue if values["id"] not in ids), _MOST_QUEUED)
 
 
 async def recall(db: Database, ledger: Ledger, scope: Scope, ask: Ask, clock: Clock, *, applied: bool = True) -> Recall:
@@ -70,7 +81,7 @@ async def recall(db: Database, ledger: Ledger, scope: Scope, ask: Ask, clock: Cl
     await ledger.note(
         {
             "id": recall_id,
-            "task": ask.task[:2000],
+            "task": clean_text(ask.task)[:2000],  # cut first, half a secret would pass the door
             "lesson_ids": [hit.id for hit in ranked.hits],
             "now": clock.now(),
             "applied": applied,

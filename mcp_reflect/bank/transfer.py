@@ -7,7 +7,7 @@ from mcp_reflect.bank import lessons
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from
 from mcp_reflect.clock import Clock
-from mcp_reflect.records.lesson import LessonDraft, Stored
+from mcp_reflect.records.lesson import LessonDraft, State, Stored
 from mcp_reflect.records.scope import Scope
 
 _PAGE: Final = 1000
@@ -59,7 +59,7 @@ async def imported(
         async with db.write() as tx:
             for scope, draft in drafts[start : start + _BATCH]:
                 lesson = lessons.made(draft, scope, clock)
-                if merge:
+                if merge and lesson.state is State.ACTIVE:
                     lesson_id, status = await lessons.add_or_merge(tx, scope, lesson)
                 else:
                     await lessons.add(tx, scope, lesson)

@@ -31,7 +31,7 @@ def index_text(text: str) -> str:
 
 
 def telling_terms(text: str) -> list[str]:
-    """The distinct words to ask for, lower case, stop words out (kept where there is nothing else).
+    """The distinct words to ask for, lower case, without stop words, and single letters only where there is no more.
 
     An identifier or path gives itself, as a phrase of its parts, and each part. At most 48.
     """
@@ -43,8 +43,8 @@ def telling_terms(text: str) -> list[str]:
             every[" ".join(whole).lower()] = None
         for part in parts:
             every[part.lower()] = None
-    telling = [term for term in every if term not in STOP_WORDS and (len(term) > 1 or not term.isascii())]
-    return (telling or list(every))[:MOST_TERMS]
+    words = [term for term in every if term not in STOP_WORDS]
+    return ([term for term in words if len(term) > 1 or not term.isascii()] or words)[:MOST_TERMS]
 
 
 def match_any(terms: list[str]) -> str:

@@ -45,7 +45,7 @@ def runs_in(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         whole = json.loads(text)
     except ValueError:
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 yield f"line {number}, ", json_object(line, f"line {number}")
         return

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from mcp_reflect.critique.checks.evidence import agrees
 from mcp_reflect.records.lesson import Evidence, OutcomeDraft
 from mcp_reflect.records.verdict import ToolResult
 
@@ -12,21 +13,14 @@ _QUOTES: Final = ('""', "“”", "«»", "„“")
 def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
     """Why an outcome's evidence does not bear it out, or none where it does or claims nothing beyond a word."""
     match told.evidence:
-        case Evidence.TEST | Evidence.METRIC if told.success == 0.5 or not agrees(told.success == 1, results):
+        case Evidence.TEST | Evidence.METRIC if told.success == 0.5 or not agrees(
+            success=told.success == 1, tool_results=results
+        ):
             return "tool_results do not bear it out: send what the test printed, with its exit_code"
         case Evidence.USER if not _quotes(told.note or ""):
             return "note quotes nobody: put the person's own words in quotation marks"
         case _:
             return None
-
-
-def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool:
-    """Whether what tools returned bears out a success or a failure.
-
-    Exit codes decide: all zero bear out a success, any other a failure. Without one, nothing is borne out.
-    """
-    codes = [result.exit_code for result in tool_results if result.exit_code is not None]
-    return bool(codes) and success == all(code == 0 for code in codes)
 
 
 def _quotes(note: str) -> bool:

@@ -83,6 +83,7 @@ class LessonDraft:
     importance: float = 0.5
     confidence: float = 0.5
     external_id: str | None = None
+    state: State = State.ACTIVE
     trust: Trust = Trust.OBSERVED
     source: Source = Source.AGENT
 
@@ -97,7 +98,6 @@ class Lesson(LessonDraft):
 
     id: str
     project: str
-    state: State
     context_hash: str | None = None
     reflection_id: str | None = None
     strength: int = 1

@@ -18,7 +18,6 @@ def tool_json(spec: ToolSpec) -> dict[str, Any]:
     """A tool as tools/list shows it."""
     return {
         "name": spec.name,
-        "title": spec.title,
         "description": spec.description,
         "inputSchema": input_schema(spec.shape),
         "outputSchema": output_schema(spec.result),

@@ -8,6 +8,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from mcp_reflect.arguments.door import Shape
 
+UNLISTED = ("project",)
+"""Accepted, and never something a model must guess: settings and the working directory say it."""
+
 _DROPPED = ("title", "maxLength", "minLength", "additionalProperties", "default")
 
 
@@ -15,6 +18,8 @@ def input_schema(shape: type[Shape]) -> dict[str, Any]:
     """The input schema of a shape, shallow and without what only costs bytes; the door checks all of it."""
     schema = shape.model_json_schema()
     found = _plain(schema, schema.get("$defs", {}))
+    for name in UNLISTED:
+        found["properties"].pop(name, None)
     found.pop("$defs", None)
     found.pop("description", None)
     return found
@@ -56,7 +61,8 @@ def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
         for name, item in given.items()
         if name not in _DROPPED or (name == "default" and isinstance(item, int | float | str) and item != "")
     }
-    return {name: item for name, item in cleaned.items() if item != {} and name != "maxItems"}
+    bounds = ("minimum", "maximum") if given.get("type") == "number" else ()
+    return {name: item for name, item in cleaned.items() if item != {} and name not in ("maxItems", *bounds)}
 
 
 def _json_type(hint: Any) -> str:

@@ -6,6 +6,8 @@ Nothing of the engine is imported before: a host that only lists the tools does 
 import json
 import traceback
 from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
@@ -20,7 +22,13 @@ if TYPE_CHECKING:
     from mcp_reflect.engine import Engine
     from mcp_reflect.thinking import Host
 
-TOOLS: Final = ("reflect", "recall_lessons", "store_lesson", "record_outcome", "forget_lesson")
+_LIST: Final = Path(__file__).parent / "tools.json"
+
+
+@cache
+def tools() -> list[dict[str, Any]]:
+    """The tools as the generated file lists them."""
+    return json.loads(_LIST.read_text(encoding="utf-8"))
 
 
 class Service:
@@ -54,7 +62,7 @@ class Service:
 
         A fault of the caller or of the bank is told in words; one of ours is logged.
         """
-        if name not in TOOLS:
+        if name not in _names():
             return _failure(str(_unknown_tool(name)))
         from mcp_reflect.results import plain  # noqa: PLC0415 - see above
         from mcp_reflect.server.sampling import InputNeeded  # noqa: PLC0415 - see above
@@ -66,7 +74,10 @@ class Service:
         except McpReflectError as error:
             return _failure(str(error))
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
-            self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=traceback.format_exc())
+            from mcp_reflect.bank.redaction import clean_text  # noqa: PLC0415 - see above
+
+            trace = clean_text(traceback.format_exc())  # a message may quote what was sent
+            self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
             return _failure(f"mcp-reflect failed inside {name}; nothing was stored. A person finds more in its log.")
 
 
@@ -84,9 +95,13 @@ def _host(context: "Context[Any, Any] | None") -> "Host":
     return Host(llm=sampling_of(context), progress=progress)
 
 
+def _names() -> list[str]:
+    return [tool["name"] for tool in tools()]
+
+
 def _unknown_tool(name: str) -> InputError:
-    near = get_close_matches(name[:80], TOOLS, n=1)
-    fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(TOOLS)}."
+    near = get_close_matches(name[:80], _names(), n=1)
+    fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(_names())}."
     return InputError("name", f"there is no tool '{name[:80]}'", fix)
 
 

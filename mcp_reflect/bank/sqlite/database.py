@@ -8,7 +8,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -129,24 +129,38 @@ class Database:
     async def _connection(self, use: str) -> aiosqlite.Connection:
         async with self._opening:
             if use not in self._connections:
-                wait = COUNTING_WAIT_SECONDS if use == "count" else self.busy_seconds
-                connecting = aiosqlite.connect(
-                    _uri(self.path, read_only=self._opened is not None and bool(self._opened.read_only)),
-                    uri=True,
-                    timeout=wait,
-                    isolation_level=None,
-                )
-                # Its thread would keep a process alive whose owner ended without closing the bank.
-                connecting._thread.daemon = True  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-                connection = await connecting
-                connection.row_factory = sqlite3.Row
-                await connection.execute("PRAGMA foreign_keys = ON")
-                await connection.execute(f"PRAGMA synchronous = {'NORMAL' if use == 'count' else 'FULL'}")
-                await connection.execute("PRAGMA secure_delete = ON")
-                if use == "read":
-                    await connection.execute("PRAGMA query_only = ON")
-                self._connections[use] = connection
+                connecting = asyncio.ensure_future(self._connect(use))
+                try:
+                    self._connections[use] = await asyncio.shield(connecting)
+                except asyncio.CancelledError:
+                    # Its thread has begun and must be ended by `close`: keep it for the next caller.
+                    with suppress(sqlite3.Error):
+                        self._connections[use] = await connecting
+                    raise
             return self._connections[use]
+
+    async def _connect(self, use: str) -> aiosqlite.Connection:
+        wait = COUNTING_WAIT_SECONDS if use == "count" else self.busy_seconds
+        connecting = aiosqlite.connect(
+            _uri(self.path, read_only=self._opened is not None and bool(self._opened.read_only)),
+            uri=True,
+            timeout=wait,
+            isolation_level=None,
+        )
+        # Its thread would keep a process alive whose owner ended without closing the bank.
+        connecting._thread.daemon = True  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        connection = await connecting
+        connection.row_factory = sqlite3.Row
+        try:
+            await connection.execute("PRAGMA foreign_keys = ON")
+            await connection.execute(f"PRAGMA synchronous = {'NORMAL' if use == 'count' else 'FULL'}")
+            await connection.execute("PRAGMA secure_delete = ON")
+            if use == "read":
+                await connection.execute("PRAGMA query_only = ON")
+        except sqlite3.Error:
+            await connection.close()
+            raise
+        return connection
 
 
 @asynccontextmanager

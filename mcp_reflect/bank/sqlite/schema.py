@@ -33,6 +33,7 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
     Raises NotABankError for a file that is something else (left as it is), OSError or sqlite3.Error.
     """
     _make_private(path)
+    _refuse_foreign(path)
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
         return _look(path, "the file or its folder may not be written")
     connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
@@ -61,6 +62,20 @@ def _make_private(path: Path) -> None:
             raise NotABankError(
                 f"{path} is not an SQLite database; it was left as it is. Set MCP_REFLECT_BANK to another file."
             ) from None
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Look into the file as it lies there, without locks or a log: not a byte of another program's changes.
+
+    What a log beside the file may still add is looked at when it is opened.
+    """
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        _check_ours(connection, path)
+    except sqlite3.OperationalError:
+        pass  # half of a log is in the file: opening it brings the rest
+    finally:
+        connection.close()
 
 
 def _look(path: Path, reason: str) -> Opened:

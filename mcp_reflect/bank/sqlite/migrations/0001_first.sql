@@ -131,3 +131,25 @@ CREATE TABLE spending (
   cost REAL NOT NULL CHECK (cost >= 0),
   PRIMARY KEY (tenant, day)
 ) STRICT, WITHOUT ROWID;
+
+-- What a call left for the next one of the same critique or search, redacted.
+CREATE TABLE workings (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('critique', 'search')),
+  body TEXT NOT NULL CHECK (json_valid(body)),
+  created_at REAL NOT NULL,
+  updated_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- How often a search strategy was used against a kind of failure, and how often it found something.
+CREATE TABLE payoffs (
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  strategy TEXT NOT NULL CHECK (strategy IN ('relax', 'rewrite', 'pivot')),
+  used INTEGER NOT NULL CHECK (used >= 0),
+  paid INTEGER NOT NULL CHECK (paid BETWEEN 0 AND used),
+  PRIMARY KEY (tenant, project, kind, strategy)
+) STRICT, WITHOUT ROWID;

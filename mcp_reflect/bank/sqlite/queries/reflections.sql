@@ -48,6 +48,10 @@ INSERT INTO failures (
 ON CONFLICT (tenant, project, signature) DO UPDATE SET
   times = times + 1, last_at = :now, worked = coalesce(excluded.worked, worked);
 
+-- name: failure_erase
+-- Remove the failing calls that a reflection noted; a person asked for it.
+DELETE FROM failures WHERE reflection_id = :id AND tenant = :tenant;
+
 -- name: link_add
 -- Tie a record to another, or to an event, tool, file or error code.
 INSERT INTO links (from_id, relation, to_kind, to_id) VALUES (:from_id, :relation, :to_kind, :to_id)

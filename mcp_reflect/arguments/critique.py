@@ -1,0 +1,63 @@
+"""The arguments of critique: a piece of work, and the evidence for it."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
+
+from mcp_reflect.arguments.door import Shape, read
+from mcp_reflect.arguments.lessons import Results
+from mcp_reflect.arguments.texts import Label, Labels, Phrase, Task
+from mcp_reflect.errors import InputError
+
+__all__ = ["CritiqueShape", "read"]
+
+MOST_TEXT = 200_000
+
+
+def _criteria(value: Any) -> Any:
+    """`{"tone": "friendly"}` and `["tone"]` both name criteria."""
+    return tuple(f"{name}: {about}" for name, about in value.items()) if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType]
+
+
+class CritiqueShape(Shape):
+    """Arguments of critique. With `critique_id` the work and its evidence are the stored ones."""
+
+    ALIASES: ClassVar[Mapping[str, str]] = {"query": "goal", "answer": "response"}
+
+    goal: Annotated[Task | None, Field(description="What the work is for")] = None
+    response: Annotated[
+        str | None, Field(description="The answer to check, or send `steps`", min_length=1, max_length=MOST_TEXT)
+    ] = None
+    steps: Annotated[tuple[str, ...], Field(max_length=200)] = ()
+    step_description: Phrase | None = None
+    tool_results: Results = ()
+    criteria: Annotated[
+        Labels, BeforeValidator(_criteria), WithJsonSchema({"type": "array", "items": {"type": "string"}})
+    ] = ()
+    max_iterations: Annotated[int, Field(ge=0, le=5)] = 2
+    recall_id: Label | None = None
+    critique_id: Annotated[Label | None, Field(description="From the first call, with `analysis`")] = None
+    analysis: Annotated[
+        JsonValue,
+        Field(description="Your critique: {quality_score, issues, suggested_fix, criteria, corrected_steps}"),
+    ] = None
+    trigger: Label | None = None
+    project: Label | None = None
+
+    @model_validator(mode="after")
+    def _has_work(self) -> "CritiqueShape":
+        if self.response is not None and self.steps:
+            raise InputError("steps", "response is there too", "Send one of them.")
+        if self.critique_id is None:
+            if self.response is None and not self.steps:
+                raise InputError("response", "neither it nor steps is there", "Send the work to check.")
+            if self.goal is None:
+                raise InputError("goal", "it is missing", "Say what the work is for.")
+        elif self.analysis is None:
+            raise InputError("analysis", "it is missing beside critique_id", "Send your critique of that work.")
+        if any(not step.strip() for step in self.steps) or (self.response is not None and not self.response.strip()):
+            raise InputError("steps" if self.steps else "response", "it is empty", "Send text.")
+        if sum(map(len, self.steps)) > MOST_TEXT:
+            raise InputError("steps", f"they have more than {MOST_TEXT} characters", "Send the part that matters.")
+        return self

@@ -1,0 +1,75 @@
+"""The arguments of replan_search. What stands inside a query is read by `replan.reading`."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field, JsonValue, WithJsonSchema, model_validator
+
+from mcp_reflect.arguments.door import Shape, read
+from mcp_reflect.arguments.texts import Label, Labels, Phrases, Task
+from mcp_reflect.errors import InputError
+
+__all__ = ["ReplanShape", "read"]
+
+_QUERIES = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "table": {"type": "string"},
+            "search_mode": {"type": "string"},
+            "query_text": {"type": "string"},
+            "limit": {"type": "integer"},
+            "score_threshold": {"type": "number"},
+            "filters": {"type": "object"},
+        },
+    },
+}
+
+
+def _none() -> list[JsonValue]:
+    return []
+
+
+class ReplanShape(Shape):
+    """Arguments of replan_search. With `search_id` the call may report again or bring an `analysis`."""
+
+    ALIASES: ClassVar[Mapping[str, str]] = {
+        "planned_queries": "queries",
+        "original_queries": "queries",
+        "query_results": "results",
+    }
+
+    user_message: Annotated[Task | None, Field(description="What the person asked for")] = None
+    queries: Annotated[list[JsonValue], Field(max_length=50), WithJsonSchema(_QUERIES)] = Field(default_factory=_none)
+    results: Annotated[
+        JsonValue, WithJsonSchema({"type": "object", "description": "Count or list of results by table"})
+    ] = None
+    zero_result_tables: Labels = ()
+    retry_count: Annotated[int, Field(ge=0, le=1000)] = 0
+    catalog: Annotated[
+        list[JsonValue],
+        Field(max_length=200),
+        WithJsonSchema(
+            {
+                "type": "array",
+                "items": {"type": "object"},
+                "description": "[{table, description, search_modes, fields, vocabulary}]",
+            }
+        ),
+    ] = Field(default_factory=_none)
+    suggestions: Annotated[Phrases, Field(description="What the search tool proposed")] = ()
+    analysis: Annotated[
+        JsonValue, Field(description="Your own plan: {reasoning, strategy, user_message, new_queries}")
+    ] = None
+    search_id: Annotated[Label | None, Field(description="From the first call of this search")] = None
+    project: Label | None = None
+
+    @model_validator(mode="after")
+    def _has_a_search(self) -> "ReplanShape":
+        if self.search_id is None:
+            if self.user_message is None:
+                raise InputError("user_message", "it is missing", "Send what the person asked for, or a search_id.")
+            if not self.queries and not self.catalog:
+                raise InputError("queries", "it is empty", "Send the queries that were run.")
+        return self

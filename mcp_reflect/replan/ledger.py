@@ -1,0 +1,141 @@
+"""What has been tried in one search, what came of it, and what that teaches for the next one.
+
+Pure: states go in and come out. Laws held by tests: observing twice is observing once, and no plan that
+was recorded here is ever proposed again.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeAlias
+
+from mcp_reflect.records.search import Kind, Payoff, Plan, Query, SearchRequest, SearchState, Strategy, Tried
+from mcp_reflect.replan.words import fold, normalised
+
+Key: TypeAlias = tuple[str, str, str, str]
+
+
+def key(query: Query) -> Key:
+    """What near-identical queries share: table, mode, normalised text and filters."""
+    filters = json.dumps(dict(query.filters), sort_keys=True, ensure_ascii=True, default=str)
+    return fold(query.table), fold(query.search_mode), normalised(query.query_text), filters
+
+
+def is_looser(query: Query, tried: Query) -> bool:
+    """Whether the threshold is lower or the limit higher, where the tried query had one."""
+    return is_lower(query, tried) or (tried.limit is not None and (query.limit is None or query.limit > tried.limit))
+
+
+def is_lower(query: Query, tried: Query) -> bool:
+    """Whether the threshold alone is lower: where nothing was found, a higher limit brings nothing."""
+    return tried.score_threshold is not None and (
+        query.score_threshold is None or query.score_threshold < tried.score_threshold
+    )
+
+
+def refusal(query: Query, state: SearchState, planned: Iterable[Query] = ()) -> str | None:
+    """Why the query must not be run again, or null where it is new."""
+    for tried in (*state.tried, *(Tried(query=other) for other in planned)):
+        if key(tried.query) == key(query) and not is_looser(query, tried.query):
+            came = "" if tried.found is None else f" and found {tried.found}"
+            return f"{describe(query)} was tried before{came}"
+    return None
+
+
+def is_hopeless(query: Query, state: SearchState, planned: Iterable[Query] = ()) -> bool:
+    """Whether a search that ran would have found all that this one can find: its like, with as low a threshold."""
+    ran = (*(entry.query for entry in state.tried), *planned)
+    return any(key(other) == key(query) and not is_lower(query, other) for other in ran)
+
+
+def describe(query: Query) -> str:
+    """A query in one line, for developers: text, place, conditions."""
+    conditions = [f"{name}={value}" for name, value in query.filters.items()]
+    conditions += [] if query.score_threshold is None else [f"threshold {query.score_threshold:g}"]
+    conditions += [] if query.limit is None else [f"limit {query.limit}"]
+    place = f"{query.table}/{query.search_mode}" if query.search_mode else query.table
+    return f'"{query.query_text}" in {place}' + (f" ({', '.join(conditions)})" if conditions else "")
+
+
+def found_in(request: SearchRequest, table: str) -> int | None:
+    """Rows found in a table, null where the call does not say."""
+    if table in request.zero_result_tables:
+        return 0
+    if request.results is not None and table in request.results:
+        return request.results[table]
+    return None if request.results is not None or request.zero_result_tables else 0
+
+
+def is_empty(request: SearchRequest, table: str) -> bool:
+    """Whether a table has to be planned for. Counts missing beside other counts mean that nothing came."""
+    count = found_in(request, table)
+    return count == 0 or (count is None and request.results is not None and not request.zero_result_tables)
+
+
+def observe(state: SearchState, request: SearchRequest) -> SearchState:
+    """Take in what the call reports: queries that ran, what they found, and whether the last plan paid off."""
+    state = _settle(state, request)
+    tried = {key(entry.query) + _bounds(entry.query): entry for entry in state.tried}
+    for query in request.queries:
+        tried[key(query) + _bounds(query)] = Tried(query=query, found=found_in(request, query.table))
+    return replace(
+        state,
+        tried=tuple(tried.values()),
+        retry_count=max(state.retry_count, request.retry_count),
+        original_queries=state.original_queries or request.queries,
+    )
+
+
+def record(state: SearchState, request: SearchRequest, plan: Plan) -> SearchState:
+    """The ledger after a plan was handed out. The plan stays pending until somebody says what came of it."""
+    state = observe(state, request)
+    return replace(state, retry_count=plan.retry_count, pending=plan)
+
+
+def reopen(state: SearchState) -> SearchState:
+    """The ledger as it was before the pending plan: another plan for the same failure may replace it."""
+    if state.pending is None:
+        return state
+    return replace(state, retry_count=max(0, state.retry_count - 1), pending=None)
+
+
+def settle(state: SearchState, *, paid: bool) -> SearchState:
+    """Close the pending plan and learn from it; nothing to learn where nothing was proposed."""
+    plan = state.pending
+    if plan is None:
+        return state
+    ran = tuple(Tried(query=query) for query in plan.new_queries)
+    learned = state.learned
+    if ran:
+        lesson = Payoff(kind=plan.diagnosis.kind, strategy=plan.strategy, used=1, paid=int(paid))
+        learned = add_payoffs(learned, (lesson,))
+    return replace(state, tried=state.tried + ran, pending=None, learned=learned)
+
+
+def add_payoffs(one: Iterable[Payoff], other: Iterable[Payoff]) -> tuple[Payoff, ...]:
+    """The sum of two tallies; the order of the two does not matter."""
+    total: dict[tuple[Kind, Strategy], Payoff] = {}
+    for payoff in (*one, *other):
+        at = (payoff.kind, payoff.strategy)
+        seen = total.get(at, Payoff(kind=payoff.kind, strategy=payoff.strategy))
+        total[at] = replace(seen, used=seen.used + payoff.used, paid=seen.paid + payoff.paid)
+    return tuple(total[at] for at in sorted(total))
+
+
+def _settle(state: SearchState, request: SearchRequest) -> SearchState:
+    """A later call closes the pending plan, and teaches something where it reports what came of it."""
+    plan = state.pending
+    if plan is None:
+        return state
+    proposed = {key(query): query.table for query in plan.new_queries}
+    if request.queries:
+        tables = {query.table for query in request.queries if key(query) in proposed}
+    else:
+        tables = set(proposed.values()) if request.results is not None else set[str]()
+    if tables:
+        return settle(state, paid=any((found_in(request, table) or 0) > 0 for table in tables))
+    return replace(settle(state, paid=False), learned=state.learned)
+
+
+def _bounds(query: Query) -> tuple[str, str]:
+    return str(query.limit), str(query.score_threshold)

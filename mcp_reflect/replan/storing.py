@@ -1,0 +1,89 @@
+"""The ledger and the request as JSON, for a store that knows nothing of them.
+
+Law held by a test: loading what was dumped gives it back.
+
+Payoffs are left out: they belong to the bank as a whole, not to one search.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from mcp_reflect.records.search import (
+    CatalogEntry,
+    Diagnosis,
+    Finding,
+    Kind,
+    Plan,
+    Query,
+    SearchRequest,
+    SearchState,
+    Strategy,
+    Tried,
+)
+
+
+def dump_state(state: SearchState) -> str:
+    """The ledger of one search. What it has learned goes to the bank, and is not kept here again."""
+    return json.dumps(asdict(replace(state, payoffs=(), learned=())))
+
+
+def load_state(text: str) -> SearchState:
+    """The ledger back; the caller puts the bank's payoffs in."""
+    data: dict[str, Any] = json.loads(text)
+    pending = data["pending"]
+    return SearchState(
+        search_id=data["search_id"],
+        retry_count=data["retry_count"],
+        tried=tuple(Tried(query=Query(**tried["query"]), found=tried["found"]) for tried in data["tried"]),
+        original_queries=_queries(data["original_queries"]),
+        pending=None if pending is None else _plan(pending),
+    )
+
+
+def dump_request(request: SearchRequest) -> str:
+    """The request, so that a later call with the same search may leave its arguments out."""
+    return json.dumps(asdict(request))
+
+
+def load_request(text: str) -> SearchRequest:
+    data: dict[str, Any] = json.loads(text)
+    data |= {
+        "queries": _queries(data["queries"]),
+        "zero_result_tables": tuple(data["zero_result_tables"]),
+        "catalog": tuple(_entry(entry) for entry in data["catalog"]),
+        "suggestions": tuple(data["suggestions"]),
+    }
+    return SearchRequest(**data)
+
+
+def _plan(data: dict[str, Any]) -> Plan:
+    findings = tuple(_finding(finding) for finding in data["diagnosis"]["findings"])
+    given: dict[str, Any] = data | {
+        "strategy": Strategy(data["strategy"]),
+        "new_queries": _queries(data["new_queries"]),
+        "kept": _queries(data["kept"]),
+        "notes": tuple(data["notes"]),
+        "diagnosis": Diagnosis(findings=findings),
+    }
+    return Plan(**given)
+
+
+def _finding(data: dict[str, Any]) -> Finding:
+    given: dict[str, Any] = data | {"kind": Kind(data["kind"]), "strategy": Strategy(data["strategy"])}
+    return Finding(**given)
+
+
+def _entry(data: Mapping[str, Any]) -> CatalogEntry:
+    return CatalogEntry(
+        table=data["table"],
+        description=data["description"],
+        search_modes=tuple(data["search_modes"]),
+        fields={name: tuple(values) for name, values in data["fields"].items()},
+        vocabulary=tuple(data["vocabulary"]),
+    )
+
+
+def _queries(data: list[dict[str, Any]]) -> tuple[Query, ...]:
+    return tuple(Query(**query) for query in data)

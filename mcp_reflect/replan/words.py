@@ -1,0 +1,95 @@
+"""The words of a search: cut, compared, weighed."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from mcp_reflect.replan.lexicon import LIGHT_WORDS, STOP_WORDS
+
+_WORD = re.compile(r"[^\W_]+")
+_QUOTES = re.compile('["“”„«»]')
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ENDINGS = (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("s", ""))
+_LONG = 4000  # characters read of one text; a message longer than that is a document, not a question
+
+
+def fold(text: str) -> str:
+    """Lower case, compatibility forms unified, accents off: `Jérôme` and `jerome` are one word."""
+    decomposed = unicodedata.normalize("NFKD", text[:_LONG]).casefold()
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+@lru_cache(maxsize=2048)
+def tokens(text: str) -> tuple[str, ...]:
+    """All words of a text, folded, in order, as a full-text index cuts them."""
+    return tuple(_WORD.findall(fold(text)))
+
+
+def is_quoted(text: str) -> bool:
+    return len(_QUOTES.findall(text)) > 1
+
+
+def unquoted(text: str) -> str:
+    return " ".join(_QUOTES.sub(" ", text).split())
+
+
+def normalised(text: str) -> str:
+    """What makes two query texts near-identical: the same words in any order; a quoted phrase keeps its order."""
+    words = tokens(text)
+    return '"' + " ".join(words) + '"' if is_quoted(text) else " ".join(sorted(words))
+
+
+def name_parts(word: str) -> tuple[str, ...]:
+    """The words inside `parseConfig` or `parse_config`; one word where there is nothing to part."""
+    return tokens(_CAMEL.sub(" ", word[:_LONG]))
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """A word without its inflection. Rough: it only has to bring forms of one word together."""
+    for ending, instead in _ENDINGS:
+        bare = len(word) - len(ending)
+        if word.endswith(ending) and bare + len(instead) >= 3 and not word.endswith(("ss", "us", "is")):
+            word = word[:bare] + instead
+            break
+    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "ls":
+        word = word[:-1]
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
+
+
+def other_number(word: str) -> str:
+    """The plural of a singular and the other way round, by the common endings; short words are names or codes."""
+    if len(word) < 4:
+        return word
+    for plural, singular in (("ies", "y"), ("ses", "s"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("s", "")):
+        if word.endswith(plural) and not word.endswith(("ss", "us", "is")):
+            return word.removesuffix(plural) + singular
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+def content(text: str) -> tuple[str, ...]:
+    """The words that say what is looked for, each once. A text of nothing but stop words keeps them all."""
+    words = tuple(dict.fromkeys(tokens(text)))
+    full = tuple(word for word in words if word not in STOP_WORDS and (len(word) > 1 or word.isdigit()))
+    return tuple(word for word in full if word not in LIGHT_WORDS) or full or words
+
+
+def names(text: str) -> frozenset[str]:
+    """Folded words written like names, codes or numbers: a capital inside the sentence, or a digit."""
+    found: set[str] = set()
+    for place, raw in enumerate(text[:_LONG].split()):
+        bare = raw.strip("\"'“”„«».,;:!?()[]")
+        if any(sign.isdigit() for sign in bare) or (bare[:1].isupper() and (place > 0 or bare[1:].isupper())):
+            found.update(tokens(bare))
+    return frozenset(found)
+
+
+def telling(words: tuple[str, ...], context: str = "") -> tuple[str, ...]:
+    """The words, most telling first: names and codes, then the long ones; ties keep their order.
+
+    Length stands in for rarity, which nobody told us: in English the rare words are the long ones.
+    """
+    proper = names(context)
+    return tuple(sorted(words, key=lambda word: (word not in proper, -len(word))))

@@ -1,0 +1,170 @@
+"""No secret reaches a file: not through any argument of any tool, not in the index, not in the log."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import McpReflectError
+from mcp_reflect.server.app import build
+from mcp_reflect.settings import Settings
+from tests.secrets import SECRETS, found_in
+
+ROOT = Path(__file__).parent.parent.parent
+EVERY = "It printed " + " and then ".join(SECRETS.values()) + " at the end"
+
+EVENT = {"type": "tool_call", "tool": "x", "content": "x", "error": "x", "id": "x", "timestamp": "x"}
+CALLS: dict[str, dict[str, Any]] = {
+    "store_lesson": {
+        "mistake": "x", "correction": "x", "task_type": "x", "context": "x", "symptoms": ["x"], "keywords": ["x"],
+        "tags": ["x"],
+    },
+    "reflect": {
+        "task": "x", "outcome": "failure", "goal": "x", "task_type": "x", "run_id": "x", "trigger": "x", "tags": ["x"],
+        "events": [
+            {**EVENT, "arguments": {"a": ["x"], "x": "b"}, "metadata": {"a": {"x": "x"}}},
+            {"type": "tool_response", "tool": "x", "content": "Error: x not found"},
+            {"type": "tool_call", "tool": "x", "arguments": "x"},
+            {"type": "tool_response", "tool": "x", "content": {"x": "x"}},
+        ],
+        "error": {"message": "x", "context": {"x": ["x"]}},
+        "analysis": {
+            "reflection": "x", "strategy": "x", "mistake": "x", "correction": "x", "symptoms": ["x"], "keywords": ["x"],
+            "tags": ["x"], "source_event_ids": [],
+        },
+    },
+    "recall": {"task": "x", "task_type": "x", "context": "x", "symptoms": ["x"], "tags": ["x"]},
+}  # fmt: skip
+
+
+def filled(value: Any, text: str) -> Iterator[Any]:
+    """`value` once for each of its places, with `text` in that place and a plain word in the others."""
+    if value == "x":
+        yield text
+    if isinstance(value, dict):
+        sent = cast("dict[str, Any]", value)
+        if "x" in sent:
+            yield {**plain(sent), text: "word"}
+        for name, item in sent.items():
+            yield from ({**plain(sent), ("name" if name == "x" else name): one} for one in filled(item, text))
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        for place, item in enumerate(items):
+            yield from ([*plain(items[:place]), one, *plain(items[place + 1 :])] for one in filled(item, text))
+
+
+def plain(value: Any) -> Any:
+    """`value` with a plain word in each of its places."""
+    if isinstance(value, dict):
+        sent = cast("dict[str, Any]", value)
+        return {("name" if name == "x" else name): plain(item) for name, item in sent.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in cast("list[Any]", value)]
+    return "word" if value == "x" else value
+
+
+@pytest.mark.parametrize("tool", CALLS)
+async def test_no_secret_reaches_a_file_through_any_argument(
+    tool: str, bank_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(bank=bank_path, project="app", log_level="debug")
+    stored = 0
+    async with Engine(settings) as engine:
+        for kind, secret in {**SECRETS, "every": EVERY}.items():
+            text = secret if kind == "every" else f"{kind} {secret}"
+            for arguments in filled(CALLS[tool], text):
+                try:
+                    await getattr(engine, tool)(**arguments)
+                    stored += 1
+                except McpReflectError:
+                    continue  # too long for its place: refused, so it is nowhere
+        assert found_in(bank_path.parent) == {}
+        lines = [json.dumps(line) async for line in engine.bank.exported("local", None)]
+    assert stored > 20
+    (bank_path.parent / "export.jsonl").write_text("\n".join(lines))
+    (bank_path.parent / "log.txt").write_text(capfd.readouterr().err)
+    assert found_in(bank_path.parent) == {}
+
+
+async def test_no_part_of_a_secret_is_in_the_index(engine: Engine, bank_path: Path) -> None:
+    token = "ghp" + "_ZebraQuokkaWombatOkapiIbexLynxPumaTapir42"
+    await engine.store_lesson(mistake=f"The push failed with {token}", correction="Use the deploy key", context=token)
+    stored = await engine.recall(task="push failed deploy key")
+    assert stored.lessons
+    await engine.edit_lesson(stored.lessons[0].id, {"why": f"because {token}"})
+    content = b"".join(path.read_bytes().lower() for path in bank_path.parent.iterdir())
+    assert [part for part in (b"quokka", b"wombat", b"okapi", b"tapir") if part in content] == []
+
+
+async def test_a_secret_that_a_cut_would_halve_is_taken_out_first(bank_path: Path) -> None:
+    limit = 200
+    small = Settings(bank=bank_path, project="app", max_event_chars=limit)
+    async with Engine(small) as engine:
+        for kind, secret in SECRETS.items():
+            for start in range(limit // 2 - len(secret), limit // 2 + 8, 7):
+                text = "z" * max(start - 1, 0) + " " + secret + " " + "y" * limit
+                events = [{"type": "observation", "content": one} for one in (text, text.rjust(900, "w"))]
+                await engine.reflect(task=kind, outcome="failure", events=events, error={"message": text})
+    assert found_in(bank_path.parent) == {}
+
+
+async def test_a_secret_at_the_end_of_what_a_recall_keeps_of_its_task_is_taken_out(
+    engine: Engine, bank_path: Path
+) -> None:
+    for secret in SECRETS.values():
+        await engine.recall(task="t " * (1000 - len(secret) // 4) + secret)
+    assert found_in(bank_path.parent) == {}
+
+
+async def test_what_a_crash_says_of_its_arguments_is_clean_in_the_log(
+    settings: Settings, bank_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Crashing(Engine):
+        async def recall(self, /, **arguments: Any) -> Any:
+            raise RuntimeError(arguments["task"])
+
+    async with Crashing(settings) as engine:
+        await build(engine=engine).call_tool("recall_lessons", {"task": EVERY})
+    bank_path.parent.mkdir()
+    (bank_path.parent / "log.txt").write_text(capfd.readouterr().err)
+    assert "RuntimeError" in (bank_path.parent / "log.txt").read_text()
+    assert found_in(bank_path.parent) == {}
+
+
+def test_only_the_rooms_of_sqlite_execute_sql() -> None:
+    asking = re.compile(r"\.(execute|executemany|executescript|execute_fetchall|cursor)\(")
+    files = [path for path in (ROOT / "mcp_reflect").rglob("*.py") if asking.search(path.read_text(encoding="utf-8"))]
+    assert {path.relative_to(ROOT / "mcp_reflect").as_posix() for path in files} == {
+        "bank/sqlite/database.py",
+        "bank/sqlite/schema.py",
+    }
+
+
+def test_every_statement_that_writes_is_run_by_a_transaction() -> None:
+    database = (ROOT / "mcp_reflect" / "bank" / "sqlite" / "database.py").read_text(encoding="utf-8")
+    named = re.findall(r"\.(execute\w*)\(query\(name\), (.*?)\)", database)
+    # What writes binds through the door; what only fetches is given as it is, on connections that cannot write
+    # or as part of a transaction.
+    assert sorted(named) == [
+        ("execute", "_bound(values"),
+        ("execute_fetchall", "_plain(values"),
+        ("execute_fetchall", "_plain(values"),
+        ("executemany", "[_bound(values"),
+    ]
+
+
+def test_no_named_query_that_is_fetched_writes() -> None:
+    room = ROOT / "mcp_reflect" / "bank"
+    sql = "\n".join(path.read_text(encoding="utf-8") for path in (room / "sqlite" / "queries").glob("*.sql"))
+    bodies = dict(zip(*[iter(re.split(r"^-- name: (\w+)$", sql, flags=re.MULTILINE)[1:])] * 2, strict=True))
+    writing = {
+        name for name, body in bodies.items() if re.search(r"^(INSERT|UPDATE|DELETE|REPLACE)", body, re.MULTILINE)
+    }
+    code = "\n".join(path.read_text(encoding="utf-8") for path in room.rglob("*.py"))
+    fetched = set(re.findall(r"\.rows?\(\s*\"(\w+)\"", code))
+    assert fetched & writing == set()
+    assert {"lesson_by_id", "search_candidates"} <= fetched

@@ -1,0 +1,215 @@
+"""The bank's file: made, upgraded, kept private; and a file that is none is refused and left as it is."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.bank.sqlite import schema
+from mcp_reflect.bank.sqlite.queries import migrations, statements
+from mcp_reflect.bank.sqlite.schema import APPLICATION_ID, newest
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
+from mcp_reflect.settings import Settings
+
+ROOT = Path(__file__).parent.parent.parent
+LESSON: dict[str, Any] = {
+    "mistake": "Ran the tests without the environment",
+    "correction": "Activate the environment first",
+}
+STORING = """
+import asyncio, sys
+from pathlib import Path
+from mcp_reflect.engine import Engine
+from mcp_reflect.settings import Settings
+
+async def main() -> None:
+    async with Engine(Settings(bank=Path(sys.argv[1]), project="app")) as engine:
+        stored = await engine.store_lesson(mistake=f"Mistake of {sys.argv[2]}", correction="Mend it")
+        print(stored.lesson_id)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_new_bank_has_the_newest_schema_and_says_that_it_is_ours(engine: Engine, bank_path: Path) -> None:
+    opened = await engine.bank.opened()
+    assert (opened.schema, opened.journal_mode, opened.read_only) == (newest(), "wal", None)
+    with closing(sqlite3.connect(bank_path)) as other:
+        assert other.execute("PRAGMA user_version").fetchone() == (migrations()[-1][0],)
+        assert other.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+        assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+async def test_an_empty_file_becomes_a_bank(engine: Engine, bank_path: Path) -> None:
+    bank_path.parent.mkdir()
+    bank_path.touch()
+    assert (await engine.store_lesson(**LESSON)).status == "stored"
+
+
+async def test_nobody_else_may_read_the_bank_or_its_log(engine: Engine, bank_path: Path) -> None:
+    await engine.store_lesson(**LESSON)
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in bank_path.parent.iterdir()}
+    assert modes == {"bank.db": "0o600", "bank.db-wal": "0o600", "bank.db-shm": "0o600"}
+    assert oct(bank_path.parent.stat().st_mode & 0o777) == "0o700"
+
+
+def test_four_processes_that_start_at_once_make_one_bank(bank_path: Path) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", STORING, str(bank_path), word], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        for word in ("alpha", "beta", "gamma", "delta")
+    ]
+    ids = {process.communicate(timeout=60)[0].strip() for process in processes}
+    assert [process.returncode for process in processes] == [0] * 4
+    with closing(sqlite3.connect(bank_path)) as other:
+        assert {row[0] for row in other.execute("SELECT id FROM lessons")} == ids
+        assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert len(ids) == 4
+
+
+async def test_a_bank_of_a_newer_release_is_read_and_not_written(settings: Settings, bank_path: Path) -> None:
+    async with Engine(settings) as engine:
+        stored = await engine.store_lesson(**LESSON)
+    with closing(sqlite3.connect(bank_path)) as other:
+        other.execute(f"PRAGMA user_version = {newest() + 1}")
+    async with Engine(settings) as engine:
+        found = await engine.recall(task="run the tests in the environment")
+        assert [hit.id for hit in found.lessons] == [stored.lesson_id]
+        with pytest.raises(BankReadOnlyError, match=r"newer than this release's .*Upgrade mcp-reflect-server"):
+            await engine.store_lesson(**LESSON)
+        assert (await engine.bank.lesson(engine.scopes.own, stored.lesson_id)).times_applied == 0
+
+
+async def test_an_older_bank_is_backed_up_once_and_upgraded(settings: Settings, bank_path: Path) -> None:
+    async with Engine(settings) as engine:
+        await engine.store_lesson(**LESSON)
+    for _ in range(2):
+        schema._back_up(bank_path, 1)  # pyright: ignore[reportPrivateUsage] - there is no second migration yet
+    copy = bank_path.with_name("bank.db.schema-1")
+    assert oct(copy.stat().st_mode & 0o777) == "0o600"
+    with closing(sqlite3.connect(copy)) as other:
+        assert other.execute("SELECT count(*) FROM lessons").fetchone() == (1,)
+    assert not list(bank_path.parent.glob("*.part"))
+
+
+KILLED = """
+import os, sqlite3, sys
+c = sqlite3.connect(sys.argv[1], isolation_level=None)
+c.execute('PRAGMA journal_mode = ' + sys.argv[2])
+c.execute('CREATE TABLE theirs (a)')
+c.execute('PRAGMA wal_checkpoint')
+c.execute("INSERT INTO theirs VALUES ('precious')")
+os._exit(0)
+"""
+
+
+def foreign(path: Path, *, mode: str) -> None:
+    """A database of another program, as a process that was killed leaves it: with its log beside it."""
+    path.parent.mkdir()
+    subprocess.run([sys.executable, "-c", KILLED, str(path), mode], check=True)
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+async def test_a_database_of_another_program_is_refused_and_not_a_byte_of_it_changes(
+    engine: Engine, bank_path: Path, mode: str
+) -> None:
+    foreign(bank_path, mode=mode)
+    before = {path.name: path.read_bytes() for path in bank_path.parent.iterdir() if not path.name.endswith("-shm")}
+    with pytest.raises(NotABankError, match=f"{bank_path} is a database of another program; it was left as it is"):
+        await engine.store_lesson(**LESSON)
+    after = {path.name: path.read_bytes() for path in bank_path.parent.iterdir() if not path.name.endswith("-shm")}
+    assert after == before
+
+
+@pytest.mark.parametrize("content", [b"just some notes of mine\n", b"x", b"SQLite format 2\x00" + b"x" * 5000])
+async def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(
+    engine: Engine, bank_path: Path, content: bytes
+) -> None:
+    bank_path.parent.mkdir()
+    bank_path.write_bytes(content)
+    with pytest.raises(NotABankError, match=r"is not an SQLite database; it was left as it is\. Set MCP_REFLECT_BANK"):
+        await engine.recall(task="anything")
+    assert [path.name for path in bank_path.parent.iterdir()] == ["bank.db"]
+    assert bank_path.read_bytes() == content
+
+
+async def test_a_file_that_only_begins_like_a_database_is_refused(engine: Engine, bank_path: Path) -> None:
+    bank_path.parent.mkdir()
+    bank_path.write_bytes(b"SQLite format 3\x00" + b"garbage" * 1000)
+    with pytest.raises(BankError, match=str(bank_path)):
+        await engine.recall(task="anything")
+    assert bank_path.read_bytes() == b"SQLite format 3\x00" + b"garbage" * 1000
+
+
+@pytest.mark.parametrize("place", [".", "file/bank.db", "file/deeper/bank.db"])
+async def test_a_path_that_cannot_be_a_file_is_named_with_what_to_set(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("in the way")
+    async with Engine(Settings(bank=tmp_path / place, project="app")) as engine:
+        for call in (engine.store_lesson(**LESSON), engine.recall(task="anything"), engine.get_stats()):
+            with pytest.raises(BankError, match=r"cannot be used: .*Set MCP_REFLECT_BANK to a file"):
+                await call
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+ROW: dict[str, dict[str, object]] = {
+    "lessons": {
+        "id": "a", "tenant": "t", "project": "p", "kind": "strategy", "state": "active", "trust": "observed",
+        "source": "agent", "text": "x", "symptoms": "[]", "keywords": "[]", "tags": "[]", "importance": 0.5,
+        "confidence": 0.5, "created_at": 1.0, "updated_at": 1.0,
+    },
+    "outcomes": {
+        "recall_id": "r", "lesson_id": "a", "success": 1, "evidence": "self", "weight": 0.3, "created_at": 1.0,
+    },
+    "versions": {"record_id": "a", "version": 1, "reason": "x", "body": "{}", "created_at": 1.0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "wrong"),
+    [
+        ("lessons", {"kind": "lesson"}),
+        ("lessons", {"kind": "rumour"}),
+        ("lessons", {"state": "lost"}),
+        ("lessons", {"trust": "blind"}),
+        ("lessons", {"source": "nobody"}),
+        ("lessons", {"importance": 1.01}),
+        ("lessons", {"confidence": -0.1}),
+        ("lessons", {"effectiveness": 2}),
+        ("lessons", {"strength": 0}),
+        ("lessons", {"times_applied": -1}),
+        ("lessons", {"tags": "not json"}),
+        ("lessons", {"importance": "high"}),
+        ("outcomes", {"success": 0.7}),
+        ("outcomes", {"evidence": "hearsay"}),
+        ("outcomes", {"weight": 0}),
+        ("outcomes", {"lesson_id": "nobody"}),
+        ("versions", {"version": 0}),
+        ("versions", {"body": "not json"}),
+    ],
+)
+async def test_the_schema_refuses(engine: Engine, bank_path: Path, table: str, wrong: dict[str, object]) -> None:
+    await engine.bank.opened()
+    with closing(sqlite3.connect(bank_path, isolation_level=None)) as other:
+        other.execute("PRAGMA foreign_keys = ON")
+        _insert(other, "lessons", {**ROW["lessons"], "id": "b"} if table == "lessons" else ROW["lessons"])
+        with pytest.raises(sqlite3.IntegrityError):
+            _insert(other, table, {**ROW[table], **wrong})
+        if table != "lessons":
+            _insert(other, table, ROW[table])
+
+
+def _insert(connection: sqlite3.Connection, table: str, row: dict[str, object]) -> None:
+    places = ", ".join(f":{name}" for name in row)
+    connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", row)  # noqa: S608 - names are ours
+
+
+def test_a_migration_ends_where_its_statements_end() -> None:
+    for _, script in migrations():
+        assert json.dumps("".join(statements(script))) == json.dumps(script)

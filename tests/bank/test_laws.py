@@ -1,0 +1,124 @@
+"""Laws of merging and of effectiveness, over whatever texts and outcomes there are."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from mcp_reflect.bank.effectiveness import Told, base_rate, posterior, worth
+from mcp_reflect.bank.merging import alike, same_lesson
+from mcp_reflect.engine import Engine
+from mcp_reflect.settings import Settings
+
+SUCCESS = st.sampled_from([0.0, 0.5, 1.0])
+WEIGHT = st.floats(0.001, 1)
+OUTCOMES = st.lists(st.builds(Told, SUCCESS, WEIGHT), max_size=30)
+TEXTS = st.text(max_size=60)
+POINTS = [
+    "3.11",
+    "8080",
+    "parse_date",
+    "parseDate",
+    "src/app.py",
+    "E4012",
+    "`x = 1`",
+    "--force",
+    "v2",
+    "$HOME",
+    "a.b",
+    "50%",
+]
+FRAME = "The nightly build of the orders service broke in the staging cluster when {} was given to the runner"
+MEND = "Roll the change back and tell the team"
+
+
+@given(OUTCOMES)
+def test_effectiveness_stays_in_its_range_and_is_null_until_the_first_outcome(outcomes: Sequence[Told]) -> None:
+    found = worth(outcomes)
+    assert (found.effectiveness is None) == (not outcomes)
+    assert found.effectiveness is None or 0 <= found.effectiveness <= 1
+    assert found.wins + found.losses == pytest.approx(sum(one.weight for one in outcomes))
+
+
+@given(OUTCOMES, WEIGHT)
+def test_a_success_never_lowers_effectiveness_and_a_failure_never_raises_it(
+    outcomes: Sequence[Told], weight: float
+) -> None:
+    before = worth(outcomes).effectiveness
+    before = 0.5 if before is None else before
+    better = worth([*outcomes, Told(1, weight)]).effectiveness
+    worse = worth([*outcomes, Told(0, weight)]).effectiveness
+    assert better is not None
+    assert worse is not None
+    assert worse <= before <= better
+
+
+@given(st.floats(0, 1000), st.floats(0, 1000), st.floats(0, 1))
+def test_what_ranking_rests_on_lies_between_the_base_rate_and_the_record(
+    wins: float, losses: float, rate: float
+) -> None:
+    found = posterior(wins, losses, rate)
+    record = wins / (wins + losses) if wins + losses else rate
+    assert min(rate, record) - 1e-9 <= found <= max(rate, record) + 1e-9
+    assert 0 < base_rate(wins, wins + losses) < 1
+
+
+@given(TEXTS, TEXTS)
+def test_likeness_is_the_same_both_ways_and_whole_with_itself(one: str, other: str) -> None:
+    assert alike(one, other) == alike(other, one)
+    assert 0 <= alike(one, other) <= 1
+    assert alike(one, one) == 1
+    assert same_lesson((one, other), (one, other))
+
+
+@given(st.sampled_from(POINTS), st.sampled_from(POINTS))
+def test_lessons_that_differ_in_a_number_identifier_path_or_code_are_never_one(one: str, other: str) -> None:
+    first, second = (FRAME.format(one), MEND), (FRAME.format(other), MEND)
+    assert same_lesson(first, second) == (one == other)
+    assert same_lesson((MEND, first[0]), (MEND, second[0])) == (one == other)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_a_number_makes_a_lesson_another_one(one: int, other: int) -> None:
+    assert same_lesson((FRAME.format(one), MEND), (FRAME.format(other), MEND)) == (one == other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("enable", "disable"), ("before", "after"), ("always", "never")])
+def test_a_word_that_turns_the_sentence_round_makes_it_another_lesson(one: str, other: str) -> None:
+    frame = "For the nightly build of the orders service {} the cache of the staging runner"
+    assert not same_lesson((frame.format(one), MEND), (frame.format(other), MEND))
+
+
+def test_the_same_in_nearly_the_same_words_is_one_lesson() -> None:
+    assert same_lesson(
+        ("Deployed the orders service to production without running migrations", MEND),
+        ("Deployed the order service to production without running the migrations", MEND),
+    )
+
+
+WORDING = st.lists(
+    st.sampled_from("cache build order stage deploy 42 parse_date a/b.py not the".split()), min_size=1
+).map(" ".join)
+
+
+@hypothesis_settings(max_examples=12, deadline=None)
+@given(WORDING, WORDING)
+def test_merging_twice_is_merging_once(mistake: str, correction: str) -> None:
+    async def stored_three_times(folder: str) -> None:
+        async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
+            first = await engine.store_lesson(mistake=mistake, correction=correction, tags=["a"])
+            for tag in ("b", "b"):
+                again = await engine.store_lesson(mistake=mistake, correction=correction, tags=[tag])
+                assert (again.lesson_id, again.status) == (first.lesson_id, "merged")
+            (lesson,) = await engine.bank.lessons(engine.scopes.own)
+            assert (lesson.tags, lesson.strength) == (("a", "b"), 3)
+            assert (lesson.mistake, lesson.correction) == (mistake, correction)
+            assert await engine.bank.history(engine.scopes.own, lesson.id) == []
+
+    with TemporaryDirectory() as folder:
+        asyncio.run(stored_three_times(folder))

@@ -1,0 +1,143 @@
+"""A lesson's life: strengthened, proved, forgotten, restored, changed, erased."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.bank.lessons import context_hash
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import NotFoundError
+from mcp_reflect.records.lesson import State
+from tests.held_clock import HeldClock
+
+LESSON: dict[str, Any] = {
+    "mistake": "Deployed the orders service without its migration in the evening",
+    "correction": "Run the migration first",
+}
+OTHER: dict[str, Any] = {"mistake": "Deployed with a stale image", "correction": "Build the image before deploying"}
+TASK = "deploy the orders service with a migration"
+
+
+async def effectiveness(engine: Engine, lesson_id: str) -> float | None:
+    return (await engine.bank.lesson(engine.scopes.own, lesson_id)).effectiveness
+
+
+async def test_a_near_duplicate_strengthens_what_is_there_and_is_kept_as_a_version(engine: Engine) -> None:
+    first = await engine.store_lesson(**LESSON, importance=0.4)
+    wording = "Deployed the orders service without its migration in the evenings"
+    again = await engine.store_lesson(mistake=wording, correction=LESSON["correction"], importance=0.8)
+    assert (again.lesson_id, again.status) == (first.lesson_id, "merged")
+    lesson = await engine.bank.lesson(engine.scopes.own, first.lesson_id)
+    assert (lesson.mistake, lesson.importance, lesson.strength) == (LESSON["mistake"], 0.8, 2)
+    (version,) = await engine.bank.history(engine.scopes.own, first.lesson_id)
+    assert (version["reason"], version["mistake"]) == ("other_wording", wording)
+
+
+async def test_a_lesson_of_another_project_is_no_twin(engine: Engine) -> None:
+    assert (await engine.store_lesson(**LESSON)).status == "stored"
+    assert (await engine.store_lesson(**LESSON, project="other")).status == "stored"
+    assert (await engine.store_lesson(**LESSON, visibility="global")).status == "stored"
+
+
+async def test_the_same_outcome_twice_changes_nothing_and_the_latest_wins(engine: Engine) -> None:
+    stored = await engine.store_lesson(**LESSON)
+    found = await engine.recall(task=TASK)
+    assert await effectiveness(engine, stored.lesson_id) is None
+    once = await engine.record_outcome(success=True, recall_id=found.recall_id)
+    assert await engine.record_outcome(success=True, recall_id=found.recall_id) == once
+    assert once.updated[0].effectiveness == pytest.approx(0.545)
+    turned = await engine.record_outcome(success=False, recall_id=found.recall_id)
+    assert turned.updated[0].effectiveness == pytest.approx(0.455)
+
+
+async def test_a_recall_alone_shares_one_weight_over_what_it_showed(engine: Engine) -> None:
+    one, other = await engine.store_lesson(**LESSON), await engine.store_lesson(**OTHER)
+    found = await engine.recall(task="deploy the orders service with a migration and a stale image")
+    assert {hit.id for hit in found.lessons} == {one.lesson_id, other.lesson_id}
+    shared = await engine.record_outcome(success=True, recall_id=found.recall_id)
+    assert [item.effectiveness for item in shared.updated] == [pytest.approx(0.5225)] * 2
+    named = await engine.record_outcome(success=True, recall_id=found.recall_id, lesson_ids=[one.lesson_id])
+    assert [item.effectiveness for item in named.updated] == [pytest.approx(0.545)]
+    assert await effectiveness(engine, other.lesson_id) == pytest.approx(0.5225)
+
+
+async def test_a_proven_outcome_confirms_a_lesson(engine: Engine) -> None:
+    stored = await engine.store_lesson(**LESSON)
+    call: dict[str, Any] = {"success": True, "lesson_ids": [stored.lesson_id]}
+    await engine.record_outcome(**call)
+    assert (await engine.bank.lesson(engine.scopes.own, stored.lesson_id)).trust == "observed"
+    await engine.record_outcome(**call, evidence="test", tool_results=[{"content": "ok", "exit_code": 0}])
+    assert (await engine.bank.lesson(engine.scopes.own, stored.lesson_id)).trust == "confirmed"
+
+
+async def test_an_outcome_of_a_recall_passes_over_what_was_erased_since(engine: Engine) -> None:
+    one, other = await engine.store_lesson(**LESSON), await engine.store_lesson(**OTHER)
+    found = await engine.recall(task="deploy the orders service with a migration and a stale image")
+    await engine.bank.erase(engine.scopes.own, one.lesson_id)
+    told = await engine.record_outcome(success=True, recall_id=found.recall_id)
+    assert [item.id for item in told.updated] == [other.lesson_id]
+    with pytest.raises(NotFoundError):
+        await engine.record_outcome(success=True, recall_id=found.recall_id, lesson_ids=[one.lesson_id])
+
+
+async def test_a_forgotten_lesson_is_out_of_every_recall_until_it_is_restored(engine: Engine) -> None:
+    stored = await engine.store_lesson(**LESSON)
+    await engine.forget_lesson(lesson_id=stored.lesson_id, reason="no longer true")
+    await engine.forget_lesson(lesson_id=stored.lesson_id, reason="said twice")
+    found = await engine.recall(task=TASK)
+    assert (found.lessons, found.hidden) == ((), {})
+    history = await engine.bank.history(engine.scopes.own, stored.lesson_id)
+    assert [version["reason"] for version in history] == ["forgotten: no longer true"]
+    await engine.bank.set_state(engine.scopes.own, stored.lesson_id, State.ACTIVE, "restored")
+    assert [hit.id for hit in (await engine.recall(task=TASK)).lessons] == [stored.lesson_id]
+
+
+async def test_an_edit_is_found_by_its_new_words_and_keeps_the_old(engine: Engine, clock: HeldClock) -> None:
+    stored = await engine.store_lesson(**LESSON)
+    clock.time += 86_400
+    await engine.edit_lesson(stored.lesson_id, {"correction": "Ask the zookeeper"})
+    lesson = await engine.bank.lesson(engine.scopes.own, stored.lesson_id)
+    assert lesson.text == f"{LESSON['mistake']}. Ask the zookeeper"
+    assert lesson.updated_at - lesson.created_at == 86_400
+    assert [hit.age_days for hit in (await engine.recall(task="ask the zookeeper")).lessons] == [1]
+    (version,) = await engine.bank.history(engine.scopes.own, stored.lesson_id)
+    assert version["correction"] == LESSON["correction"]
+
+
+async def test_an_erased_reflection_leaves_no_byte_of_its_run(engine: Engine, bank_path: Path) -> None:
+    run: dict[str, Any] = {
+        "task": "Read the xylophone file",
+        "outcome": "failure",
+        "events": [
+            {"type": "tool_call", "tool": "marimba", "arguments": {"path": "glockenspiel.txt"}},
+            {"type": "tool_response", "tool": "marimba", "error": "No such file: glockenspiel.txt"},
+        ],
+    }
+    found = await engine.reflect(**run)
+    await engine.reflect(reflection_id=found.reflection_id, analysis={"reflection": "The vibraphone was missing"})
+    await engine.bank.erase(engine.scopes.own, found.reflection_id)
+    content = b"".join(path.read_bytes().lower() for path in bank_path.parent.iterdir())
+    words = (b"xylophone", b"marimba", b"glockenspiel", b"vibraphone")
+    assert [word for word in words if word in content] == []
+
+
+async def test_a_context_is_known_again_by_the_hash_of_what_is_kept_of_it(engine: Engine) -> None:
+    context = "host db-1, password=hR7kQ2vN9x!"
+    stored = await engine.store_lesson(**LESSON, context=context)
+    lesson = await engine.bank.lesson(engine.scopes.own, stored.lesson_id)
+    assert lesson.context_hash == hashlib.sha256(b"host db-1, password=[redacted:password]").hexdigest()[:16]
+    assert lesson.context_hash == context_hash(context)
+    (hit,) = (await engine.recall(task=TASK, context=context)).lessons
+    assert "same context" in hit.why
+
+
+async def test_an_import_makes_nothing_trusted_and_lets_nothing_out_of_quarantine(engine: Engine) -> None:
+    lines = [{**LESSON, "trust": "trusted"}, {**OTHER, "trust": "quarantined"}]
+    drafts = engine.import_drafts(enumerate(lines, start=1))
+    async for _ in engine.import_lessons(drafts):
+        pass
+    found = await engine.recall(task="deploy the orders service with a migration and a stale image")
+    assert [hit.trust for hit in found.lessons] == ["observed"]
+    assert found.hidden == {"quarantined": 1}

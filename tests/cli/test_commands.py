@@ -1,0 +1,202 @@
+"""Each command: a table for people, JSON for programs, errors on stderr with an exit code."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect import __version__
+from mcp_reflect.cli import main
+
+ROOT = Path(__file__).parent.parent.parent
+RUN: dict[str, Any] = {
+    "task": "Read the settings",
+    "outcome": "failure",
+    "events": [
+        {"type": "tool_call", "tool": "read_file", "arguments": {"path": "setings.toml"}},
+        {"type": "tool_response", "tool": "read_file", "error": "No such file: setings.toml"},
+    ],
+}
+LINES = [
+    {"mistake": "Deployed on a Friday", "correction": "Deploy on a Tuesday", "external_id": "T-1", "tags": ["deploy"]},
+    {"mistake": "Forgot the changelog", "correction": "Write it with the change", "importance": 0.9},
+]
+
+
+class Command:
+    """Runs a command in this process, over the test's bank."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+        self.capsys = capsys
+        self.folder = folder
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        """What a command prints; a failure says why on stderr alone."""
+        assert main(words) == code
+        done = self.capsys.readouterr()
+        assert bool(done.err) == bool(code), done.err
+        return done.err if code else done.out
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self(*words, "--json"))
+
+    def file(self, name: str, lines: list[Any]) -> str:
+        path = self.folder / name
+        path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
+        return str(path)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
+    monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
+    return Command(capsys, tmp_path)
+
+
+@pytest.fixture
+def stored(command: Command) -> list[str]:
+    """The ids of LINES, imported."""
+    said = command("import", command.file("lessons.jsonl", LINES), "--json")
+    return [json.loads(line)["lesson_id"] for line in said.splitlines()]
+
+
+def test_recall_prints_hits_with_their_reason(command: Command, stored: list[str]) -> None:
+    text = command("recall", "deploy on a friday")
+    assert text.startswith(f"1. Deployed on a Friday. Deploy on a Tuesday\n   lesson {stored[0]} · observed · shares ")
+    found = command.json("recall", "deploy on a friday", "--limit", "1", "--tag", "deploy")
+    assert [(hit["id"], hit["external_id"]) for hit in found["lessons"]] == [(stored[0], "T-1")]
+    assert "Nothing on this in project app." in command("recall", "bake a cake")
+
+
+def test_reflect_reads_a_run_or_a_line_for_each(command: Command) -> None:
+    text = command("reflect", command.file("run.json", [RUN]))
+    assert "setings.toml" in text
+    assert "by rules, not_found_error." in text
+    # A line separator inside a text is no end of a line.
+    lines = [{**RUN, "task": "One"}, json.dumps({**RUN, "task": "Two\u2028lines"}, ensure_ascii=False)]
+    many = command("reflect", command.file("runs.jsonl", lines), "--json")
+    assert [json.loads(line)["error_category"] for line in many.splitlines()] == ["not_found_error"] * 2
+    assert command.json("stats")["total_reflections"] == 3
+
+
+def test_reflect_names_the_line_and_field_that_is_wrong(command: Command) -> None:
+    lines = [RUN, {**RUN, "outcome": "lost"}]
+    assert "line 2, outcome: 'lost' is not one" in command("reflect", command.file("a.jsonl", lines), code=2)
+    assert "line 2: it is not JSON" in command("reflect", command.file("b.jsonl", [RUN, "{"]), code=2)
+    assert "none.json cannot be read: No such file" in command("reflect", "none.json", code=2)
+
+
+def test_lessons_are_listed_shown_edited_forgotten_and_restored(command: Command, stored: list[str]) -> None:
+    head, rule, *rows = command("lessons", "list").splitlines()
+    assert head.split() == ["id", "lesson", "effective", "applied", "state"]
+    assert set(rule) == {"-", " "}
+    assert [row.split()[0] for row in rows] == stored[::-1]
+    assert "mistake: Deployed on a Friday" in command("lessons", "show", stored[0])
+    command("lessons", "edit", stored[0], "--correction", "Deploy on a Monday", "--importance", "0.7")
+    shown = command.json("lessons", "show", stored[0])
+    assert (shown["text"], shown["importance"]) == ("Deployed on a Friday. Deploy on a Monday", 0.7)
+    assert [version["correction"] for version in shown["versions"]] == ["Deploy on a Tuesday"]
+    assert "retired" in command("lessons", "forget", stored[0], "--reason", "wrong")
+    assert [one["id"] for one in command.json("lessons", "list")] == [stored[1]]
+    assert {one["id"]: one["state"] for one in command.json("lessons", "list", "--all")}[stored[0]] == "retired"
+    assert command.json("lessons", "restore", stored[0]) == {"id": stored[0], "state": "active"}
+    assert len(command.json("lessons", "list")) == 2
+
+
+def test_erase_leaves_no_byte_and_asks_first(
+    command: Command, stored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (command.folder / "lessons.jsonl").unlink()
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert "erasing cannot be undone" in command("lessons", "erase", stored[0], code=2)
+    command("lessons", "edit", stored[0], "--mistake", "Deployed on a Saturday")
+    assert command.json("lessons", "erase", stored[0], "--yes") == {"id": stored[0], "state": "erased"}
+    assert "there is no" in command("lessons", "show", stored[0], code=2)
+    content = b"".join(path.read_bytes().lower() for path in command.folder.iterdir())
+    assert [word for word in (b"friday", b"saturday", b"tuesday") if word in content] == []
+
+
+@pytest.mark.parametrize("action", ["show", "forget", "restore", "erase", "edit"])
+def test_an_id_that_is_none_is_named(command: Command, action: str) -> None:
+    more = {"erase": ("--yes",), "edit": ("--why", "x")}.get(action, ())
+    assert "there is no 'les_none' in project app" in command("lessons", action, "les_none", *more, code=2)
+
+
+def test_an_export_imported_elsewhere_is_the_same_export(
+    command: Command, stored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("lessons", "forget", stored[1])
+    first = [json.loads(line) for line in command("export").splitlines()]
+    assert command("export", str(command.folder / "out.jsonl")) == f"2 lessons in {command.folder / 'out.jsonl'}.\n"
+    assert (command.folder / "out.jsonl").stat().st_mode & 0o777 == 0o600
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(command.folder / "other.db"))
+    assert command("import", str(command.folder / "out.jsonl")) == "2 lessons: 2 stored.\n"
+    second = [json.loads(line) for line in command("export").splitlines()]
+    for line in (*first, *second):
+        for name in ("id", "created_at", "source"):
+            del line[name]
+    assert second == first
+    assert [line["state"] for line in second] == ["active", "retired"]
+
+
+def test_import_merges_only_when_asked(command: Command, stored: list[str]) -> None:
+    path = str(command.folder / "lessons.jsonl")
+    assert command("import", path, "--merge") == "2 lessons: 2 merged.\n"
+    assert command("import", path) == "2 lessons: 2 stored.\n"
+    assert len(command.json("lessons", "list")) == 2 * len(stored)
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ('{"mistake": "x"}', "line 3, correction: it is missing"),
+        ('{"mistake": "x", "correction": "y", "colour": "z"}', "line 3, colour: there is no such argument"),
+        ("[1]", "line 3: it is not a JSON object"),
+        ("{", "line 3: it is not JSON"),
+        ('{"mistake": "x", "correction": "y", "importance": NaN}', "line 3, importance: nan is not a number"),
+        ('{"mistake": "x", "correction": "y", "state": "lost"}', "line 3, state: 'lost' is not one"),
+        ("[" * 10_000, "line 3: it is not JSON"),
+    ],
+)
+def test_a_bad_line_is_refused_by_its_number_and_nothing_is_stored(command: Command, bad: str, said: str) -> None:
+    assert said in command("import", command.file("bad.jsonl", [LINES[0], "", bad, LINES[1]]), code=2)
+    assert command.json("lessons", "list") == []
+
+
+def test_stats_and_doctor_tell_people_and_programs(command: Command, stored: list[str]) -> None:
+    assert f"lessons stored: {len(stored)}\n" in command("stats")
+    assert command.json("stats")["lessons_stored"] == 2
+    report = command.json("doctor")
+    assert (report["bank_works"], report["journal_mode"], report["mode"], report["degraded"]) == (
+        True, "wal", "0o600", [],
+    )  # fmt: skip
+    assert "- all as it should be" in command("doctor")
+
+
+def test_doctor_says_what_is_wrong_with_a_bank(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    (command.folder / "bank.db").write_text("a letter to my aunt")
+    assert main(["doctor"]) == 1
+    assert "is not an SQLite database; it was left as it is" in capsys.readouterr().out
+    assert "is not an SQLite database" in command("stats", code=1)
+
+
+def test_words_that_make_no_command_are_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no command 'recal'" in command("recal", code=2)
+    assert "--limit: 0 is not in 1 to 50" in command("recall", "x", "--limit", "0", code=2)
+    assert "takes no arguments" in command("serve", "now", code=2)
+    with pytest.raises(SystemExit, match="2"):
+        main(["lessons", "burn"])
+    assert "invalid choice: 'burn'" in capsys.readouterr().err
+
+
+def test_the_module_is_the_command(command: Command) -> None:
+    assert command("--version") == f"mcp-reflect {__version__}\n"
+    for words in (["--version"], ["--help"], ["stats"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "mcp_reflect", *words], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == command(*words)

@@ -1,0 +1,66 @@
+"""What tests of the whole share: a bank in a file of its own, an engine over it, a client in each era."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from mcp import Client
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.server.app import build
+from mcp_reflect.settings import PREFIX, Settings
+from tests.held_clock import HeldClock
+
+Era = Literal["legacy", "2026-07-28"]
+
+
+@pytest.fixture(autouse=True)
+def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def bank_path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "bank.db"
+
+
+@pytest.fixture
+def settings(bank_path: Path) -> Settings:
+    return Settings(bank=bank_path, project="app", projects=("other",), bank_busy_seconds=5)
+
+
+@pytest.fixture
+def clock() -> HeldClock:
+    return HeldClock()
+
+
+@pytest.fixture
+async def engine(settings: Settings, clock: HeldClock) -> AsyncIterator[Engine]:
+    async with Engine(settings, clock=clock) as made:
+        yield made
+
+
+@pytest.fixture(params=["legacy", "2026-07-28"])
+def era(request: pytest.FixtureRequest) -> Era:
+    return request.param
+
+
+@pytest.fixture
+async def client(engine: Engine, era: Era) -> AsyncIterator[Client]:
+    # Opened and closed in one task of its own, as the SDK wants it; a fixture's two halves run in two.
+    opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+    done = asyncio.Event()
+
+    async def hold() -> None:
+        async with Client(build(engine=engine), mode=era) as made:
+            opened.set_result(made)
+            await done.wait()
+
+    holding = asyncio.create_task(hold())
+    yield await opened
+    done.set()
+    await holding

@@ -1,0 +1,109 @@
+"""Whatever text comes, the checkers end soon, never raise, and keep no memory of it."""
+
+import random
+import time
+
+import pytest
+
+from mcp_reflect.critique.checks.checker import Checker, Work
+from mcp_reflect.critique.checks.code import CodeChecker
+from mcp_reflect.critique.checks.evidence import EvidenceChecker
+from mcp_reflect.critique.checks.execution import ExecutionChecker
+from mcp_reflect.critique.checks.state import StateChecker
+from mcp_reflect.records.verdict import ToolResult
+from tests.critique.cases import HERE, lines
+
+CHECKERS: list[Checker] = [EvidenceChecker(), StateChecker(), CodeChecker(), ExecutionChecker()]
+# Generous for a machine that others share; alone each text takes well under 100 ms.
+LIMIT = 0.25
+BIG = 60_000
+
+UNITS = [
+    "a", " ", "(", "[", "{", "<", "((", "[{", "\n", "\t", "1", "9,", "1 of ", "all tests ", "tests pass ",
+    "no ", '"', "'",
+    "`", "```", "```python\n", "```json\n[", "| ", "- ", "not ", "lambda x: ", "**", "--", "-", "~", "a.", "a_",
+    "a/", "::",
+    "test_", "https://", "=", "==", "x = (", "if ", "exit code ", "100 %", "3 failed, ", "failed ",
+    "Error: ", "KeyError",
+    "\u0000", "\u202e", "\ud7ff", "é", "ß", "中", "🙂", "\u0301", "A: b, ", "Alice and Bob swap ", '"a" < ',
+    "; stack: [",
+    "(left) a ", "{{", "...", "…", "\\", '\\"', "/*", "--\n", "$$", "a: [", '"a": ', "10^9^9 ", "0x",
+    '<testcase name="',
+    "<testsuite ", "at line ", ".py:", "\r\n", "\r", "\x1b[", "\x1b[31m", "@a.b ", "#", "# ", ">", "> ",
+    ", and ", " so ",
+]  # fmt: skip
+
+GOALS = [
+    "",
+    "[ { ( <",
+    "Complete the rest of the sequence. Input: " + "[ " * 2_000,
+    "Sort the following words alphabetically: List: pear apple fig",
+    "Ann has a red ball, Bo has a blue ball. First, Ann and Bo swap balls. At the end, Ann has the",
+    "On a shelf, there are three books: a red book, a blue book, and a tan book. The red book is the leftmost.",
+]
+
+
+def spent(work: Work) -> float:
+    slowest = 0.0
+    for checker in CHECKERS:
+        started = time.perf_counter()
+        list(checker.check(work))
+        slowest = max(slowest, time.perf_counter() - started)
+    return slowest
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=repr)
+def test_a_long_line_of_one_thing_ends_soon(unit: str) -> None:
+    text = (unit * (BIG // len(unit)))[:BIG]
+    result = ToolResult(content=text, tool=unit * 100, exit_code=1)
+    for goal in (GOALS[2], GOALS[3], GOALS[4], GOALS[5], text):
+        assert spent(Work(goal=goal, steps=(text,), tool_results=(result,), decided=text, executed=unit)) < LIMIT
+
+
+@pytest.mark.parametrize("fence", ["python", "json", "toml", "yaml", "sql"])
+@pytest.mark.parametrize(
+    "unit", ["(", "[", "{", "-", "not ", "lambda:", "a.", '"', "'", "a=[", "[a]\n", "x: ", "\n\t", "1,"]
+)
+def test_deep_and_long_code_ends_soon(fence: str, unit: str) -> None:
+    for size in (200, 5_000, 19_000):
+        body = unit * (size // len(unit))
+        assert spent(Work(goal="", steps=(f"```{fence}\n{body}\n```",))) < LIMIT
+
+
+def pieces() -> list[str]:
+    outputs = [path.read_text(encoding="utf-8") for path in sorted((HERE / "outputs").iterdir())]
+    steps = [step for name in ("evidence", "code", "state") for record in lines(name) for step in record["steps"]]
+    return outputs + steps + UNITS
+
+
+def test_thousands_of_random_texts_never_raise_and_end_soon() -> None:
+    rng = random.Random(11)
+    material = pieces()
+    slowest = 0.0
+    for _ in range(2_500):
+        steps = tuple(mixed(rng, material) for _ in range(rng.randrange(1, 3)))
+        results = tuple(
+            ToolResult(
+                content=mixed(rng, material),
+                tool=rng.choice([None, "pytest", "bash"]),
+                exit_code=rng.choice([None, 0, 1]),
+            )
+            for _ in range(rng.randrange(3))
+        )
+        goal = rng.choice(GOALS) if rng.random() < 0.7 else mixed(rng, material)
+        slowest = max(slowest, spent(Work(goal=goal, steps=steps, tool_results=results)))
+    assert slowest < LIMIT
+
+
+def mixed(rng: random.Random, material: list[str]) -> str:
+    text = "".join(rng.choice(material)[:600] for _ in range(rng.randrange(1, 5)))
+    if rng.random() < 0.3:
+        text += "".join(chr(rng.choice((rng.randrange(0xD800), rng.randrange(0xE000, 0x110000)))) for _ in range(20))
+    start = rng.randrange(len(text) + 1) if rng.random() < 0.3 else 0
+    return text[start:]
+
+
+def test_every_character_alone_is_survived() -> None:
+    for start in range(0, 0x110000, 0x400):
+        text = "".join(chr(code) for code in range(start, start + 0x400))
+        spent(Work(goal=text, steps=(text,), tool_results=(ToolResult(content=text, tool=text, exit_code=0),)))

@@ -1,0 +1,55 @@
+"""Which blocks are looked at, and what is said of them."""
+
+import pytest
+
+from mcp_reflect.critique.checks.checker import Finding, Work
+from mcp_reflect.critique.checks.code import CodeChecker
+from mcp_reflect.critique.checks.execution import ExecutionChecker
+from mcp_reflect.records.verdict import Status
+
+
+def checked(step: str) -> list[Finding]:
+    return list(CodeChecker().check(Work(goal="", steps=(step,))))
+
+
+def test_the_line_and_the_reason_are_told() -> None:
+    found = checked("```python\nx = 1\ny = (2\n```")[0]
+    assert found.status is Status.FAIL
+    assert found.detail == "line 2: '(' was never closed"
+
+
+def test_parsing_runs_nothing() -> None:
+    found = checked("```python\nraise SystemExit(__import__('os').getpid())\n```")
+    assert [finding.status for finding in found] == [Status.PASS]
+
+
+@pytest.mark.parametrize("lead", ["This is broken:", "The wrong version was", "Do not write", "An invalid example:"])
+def test_a_block_shown_as_wrong_is_left_alone(lead: str) -> None:
+    assert checked(f"{lead}\n```python\nx = (\n```") == []
+
+
+def test_the_repair_of_something_broken_is_looked_at() -> None:
+    assert checked("Here is the fixed version of the broken call:\n```python\nx = (\n```")[0].status is Status.FAIL
+
+
+@pytest.mark.parametrize(
+    "newer", ["type A = list[int]", "def f[T](x: T) -> T:\n    return x", "print(f'{a['b']}')", "x = t'{a}'"]
+)
+def test_python_newer_than_ours_is_no_error(newer: str) -> None:
+    assert Status.FAIL not in {finding.status for finding in checked(f"```python\n{newer}\n```")}
+
+
+def test_a_warning_of_the_parser_is_no_error() -> None:
+    assert checked("```python\nx = '\\d'\n```")[0].status is Status.PASS
+
+
+@pytest.mark.parametrize("yaml", ["- a\n- b: [1,\n  2]\n", "a: 'it''s'\nb: x # [\n", "k: >-\n  [ (\nj: 1\n"])
+def test_sound_yaml_is_unchecked_for_want_of_a_parser(yaml: str) -> None:
+    assert [finding.status for finding in checked(f"```yaml\n{yaml}```")] == [Status.UNCHECKED]
+
+
+def test_the_execution_is_told_at_the_last_step_that_names_it() -> None:
+    work = Work(goal="", steps=("Plan.", "Call search.", "Report."), decided="search", executed="delete")
+    found = list(ExecutionChecker().check(work))
+    assert [(finding.step, finding.status) for finding in found] == [(2, Status.FAIL)]
+    assert found[0].expected == "search"

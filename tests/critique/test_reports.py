@@ -1,0 +1,95 @@
+"""What is read from the output of each tool, against what the tool said."""
+
+import pytest
+
+from mcp_reflect.critique.checks.evidence.reading import seen
+from mcp_reflect.critique.checks.evidence.report import Report
+from mcp_reflect.records.verdict import ToolResult
+from tests.critique.cases import output
+
+
+def read(name: str, tool: str | None = None, exit_code: int | None = None) -> Report:
+    """The one report of an output."""
+    reports = seen([ToolResult(content=output(name), tool=tool, exit_code=exit_code)])[0].reports
+    assert len(reports) == 1
+    return reports[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "runner", "passed", "failed", "skipped"),
+    [
+        ("pytest_bad.txt", "pytest", 3, 4, 1),
+        ("pytest_quiet_bad.txt", "pytest", 3, 4, 1),
+        ("pytest_good.txt", "pytest", 7, 0, 1),
+        ("pytest_verbose_good.txt", "pytest", 7, 0, 1),
+        ("unittest_bad.txt", "unittest", 2, 1, 1),
+        ("unittest_good.txt", "unittest", 3, 0, 0),
+        ("jest_bad.txt", "jest", 3, 3, 1),
+        ("jest_good.txt", "jest", 6, 0, 1),
+        ("vitest_bad.txt", "vitest", 3, 3, 1),
+        ("vitest_good.txt", "vitest", 6, 0, 1),
+        ("mocha_bad.txt", "mocha", 1, 3, 1),
+        ("mocha_good.txt", "mocha", 4, 0, 1),
+        ("node_bad.txt", "node", 1, 2, 1),
+        ("node_spec_bad.txt", "node", 1, 2, 1),
+        ("node_good.txt", "node", 3, 0, 1),
+        ("go_verbose_bad.txt", "go test", 2, 2, 1),
+        ("junit_bad.txt", "junit", 3, 4, 2),
+        ("junit_good.txt", "junit", 7, 0, 2),
+    ],
+)
+def test_a_test_run_is_read_with_its_counts(name: str, runner: str, passed: int, failed: int, skipped: int) -> None:
+    report = read(name)
+    assert (report.runner, report.passed, report.failed, report.skipped) == (runner, passed, failed, skipped)
+    assert report.ok is (failed == 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "runner", "errors"),
+    [
+        ("ruff_bad.txt", "ruff", 7),
+        ("ruff_concise_bad.txt", "ruff", 10),
+        ("ruff_good.txt", "ruff", 0),
+        ("mypy_bad.txt", "mypy", 1),
+        ("mypy_good.txt", "mypy", 0),
+        ("tsc_bad.txt", "tsc", 5),
+        ("eslint_bad.txt", "eslint", 5),
+        ("javac_bad.txt", "javac", 2),
+        ("make_bad.txt", "make", 2),
+        ("go_build.txt", "go build", 3),
+        ("cargo_build.txt", "rustc", 1),
+        ("clippy_bad.txt", "clippy", 1),
+    ],
+)
+def test_a_linter_or_compiler_is_read_with_its_errors(name: str, runner: str, errors: int) -> None:
+    report = read(name)
+    assert (report.runner, report.errors, report.ok) == (runner, errors, errors == 0)
+
+
+def test_silence_and_exit_code_zero_speak_for_a_linter_that_is_named() -> None:
+    assert read("tsc_good.txt", "npx tsc", 0).ok is True
+    assert read("eslint_good.txt", "npx eslint src", 0).warnings == 0
+
+
+def test_a_run_that_selected_no_test_did_not_go_well() -> None:
+    assert read("pytest_none.txt").ok is False
+
+
+def test_a_long_log_is_read_by_its_ends() -> None:
+    text = "x\n" * 500_000 + "=== 4 failed, 3 passed in 0.05s ===\n"
+    assert seen([ToolResult(content=text)])[0].reports[0].failed == 4
+
+
+def test_colours_do_not_hide_a_summary() -> None:
+    text = "\x1b[31m=== \x1b[1m4 failed\x1b[0m, \x1b[32m3 passed\x1b[0m\x1b[31m in 0.05s\x1b[0m ==="
+    assert seen([ToolResult(content=text)])[0].reports[0].failed == 4
+
+
+def test_names_of_tests_are_kept_with_how_they_ended() -> None:
+    report = read("pytest_bad.txt")
+    assert "test_total_adds_tax" in report.failing
+    assert "test_find_knows[it]" in report.failing
+    assert "test_parse_qty_accepts_spaces" not in report.failing
+    assert "test_find" in read("unittest_bad.txt").passing
+    assert "slugs two words" in read("vitest_bad.txt").passing
+    assert "testskip" in read("go_verbose_bad.txt").skipping

@@ -1,0 +1,121 @@
+"""The server as hosts run it: a process and two pipes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.stdio import Era, ServerDiedError
+from tests.processes.servers import LESSON, ROOT, SERVE, server, told
+
+CRASHING = (
+    "import warnings\n"
+    "from mcp_reflect.engine import Engine\n"
+    "from mcp_reflect.server.app import serve\n"
+    "async def fail(self, /, **arguments):\n"
+    "    warnings.warn('a warning in a tool')\n"
+    "    raise RuntimeError('a crash in a tool')\n"
+    "Engine.forget_lesson = fail\n"
+    "serve()\n"
+)
+
+
+@pytest.mark.parametrize("era", Era)
+def test_every_byte_on_stdout_is_protocol(bank_path: Path, era: Era) -> None:
+    command = (sys.executable, "-c", CRASHING)
+    with server(bank_path, era=era, command=command, MCP_REFLECT_LOG_LEVEL="debug", PYTHONWARNINGS="always") as running:
+        # The raw client takes each line on stdout for a JSON object, or fails.
+        told(running, "store_lesson", LESSON)
+        assert told(running, "recall_lessons", {"task": "deploy on a Friday"})["lessons"]
+        assert running.call_tool("forget_lesson", {"lesson_id": "x", "reason": "y"})["isError"]
+        assert running.call_tool("recall_lessons", {})["isError"]
+        assert running.request("tools/list")["tools"]
+        assert running.close() == 0
+    events = {json.loads(line)["event"] for line in running.stderr.splitlines() if line.startswith("{")}
+    assert {"lesson_stored", "lessons_recalled", "tool_failed"} <= events
+    assert "a warning in a tool" in running.stderr
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_closed_stdin_ends_the_process_within_a_second(bank_path: Path, calls: int) -> None:
+    with server(bank_path) as running:
+        for _ in range(calls):
+            told(running, "store_lesson", LESSON)
+            told(running, "recall_lessons", {"task": "deploy"})
+        start = time.perf_counter()
+        assert running.close() == 0
+        assert time.perf_counter() - start < 1
+
+
+def test_a_lesson_is_recalled_by_a_process_started_later_and_by_one_already_running(bank_path: Path) -> None:
+    with server(bank_path) as before:
+        assert not told(before, "recall_lessons", {"task": "deploy on a Friday"}).get("lessons")
+        with server(bank_path) as first:
+            stored = told(first, "store_lesson", LESSON)
+            seen = told(before, "recall_lessons", {"task": "deploy on a Friday"})
+        with server(bank_path, era=Era.MODERN) as later:
+            found = told(later, "recall_lessons", {"task": "deploy on a Friday"})
+    assert [hit["id"] for hit in seen["lessons"]] == [stored["lesson_id"]]
+    assert [hit["id"] for hit in found["lessons"]] == [stored["lesson_id"]]
+
+
+def test_a_lesson_that_was_acknowledged_outlives_a_kill(bank_path: Path) -> None:
+    running = server(bank_path)
+    stored = told(running, "store_lesson", LESSON)
+    os.kill(running.pid, signal.SIGKILL)
+    with pytest.raises(ServerDiedError):
+        running.request("ping")
+    running.close()
+    with server(bank_path) as later:
+        found = told(later, "recall_lessons", {"task": "deploy on a Friday"})
+    assert [hit["id"] for hit in found["lessons"]] == [stored["lesson_id"]]
+
+
+STARTED = """
+import json, sys
+from mcp_reflect.server.app import build
+server = build()
+heavy = ("anthropic", "aiosqlite", "sqlite3", "structlog", "json_repair")
+print(json.dumps([name for name in sys.modules if name in heavy
+    or name.startswith(("mcp_reflect.arguments", "mcp_reflect.bank", "mcp_reflect.reflect", "mcp_reflect.engine"))]))
+"""
+
+
+def test_nothing_heavy_is_imported_before_the_first_call(bank_path: Path) -> None:
+    env = {**os.environ, "MCP_REFLECT_BANK": str(bank_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED], cwd=ROOT, env=env, capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == []
+    assert not bank_path.parent.exists()
+
+
+def test_a_setting_that_cannot_be_read_is_named_at_the_start(bank_path: Path) -> None:
+    env = {**os.environ, "MCP_REFLECT_BANK": str(bank_path), "MCP_REFLECT_LOG_LEVEL": "loud"}
+    done = subprocess.run(
+        SERVE, cwd=ROOT, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("mcp-reflect: MCP_REFLECT_LOG_LEVEL: 'loud' is not one of its values.")
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        b'{"task": NaN, "outcome": "failure"}',
+        b'{"task": "\\ud800", "outcome": "failure"}',
+        b'{"task": "x", "outcome": "failure", "analysis": ' + b"[" * 10_000 + b"]" * 10_000 + b"}",
+    ],
+    ids=["NaN", "lone surrogate", "10,000 deep"],
+)
+def test_what_is_no_json_on_the_wire_leaves_the_server_at_work(bank_path: Path, hostile: bytes) -> None:
+    with server(bank_path) as running:
+        line = b'{"jsonrpc":"2.0","id":"hostile","method":"tools/call","params":{"name":"reflect","arguments":'
+        running.send_raw(line + hostile + b"}}\n")
+        assert told(running, "recall_lessons", {"task": "still there"})["recall_id"]
+        assert 'total_reflections\\": 0' in json.dumps(running.request("resources/read", {"uri": "bank://stats"}))

@@ -1,0 +1,130 @@
+from dataclasses import replace
+
+from mcp_reflect.records.search import Plan, Proposal, Query, Strategy
+from mcp_reflect.replan import ledger
+from mcp_reflect.replan.floor import accept
+from mcp_reflect.replan.planner import plan
+from tests.replan.requests import empty_state, query, request
+
+
+def _accept(*queries: Query, message: str = "Let me look again.", **more: object) -> Plan:
+    proposal = replace(Proposal(new_queries=queries, user_message=message), **more)  # pyright: ignore[reportArgumentType]
+    return accept(proposal, request(), empty_state())
+
+
+def test_a_good_plan_is_taken_as_it_is() -> None:
+    made = _accept(query("physics"), reasoning="wider", strategy=Strategy.REWRITE)
+    assert (made.new_queries, made.reasoning, made.strategy, made.notes) == (
+        (query("physics"),),
+        "wider",
+        Strategy.REWRITE,
+        (),
+    )
+    assert made.user_message == "Let me look again."
+
+
+def test_a_quantum_rewrite_of_the_host_stays_in_its_table() -> None:
+    made = _accept(query("quantum"), query("emerging technology"))
+    assert made.strategy is Strategy.REWRITE
+    assert {new.table for new in made.new_queries} == {"sessions"}
+
+
+def test_a_pivot_of_the_host_to_the_exhibitors_is_known_as_one() -> None:
+    assert _accept(query("machine learning services", "exhibitors")).strategy is Strategy.PIVOT
+
+
+def test_the_same_text_with_wider_bounds_is_known_as_relaxing() -> None:
+    assert _accept(query(limit=50)).strategy is Strategy.RELAX
+
+
+def test_a_table_in_other_letters_is_corrected_with_a_note() -> None:
+    made = _accept(query("physics", "Session"))
+    assert made.new_queries[0].table == "sessions"
+    assert made.notes == ("query 1: table Session corrected to sessions",)
+
+
+def test_a_table_that_nobody_knows_is_dropped_with_a_note() -> None:
+    made = _accept(query("physics", "warehouse"), query("physics"))
+    assert made.new_queries == (query("physics"),)
+    assert "no table warehouse" in made.notes[0]
+
+
+def test_a_mode_that_the_table_lacks_is_corrected_with_a_note() -> None:
+    made = _accept(query("physics", search_mode="semantic"))
+    assert made.new_queries[0].search_mode in {"faceted", "master"}
+    assert "mode semantic corrected" in made.notes[0]
+
+
+def test_a_query_without_mode_takes_that_of_the_failed_one() -> None:
+    assert _accept(query("physics", search_mode="")).new_queries == (query("physics"),)
+
+
+def test_a_repeat_is_refused_with_the_reason() -> None:
+    made = _accept(query("computing quantum"), query("physics"))
+    assert made.new_queries == (query("physics"),)
+    assert "was tried before" in made.notes[0]
+
+
+def test_two_like_queries_of_one_plan_are_one() -> None:
+    assert len(_accept(query("physics"), query("Physics")).new_queries) == 1
+
+
+def test_more_than_three_queries_for_a_table_are_cut() -> None:
+    made = _accept(*(query(text) for text in ("physics", "qubits", "cryptography", "algorithms")))
+    assert len(made.new_queries) == 3
+    assert "more than 3" in made.notes[0]
+
+
+def test_the_same_search_is_never_made_narrower() -> None:
+    made = _accept(query(limit=1, search_mode="master"))
+    assert made.new_queries == (query(limit=5, search_mode="master"),)
+
+
+def test_a_plan_of_repeats_is_replaced_by_the_mechanical_one_and_says_so() -> None:
+    made, mechanical = _accept(query(), query("", "warehouse")), plan(request(), empty_state())
+    assert made.new_queries == mechanical.new_queries
+    assert made.strategy is mechanical.strategy
+    assert made.user_message == mechanical.user_message
+    assert made.notes[-1] == "replaced by the mechanical plan"
+    assert "was replaced" in made.reasoning
+
+
+def test_an_empty_plan_is_replaced_too() -> None:
+    assert _accept().new_queries == plan(request(), empty_state()).new_queries
+
+
+def test_a_query_that_asks_for_nothing_is_refused() -> None:
+    assert "asks for nothing" in _accept(query(" ")).notes[0]
+
+
+def test_technical_words_do_not_reach_the_person() -> None:
+    made = _accept(query("physics"), message="I lowered the score_threshold of the query.")
+    assert "threshold" not in made.user_message
+    assert "user_message replaced" in made.notes[0]
+
+
+def test_no_plan_is_taken_after_the_last_retry() -> None:
+    made = accept(Proposal(new_queries=(query("physics"),)), request(retry_count=2), empty_state())
+    assert made.give_up
+    assert made.new_queries == ()
+
+
+def test_the_host_may_go_on_where_the_mechanical_plan_has_no_idea_left() -> None:
+    asked = request(query("zzz", limit=None), message="zzz", catalog=request().catalog[:1])
+    state = empty_state()
+    for text in ("zzz", "zzzz"):
+        for mode in ("faceted", "master"):
+            tried = query(text, limit=None, search_mode=mode)
+            state = ledger.observe(state, replace(asked, queries=(tried,)))
+    assert plan(asked, state).give_up
+    made = accept(Proposal(new_queries=(query("sleep"),)), asked, state)
+    assert (made.give_up, made.new_queries) == (False, (query("sleep"),))
+
+
+def test_a_second_opinion_on_the_same_failure_may_use_the_mechanical_queries() -> None:
+    mechanical = plan(request(), empty_state())
+    state = ledger.record(empty_state(), request(), mechanical)
+    made = accept(Proposal(new_queries=mechanical.new_queries), request(), ledger.reopen(state))
+    assert made.new_queries == mechanical.new_queries
+    assert made.retry_count == 1
+    assert ledger.record(ledger.reopen(state), request(), made).retry_count == 1

@@ -1,0 +1,98 @@
+from dataclasses import replace
+
+from mcp_reflect.records.search import Kind, Payoff, Strategy
+from mcp_reflect.replan import ledger
+from mcp_reflect.replan.planner import plan
+from tests.replan.requests import empty_state, query, request
+
+
+def test_observing_twice_is_observing_once() -> None:
+    once = ledger.observe(empty_state(), request())
+    assert ledger.observe(once, request()) == once
+
+
+def test_the_original_queries_are_those_of_the_first_call() -> None:
+    state = ledger.observe(ledger.observe(empty_state(), request()), request(query("other")))
+    assert state.original_queries == (query(),)
+
+
+def test_the_same_words_in_another_order_are_refused_with_the_reason() -> None:
+    state = ledger.observe(empty_state(), request())
+    assert ledger.refusal(query("Computing, quantum"), state) == (
+        '"Computing, quantum" in sessions/faceted (limit 5) was tried before and found 0'
+    )
+
+
+def test_another_table_mode_text_or_filter_is_new() -> None:
+    state = ledger.observe(empty_state(), request())
+    for other in (
+        query(table="exhibitors"),
+        query(search_mode="master"),
+        query("quantum"),
+        query(filters={"day": "monday"}),
+    ):
+        assert ledger.refusal(other, state) is None
+
+
+def test_a_looser_bound_is_new_only_where_there_was_one() -> None:
+    bounded = ledger.observe(empty_state(), request(query(score_threshold=0.4)))
+    assert ledger.refusal(query(score_threshold=0.2), bounded) is None
+    assert ledger.refusal(query(score_threshold=0.4, limit=50), bounded) is None
+    assert ledger.refusal(query(score_threshold=0.5, limit=3), bounded) is not None
+    bare = ledger.observe(empty_state(), request(query(limit=None)))
+    assert ledger.refusal(query(score_threshold=0.1, limit=50), bare) is not None
+
+
+def test_a_plan_that_brought_rows_pays_off() -> None:
+    made = plan(request(), empty_state())
+    state = ledger.record(empty_state(), request(), made)
+    later = request(*made.new_queries, results={"sessions": 3})
+    assert ledger.observe(state, later).learned == (
+        Payoff(kind=made.diagnosis.kind, strategy=made.strategy, used=1, paid=1),
+    )
+
+
+def test_a_plan_that_brought_nothing_does_not() -> None:
+    made = plan(request(), empty_state())
+    state = ledger.record(empty_state(), request(), made)
+    learned = ledger.observe(state, request(*made.new_queries)).learned
+    assert [(payoff.used, payoff.paid) for payoff in learned] == [(1, 0)]
+
+
+def test_counts_alone_settle_the_plan_too() -> None:
+    made = plan(request(), empty_state())
+    state = ledger.record(empty_state(), request(), made)
+    learned = ledger.observe(state, replace(request(), queries=(), results={"sessions": 1})).learned
+    assert [(payoff.used, payoff.paid) for payoff in learned] == [(1, 1)]
+
+
+def test_a_plan_that_was_not_followed_teaches_nothing_and_is_not_proposed_again() -> None:
+    made = plan(request(), empty_state())
+    state = ledger.record(empty_state(), request(), made)
+    state = ledger.observe(state, request(query("something else")))
+    assert state.learned == ()
+    assert all(ledger.refusal(new, state) for new in made.new_queries)
+
+
+def test_an_outcome_settles_the_pending_plan() -> None:
+    state = ledger.record(empty_state(), request(), plan(request(), empty_state()))
+    settled = ledger.settle(state, paid=True)
+    assert settled.pending is None
+    assert settled.learned[0].paid == 1
+    assert ledger.settle(settled, paid=True) == settled
+
+
+def test_reopening_gives_back_the_ledger_before_the_plan() -> None:
+    before = ledger.observe(empty_state(), request())
+    after = ledger.record(before, request(), plan(request(), before))
+    assert ledger.reopen(after) == before
+
+
+def test_adding_payoffs_does_not_depend_on_order() -> None:
+    one = (Payoff(kind=Kind.JARGON, strategy=Strategy.REWRITE, used=2, paid=1),)
+    other = (
+        Payoff(kind=Kind.JARGON, strategy=Strategy.REWRITE, used=1),
+        Payoff(kind=Kind.THRESHOLD, strategy=Strategy.RELAX, used=1, paid=1),
+    )
+    assert ledger.add_payoffs(one, other) == ledger.add_payoffs(other, one)
+    assert ledger.add_payoffs(one, other)[0] == Payoff(kind=Kind.JARGON, strategy=Strategy.REWRITE, used=3, paid=1)

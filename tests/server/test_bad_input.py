@@ -1,0 +1,195 @@
+"""What cannot be used is refused by the name of its field with what to send instead, and nothing is stored."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import InputError
+from mcp_reflect.server.app import build
+from mcp_reflect.settings import Settings
+from tests.server.calls import FAILED_RUN, LESSON, contents, refused, told
+
+RUN: dict[str, Any] = {"task": "Do it", "outcome": "failure"}
+GIVEN: dict[str, Any] = {"reflection": "It broke"}
+EVENT: dict[str, Any] = {"type": "observation", "content": "x"}
+
+
+def events(*changes: dict[str, Any]) -> dict[str, Any]:
+    return {**RUN, "events": [{**EVENT, **change} for change in changes]}
+
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("reflect", {}, "task: it is missing. Send task and outcome, or the reflection_id of a stored run."),
+    ("reflect", {"task": "Do it"}, "outcome: it is missing."),
+    (
+        "reflect",
+        {**RUN, "outcome": "sucess"},
+        "outcome: 'sucess' is not one of its values. Send one of success, failure, partial, timeout, error. Did you",
+    ),
+    ("reflect", {**RUN, "outcome": 7}, "outcome: '7' is not one of its values."),
+    ("reflect", {**RUN, "tsk": "x"}, "tsk: there is no such argument. Did you mean 'task'?"),
+    ("reflect", {**RUN, "self": 1}, "self: there is no such argument."),
+    ("reflect", {**RUN, "applied": True}, "applied: there is no such argument."),
+    ("reflect", {**RUN, "event": []}, "event: there is no such argument. Did you mean 'events'?"),
+    ("reflect", {**RUN, "task": ""}, "task: it is empty. Send text."),
+    ("reflect", {**RUN, "task": " \n\t"}, "task: it is empty. Send text."),
+    ("reflect", {**RUN, "task": "\u200b\u2060"}, "task: it is empty. Send text."),
+    ("reflect", {**RUN, "task": 3}, "task: it is a number, not text. Send text."),
+    ("reflect", {**RUN, "task": "x" * 20_001}, "task: it has 20001 characters. Send at most 20000."),
+    ("reflect", {**RUN, "task": "a\0b"}, "task: it holds a NUL byte at character 1."),
+    ("reflect", {**RUN, "task": "ab\ud800"}, "task: it holds half of a character (a lone surrogate) at 2."),
+    ("reflect", {**RUN, "task_description": "Do that"}, "task_description: it is another name of task"),
+    ("reflect", {**RUN, "events": "none"}, "events: it is text, not a list."),
+    ("reflect", {**RUN, "events": ["none"]}, "events[0]: it is text, not an object."),
+    ("reflect", events({}, {"content": ""}), "events[1]: it has neither content, tool nor error."),
+    ("reflect", events({"content": "  ", "error": "\n"}), "events[0]: it has neither content, tool nor error."),
+    ("reflect", events({"type": "toolcall"}), "events[0].type: 'toolcall' is not one"),
+    ("reflect", events({"typ": "x"}), "events[0].typ: there is no such argument. Did you mean 'type'?"),
+    ("reflect", events({"id": "a"}, {"id": "b"}, {"id": "a"}), "events[2].id: another event has the id 'a' too."),
+    ("reflect", events({"content": "a\0"}), "events[0].content: it holds a NUL byte"),
+    ("reflect", events({"metadata": {"a": ["\udc80"]}}), "events[0].metadata.a[0]: it holds half of a character"),
+    ("reflect", {**RUN, "error": {"category": "bad luck"}}, "error.category: 'bad luck' is not one of its values."),
+    ("reflect", {**RUN, "error": {"catgory": "timeout"}}, "error.catgory: there is no such argument. Did you mean"),
+    ("reflect", {**FAILED_RUN, "analysis": {**GIVEN, "source_event_ids": ["e9"]}}, "analysis.source_event_ids[0]"),
+    ("reflect", {**FAILED_RUN, "analysis": {"reflection": "It broke at [e9]"}}, "analysis.reflection: cites event e9"),
+    ("reflect", {**RUN, "analysis": {"reflection": "x", "source_event_ids": ["e1"]}}, "analysis.source_event_ids"),
+    ("reflect", {**RUN, "analysis": {**GIVEN, "importance": 1.2}}, "analysis.importance: is 1.2, outside 0..1"),
+    ("reflect", {**RUN, "analysis": {"reflection": "x", "importance": "NaN"}}, "analysis.importance: is nan"),
+    ("reflect", {**RUN, "analysis": {}}, "analysis.reflection: is missing or empty"),
+    ("reflect", {"reflection_id": "ref_none"}, "analysis: it is missing beside reflection_id."),
+    ("reflect", {"reflection_id": "ref_none", "analysis": "It broke"}, "reflection_id: there is no 'ref_none'"),
+    ("reflect", {**RUN, "recall_id": "rec_none"}, "recall_id: there is no 'rec_none' in project app."),
+    ("reflect", {**RUN, "related_ids": ["les_none"]}, "related_ids[0]: there is no 'les_none' in project app."),
+    ("reflect", {**RUN, "project": "elsewhere"}, "project: 'elsewhere' is not one that this server may use."),
+    ("recall_lessons", {}, "task: it is missing. Send it."),
+    ("recall_lessons", {"task": "x", "limit": 0}, "limit: 0 is too small. Send 1 or more."),
+    ("recall_lessons", {"task": "x", "limit": 51}, "limit: 51 is too large. Send 50 or less."),
+    ("recall_lessons", {"task": "x", "limit": 1.5}, "limit: 1.5 is not a whole number."),
+    ("recall_lessons", {"task": "x", "max_chars": 0}, "max_chars: 0 is too small."),
+    ("recall_lessons", {"task": "x", "kinds": ["lessn"]}, "kinds[0]: 'lessn' is not one of its values."),
+    ("recall_lessons", {"task": "x", "min_importance": 2}, "min_importance: 2 is too large. Send 1"),
+    ("store_lesson", {"mistake": "x"}, "correction: it is missing. Send it."),
+    ("store_lesson", {**LESSON, "importance": -1}, "importance: -1 is too small. Send 0"),
+    ("store_lesson", {**LESSON, "importance": "high"}, "importance: it is text, not a number."),
+    ("store_lesson", {**LESSON, "visibility": "all"}, "visibility: 'all' is not one of its values."),
+    ("store_lesson", {**LESSON, "symptoms": ["x"] * 21}, "symptoms: it has 21 items. Send at most 20."),
+    ("store_lesson", {**LESSON, "tags": [""]}, "tags[0]: it is empty."),
+    ("record_outcome", {"success": True}, "recall_id: neither it nor lesson_ids is there."),
+    ("record_outcome", {"success": "maybe", "recall_id": "r"}, "success: 'maybe' is not one of its values."),
+    ("record_outcome", {"success": True, "recall_id": "rec_none"}, "recall_id: there is no 'rec_none' in project app."),
+    ("record_outcome", {"success": True, "lesson_ids": ["les_none"]}, "lesson_ids[0]: there is no 'les_none'"),
+    ("forget_lesson", {"lesson_id": "les_none", "reason": "x"}, "lesson_id: there is no 'les_none' in project app."),
+    ("forget_lesson", {"lesson_id": "les_none"}, "reason: it is missing."),
+    ("recal_lessons", {"task": "x"}, "name: there is no tool 'recal_lessons'. Did you mean 'recall_lessons'?"),
+]  # fmt: skip
+
+
+async def test_bad_input_is_refused_by_field_and_stores_nothing(client: Client, engine: Engine) -> None:
+    await told(client, "reflect", FAILED_RUN)
+    before = await contents(engine)
+    said = {place: await refused(client, tool, arguments) for place, (tool, arguments, _) in enumerate(BAD)}
+    assert await contents(engine) == before
+    assert [(said[place], start) for place, (_, _, start) in enumerate(BAD) if not said[place].startswith(start)] == []
+    assert [one for one in said.values() if len(one) > 600] == []
+
+
+def nested(depth: int) -> Any:
+    value: Any = "bottom"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("change", "start"),
+    [
+        ({"analysis": nested(10_000)}, "analysis[0]"),
+        (events({"arguments": nested(10_000)}), "events[0].arguments[0]"),
+        (events({"metadata": {"a": {"b": nested(100)}}}), "events[0].metadata.a.b[0]"),
+        (events({"arguments": {"\ud800": 1}}), "events[0].arguments: it holds half of a character"),
+        (events({"metadata": {"a": float("nan")}}), "events[0].metadata.a: nan is not a number."),
+        (events({"timestamp": float("inf")}), "events[0].timestamp: inf is not a number."),
+        ({"analysis": {"reflection": "x", "importance": float("-inf")}}, "analysis.importance: -inf is not a number."),
+        (events({"arguments": {"n": 10**5000}}), "events[0].arguments.n: it is a number of more than 300 digits."),
+    ],
+)
+async def test_what_no_json_carries_is_refused_by_the_engine_too(
+    engine: Engine, change: dict[str, Any], start: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        await engine.reflect(**{**RUN, **change})
+    assert str(caught.value).startswith(start)
+    assert (await engine.get_stats())["total_reflections"] == 0
+
+
+@pytest.mark.parametrize(
+    "big",
+    [
+        {"events": [{**EVENT, "content": "ab cd " * 1_700_000}]},
+        {"events": [{**EVENT, "arguments": {"a": ["ab cd " * 1_700_000]}}]},
+        {"error": {"message": "ab cd " * 1_700_000}},
+        {"error": {"message": "x", "context": ["ab cd " * 20] * 85_000}},
+    ],
+    ids=["content", "arguments", "error message", "error context"],
+)
+async def test_ten_megabytes_are_cut_and_the_result_says_how_much(
+    engine: Engine, bank_path: Path, big: dict[str, Any]
+) -> None:
+    found = await engine.reflect(**RUN, **big)
+    assert found.cut["characters"] > 8_000_000
+    stored = await engine.bank.reflection(engine.scopes.own, found.reflection_id)
+    assert isinstance(stored.trace, dict)
+    assert stored.trace["cut"] == found.cut
+    assert sum(path.stat().st_size for path in bank_path.parent.iterdir()) < 1_000_000
+
+
+async def test_a_run_of_too_many_events_loses_its_middle(engine: Engine) -> None:
+    found = await engine.reflect(**RUN, events=[{**EVENT, "content": str(place)} for place in range(5000)])
+    stored = await engine.bank.reflection(engine.scopes.own, found.reflection_id)
+    assert isinstance(stored.trace, dict)
+    kept: Any = stored.trace["events"]
+    assert found.cut == {"events": 3000, "characters": 0}
+    assert (kept[0]["id"], kept[-1]["id"], len(kept)) == ("e1", "e5000", 2000)
+
+
+async def test_an_id_of_another_project_is_not_there(client: Client, engine: Engine) -> None:
+    theirs = await told(client, "store_lesson", {**LESSON, "project": "other"})
+    run = await told(client, "reflect", {**FAILED_RUN, "project": "other"})
+    recalled = await told(client, "recall_lessons", {"task": "get the orders of a customer", "project": "other"})
+    before = await contents(engine)
+    for tool, arguments in (
+        ("forget_lesson", {"lesson_id": theirs["lesson_id"], "reason": "x"}),
+        ("record_outcome", {"success": True, "lesson_ids": [theirs["lesson_id"]]}),
+        ("record_outcome", {"success": True, "recall_id": recalled["recall_id"]}),
+        ("reflect", {"reflection_id": run["reflection_id"], "analysis": "x"}),
+        ("reflect", {**RUN, "related_ids": [theirs["lesson_id"]]}),
+    ):
+        assert "in project app" in await refused(client, tool, arguments)
+    assert await contents(engine) == before
+    assert not (await told(client, "recall_lessons", {"task": "get the orders of a customer"})).get("lessons")
+
+
+async def test_a_lesson_that_a_recall_did_not_show_gets_no_outcome_of_it(client: Client) -> None:
+    await told(client, "store_lesson", LESSON)
+    other = await told(client, "store_lesson", {"mistake": "Mixed tabs and blanks", "correction": "Run the formatter"})
+    found = await told(client, "recall_lessons", {"task": "get the orders of a customer"})
+    call = {"success": True, "recall_id": found["recall_id"], "lesson_ids": [other["lesson_id"]]}
+    assert (await refused(client, "record_outcome", call)).startswith("lesson_ids[0]: ")
+
+
+@pytest.mark.parametrize("kind", ["unwritable", "no bank"])
+async def test_a_bank_that_cannot_be_used_is_told_with_its_path(tmp_path: Path, era: Any, kind: str) -> None:
+    (tmp_path / "file").write_text("a file of somebody")
+    bank = tmp_path / "file" / "bank.db" if kind == "unwritable" else tmp_path / "file"
+    async with (
+        Engine(Settings(bank=bank, project="app")) as engine,
+        Client(build(engine=engine), mode=era) as client,
+    ):
+        for tool, arguments in (("store_lesson", LESSON), ("reflect", FAILED_RUN), ("recall_lessons", {"task": "x"})):
+            said = await refused(client, tool, arguments)
+            assert str(bank) in said
+            assert "Set MCP_REFLECT_BANK to" in said
+    assert (tmp_path / "file").read_text() == "a file of somebody"

@@ -1,0 +1,107 @@
+"""The bank to look into: resources, their templates and completions, in both eras."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp.types import PromptReference, ResourceTemplateReference, TextResourceContents
+
+from mcp_reflect.engine import Engine
+from tests.server.calls import FAILED_RUN, LESSON, told
+
+
+async def read(client: Client, uri: str) -> dict[str, Any]:
+    (content,) = (await client.read_resource(uri)).contents
+    assert isinstance(content, TextResourceContents)
+    assert content.mime_type == "application/json"
+    return json.loads(content.text)
+
+
+async def test_the_bank_and_its_records_are_listed_by_address(client: Client) -> None:
+    found = (await client.list_resources()).resources
+    templates = (await client.list_resource_templates()).resource_templates
+    assert [str(one.uri) for one in found] == ["bank://stats", "bank://lessons", "bank://reflections"]
+    assert [one.uri_template for one in templates] == ["lesson://{id}", "reflection://{id}"]
+
+
+async def test_the_bank_tells_what_is_in_it(client: Client) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    run = await told(client, "reflect", FAILED_RUN)
+    stats = await read(client, "bank://stats")
+    assert (stats["total_reflections"], stats["lessons_stored"], stats["scope"]) == (1, 2, "project app")
+    assert stats["average_lesson_effectiveness"] is None
+    lessons = await read(client, "bank://lessons")
+    assert stored["lesson_id"] in [one["id"] for one in lessons["lessons"]]
+    reflections = await read(client, "bank://reflections")
+    assert [one["id"] for one in reflections["reflections"]] == [run["reflection_id"]]
+
+
+async def test_a_lesson_shows_its_versions_and_what_it_comes_from(client: Client, engine: Engine) -> None:
+    run = await told(client, "reflect", FAILED_RUN)
+    (learnt,) = run["lessons"]
+    await engine.edit_lesson(learnt["id"], {"importance": 1.0})
+    shown = await read(client, f"lesson://{learnt['id']}")
+    assert shown["importance"] == 1
+    assert [version["reason"] for version in shown["versions"]] == ["edited"]
+    assert {"relation": "from", "to_kind": "reflection", "to_id": run["reflection_id"]} in shown["links"]
+
+
+async def test_a_reflection_shows_its_trace_its_versions_and_its_ties(client: Client) -> None:
+    run = await told(client, "reflect", FAILED_RUN)
+    await told(client, "reflect", {"reflection_id": run["reflection_id"], "analysis": "A typo in the path"})
+    shown = await read(client, f"reflection://{run['reflection_id']}")
+    assert (shown["version"], shown["thinker"]) == (2, "host")
+    assert [version["thinker"] for version in shown["versions"]] == ["rules"]
+    assert [event["id"] for event in shown["trace"]["events"]] == ["e1", "e2", "e3", "e4"]
+    assert {"relation": "about", "to_kind": "tool", "to_id": "read_file"} in shown["links"]
+
+
+async def test_looking_counts_nothing_as_applied(client: Client) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    for _ in range(2):
+        assert (await read(client, f"lesson://{stored['lesson_id']}"))["times_applied"] == 0
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "bank://nothing",
+        "lesson://les_none",
+        "reflection://ref_none",
+        "lesson://",
+        "file:///etc/passwd",
+        "lesson://a/../b",
+    ],
+)
+async def test_an_address_of_nothing_is_not_found(client: Client, uri: str) -> None:
+    with pytest.raises(MCPError, match=r"there is no|Unknown resource"):
+        await client.read_resource(uri)
+
+
+async def test_a_record_of_another_project_is_not_found(client: Client) -> None:
+    stored = await told(client, "store_lesson", {**LESSON, "project": "other"})
+    with pytest.raises(MCPError, match="in project app"):
+        await client.read_resource(f"lesson://{stored['lesson_id']}")
+
+
+async def test_ids_are_completed_from_what_was_typed(client: Client) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    run = await told(client, "reflect", FAILED_RUN)
+
+    async def completed(uri: str, start: str) -> list[str]:
+        reference = ResourceTemplateReference(type="ref/resource", uri=uri)
+        return (await client.complete(reference, {"name": "id", "value": start})).completion.values
+
+    assert stored["lesson_id"] in await completed("lesson://{id}", "les_")
+    assert await completed("lesson://{id}", "nope") == []
+    assert await completed("reflection://{id}", "") == [run["reflection_id"]]
+    assert await completed("nothing://{id}", "") == []
+
+
+async def test_task_types_are_completed_the_most_frequent_first(client: Client) -> None:
+    for number, kind in enumerate(("deploy", "debugging", "debugging")):
+        await told(client, "store_lesson", {"mistake": f"Mistake {number}", "correction": "Mend", "task_type": kind})
+    reference = PromptReference(type="ref/prompt", name="start_task")
+    found = await client.complete(reference, {"name": "task_type", "value": "de"})
+    assert found.completion.values == ["debugging", "deploy"]

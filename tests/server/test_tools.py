@@ -1,0 +1,210 @@
+"""Each tool as a host calls it, in both eras of the protocol."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.server.app import build
+from mcp_reflect.settings import Settings
+from tests.server.calls import FAILED_RUN, LESSON, contents, refused, told
+
+ANALYSIS: dict[str, Any] = {
+    "reflection": "The name was sent where an id is needed",
+    "strategy": "Look up ids before calling get_orders",
+    "importance": 0.8,
+    "confidence": 0.9,
+    "mistake": "Sent the customer's name to get_orders",
+    "correction": "Send the id that find_customer gives",
+    "tags": ["ids"],
+}
+
+
+async def test_the_whole_loop_goes_through_five_tools(client: Client) -> None:
+    reflected = await told(client, "reflect", FAILED_RUN)
+    stored = await told(client, "store_lesson", LESSON)
+    assert (stored["status"], stored["scope"]) == ("stored", "project app")
+    recalled = await told(client, "recall_lessons", {"task": "read settings, get the orders of a customer"})
+    assert stored["lesson_id"] in [hit["id"] for hit in recalled["lessons"]]
+    learnt = await told(client, "recall_lessons", {"task": "read orders/setings.toml"})
+    assert reflected["lessons"][0]["id"] in [hit["id"] for hit in learnt["lessons"]]
+    updated = await told(client, "record_outcome", {"success": True, "recall_id": recalled["recall_id"]})
+    assert all(one["effectiveness"] > 0.5 and one["times_applied"] == 1 for one in updated["updated"])
+    forgotten = await told(client, "forget_lesson", {"lesson_id": stored["lesson_id"], "reason": "wrong"})
+    assert forgotten == {"lesson_id": stored["lesson_id"], "state": "retired", "scope": "project app"}
+    again = await told(client, "recall_lessons", {"task": "get the orders of a customer"})
+    assert stored["lesson_id"] not in [hit["id"] for hit in again["lessons"]]
+
+
+async def test_rules_say_what_failed_what_mended_it_and_ask_for_more(client: Client) -> None:
+    found = await told(client, "reflect", FAILED_RUN)
+    assert (found["thinker"], found["first_failing_event"]) == ("rules", "e2")
+    assert found["error_category"] == "not_found_error"
+    assert {"not_found", "read_file"} <= set(found["tags"])
+    assert [lesson["status"] for lesson in found["lessons"]] == ["stored"]
+    assert found["next"]["arguments"]["reflection_id"] == found["reflection_id"]
+
+
+@pytest.mark.parametrize("events", [4, 100])
+async def test_a_result_of_rules_stays_within_two_and_a_half_kilobytes(client: Client, events: int) -> None:
+    run = {
+        **FAILED_RUN,
+        "error": {"message": "The settings are not there. " * 200},
+        "events": [dict(event, id=f"{place:036d}") for place, event in enumerate(FAILED_RUN["events"] * 25)][:events],
+    }
+    found = await told(client, "reflect", run)
+    assert len(json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()) <= 2500
+
+
+async def test_the_same_run_again_is_the_same_reflection(client: Client, engine: Engine) -> None:
+    first = await told(client, "reflect", FAILED_RUN)
+    before = await contents(engine)
+    assert await told(client, "reflect", FAILED_RUN) == first
+    assert await contents(engine) == before
+
+
+async def test_an_analysis_at_once_is_kept_as_the_hosts(client: Client, engine: Engine) -> None:
+    found = await told(client, "reflect", {**FAILED_RUN, "analysis": ANALYSIS, "trigger": "tool_failure"})
+    assert (found["thinker"], found["importance"], found["confidence"]) == ("host", 0.8, 0.9)
+    assert found["triggered_by"] == "tool_failure"
+    assert "next" not in found
+    strategy = await engine.bank.lesson(engine.scopes.own, found["strategy_id"])
+    assert (strategy.text, strategy.importance) == (ANALYSIS["strategy"], pytest.approx(0.88))
+    assert "strategy" in strategy.tags
+
+
+async def test_a_second_call_needs_only_the_id_and_the_analysis(client: Client, engine: Engine) -> None:
+    first = await told(client, "reflect", FAILED_RUN)
+    second = await told(client, "reflect", {"reflection_id": first["reflection_id"], "analysis": ANALYSIS})
+    assert second["reflection_id"] == first["reflection_id"]
+    assert (second["thinker"], second["reflection"]) == ("host", ANALYSIS["reflection"])
+    assert second["first_failing_event"] == "e2"
+    scope = engine.scopes.own
+    assert (await engine.bank.reflection(scope, first["reflection_id"])).version == 2
+    (version,) = await engine.bank.history(scope, first["reflection_id"])
+    assert (version["thinker"], version["reflection"]) == ("rules", first["reflection"])
+
+
+async def test_the_same_analysis_again_changes_nothing_and_another_is_the_next_version(
+    client: Client, engine: Engine
+) -> None:
+    first = await told(client, "reflect", FAILED_RUN)
+    call = {"reflection_id": first["reflection_id"], "analysis": ANALYSIS}
+    second = await told(client, "reflect", call)
+    before = await contents(engine)
+    assert await told(client, "reflect", call) == second
+    assert await contents(engine) == before
+    third = await told(client, "reflect", {**call, "analysis": {**ANALYSIS, "strategy": "Ask for the id"}})
+    assert third["strategy_id"] != second["strategy_id"]
+    assert (await engine.bank.reflection(engine.scopes.own, first["reflection_id"])).version == 3
+    active = await engine.bank.lessons(engine.scopes.own, kind=None)
+    assert [one.text for one in active if one.kind == "strategy"] == ["Ask for the id"]
+
+
+async def test_arguments_of_the_stored_run_may_be_sent_again_but_not_changed(client: Client, engine: Engine) -> None:
+    first = await told(client, "reflect", FAILED_RUN)
+    call = {**FAILED_RUN, "reflection_id": first["reflection_id"], "analysis": ANALYSIS}
+    before = await contents(engine)
+    said = await refused(client, "reflect", {**call, "outcome": "success"})
+    assert said.startswith(f"outcome: it differs from what {first['reflection_id']} holds.")
+    said = await refused(client, "reflect", {**call, "events": FAILED_RUN["events"][:2]})
+    assert said.startswith("events: it differs")
+    assert await contents(engine) == before
+    assert (await told(client, "reflect", call))["thinker"] == "host"
+
+
+async def test_names_of_older_engines_are_understood(client: Client) -> None:
+    found = await told(
+        client,
+        "reflect",
+        {
+            "task_description": "Find it",
+            "task_goal": "found",
+            "session_id": "run 1",
+            "outcome": "timeout",
+            "events": [
+                {"event_type": "error_event", "event_id": "one", "tool_name": "search", "error_message": "timed out"}
+            ],
+            "error": {"error_category": "timeout", "error_message": "timed out"},
+        },
+    )
+    assert (found["error_category"], found["first_failing_event"]) == ("timeout_error", "one")
+    assert {"timeout", "search"} <= set(found["tags"])
+    await told(client, "recall_lessons", {"query_text": "find it", "k": 1})
+
+
+@pytest.mark.parametrize(
+    ("success", "effectiveness"),
+    [("success", 0.545), ("partial", 0.5), ("failure", 0.455), (True, 0.545), ("TRUE", 0.545)],
+)
+async def test_an_outcome_is_told_by_any_of_its_words(client: Client, success: Any, effectiveness: float) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    updated = await told(client, "record_outcome", {"success": success, "lesson_ids": [stored["lesson_id"]]})
+    assert updated["updated"][0]["effectiveness"] == pytest.approx(effectiveness)
+
+
+async def test_evidence_that_does_not_agree_counts_as_the_agents_own_word(client: Client) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    call = {"success": True, "lesson_ids": [stored["lesson_id"]]}
+    proof = [{"tool": "pytest", "content": "1 passed", "exit_code": 0}]
+    proven = await told(client, "record_outcome", {**call, "evidence": "test", "tool_results": proof})
+    assert proven["evidence"] == "test"
+    for evidence, rest in (
+        ("test", {}),
+        ("metric", {"tool_results": [{"content": "1 failed", "exit_code": 1}]}),
+        ("user", {"note": "they liked it"}),
+    ):
+        told_back = await told(client, "record_outcome", {**call, "evidence": evidence, **rest})
+        assert (told_back["evidence"], bool(told_back["reason"])) == ("self", True)
+    quoted = await told(client, "record_outcome", {**call, "evidence": "user", "note": 'She wrote "works now"'})
+    assert quoted["evidence"] == "user"
+
+
+async def test_recalling_and_looking_change_nothing_that_is_exported(client: Client, engine: Engine) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    lines, _ = await contents(engine)
+    await told(client, "recall_lessons", {"task": "get the orders of a customer", "limit": 50})
+    await client.list_resources()
+    await client.read_resource(f"lesson://{stored['lesson_id']}")
+    assert (await contents(engine))[0] == lines
+
+
+async def test_a_global_lesson_is_said_to_be_global_and_seen_in_every_project(client: Client) -> None:
+    stored = await told(client, "store_lesson", {**LESSON, "visibility": "global"})
+    assert stored["scope"] == "global"
+    found = await told(client, "recall_lessons", {"task": "get the orders of a customer", "project": "other"})
+    assert [(hit["id"], hit["scope"]) for hit in found["lessons"]] == [(stored["lesson_id"], "global")]
+    assert found["scope"] == "project other"
+
+
+async def test_a_fault_inside_a_tool_is_plain_words_to_the_model_and_a_line_in_the_log(
+    settings: Settings, era: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Crashing(Engine):
+        async def store_lesson(self, /, **arguments: Any) -> Any:
+            raise ZeroDivisionError(len(arguments))
+
+    async with Crashing(settings) as engine, Client(build(engine=engine), mode=era) as client:
+        said = await refused(client, "store_lesson", LESSON)
+        assert said == ("mcp-reflect failed inside store_lesson; nothing was stored. A person finds more in its log.")
+        assert (await told(client, "recall_lessons", {"task": "still here"}))["recall_id"]
+    (line,) = [json.loads(one) for one in capfd.readouterr().err.splitlines()]
+    assert (line["event"], line["level"], line["tool"]) == ("tool_failed", "error", "store_lesson")
+    assert line["error"] == "ZeroDivisionError"
+    assert "Traceback" in line["trace"]
+
+
+async def test_what_happened_is_logged_with_fixed_keys(bank_path: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    async with Engine(Settings(bank=bank_path, project="app", log_level="info")) as engine:
+        await engine.reflect(**FAILED_RUN)
+        await engine.store_lesson(**LESSON)
+    lines = [json.loads(one) for one in capfd.readouterr().err.splitlines()]
+    keys = {line.pop("event"): set(line) - {"level", "timestamp"} for line in lines}
+    assert keys == {
+        "reflection_generation_started": {"tenant", "project", "outcome", "event_count"},
+        "reflection_generated": {"importance", "confidence", "has_strategy"},
+        "reflection_stored": {"reflection_id", "importance"},
+        "lesson_stored": {"lesson_id", "status", "project"},
+    }

@@ -1,0 +1,96 @@
+"""What a host is told of the tools: from the generated file, small, and flat."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from mcp import Client
+
+from mcp_reflect.server.catalogue import TOOLS as CATALOGUE
+from mcp_reflect.server.generate import generated, main, tools_text
+
+TOOLS = tuple(spec.name for spec in CATALOGUE)
+
+
+async def listed(client: Client) -> list[dict[str, Any]]:
+    found = await client.list_tools()
+    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in found.tools]
+
+
+def schemas(value: Any) -> Iterator[dict[str, Any]]:
+    """Every schema inside a schema; the names of properties are none."""
+    if isinstance(value, dict):
+        schema = cast("dict[str, Any]", value)
+        yield schema
+        for name, item in schema.items():
+            for inner in cast("dict[str, Any]", item).values() if name == "properties" else (item,):
+                yield from schemas(inner)
+    if isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from schemas(item)
+
+
+async def test_the_list_is_the_generated_file(client: Client) -> None:
+    assert await listed(client) == json.loads(tools_text())
+    assert tuple(tool["name"] for tool in await listed(client)) == TOOLS
+
+
+def test_every_generated_file_is_up_to_date() -> None:
+    assert {path.name for path, text in generated().items() if path.read_text(encoding="utf-8") != text} == set()
+
+
+def test_a_generated_file_that_is_stale_is_named_and_fails_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mcp_reflect.server import generate  # noqa: PLC0415
+
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mcp_reflect" / "server").mkdir(parents=True)
+    (tmp_path / "docs" / "tools.md").write_text("old")
+    assert main(["--check"]) == 1
+    assert "docs/tools.md is out of date" in capsys.readouterr().err
+    assert main([]) == 0
+    assert main(["--check"]) == 0
+
+
+async def test_the_list_fits_ten_thousand_bytes(client: Client) -> None:
+    text = json.dumps(await listed(client), separators=(",", ":"), ensure_ascii=False)
+    assert len(text.encode()) <= 10_000
+
+
+async def test_schemas_have_no_titles_no_references_and_no_unions_with_null(client: Client) -> None:
+    for tool in await listed(client):
+        for schema in [*schemas(tool["inputSchema"]), *schemas(tool["outputSchema"])]:
+            assert not {"title", "$ref", "$defs", "anyOf", "oneOf", "additionalProperties"} & set(schema), tool["name"]
+            assert schema.get("type") != "null"
+            assert "null" not in schema.get("type", ())
+
+
+async def test_results_are_described_one_level_deep(client: Client) -> None:
+    for tool in await listed(client):
+        assert {tuple(item) for item in tool["outputSchema"]["properties"].values()} == {("type",)}
+
+
+async def test_every_hint_is_set_and_forgetting_alone_is_destructive(client: Client) -> None:
+    hints = {tool["name"]: tool["annotations"] for tool in await listed(client)}
+    assert {len(hint) for hint in hints.values()} == {4}
+    assert {name for name, hint in hints.items() if hint["destructiveHint"]} == {"forget_lesson"}
+    assert {name for name, hint in hints.items() if hint["readOnlyHint"]} == {
+        spec.name for spec in CATALOGUE if spec.read_only
+    }
+    assert not any(hint["openWorldHint"] for hint in hints.values())
+
+
+async def test_a_description_starts_with_the_words_a_person_would_search_for(client: Client) -> None:
+    starts = {tool["name"]: " ".join(tool["description"].split()[:3]) for tool in await listed(client)}
+    assert starts == {
+        "reflect": "Reflect on what",
+        "recall_lessons": "Recall lessons learned",
+        "replan_search": "Replan a failed",
+        "store_lesson": "Remember a lesson",
+        "record_outcome": "Record whether recalled",
+        "forget_lesson": "Forget a lesson",
+    }
