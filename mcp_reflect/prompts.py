@@ -59,6 +59,23 @@ class _Cached:
     result: Template | PromptError
 
 
+def described(loaded: Loaded) -> dict[str, Json]:
+    """A template for whoever looks at it: its front matter, where it is, and its text."""
+    template = loaded.template
+    return {
+        "name": template.name,
+        "version": template.version,
+        "role": template.role,
+        "inputs": list(template.inputs),
+        "output": "text" if template.output is None else dict(template.output),
+        "token_limit": template.token_limit,
+        "overridden": loaded.overridden,
+        "file": str(loaded.path),
+        "problem": None if loaded.problem is None else str(loaded.problem),
+        "text": template.text,
+    }
+
+
 def shipped_folder() -> Path:
     """Where the shipped templates are: inside the package in a wheel, else beside it in a checkout."""
     here = Path(__file__).parent
@@ -96,10 +113,13 @@ class Prompts:
         return Loaded(shipped, path, overridden=False, problem=problem)
 
     def check(self) -> list[PromptError]:
-        """What is wrong with the overrides, strays included."""
+        """What is wrong with the overrides, strays and a folder that is not there included."""
         problems = [loaded.problem for loaded in map(self.load, self.names()) if loaded.problem]
         known = self.names()
-        strays = sorted(self.overrides.glob("*.md")) if self.overrides and self.overrides.is_dir() else []
+        if self.overrides and not self.overrides.is_dir():
+            fix = "Make it, or take MCP_REFLECT_PROMPTS_DIR away."
+            problems.append(PromptError(str(self.overrides), 1, "there is no such folder", fix))
+        strays = sorted(self.overrides.glob("*.md")) if self.overrides else []
         fix = f"The prompts are {', '.join(known)}."
         return problems + [
             PromptError(str(path), 1, "overrides nothing", fix) for path in strays if path.stem not in known

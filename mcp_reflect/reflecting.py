@@ -108,11 +108,12 @@ async def _judgement(parts: Parts, sent: ReflectShape, trace: Trace, seen: Diagn
         read=lambda value: read_analysis(clean(value), ids),
         read_text=lambda text: read_analysis(clean(text), ids),
     )
+    note = clean(thought.note)  # it may quote an endpoint, which may quote what it was sent
     if thought.value is None or thought.thinker is None:
         if thought.note:
-            parts.log("reflection_generation_failed", "warning", error=clean(thought.note))
-        return _Judgement(thinker=RULES, source=Source.RULES, note=thought.note)
-    return _Judgement(thinker=thought.thinker, source=Source.MODEL, analysis=thought.value, note=thought.note)
+            parts.log("reflection_generation_failed", "warning", error=note)
+        return _Judgement(thinker=RULES, source=Source.RULES, note=note)
+    return _Judgement(thinker=thought.thinker, source=Source.MODEL, analysis=thought.value, note=note)
 
 
 def _draft(

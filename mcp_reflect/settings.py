@@ -44,6 +44,11 @@ class Settings:
     llm_key_file: str = _setting(
         "", "A file of mode 0600 with the keys (`ANTHROPIC_API_KEY=…` lines), where they are not in the environment."
     )
+    llm_seconds: float = _setting(
+        45.0,
+        "How long a question to a language model may take, tries and repair included: at most 45, for hosts give up at "
+        "60. Then rules answer.",
+    )
     llm_tokens_per_call: str = _setting("", "The most tokens that one call of a tool may spend.")
     llm_tokens_per_day: str = _setting("", "The most tokens that a day (UTC) may spend, over all servers of a bank.")
     llm_cost_per_call: str = _setting("", "The most US dollars that one call of a tool may spend; needs prices.")
@@ -70,6 +75,8 @@ class Settings:
     max_trace_chars: int = _setting(
         1_000_000, "A trace with more text than this loses events from its middle, and the result says so."
     )
+    # Names of the environment that look like settings and are none: doctor and the log say them.
+    unknown: tuple[str, ...] = ()
     # Keys and addresses that the providers themselves name: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
@@ -84,13 +91,33 @@ class Settings:
             if text:
                 given[item.name] = _read(name, text, item.type)
         provider_env = {name: text for name, text in env.items() if name.startswith(("ANTHROPIC_", "OPENAI_"))}
-        return cls(**given, provider_env=provider_env)
+        names = {PREFIX + item.name.upper() for item in documented()}
+        unknown = tuple(sorted(name for name in env if name.upper().startswith(PREFIX) and name not in names))
+        return cls(**given, unknown=unknown, provider_env=provider_env)
+
+    def misspelt(self) -> list[str]:
+        """A sentence for each name that looks like a setting and is none, with the nearest that is one."""
+        from difflib import get_close_matches  # noqa: PLC0415 - only where one is misspelt
+
+        # Without the prefix: it would make any two names alike.
+        names = [item.name.upper() for item in documented()]
+        near = {name: get_close_matches(name[len(PREFIX) :].upper(), names, n=1) for name in self.unknown}
+        return [
+            f"{name[:80]} is no setting. "
+            + (f"Did you mean {PREFIX}{found[0]}?" if found else "docs/settings.md lists them.")
+            for name, found in near.items()
+        ]
 
     @property
     def llm_settings(self) -> dict[str, str]:
         """What the providers and their limits read, by the names of the environment."""
         own = {PREFIX + item.name.upper(): str(getattr(self, item.name)) for item in documented()}
         return {**self.provider_env, **{name: text for name, text in own.items() if name.startswith(f"{PREFIX}LLM")}}
+
+    @property
+    def prompts_folder(self) -> Path | None:
+        """The folder of prompt overrides, absolute, null where none is set."""
+        return self.prompts_dir and self.prompts_dir.expanduser().absolute()
 
     @property
     def bank_path(self) -> Path:

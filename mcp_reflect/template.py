@@ -34,7 +34,10 @@ _INPUT = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A template that has been checked. `output` is the shape of the reply, null for plain text."""
+    """A template that has been checked. `output` is the shape of the reply, null for plain text.
+
+    `text` is the whole file, to be shown or copied.
+    """
 
     name: str
     version: int
@@ -44,6 +47,7 @@ class Template:
     token_limit: int
     system: str
     user: str
+    text: str
 
     def fill(self, texts: Mapping[str, str]) -> str:
         """The user part with every place filled; `texts` has all of them. What is filled in is not read again."""
@@ -76,6 +80,7 @@ def parse_template(text: str, file: str) -> Template:
         token_limit=front.number("token_limit"),
         system="\n".join(lines[end + 1 : mark]).strip(),
         user="\n".join(lines[mark + 1 :]).strip(),
+        text=text,
     )
     _check_places(template, lines, mark, values["inputs"][1], file)
     if not template.user:

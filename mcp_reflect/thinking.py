@@ -12,6 +12,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.fence import fence
 from mcp_reflect.llm.account import one_call
 from mcp_reflect.llm.errors import LLMError
 from mcp_reflect.llm.ledger import Ledger
@@ -69,8 +70,9 @@ class Thinking:
     """Asks the language model of a role with a prompt template, and reads what comes back."""
 
     def __init__(self, settings: Settings, bank: Bank, *, llm: LLM | None, log: Log, clock: Clock) -> None:
-        self.prompts = Prompts(settings.prompts_dir)
+        self.prompts = Prompts(settings.prompts_folder)
         self.meter = Meter()
+        self._seconds = min(settings.llm_seconds, CALL_SECONDS)
         self._llm = llm
         self._log = log
         ledger: Ledger = bank.spending
@@ -81,6 +83,16 @@ class Thinking:
     def llm(self, role: Role, host: Host) -> LLM | None:
         """Who would be asked: the one given in Python, the configured one, the host's, or nobody."""
         return self._llm or self._registry.llm(role) or host.llm
+
+    def overridden(self) -> list[str]:
+        """The prompts that a person's own template serves."""
+        return [name for name in self.prompts.names() if self.prompts.load(name).overridden]
+
+    def bound(self) -> dict[str, str]:
+        """Who is asked in each role: `provider:model`, `off`, or that its setting cannot be used. Never a key."""
+        if self._llm is not None:
+            return dict.fromkeys(Role, "given in Python")
+        return {role.value: self._registry.describe(role) for role in Role}
 
     def problems(self) -> list[str]:
         """What is wrong with the settings of language models and with the prompt overrides."""
@@ -106,11 +118,11 @@ class Thinking:
         if llm is None:
             return Thought()
         try:
-            rendered = self._rendered(prompt, inputs)
+            rendered = self.render(prompt, inputs)
             if host.progress:
                 await host.progress(0, f"asking the {role.value}")
             with one_call():
-                return await _Conversation(llm, role, rendered, read).run(read_text, seconds)
+                return await _Conversation(llm, role, rendered, read).run(read_text, min(seconds, self._seconds))
         except LLMError as error:
             self._log("llm_failed", "warning", role=role.value, kind=error.kind, llm=error.llm)
             return Thought(note=str(error))
@@ -118,7 +130,8 @@ class Thinking:
             self._log("llm_failed", "warning", role=role.value, kind=type(error).__name__)
             return Thought(note=str(error))
 
-    def _rendered(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
+    def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
+        """A prompt with its places filled; an override that is broken is passed over, and the log says why."""
         rendered = self.prompts.render(prompt, **inputs)
         if rendered.problem is not None:
             self._log("prompt_override_refused", "warning", prompt=prompt, problem=str(rendered.problem))
@@ -152,8 +165,9 @@ class _Conversation(Generic[_Read]):
                 return self._thought(value=self._value(reply), thinker=reply.llm)
             except InputError as error:
                 fault = str(error)[:_SHOWN_ERROR]
-                again = f"Your reply could not be used: {fault} Reply again with the JSON object alone."
-                user = f"{self._rendered.user}\n\n{again}"
+                # The fault may quote the reply, and the reply what stands in the trace: it is data too.
+                shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
+                user = f"{self._rendered.user}\n\n{shown}\nReply again with the JSON object alone."
         return self._from_text(reply, read_text, fault)
 
     async def _ask(self, user: str, seconds: float) -> Reply:

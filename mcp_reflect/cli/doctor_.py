@@ -2,7 +2,7 @@
 
 import platform
 import sys
-from typing import Any
+from typing import Any, cast
 
 from mcp_reflect import __version__
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
@@ -19,7 +19,7 @@ def run(arguments: list[str]) -> int:
     else:
         for name, value in report.items():
             if name != "degraded":
-                say(f"{name.replace('_', ' ')}: {value}")
+                say(f"{name.replace('_', ' ')}: {_text(value)}")
         for line in report["degraded"] or ["all as it should be"]:
             say(f"- {line}")
     return 0 if report["bank_works"] else 1
@@ -27,7 +27,7 @@ def run(arguments: list[str]) -> int:
 
 async def examine(engine: Engine) -> dict[str, Any]:
     """What doctor tells: paths, schema, mode, and `degraded`, a sentence for each thing that is not as it should be."""
-    degraded: list[str] = []
+    degraded = [*engine.settings.misspelt(), *engine.thinking.problems()]
     report: dict[str, Any] = {
         "version": __version__,
         "python": platform.python_version(),
@@ -36,12 +36,14 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "scope": str(engine.scopes.own),
         "other_projects": list(engine.scopes.others),
         "bank_works": True,
+        "language_models": engine.thinking.bound(),
+        "prompt_overrides": engine.thinking.overridden(),
     }
     try:
         opened = await engine.bank.opened()
         await engine.get_stats()
     except BankError as error:
-        return {**report, "bank_works": False, "degraded": [str(error)]}
+        return {**report, "bank_works": False, "degraded": [*degraded, str(error)]}
     report |= {
         "schema": opened.schema,
         "journal_mode": opened.journal_mode,
@@ -60,3 +62,15 @@ async def examine(engine: Engine) -> dict[str, Any]:
     if not engine.scopes.own.project:
         degraded.append("This directory is nobody's project, so lessons are global. Set MCP_REFLECT_PROJECT to a name.")
     return {**report, "degraded": degraded}
+
+
+def _text(value: Any) -> str:
+    """A value for a person: roles with the same language model stand together."""
+    if isinstance(value, dict):
+        roles: dict[str, list[str]] = {}
+        for role, llm in cast("dict[str, str]", value).items():
+            roles.setdefault(llm, []).append(role)
+        return "; ".join(f"{llm}" if len(roles) == 1 else f"{', '.join(names)} {llm}" for llm, names in roles.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, cast("list[object]", value))) or "none"
+    return str(value)

@@ -16,6 +16,7 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
   reflect FILE       reflect on a run, or on each line of a JSONL file (- reads stdin)
   lessons            list, show, edit, forget, restore and erase lessons
   stats              what is in the bank, counted
+  prompts            list, show and check the prompt templates
   export             lessons as JSONL
   import FILE        lessons from JSONL
   doctor             where everything is, and what does not work as it should
@@ -24,7 +25,7 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
 mcp-reflect COMMAND --help tells more. Tables are for people; --json is for programs.
 """
 
-COMMANDS = ("recall", "reflect", "lessons", "stats", "export", "import", "doctor", "demo")
+COMMANDS = ("recall", "reflect", "lessons", "stats", "prompts", "export", "import", "doctor", "demo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

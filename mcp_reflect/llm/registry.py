@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from mcp_reflect.llm.errors import LLMSettingError
+from mcp_reflect.llm.foreign import Foreign
 from mcp_reflect.llm.protocol import LLM, Reply, Request, Role
-from mcp_reflect.llm.spec import Spec, parse_spec, setting_of
+from mcp_reflect.llm.spec import OFF, Spec, parse_spec, setting_of
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "mcp_reflect.llm"
 _OWN = {"anthropic": "mcp_reflect.llm.anthropic", "openai": "mcp_reflect.llm.openai"}
@@ -46,6 +50,18 @@ class Registry:
         setting = setting_of(role, self._settings)
         return parse_spec(setting, self._settings.get(setting, ""))
 
+    def describe(self, role: Role) -> str:
+        """`provider:model`, with the address where it is not the usual one; `off`; or `unusable`."""
+        try:
+            spec = self.spec(role)
+        except LLMSettingError:
+            return "unusable"
+        if spec is None:
+            return OFF
+        if isinstance(self.llm(role), Unusable):
+            return f"{spec.name} (unusable)"
+        return f"{spec.name} at {spec.base_url}" if spec.base_url else spec.name
+
     def problems(self) -> list[LLMSettingError]:
         """What is wrong with the settings, each fault once: for the person who runs the server."""
         found = [llm.error for llm in (self.llm(role) for role in Role) if isinstance(llm, Unusable)]
@@ -80,9 +96,24 @@ def _opener(provider: str, setting: str) -> Opener:
     if provider not in points:
         known = ", ".join(sorted({*_OWN, *points}))
         raise LLMSettingError(setting, f'there is no provider "{provider}"', f"Write one of: {known}, off")
-    try:
-        return cast("Opener", points[provider].load())
-    except (ImportError, AttributeError) as error:
-        fault = f'the provider "{provider}" cannot be loaded ({error})'
-        broken = LLMSettingError(setting, fault, f"Reinstall the package behind {points[provider].value}")
-    raise broken
+    return _foreign_opener(points[provider], setting)
+
+
+def _foreign_opener(point: "EntryPoint", setting: str) -> Opener:
+    """Opens a provider of another package; what goes wrong in it is a setting that is wrong."""
+    package = point.dist.name if point.dist else point.value.partition(":")[0]
+
+    def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
+        try:
+            opener = cast("Opener", point.load())
+            return Foreign(opener(spec, settings), spec.name, package)
+        except LLMSettingError:
+            raise
+        except ImportError as error:  # its message names what is missing
+            why = str(error)
+        except Exception as error:  # noqa: BLE001 - code that is not ours; its words may hold a key
+            why = type(error).__name__
+        fault = f'the provider "{spec.provider}" cannot be loaded ({why})'
+        raise LLMSettingError(setting, fault, f"Reinstall the package {package}, or write to its makers")
+
+    return open_llm

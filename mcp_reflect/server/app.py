@@ -80,7 +80,7 @@ class ReflectServer(MCPServer[None]):
         """The resources that have a fixed address."""
         return [
             Resource(uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=resources.JSON)
-            for one in resources.RESOURCES
+            for one in resources.listed()
         ]
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:

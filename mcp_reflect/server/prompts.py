@@ -1,77 +1,155 @@
-"""The prompts, which hosts show as slash commands."""
+"""The prompts, which hosts show as slash commands: their names, arguments, and values to complete them with."""
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable
+from difflib import get_close_matches
+from typing import Any, Final, NamedTuple
 
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
 from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.server import prompt_inputs, resources
 from mcp_reflect.server.service import Service
 
-if TYPE_CHECKING:
-    from mcp_reflect.records.lesson import Recall
+_LONGEST: Final = 100_000  # characters of an argument
+_MOST: Final = 100  # values of a completion
 
-START_TASK: Final = "start_task"
+Given = dict[str, str]
+
+
+class Listed(NamedTuple):
+    """A prompt as it is listed. `inputs` makes what its template is filled with; `needed` are required arguments."""
+
+    title: str
+    description: str
+    arguments: dict[str, str]
+    inputs: Callable[[Service, Given], Awaitable[dict[str, Any]]]
+    needed: tuple[str, ...] = ()
+
+
+_TASK_TYPE: Final = "Like debugging, search, deploy"
+
+PROMPTS: Final = {
+    "start_task": Listed(
+        "Start a task",
+        "Start a task with the lessons and strategies that earlier runs left for it",
+        {"task": "What you are about to do", "task_type": _TASK_TYPE},
+        prompt_inputs.start_task,
+        ("task",),
+    ),
+    "review_task": Listed(
+        "Review a task",
+        "Look back at a task that ended: what went wrong or right, why, and what to do next time",
+        {
+            "task": "What the task was; the agent knows it if you leave it out",
+            "outcome": "success, failure, partial, timeout or error",
+            "reflection_id": "A stored reflection to add the agent's judgement to",
+        },
+        prompt_inputs.review_task,
+    ),
+    "critique_answer": Listed(
+        "Critique an answer",
+        "Check an answer against evidence before it is handed over, and correct only what is wrong",
+        {
+            "goal": "What the answer is for; the last question if you leave it out",
+            "answer": "The answer to check; the agent's last one if you leave it out",
+            "task_type": _TASK_TYPE,
+        },
+        prompt_inputs.critique_answer,
+    ),
+    "replan_search": Listed(
+        "Replan a search",
+        "Search again in another way after a search came back empty",
+        {
+            "user_message": "What is looked for; the last question if you leave it out",
+            "tried": "What was searched for so far; the agent knows it if you leave it out",
+        },
+        prompt_inputs.replan_search,
+    ),
+    "distill_lessons": Listed(
+        "Distil lessons",
+        "Look over stored reflections for causes that come again, and keep a lesson for each",
+        {
+            "task_type": _TASK_TYPE,
+            "reflection_id": "Only this reflection",
+            "lesson_id": "Only this lesson: does it still hold?",
+        },
+        prompt_inputs.distill_lessons,
+    ),
+}
 
 
 def listed() -> list[Prompt]:
     """Every prompt with its arguments."""
     return [
         Prompt(
-            name=START_TASK,
-            title="Start a task",
-            description="Start a task with the lessons and strategies that earlier runs left for it",
+            name=name,
+            title=one.title,
+            description=one.description,
             arguments=[
-                PromptArgument(name="task", description="What you are about to do", required=True),
-                PromptArgument(name="task_type", description="Like debugging, search, deploy", required=False),
+                PromptArgument(name=argument, description=about, required=argument in one.needed)
+                for argument, about in one.arguments.items()
             ],
         )
+        for name, one in PROMPTS.items()
     ]
 
 
 async def get(service: Service, name: str, arguments: dict[str, Any]) -> GetPromptResult:
-    """A prompt as messages. MCPError (invalid params) for an unknown name or a bad argument."""
+    """A prompt as a message. MCPError (invalid params) for an unknown name or a bad argument.
+
+    It counts no lesson as applied.
+    """
     try:
-        if name != START_TASK:
-            raise InputError("name", f"there is no prompt '{name[:80]}'", f"Get {START_TASK}.")
-        text = await _start_task(service, arguments)
+        if name not in PROMPTS:
+            raise InputError("name", f"there is no prompt '{name[:80]}'", _nearest(name, PROMPTS))
+        one = PROMPTS[name]
+        inputs = await one.inputs(service, _given(name, one, arguments))
+        rendered = service.engine().thinking.render(name, inputs)
     except McpReflectError as error:
         raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
-    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
-    return GetPromptResult(description=listed()[0].description, messages=[message])
+    content = TextContent(type="text", text=f"{rendered.system}\n\n{rendered.user}")
+    return GetPromptResult(description=one.description, messages=[PromptMessage(role="user", content=content)])
 
 
 async def complete(service: Service, prompt: str, argument: str, start: str) -> list[str]:
-    """Values for an argument: the task types that lessons of this scope have, most frequent first."""
-    if prompt != START_TASK or argument != "task_type":
+    """Values for an argument: outcomes, the task types of this scope's lessons (most frequent first), or its ids."""
+    if prompt not in PROMPTS or argument not in PROMPTS[prompt].arguments:
         return []
     engine = service.engine()
-    return [name for name in await engine.bank.task_types(engine.scopes.own) if name.startswith(start)][:100]
+    match argument:
+        case "outcome":
+            values = prompt_inputs.outcomes()
+        case "task_type":
+            values = await engine.bank.task_types(engine.scopes.own)
+        case "reflection_id":
+            return await resources.complete(service, "reflection://{id}", start)
+        case "lesson_id":
+            return await resources.complete(service, "lesson://{id}", start)
+        case _:
+            values = []
+    return [value for value in values if value.startswith(start)][:_MOST]
 
 
-async def _start_task(service: Service, arguments: dict[str, Any]) -> str:
-    """The task with its lessons as a checklist. Getting a prompt counts no lesson as applied."""
-    unknown = sorted(set(arguments) - {"task", "task_type"})
-    if unknown:
-        raise InputError(unknown[0][:80], "start_task has no such argument", "Send task, and perhaps task_type.")
-    from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - same
-    from mcp_reflect.prompts import Prompts  # noqa: PLC0415 - nothing of ours at the start
+def _given(name: str, one: Listed, arguments: dict[str, Any]) -> Given:
+    """The arguments that say something: hosts send what a person left out as an empty text."""
+    for argument in arguments:
+        if argument not in one.arguments:
+            raise InputError(argument[:80], f"{name} has no such argument", _nearest(argument, one.arguments))
+    given = {argument: str(value) for argument, value in arguments.items() if str(value or "").strip()}
+    for argument, value in given.items():
+        if len(value) > _LONGEST:
+            raise InputError(argument, f"it has {len(value):,} characters", f"Send at most {_LONGEST:,}.")
+    for argument in one.needed:
+        if argument not in given:
+            raise InputError(
+                argument,
+                "it is missing",
+                f"Send it: {one.arguments[argument][:1].lower()}{one.arguments[argument][1:]}.",
+            )
+    return given
 
-    engine = service.engine()
-    found = await engine.recall_for(read(RecallShape, arguments).ask(), applied=False)
-    rendered = Prompts(engine.settings.prompts_dir).render(START_TASK, task=arguments["task"], lessons=checklist(found))
-    return f"{rendered.system}\n\n{rendered.user}"
 
-
-def checklist(found: "Recall") -> str:
-    """Lessons and strategies as points to go through, or that there are none."""
-    if not found.lessons:
-        return "Earlier runs left nothing on this. There is nothing to go through."
-    lines = [f"recall_id: {found.recall_id}"]
-    for hit in found.lessons:
-        lines.append(f"- [ ] {hit.kind} {hit.id} ({hit.why})")
-        if hit.mistake and hit.correction:
-            lines += [f"      avoid: {hit.mistake}", f"      instead: {hit.correction}"]
-        else:
-            lines.append(f"      {hit.text}")
-    return "\n".join(lines)
+def _nearest(name: str, known: dict[str, Any]) -> str:
+    near = get_close_matches(name[:80], known, n=1)
+    return f"Did you mean '{near[0]}'?" if near else f"Send one of {', '.join(known)}."

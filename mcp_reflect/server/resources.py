@@ -30,7 +30,16 @@ RESOURCES: Final = (
 TEMPLATES: Final = (
     Listed("lesson://{id}", "lesson", "Lesson", "A lesson with its versions and links"),
     Listed("reflection://{id}", "reflection", "Reflection", "A reflection with its redacted trace and versions"),
+    Listed("prompt://{name}", "prompt", "Prompt template", "A prompt template as it serves now, and where it is from"),
 )
+
+
+def listed() -> list[Listed]:
+    """The resources of a fixed address, and each prompt template."""
+    from mcp_reflect.prompts import Prompts  # noqa: PLC0415 - nothing of ours at the start
+
+    about = "The template as it serves now, and whether it is overridden"
+    return [*RESOURCES, *(Listed(f"prompt://{name}", name, f"Prompt {name}", about) for name in Prompts().names())]
 
 
 async def read(service: Service, uri: str) -> str:
@@ -48,6 +57,8 @@ async def read(service: Service, uri: str) -> str:
                 value = await _lesson(service, name)
             case "reflection", name if name:
                 value = await _reflection(service, name)
+            case "prompt", name if name in service.engine().thinking.prompts.names():
+                value = _prompt(service, name)
             case _:
                 raise ResourceNotFoundError(f"Unknown resource: {uri[:200]}")
     except NotFoundError as error:
@@ -58,7 +69,7 @@ async def read(service: Service, uri: str) -> str:
 
 
 async def complete(service: Service, template: str, start: str) -> list[str]:
-    """Ids of this scope that begin with what was typed, newest first."""
+    """Ids of this scope that begin with what was typed, newest first; names of prompt templates."""
     engine = service.engine()
     scope = engine.scopes.own
     if template == "lesson://{id}":
@@ -66,7 +77,7 @@ async def complete(service: Service, template: str, start: str) -> list[str]:
     elif template == "reflection://{id}":
         ids = [reflection.id for reflection in await engine.bank.reflections(scope, limit=1000)]
     else:
-        ids = []
+        ids = engine.thinking.prompts.names() if template == "prompt://{name}" else []
     return [name for name in ids if name.startswith(start)][:100]
 
 
@@ -110,6 +121,14 @@ async def _reflection(service: Service, name: str) -> dict[str, Any]:
         "versions": await engine.bank.history(scope, name),
         "links": await engine.bank.links(scope, name),
     }
+
+
+def _prompt(service: Service, name: str) -> dict[str, Any]:
+    from mcp_reflect.prompts import described  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.results import compact  # noqa: PLC0415 - same
+
+    found = described(service.engine().thinking.prompts.load(name))
+    return {**compact(found), "overridden": found["overridden"], "inputs": found["inputs"]}
 
 
 def _summary(body: Any, name: str) -> dict[str, Any]:

@@ -39,6 +39,8 @@ class Service:
         self._engine = engine
         self._own_engine = engine is None
         self.log = Log(settings.log_level, settings.log_format)
+        for problem in settings.misspelt() if settings.unknown else ():
+            self.log("setting_unknown", "warning", problem=problem)
 
     def engine(self) -> "Engine":
         """The engine; imported and made with the first call."""

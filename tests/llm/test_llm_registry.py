@@ -1,6 +1,5 @@
 """From settings to the language model of each role."""
 
-import importlib
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -168,62 +167,6 @@ def test_a_dress_is_put_around_each_provider_once() -> None:
     for role in Role:
         registry.llm(role)
     assert dressed == [Spec("openai", "gpt-5")]
-
-
-def install(folder: Path, body: str, patch: pytest.MonkeyPatch, target: str = "echo_llm:open_llm") -> None:
-    """A package that offers the provider `echo` through an entry point, for as long as the test runs."""
-    patch.setattr(sys, "path", [str(folder), *sys.path])
-    patch.delitem(sys.modules, "echo_llm", raising=False)
-    importlib.invalidate_caches()
-    (folder / "echo_llm.py").write_text(body, "utf-8")
-    info = folder / "echo_llm-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: echo-llm\nVersion: 1.0\n", "utf-8")
-    points = f"[mcp_reflect.llm]\necho = {target}\nanthropic = {target}\n"
-    (info / "entry_points.txt").write_text(points, "utf-8")
-
-
-ECHO = """
-from mcp_reflect.llm.protocol import Reply, Stop
-
-class Echo:
-    def __init__(self, spec):
-        self.spec = spec
-
-    async def complete(self, request):
-        return Reply(text=request.user, stop=Stop.END, llm=self.spec.name)
-
-def open_llm(spec, settings):
-    return Echo(spec)
-"""
-
-
-async def test_another_package_brings_a_provider_and_cannot_take_the_name_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(tmp_path, ECHO, monkeypatch)
-    registry = Registry({**KEYS, "MCP_REFLECT_LLM": "echo:loud", "MCP_REFLECT_LLM_CRITIC": "anthropic:x"})
-    llm = registry.llm(Role.REFLECTOR)
-    assert llm is not None
-    reply = await llm.complete(asking("hello"))
-    assert (reply.text, reply.llm) == ("hello", "echo:loud")
-    assert isinstance(registry.llm(Role.CRITIC), Anthropic)
-
-
-def test_an_unknown_provider_is_told_the_known_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, ECHO, monkeypatch)
-    (problem,) = Registry({"MCP_REFLECT_LLM_CRITIC": "olama:qwen3"}).problems()
-    assert problem.setting == "MCP_REFLECT_LLM_CRITIC"
-    assert "anthropic, echo, openai, off" in problem.fix
-
-
-@pytest.mark.parametrize(("body", "target"), [("import nowhere_at_all", "echo_llm:open_llm"), ("", "echo_llm:nothing")])
-def test_a_provider_that_cannot_be_loaded_is_a_setting_that_is_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, target: str
-) -> None:
-    install(tmp_path, body, monkeypatch, target)
-    (problem,) = Registry({"MCP_REFLECT_LLM": "echo:loud"}).problems()
-    assert "cannot be loaded" in problem.fault
 
 
 def loaded_by(code: str, environment: Mapping[str, str]) -> set[str]:

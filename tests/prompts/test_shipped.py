@@ -11,7 +11,10 @@ from mcp_reflect.prompts import Prompts, shipped_folder
 from mcp_reflect.reflect.analysis import SYNONYMS
 
 HASHES = Path(__file__).with_name("hashes.json")
-NAMES = "correct critique distill dream evaluate reflect_failure reflect_success replan review_task start_task".split()
+NAMES = (
+    "correct critique critique_answer distill distill_lessons dream evaluate reflect_failure reflect_success replan "
+    "replan_search review_task start_task"
+).split()
 ANALYSES = {
     "reflect_failure": set(SYNONYMS) - {"source_event_ids"},
     "reflect_success": set(SYNONYMS) - {"source_event_ids"},

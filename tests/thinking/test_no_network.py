@@ -1,0 +1,90 @@
+"""With no provider configured the server opens no network connection and looks no name up, from start to end."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+
+from tests.thinking.asked import EVENTS, TASK
+
+# The interpreter tells of each socket that is made or used, each name that is looked up, each import.
+WATCHED = """
+import os, sys
+told = os.open(os.environ["TOLD"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def watch(event, arguments):
+    if event.startswith("socket.") or event == "import":
+        shown = [str(int(one) if isinstance(one, int) else one) for one in arguments[1 if event[0] == "s" else 0:][:2]]
+        os.write(told, (" ".join([event, *shown]).replace("\\n", " ") + "\\n").encode("utf-8", "replace"))
+sys.addaudithook(watch)
+from mcp_reflect.cli import main
+sys.exit(main([]))
+"""
+NETWORK = {"socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"}
+LOOKUPS = {"socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo", "socket.gethostname"}
+INET = {"2", "10", "30"}  # AF_INET, AF_INET6 here and on macOS
+
+CALLS: dict[str, dict[str, Any]] = {
+    "should_reflect": {"confidence": 0.2},
+    "reflect": {"task": TASK, "outcome": "failure", "events": EVENTS},
+    "critique": {"goal": "Add", "response": "2 + 2 = 5"},
+    "replan_search": {"user_message": "red shoes", "queries": [{"table": "products", "query_text": "red shoes"}]},
+    "recall_lessons": {"task": TASK},
+    "store_lesson": {"mistake": "Applied before the namespace", "correction": "Create the namespace first"},
+}
+
+
+async def everything(client: Client) -> None:
+    """Each tool once, each list, and what can be read."""
+    results: dict[str, Any] = {}
+    names = [tool.name for tool in (await client.list_tools()).tools]
+    calls = {name: CALLS[name] for name in CALLS if name in names}
+    for name, arguments in calls.items():
+        results[name] = await client.call_tool(name, arguments)
+    lesson_id = results["store_lesson"].structured_content["lesson_id"]
+    told = {"success": True, "lesson_ids": [lesson_id]}
+    results["record_outcome"] = await client.call_tool("record_outcome", told)
+    results["forget_lesson"] = await client.call_tool("forget_lesson", {"lesson_id": lesson_id, "reason": "a test"})
+    assert set(names) == set(results), "a tool has no call here"
+    assert not [name for name, result in results.items() if result.is_error]
+    await client.get_prompt("start_task", {"task": TASK})
+    for resource in (await client.list_resources()).resources:
+        await client.read_resource(str(resource.uri))
+
+
+async def test_no_connection_is_made_and_no_name_is_looked_up(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
+    env = {
+        **inherited,
+        "TOLD": str(told),
+        "MCP_REFLECT_BANK": str(tmp_path / "bank.db"),
+        "MCP_REFLECT_PROJECT": "billing",
+        "ANTHROPIC_API_KEY": "sk-ant-there-but-not-asked-for-1",
+        "OPENAI_API_KEY": "sk-there-but-not-asked-for-1",
+    }
+    server = StdioServerParameters(command=sys.executable, args=["-c", WATCHED], env=env, cwd=Path(__file__).parents[2])
+    async with Client(server) as client:
+        started = told.read_text("utf-8")
+        await everything(client)
+    lines = [line.split(" ") for line in told.read_text("utf-8").splitlines()]
+    assert [line for line in lines if line[0] in LOOKUPS | NETWORK] == []
+    assert [line for line in lines if line[0] == "socket.__new__" and line[1] in INET] == []
+    imported = {line[1] for line in lines if line[0] == "import"}
+    assert {"mcp_reflect.engine", "mcp_reflect.reflecting", "mcp_reflect.thinking"} <= imported
+    assert not {"anthropic", "mcp_reflect.llm.anthropic", "mcp_reflect.llm.openai"} & imported
+    assert "import mcp_reflect.thinking" not in started
+    assert "import mcp_reflect.llm" not in started
+
+
+def test_the_watch_sees_a_connection_and_a_look_up(tmp_path: Path) -> None:
+    """Else the test above would hold nothing."""
+    told = tmp_path / "told"
+    watched = WATCHED.partition("from mcp_reflect")[0]
+    code = f"{watched}\nimport socket\ntry: socket.create_connection(('127.0.0.1', 9), 1)\nexcept OSError: pass"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "TOLD": str(told)}, check=True, timeout=60)
+    events = {line.split(" ")[0]: line.split(" ") for line in told.read_text("utf-8").splitlines() if line[0] == "s"}
+    assert {"socket.connect", "socket.getaddrinfo", "socket.__new__"} <= events.keys()
+    assert events["socket.__new__"][1] in INET

@@ -1,0 +1,91 @@
+"""Every fault of a provider ends in a result by rules whose note says why, in time, with nothing left behind."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.llm.contract import every_dialect, failing, left_nothing_behind
+from tests.llm.dialects import KEY, Dialect
+from tests.llm.loopback import Answer, Hang, Loopback, Step, Trickle
+from tests.thinking.asked import both_eras, bound_to, reflect, rows, serving
+
+pytestmark = every_dialect
+nothing_is_left_behind = pytest.fixture(autouse=True)(left_nothing_behind)
+
+import_module("anthropic")  # two seconds, which belong to no test's timeout
+
+Play = Callable[[Dialect], list[Step]]
+
+
+def _later(answer: Answer) -> Answer:
+    """The same answer, which asks to be left alone for longer than a call may take."""
+    return Answer(status=answer.status, body=answer.body, headers={"retry-after": "100"})
+
+
+FAULTS: dict[str, tuple[Play, str]] = {
+    "a refusal": (lambda d: [d.say("I cannot help with that.", d.stops["refusal"])], "gave no answer (refusal)"),
+    "an empty reply": (lambda d: [d.say(" ", d.stops["end"])], "gave no answer (empty)"),
+    "a tool call": (lambda d: [d.tool_call], "gave no answer (tool_use)"),
+    "a truncation, twice": (lambda d: [d.say('{"reflection": "It', d.stops["length"])] * 2, "it was cut off"),
+    "words that hold nothing": (lambda d: [d.say("{}", d.stops["end"])] * 2, "nothing that can be used"),
+    "a wrong key": (lambda d: [failing(d, 401, f"Incorrect API key provided: {KEY}")], "HTTP 401"),
+    "no credit": (lambda d: [failing(d, 402)], "HTTP 402"),
+    "an unknown model": (lambda d: [failing(d, 404)], "HTTP 404"),
+    "too many requests": (lambda d: [_later(failing(d, 429))], "HTTP 429"),
+    "an overload": (lambda d: [_later(failing(d, 529))], "HTTP 529"),
+    "another API": (lambda _: [Answer(body={"hello": "world"})], "Check that the address is this provider's API"),
+    "a hang": (lambda _: [Hang()], "no reply within 1"),
+    "a trickle": (lambda _: [Trickle()], "no reply within 1"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@both_eras
+async def test_a_fault_leaves_it_to_rules_and_says_why(tmp_path: Path, dialect: Dialect, fault: str, mode: str) -> None:
+    play, why = FAULTS[fault]
+    async with Loopback(*play(dialect)) as server:
+        settings = bound_to(dialect, server.url, llm_seconds=1.3)
+        async with asyncio.timeout(6), serving(tmp_path, mode=mode, **settings) as (client, _):
+            found = await reflect(client)
+    assert found["thinker"] == "rules"
+    assert why in found["note"]
+    assert found["note"].startswith(f"{dialect.name}:test-model")
+    assert found["next"]["arguments"]["reflection_id"] == found["reflection_id"]
+    assert KEY not in json.dumps(found)
+    assert rows(tmp_path)["reflections"] == 1
+    assert KEY.encode() not in (tmp_path / "bank.db").read_bytes()
+
+
+async def test_a_passing_overload_is_tried_again(tmp_path: Path, dialect: Dialect) -> None:
+    busy = Answer(status=529, body=dialect.fail("overloaded_error", "busy"), headers={"retry-after": "0"})
+    good = dialect.say('{"reflection": "The namespace was missing."}', dialect.stops["end"])
+    async with (
+        Loopback(busy, good) as server,
+        serving(tmp_path, **bound_to(dialect, server.url)) as (client, _),
+    ):
+        found = await reflect(client)
+    assert (found["thinker"], found["reflection"]) == (f"{dialect.name}:test-model", "The namespace was missing.")
+
+
+@pytest.mark.parametrize("step", [Hang(), Trickle()], ids=["while waiting", "while reading"])
+@both_eras
+async def test_a_cancelled_call_hangs_up_and_writes_nothing(
+    tmp_path: Path, dialect: Dialect, step: Step, mode: str
+) -> None:
+    async with (
+        Loopback(step) as server,
+        serving(tmp_path, mode=mode, **bound_to(dialect, server.url)) as (client, engine),
+    ):
+        call = asyncio.create_task(reflect(client))
+        await server.arrived.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await server.client_left()
+        assert rows(tmp_path)["reflections"] == rows(tmp_path)["lessons"] == 0
+        await engine.store_lesson(mistake="The bank was held", correction="It is free again")
+    assert rows(tmp_path)["reflections"] == 0
