@@ -21,8 +21,9 @@ async def read(client: Client, uri: str) -> dict[str, Any]:
 async def test_the_bank_and_its_records_are_listed_by_address(client: Client) -> None:
     found = (await client.list_resources()).resources
     templates = (await client.list_resource_templates()).resource_templates
-    assert [str(one.uri) for one in found] == ["bank://stats", "bank://lessons", "bank://reflections"]
-    assert [one.uri_template for one in templates] == ["lesson://{id}", "reflection://{id}"]
+    addresses = [str(one.uri) for one in found if not str(one.uri).startswith("prompt://")]
+    assert addresses == ["bank://stats", "bank://lessons", "bank://reflections"]
+    assert [one.uri_template for one in templates] == ["lesson://{id}", "reflection://{id}", "prompt://{name}"]
 
 
 async def test_the_bank_tells_what_is_in_it(client: Client) -> None:
