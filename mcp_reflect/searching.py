@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_reflect.arguments.search import ReplanShape, read
 from mcp_reflect.bank.redaction import clean
@@ -78,7 +78,7 @@ def _request(parts: Parts, sent: ReplanShape, before: dict[str, Any] | None) -> 
         results=None if counts is None else {clean(table): count for table, count in counts.items()},
         zero_result_tables=tuple(clean(list(sent.zero_result_tables))),
         retry_count=sent.retry_count,
-        catalog=read_catalog(clean(sent.catalog)) or (kept.catalog if kept else ()),
+        catalog=read_catalog(_clean_catalog(sent.catalog)) or (kept.catalog if kept else ()),
         suggestions=tuple(clean(list(sent.suggestions))),
         max_retries=parts.settings.max_retries,
     )
@@ -90,6 +90,20 @@ def _request(parts: Parts, sent: ReplanShape, before: dict[str, Any] | None) -> 
         )
     made = replace(made, suggestions=made.suggestions or kept.suggestions)
     return made if _reports(sent) else replace(kept, suggestions=made.suggestions, catalog=made.catalog)
+
+
+def _clean_catalog(catalog: list[Any]) -> list[Any]:
+    """The catalogue cleaned. A vocabulary is read as one text, and word by word only where that text changes."""
+    entries: list[Any] = []
+    for entry in catalog:
+        given = dict(cast("dict[str, Any]", entry)) if isinstance(entry, dict) else {}
+        words: Any = given.pop("vocabulary", None)
+        if isinstance(words, list) and all(isinstance(word, str) for word in cast("list[Any]", words)):
+            text = "\n".join(cast("list[str]", words))
+            entries.append({**clean(given), "vocabulary": cast("Any", words if clean(text) == text else clean(words))})
+        else:
+            entries.append(clean(entry))
+    return entries
 
 
 def _reports(sent: ReplanShape) -> bool:
