@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_reflect.arguments.search import ReplanShape, read
 from mcp_reflect.bank.redaction import clean
@@ -13,14 +13,13 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.llm.parsing import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.search import Plan, Proposal, SearchPlan, SearchRequest, SearchState
-from mcp_reflect.replan import floor, ledger, planner, storing
+from mcp_reflect.records.search import Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
+from mcp_reflect.replan import floor, ledger, planner, shown, storing
 from mcp_reflect.replan.reading import read_catalog, read_proposal, read_queries, read_results
 from mcp_reflect.thinking import Host, Parts
 
 RULES: Final = "rules"
 HOST: Final = "host"
-_SHOWN: Final = 6_000  # characters of queries, catalogue and results that a language model is shown each
 
 
 async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> SearchPlan:
@@ -29,17 +28,19 @@ async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Sear
     scope = parts.scopes.named(sent.project)
     payoffs = await parts.bank.workings.payoffs(scope)
     before = None if sent.search_id is None else await parts.bank.workings.load(scope, "search", sent.search_id)
-    request = _request(parts, sent, before)
+    request, cut = shown.bounded(_request(parts, sent, before))
     if before is None:
         state = SearchState(search_id=request.search_id, payoffs=payoffs)
     else:
         state = replace(storing.load_state(before["state"]), payoffs=payoffs)
-    answered = before is not None and before["request"] == storing.dump_request(request)
     digest = _digest(sent.analysis)
-    if answered and before is not None and (sent.analysis is None or before.get("analysis") == digest):
+    same = before is not None and before["request"] == storing.dump_request(request)
+    if before is not None and same and state.pending and (sent.analysis is None or before.get("analysis") == digest):
         return _result(request, state, before["thinker"], before["ts"], before.get("note"))
-    open_state = ledger.reopen(state) if answered else state
+    # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
+    open_state = ledger.reopen(state) if same or not _reports(sent) else state
     plan, thinker, note = await _plan(parts, sent, request, open_state, host)
+    plan = replace(plan, notes=(*cut, *plan.notes))
     after = ledger.record(open_state, request, plan)
     ts = datetime.fromtimestamp(parts.clock.now(), UTC).isoformat(timespec="seconds")
     body: dict[str, Any] = {
@@ -66,16 +67,19 @@ async def settle(parts: Parts, scope: Scope, search_id: str, *, paid: bool) -> N
 def _request(parts: Parts, sent: ReplanShape, before: dict[str, Any] | None) -> SearchRequest:
     """The call as a value; what it leaves out is taken from the call before."""
     kept = None if before is None else storing.load_request(before["request"])
-    results = None if sent.results is None else read_results(clean(sent.results))
+    counts = None if sent.results is None else read_results(sent.results)
+    queries = read_queries(clean(sent.queries))
+    if before is not None and not queries:
+        queries = _handed_out(before)
     made = SearchRequest(
         search_id=sent.search_id or parts.clock.new_id("srch"),
         user_message=clean(sent.user_message or (kept.user_message if kept else "")),
-        queries=read_queries(clean(sent.queries)),
-        results=results,
-        zero_result_tables=sent.zero_result_tables,
+        queries=queries,
+        results=None if counts is None else {clean(table): count for table, count in counts.items()},
+        zero_result_tables=tuple(clean(list(sent.zero_result_tables))),
         retry_count=sent.retry_count,
-        catalog=read_catalog(clean(sent.catalog)) or (kept.catalog if kept else ()),
-        suggestions=clean(list(sent.suggestions)) and tuple(clean(list(sent.suggestions))),
+        catalog=read_catalog(_clean_catalog(sent.catalog)) or (kept.catalog if kept else ()),
+        suggestions=tuple(clean(list(sent.suggestions))),
         max_retries=parts.settings.max_retries,
     )
     if kept is None:
@@ -84,8 +88,34 @@ def _request(parts: Parts, sent: ReplanShape, before: dict[str, Any] | None) -> 
         raise InputError(
             "user_message", f"it differs from what {kept.search_id} holds", "Leave it out, or search anew."
         )
-    reported = sent.queries or sent.results is not None or sent.zero_result_tables
-    return made if reported else replace(kept, suggestions=made.suggestions or kept.suggestions)
+    made = replace(made, suggestions=made.suggestions or kept.suggestions)
+    return made if _reports(sent) else replace(kept, suggestions=made.suggestions, catalog=made.catalog)
+
+
+def _clean_catalog(catalog: list[Any]) -> list[Any]:
+    """The catalogue cleaned. A vocabulary is read as one text, and word by word only where that text changes."""
+    entries: list[Any] = []
+    for entry in catalog:
+        given = dict(cast("dict[str, Any]", entry)) if isinstance(entry, dict) else {}
+        words: Any = given.pop("vocabulary", None)
+        if isinstance(words, list) and all(isinstance(word, str) for word in cast("list[Any]", words)):
+            text = "\n".join(cast("list[str]", words))
+            entries.append({**clean(given), "vocabulary": cast("Any", words if clean(text) == text else clean(words))})
+        else:
+            entries.append(clean(entry))
+    return entries
+
+
+def _reports(sent: ReplanShape) -> bool:
+    """Whether the call says what was run or found."""
+    return bool(sent.queries or sent.results is not None or sent.zero_result_tables)
+
+
+def _handed_out(before: Mapping[str, Any]) -> tuple[Query, ...]:
+    """What a report without queries is about: the plan that was handed out, else the queries before it."""
+    pending = storing.load_state(before["state"]).pending
+    ran = pending.new_queries if pending else ()
+    return ran or storing.load_request(before["request"]).queries
 
 
 async def _plan(
@@ -93,24 +123,30 @@ async def _plan(
 ) -> tuple[Plan, str, str | None]:
     """The plan, who made it, and why nobody above that rung did."""
     if sent.analysis is not None:
-        return floor.accept(_proposed(sent.analysis), request, state), HOST, None
-    if not parts.settings.replan_llm:
-        return planner.plan(request, state), RULES, None
-    inputs = {
-        "user_message": request.user_message,
-        "queries": _shown([asdict(query) for query in request.queries]),
-        "results": _shown({"counts": request.results, "empty": request.zero_result_tables}),
-        "catalog": _shown([asdict(entry) for entry in request.catalog]),
-        "tried": "\n".join(ledger.describe(tried.query) for tried in state.tried),
-        "suggestions": "\n".join(request.suggestions),
-        "retry_count": max(state.retry_count, request.retry_count),
-    }
+        return _accepted(_proposed(sent.analysis), HOST, None, request, state)
+    mechanical = planner.plan(request, state)
+    if not parts.settings.replan_llm or floor.is_closed(mechanical, request, state):
+        return mechanical, RULES, None
     thought = await parts.thinking.ask(
-        Role.PLANNER, "replan", inputs, host=host, read=lambda value: read_proposal(clean(value), "reply")
+        Role.PLANNER,
+        "replan",
+        shown.inputs(request, state),
+        host=host,
+        read=lambda value: read_proposal(clean(value), "reply"),
     )
     if thought.value is None or thought.thinker is None:
-        return planner.plan(request, state), RULES, thought.note
-    return floor.accept(thought.value, request, state), thought.thinker, thought.note
+        return mechanical, RULES, thought.note
+    return _accepted(thought.value, thought.thinker, thought.note, request, state)
+
+
+def _accepted(
+    proposal: Proposal, thinker: str, note: str | None, request: SearchRequest, state: SearchState
+) -> tuple[Plan, str, str | None]:
+    """The proposal held to its floor; where nothing of it is left, rules have planned."""
+    plan = floor.accept(proposal, request, state)
+    if floor.UNUSED & set(plan.notes):
+        return plan, RULES, note or f"the plan of {thinker} was not used: see notes"
+    return plan, thinker, note
 
 
 def _proposed(analysis: Any) -> Proposal:
@@ -147,7 +183,7 @@ def _result(request: SearchRequest, state: SearchState, thinker: str, ts: str, n
             "retry_count": plan.retry_count,
             "ts": ts,
         },
-        next={} if plan.give_up or thinker != RULES else _next(request),
+        next=_next(request) if plan.new_queries and thinker == RULES else {},
     )
 
 
@@ -166,10 +202,6 @@ def _next(request: SearchRequest) -> dict[str, object]:
             },
         },
     }
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)[:_SHOWN]
 
 
 def _digest(analysis: Any) -> str | None:

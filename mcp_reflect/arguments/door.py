@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -57,47 +57,65 @@ def _check_values(sent: Mapping[str, Any]) -> None:
 
     Goes level by level, not by recursion, so that depth cannot hurt it.
     """
-    level: list[tuple[str, Any]] = list(sent.items())
+    level: list[tuple[_Place, Any]] = [((None, name), value) for name, value in sent.items()]
     for _ in range(DEEPEST):
-        deeper: list[tuple[str, Any]] = []
-        for path, value in level:
-            _check_one(path, value)
+        deeper: list[tuple[_Place, Any]] = []
+        for place, value in level:
+            _check_one(place, value)
             if isinstance(value, Mapping):
-                items = cast("Mapping[Any, Any]", value)
-                deeper += [(f"{path}.{str(name)[:40]}", item) for name, item in items.items()]
-                for name in items:
-                    _check_one(path, name)
+                for name, item in cast("Mapping[Any, Any]", value).items():
+                    _check_one(place, name)
+                    deeper.append(((place, f".{str(name)[:40]}"), item))
             elif isinstance(value, list | tuple):
-                deeper += [(f"{path}[{place}]", item) for place, item in enumerate(cast("list[Any]", value))]
+                deeper += [((place, f"[{at}]"), item) for at, item in enumerate(cast("list[Any]", value))]
         if not deeper:
             return
         level = deeper
     raise _deep(level[0][0])
 
 
-def _deep(path: str) -> InputError:
-    return InputError(path[:80], f"it is nested more than {DEEPEST} levels deep", "Send a flatter value, or its text.")
+_Place: TypeAlias = "tuple[_Place | None, str]"
+"""Where a value stands: what it stands in, and its own part of the path. Put together only for an error."""
 
 
-def _half(path: str, place: int) -> InputError:
-    fault = f"it holds half of a character (a lone surrogate) at {place}"
-    return InputError(path[:120], fault, "Send valid Unicode text.")
+def _path(place: _Place) -> str:
+    parts: list[str] = []
+    inside: _Place | None = place
+    while inside is not None:
+        inside, part = inside
+        parts.append(part)
+    return "".join(reversed(parts))[:120]
 
 
-def _check_one(path: str, value: object) -> None:
+def _deep(place: _Place) -> InputError:
+    fault = f"it is nested more than {DEEPEST} levels deep"
+    return InputError(_path(place)[:80], fault, "Send a flatter value, or its text.")
+
+
+def _half(place: _Place, at: int) -> InputError:
+    fault = f"it holds half of a character (a lone surrogate) at {at}"
+    return InputError(_path(place), fault, "Send valid Unicode text.")
+
+
+def _check_one(place: _Place, value: object) -> None:
     if isinstance(value, str):
         if "\0" in value:
-            raise InputError(path, f"it holds a NUL byte at character {value.index(chr(0))}", "Send text without it.")
-        if HALF_CHARACTER in value:
-            raise _half(path, value.index(HALF_CHARACTER))
-        if TOO_DEEP in value:
-            raise _deep(path)
+            fault = f"it holds a NUL byte at character {value.index(chr(0))}"
+            raise InputError(_path(place), fault, "Send text without it.")
         if not value.isascii():
-            try:
-                value.encode()
-            except UnicodeEncodeError as error:
-                raise _half(path, error.start) from None
+            _check_unicode(place, value)
     elif isinstance(value, int) and value.bit_length() > MOST_BITS:
-        raise InputError(path, "it is a number of more than 300 digits", "Send a smaller number, or its text.")
+        raise InputError(_path(place), "it is a number of more than 300 digits", "Send a smaller number, or its text.")
     elif isinstance(value, float) and not math.isfinite(value):
-        raise InputError(path, f"{value} is not a number", "Send a finite number.")
+        raise InputError(_path(place), f"{value} is not a number", "Send a finite number.")
+
+
+def _check_unicode(place: _Place, value: str) -> None:
+    if HALF_CHARACTER in value:
+        raise _half(place, value.index(HALF_CHARACTER))
+    if TOO_DEEP in value:
+        raise _deep(place)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise _half(place, error.start) from None

@@ -10,37 +10,41 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-# Each kind: its name, a word that must be in the text for the pattern to be tried at all, the pattern.
+# Each kind: its name, words of which one must be in the text (in lower case) for the pattern to be tried, the pattern.
 # A pattern's group `keep` stays, the rest of the match goes. Shapes are from the providers' own pages.
-_KINDS: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
+_KINDS: Final[tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]] = (
     (
         "private_key",
-        "PRIVATE KEY",
+        ("private key",),
         re.compile(
             r"-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
             r"(?:(?!-----END)[\s\S]){0,20000}(?:-----END [A-Z ]{0,40}-----)?"
         ),
     ),
-    ("aws_key", "A", re.compile(r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b")),
-    ("github_token", "g", re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,251}|github_pat_[A-Za-z0-9_]{22,251})\b")),
-    ("llm_key", "sk-", re.compile(r"\bsk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{20,250}")),
-    ("google_key", "AIza", re.compile(r"\bAIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])")),
-    ("slack_token", "xox", re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,250}")),
-    ("stripe_key", "_", re.compile(r"\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,250}\b")),
-    ("jwt", "eyJ", re.compile(r"\beyJ[A-Za-z0-9_-]{8,8000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,8000}")),
+    ("aws_key", ("akia", "asia", "abia", "acca"), re.compile(r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b")),
+    (
+        "github_token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,251}|github_pat_[A-Za-z0-9_]{22,251})\b"),
+    ),
+    ("llm_key", ("sk-",), re.compile(r"\bsk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{20,250}")),
+    ("google_key", ("aiza",), re.compile(r"\bAIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])")),
+    ("slack_token", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,250}")),
+    ("stripe_key", ("k_live_", "k_test_"), re.compile(r"\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,250}\b")),
+    ("jwt", ("eyj",), re.compile(r"\beyJ[A-Za-z0-9_-]{8,8000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,8000}")),
     (
         "url_password",
-        "://",
+        ("://",),
         re.compile(r"(?P<keep>\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,200}:)[^\s/@\"'<>]{1,200}(?=@)"),
     ),
     (
         "bearer_token",
-        "",
+        ("bearer", "basic"),
         re.compile(r"(?i)(?P<keep>\b(?:bearer|basic)[ \t]{1,3})(?=[^\s\"']{0,40}[\d=])[A-Za-z0-9._~+/=-]{20,4000}"),
     ),
     (
         "password",
-        "",
+        ("passw", "pwd", "passphrase", "secret", "api", "token", "private"),
         re.compile(
             r"(?i)(?P<keep>(?<![a-z0-9])(?:[a-z0-9]{1,30}[_-]){0,4}"
             r"(?:password|passwd|pwd|passphrase|secret|api[_-]?key|apikey|access[_-]?token|auth[_-]?token"
@@ -53,6 +57,8 @@ _KINDS: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
         ),
     ),
 )
+
+_NAME_AND_SIGN: Final = 40  # characters from the start of such a name to the sign after it, at the most
 
 # Names whose value is a secret whatever it looks like.
 _SECRET_NAME: Final = re.compile(
@@ -71,10 +77,23 @@ def clean_text(text: str) -> str:
     """`text` without unseen characters, each secret replaced by `[redacted:KIND]`."""
     if _UNSEEN.search(text):
         text = _UNSEEN.sub("", text)
-    for kind, hint, pattern in _KINDS:
-        if hint in text:
+    folded = text.lower()
+    for kind, hints, pattern in _KINDS:
+        if any(hint in folded for hint in hints) and (kind != "password" or _assigns(folded, hints)):
             text = pattern.sub(_replacement(kind), text)
     return text
+
+
+def _assigns(folded: str, names: tuple[str, ...]) -> bool:
+    """Whether a sign of assignment follows one of the names closely. Tells most texts without a password at once."""
+    for name in names:
+        at = folded.find(name)
+        while at >= 0:
+            after = folded[at : at + _NAME_AND_SIGN]
+            if ":" in after or "=" in after:
+                return True
+            at = folded.find(name, at + len(name))
+    return False
 
 
 def _replacement(kind: str) -> Callable[[re.Match[str]], str]:

@@ -5,11 +5,25 @@ by the mechanical one. Every change is a note.
 """
 
 from dataclasses import replace
+from typing import Final
 
 from mcp_reflect.records.search import Plan, Proposal, Query, SearchRequest, SearchState, Strategy
 from mcp_reflect.replan import candidates, catalog, ledger, messages, planner
 from mcp_reflect.replan.catalog import Catalog
 from mcp_reflect.replan.words import fold, normalised
+
+_NO_RETRIES: Final = "the proposal was not used: no retries are left"
+_NOT_EMPTY: Final = "the proposal was not used: nothing came back empty"
+_REPLACED: Final = "replaced by the mechanical plan"
+UNUSED: Final = frozenset({_NO_RETRIES, _NOT_EMPTY, _REPLACED})
+"""Notes of a plan in which nothing of the proposal is left."""
+
+
+def is_closed(mechanical: Plan, request: SearchRequest, state: SearchState) -> bool:
+    """Whether no proposal could be used, so that nobody need be asked for one."""
+    over = mechanical.give_up and max(state.retry_count, request.retry_count) >= request.max_retries
+    empty = any(ledger.is_empty(request, query.table) for query in request.queries)
+    return over or (bool(request.queries) and not empty)
 
 
 def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Plan:
@@ -19,15 +33,13 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Pl
     """
     mechanical = planner.plan(request, state)
     state = ledger.observe(state, request)
-    over = mechanical.give_up and state.retry_count >= request.max_retries
-    if over or (request.queries and not any(ledger.is_empty(request, query.table) for query in request.queries)):
-        reason = f"no retries are left ({request.max_retries})" if over else "nothing came back empty"
-        return replace(mechanical, notes=(f"the proposal was not used: {reason}",))
+    if is_closed(mechanical, request, state):
+        return replace(mechanical, notes=(_NO_RETRIES if mechanical.give_up else _NOT_EMPTY,))
     new, notes = _checked(proposal, request, state)
     if not new:
         why = "; ".join(notes) or "it has no queries"
         reasoning = f"The proposed plan was replaced by the mechanical one: {why}. {mechanical.reasoning}"
-        return replace(mechanical, reasoning=reasoning, notes=(*notes, "replaced by the mechanical plan"))
+        return replace(mechanical, reasoning=reasoning, notes=(*notes, _REPLACED))
     strategy = proposal.strategy or _kind_of(new, request)
     message, remark = _message(proposal, strategy, mechanical, request, new)
     return replace(

@@ -5,7 +5,7 @@ names the field where it is not. Fields that nobody asked for are left aside.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TypeGuard
+from typing import Final, TypeGuard
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.json import Json
@@ -19,6 +19,10 @@ _QUERY_NAMES = {
     "score_threshold": ("score_threshold", "threshold", "min_score"),
     "filters": ("filters", "filter"),
 }
+LONGEST_TEXT: Final = 4_000
+"""Characters of one text inside a query, a plan or a catalogue. A longer one is a document."""
+
+MOST_QUERIES: Final = 50
 _STRATEGIES = {"broaden": Strategy.RELAX, "rephrase": Strategy.REWRITE, "reformulate": Strategy.REWRITE}
 _QUERY_FIX = "Send {table, search_mode, query_text, limit, score_threshold, filters}"
 
@@ -40,6 +44,8 @@ def read_proposal(value: object, field: str = "analysis") -> Proposal:
 def read_queries(value: object, field: str = "queries") -> tuple[Query, ...]:
     if not is_list(value):
         raise InputError(field, "is not a list", "Send a list of queries")
+    if len(value) > MOST_QUERIES:
+        raise InputError(field, f"it has {len(value)} items", f"Send at most {MOST_QUERIES}.")
     return tuple(read_query(item, f"{field}[{place}]") for place, item in enumerate(value))
 
 
@@ -121,6 +127,8 @@ def _text(value: object, field: str) -> str:
         return ""
     if not isinstance(value, str):
         raise InputError(field, "is not a text", "Send a string")
+    if len(value) > LONGEST_TEXT:
+        raise InputError(field, f"it has {len(value)} characters", f"Send at most {LONGEST_TEXT}.")
     return value.strip()
 
 

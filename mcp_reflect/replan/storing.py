@@ -7,7 +7,7 @@ Payoffs are left out: they belong to the bank as a whole, not to one search.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from mcp_reflect.records.search import (
@@ -44,7 +44,8 @@ def load_state(text: str) -> SearchState:
 
 def dump_request(request: SearchRequest) -> str:
     """The request, so that a later call with the same search may leave its arguments out."""
-    return json.dumps(asdict(request))
+    bare = replace(request, catalog=())
+    return json.dumps({**asdict(bare), "catalog": [_plain(entry) for entry in request.catalog]})
 
 
 def load_request(text: str) -> SearchRequest:
@@ -83,6 +84,11 @@ def _entry(data: Mapping[str, Any]) -> CatalogEntry:
         fields={name: tuple(values) for name, values in data["fields"].items()},
         vocabulary=tuple(data["vocabulary"]),
     )
+
+
+def _plain(entry: CatalogEntry) -> dict[str, Any]:
+    """Its fields as they are: `asdict` would copy each of thousands of words."""
+    return {field.name: getattr(entry, field.name) for field in fields(entry)}
 
 
 def _queries(data: list[dict[str, Any]]) -> tuple[Query, ...]:

@@ -1,0 +1,102 @@
+"""The two dialogues through the tool, on each rung and in each era of the protocol."""
+
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.client import ClientRequestContext
+from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextContent
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.llm.errors import UnreachableError
+from mcp_reflect.server.app import build
+from mcp_reflect.settings import Settings
+from tests.conftest import Era
+from tests.scripted import NAME, Scripted
+from tests.searching.calls import ELSEWHERE, HELP, QUANTUM, WIDER, said
+from tests.server.calls import contents, told
+
+BOTH = pytest.mark.parametrize(("asked", "proposed"), [(QUANTUM, WIDER), (HELP, ELSEWHERE)])
+
+
+def is_as_proposed(found: dict[str, Any], proposed: dict[str, Any]) -> bool:
+    (new,) = found["new_queries"]
+    (wanted,) = proposed["new_queries"]
+    return found["strategy"] == proposed["strategy"] and wanted.items() <= new.items()
+
+
+@BOTH
+async def test_the_host_plans_in_one_call(client: Client, asked: dict[str, Any], proposed: dict[str, Any]) -> None:
+    found = await told(client, "replan_search", {**asked, "analysis": proposed})
+    assert found["thinker"] == "host"
+    assert found["user_message"] == proposed["user_message"]
+    assert is_as_proposed(found, proposed)
+
+
+@BOTH
+async def test_a_language_model_plans(
+    settings: Settings, era: Era, asked: dict[str, Any], proposed: dict[str, Any]
+) -> None:
+    with Scripted(said(proposed)) as llm:
+        async with Engine(settings, llm=llm) as engine, Client(build(engine=engine), mode=era) as client:
+            found = await told(client, "replan_search", asked)
+    assert found["thinker"] == NAME
+    assert is_as_proposed(found, proposed)
+
+
+async def test_rules_ask_sessions_for_other_words_first(client: Client) -> None:
+    found = await told(client, "replan_search", QUANTUM)
+    assert (found["thinker"], found["strategy"]) == ("rules", "rewrite")
+    assert {query["table"] for query in found["new_queries"]} == {"sessions"}
+    assert found["next"]["arguments"]["search_id"] == found["search_id"]
+
+
+async def test_rules_look_for_helpers_among_exhibitors(client: Client) -> None:
+    found = await told(client, "replan_search", HELP)
+    assert (found["thinker"], found["strategy"]) == ("rules", "pivot")
+    assert found["new_queries"][0]["table"] == "exhibitors"
+
+
+async def test_the_hosts_model_is_asked_once_in_either_era(engine: Engine, era: Era) -> None:
+    asked: list[CreateMessageRequestParams] = []
+
+    async def sample(context: ClientRequestContext, params: CreateMessageRequestParams) -> CreateMessageResult:
+        assert context
+        asked.append(params)
+        return CreateMessageResult(role="assistant", content=TextContent(type="text", text=said(WIDER)), model="m")
+
+    async with Client(build(engine=engine), mode=era, sampling_callback=sample) as client:
+        found = await told(client, "replan_search", QUANTUM)
+    assert (found["thinker"], len(asked)) == ("sampling", 1)
+    assert is_as_proposed(found, WIDER)
+
+
+async def test_a_failing_language_model_leaves_the_mechanical_plan_and_says_why(settings: Settings) -> None:
+    with Scripted(UnreachableError(NAME, "it is down", "Start it")) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            found = await engine.replan(**QUANTUM)
+    assert found.thinker == "rules"
+    assert "it is down" in (found.note or "")
+    assert found.new_queries
+
+
+async def test_nobody_is_asked_where_settings_say_so(bank_path: Any) -> None:
+    with Scripted() as llm:
+        async with Engine(Settings(bank=bank_path, project="app", replan_llm=False), llm=llm) as engine:
+            assert (await engine.replan(**QUANTUM)).thinker == "rules"
+
+
+async def test_a_language_model_sees_every_description_beside_a_long_vocabulary(settings: Settings) -> None:
+    first, second = QUANTUM["catalog"]
+    catalog = [{**first, "vocabulary": [f"word{number}" for number in range(3000)]}, second]
+    with Scripted(said(ELSEWHERE)) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            await engine.replan(**{**HELP, "catalog": catalog})
+    assert second["description"] in llm.asked[0].user
+
+
+async def test_planning_leaves_an_export_as_it_was(client: Client, engine: Engine) -> None:
+    before, _ = await contents(engine)
+    await told(client, "replan_search", QUANTUM)
+    after, _ = await contents(engine)
+    assert after == before

@@ -1,0 +1,174 @@
+"""A search that goes on: what is kept, what is refused, what is learned, and where it ends."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import InputError
+from mcp_reflect.records.search import Strategy
+from mcp_reflect.settings import Settings
+from tests.scripted import Scripted
+from tests.searching.calls import QUANTUM, WIDER, plan, said
+from tests.secrets import SECRETS, found_in
+from tests.server.calls import contents, refused, told
+
+
+async def test_the_second_call_leaves_the_arguments_out(client: Client) -> None:
+    first = await told(client, "replan_search", QUANTUM)
+    call = {"search_id": first["search_id"], "analysis": WIDER}
+    second = await told(client, "replan_search", call)
+    assert (second["thinker"], second["retry_count"]) == ("host", first["retry_count"])
+    assert second["original_queries"] == first["original_queries"]
+    assert await told(client, "replan_search", call) == second
+
+
+async def test_another_message_for_the_same_search_is_an_error(client: Client) -> None:
+    first = await told(client, "replan_search", QUANTUM)
+    call = {"search_id": first["search_id"], "user_message": "Find a hotel"}
+    assert (await refused(client, "replan_search", call)).startswith("user_message: ")
+
+
+@pytest.mark.parametrize("report", [{"results": {"sessions": 0}}, {"zero_result_tables": ["sessions"]}])
+async def test_a_report_without_queries_is_about_the_plan(engine: Engine, report: dict[str, Any]) -> None:
+    first = await engine.replan(**QUANTUM)
+    second = await engine.replan(search_id=first.search_id, **report)
+    assert (second.retry_count, second.give_up) == (2, False)
+    assert second.new_queries
+    assert not set(map(str, second.new_queries)) & set(map(str, first.new_queries))
+
+
+@pytest.mark.parametrize(("count", "paid"), [(0, 0), (4, 1)])
+async def test_a_report_teaches_the_bank_and_a_second_engine(settings: Settings, count: int, paid: int) -> None:
+    async with Engine(settings) as engine:
+        first = await engine.replan(**QUANTUM)
+        await engine.replan(search_id=first.search_id, results={"sessions": count})
+    async with Engine(settings) as other:
+        (payoff,) = await other.bank.workings.payoffs(other.scopes.own)
+    assert (payoff.strategy, payoff.used, payoff.paid) == (Strategy.REWRITE, 1, paid)
+
+
+async def test_what_always_failed_in_the_bank_is_chosen_less(settings: Settings) -> None:
+    strict = {**QUANTUM, "queries": [{**QUANTUM["queries"][0], "score_threshold": 0.6}]}
+    chosen: list[Strategy] = []
+    async with Engine(settings) as engine:
+        for _ in range(24):
+            found = await engine.replan(**strict)
+            chosen.append(found.strategy)
+            await engine.record_outcome(success=found.strategy is not Strategy.RELAX, recall_id=found.search_id)
+    async with Engine(settings) as other:
+        later = [(await other.replan(**strict)).strategy for _ in range(8)]
+    assert chosen[0] is Strategy.RELAX
+    assert later.count(Strategy.RELAX) < len(later)
+
+
+async def test_a_search_goes_on_after_its_outcome(engine: Engine) -> None:
+    first = await engine.replan(**QUANTUM)
+    await engine.record_outcome(success=False, recall_id=first.search_id)
+    second = await engine.replan(search_id=first.search_id)
+    assert second.retry_count == 2
+    assert not set(map(str, second.new_queries)) & set(map(str, first.new_queries))
+
+
+async def test_tried_queries_are_refused_whoever_proposes_them(settings: Settings) -> None:
+    again = {**QUANTUM["queries"][0], "query_text": "Computing, quantum"}
+    proposed = plan(again, *WIDER["new_queries"])
+    with Scripted(said(proposed)) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            for extra in ({}, {"analysis": proposed}):
+                found = await engine.replan(**QUANTUM, **extra)
+                assert len(found.new_queries) == 1
+                assert "was tried before" in found.notes[0]
+
+
+async def test_tables_and_modes_are_corrected_or_dropped_with_a_note(engine: Engine) -> None:
+    proposed = plan(
+        {"table": "session", "query_text": "physics", "search_mode": "fuzy"}, {"table": "hotels", "query_text": "x"}
+    )
+    found = await engine.replan(**QUANTUM, analysis=proposed)
+    (new,) = found.new_queries
+    assert (new.table, new.search_mode in {"faceted", "master"}) == ("sessions", True)
+    assert any("corrected to sessions" in note for note in found.notes)
+    assert any("there is no table hotels" in note for note in found.notes)
+
+
+async def test_a_plan_of_repeats_is_replaced_and_the_result_says_so(engine: Engine) -> None:
+    found = await engine.replan(**QUANTUM, analysis=plan(QUANTUM["queries"][0]))
+    assert found.thinker == "rules"
+    assert found.notes[-1] == "replaced by the mechanical plan"
+    assert found.new_queries
+
+
+async def test_after_the_last_retry_it_gives_up_and_asks_nobody(settings: Settings) -> None:
+    with Scripted() as llm:
+        async with Engine(settings, llm=llm) as engine:
+            found = await engine.replan(**QUANTUM, retry_count=2)
+    assert (found.give_up, found.retry_count, found.new_queries) == (True, 3, ())
+    assert '"quantum computing" in sessions' in found.reasoning
+    assert found.user_message
+    assert not found.next
+
+
+async def test_queries_that_found_something_stay(engine: Engine) -> None:
+    good = {"table": "exhibitors", "search_mode": "faceted", "query_text": "quantum"}
+    call: dict[str, Any] = {
+        **QUANTUM,
+        "queries": [*QUANTUM["queries"], good],
+        "results": {"sessions": [], "exhibitors": 3},
+    }
+    found = await engine.replan(**call)
+    assert [query.table for query in found.kept_queries] == ["exhibitors"]
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"user_message": "x"}, "queries: it is empty."),
+    ({**QUANTUM, "querys": []}, "querys: there is no such argument. Did you mean 'queries'?"),
+    ({**QUANTUM, "queries": ["quantum"]}, "queries[0]: is not an object. Send {table"),
+    ({**QUANTUM, "queries": [{"table": 3}]}, "queries[0].table: is not a text."),
+    ({**QUANTUM, "queries": [{"table": "a", "limit": "ten"}]}, "queries[0].limit: is not a number."),
+    ({**QUANTUM, "queries": [{"table": "a", "query_text": "x" * 10_000_000}]}, "queries[0].query_text: it has 1000000"),
+    ({**QUANTUM, "queries": [{"table": "a"}] * 10_000}, "queries: it has 10000 items. Send at most 50."),
+    ({**QUANTUM, "analysis": plan(*[{"table": "a"}] * 51)}, "analysis.new_queries: it has 51 items."),
+    ({**QUANTUM, "results": "none"}, "results: is not an object."),
+    ({**QUANTUM, "results": {"sessions": "none"}}, "results.sessions: is neither a count nor a list."),
+    ({**QUANTUM, "analysis": "no idea"}, "analysis: it holds no JSON object."),
+    ({**QUANTUM, "project": "elsewhere"}, "project: 'elsewhere' is not one"),
+    ({"search_id": "srch_none"}, "search_id: there is no 'srch_none' in project app."),
+]
+
+
+async def test_bad_input_names_field_fault_and_fix_and_stores_nothing(client: Client, engine: Engine) -> None:
+    before = await contents(engine)
+    for arguments, start in BAD:
+        assert (await refused(client, "replan_search", arguments)).startswith(start)
+    with pytest.raises(InputError, match=r"queries\[0\]\.score_threshold: nan is not a number"):
+        await engine.replan(**{**QUANTUM, "queries": [{"table": "a", "score_threshold": float("nan")}]})
+    theirs = await engine.replan(**QUANTUM, project="other")
+    with pytest.raises(InputError, match="search_id"):
+        await engine.replan(search_id=theirs.search_id)
+    assert await contents(engine) == before
+
+
+async def test_secrets_reach_neither_the_bank_nor_the_language_model(settings: Settings, bank_path: Path) -> None:
+    secrets = " ".join(SECRETS.values())
+    query = {"table": "sessions", "query_text": SECRETS["github_token"], "filters": {"owner": secrets}}
+    call = {
+        **QUANTUM,
+        "user_message": secrets,
+        "queries": [query],
+        "zero_result_tables": ["sessions", SECRETS["llm_key"]],
+    }
+    with Scripted(said(WIDER)) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            await engine.replan(**call, suggestions=[SECRETS["aws_key"]])
+    assert found_in(bank_path.parent) == {}
+    (bank_path.parent / "request.txt").write_text(llm.asked[0].user)
+    assert found_in(bank_path.parent) == {}
+
+
+async def test_a_vocabulary_of_many_megabytes_is_cut_with_a_note(engine: Engine) -> None:
+    vocabulary = ["a" * 100] * 100_000
+    found = await engine.replan(**{**QUANTUM, "catalog": [{**QUANTUM["catalog"][0], "vocabulary": vocabulary}]})
+    assert found.notes == ("vocabulary of sessions cut to 10000 of 100000 words",)
