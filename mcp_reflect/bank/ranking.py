@@ -16,11 +16,12 @@ from mcp_reflect.records.lesson import Ask, Hit, Kind, Lesson, Trust
 from mcp_reflect.records.scope import GLOBAL
 
 # Relevant is what covers a fair part of the question's weight, or holds several of its telling words.
-LEAST_SHARE: Final = 0.25
+LEAST_SHARE: Final = 0.2
 LEAST_TERMS: Final = 3
 LEAST_SHARE_OF_SEVERAL: Final = 0.12
 
 SAME_HIT: Final = 0.8  # two hits with more of their words in common say the same
+LOOK_ALIKES: Final = 5  # of so many hits that are wanted, one may say what another says already
 HALF_LIFE_DAYS: Final = 180.0
 DAY: Final = 86_400.0
 
@@ -97,7 +98,7 @@ def _pick(fitting: list[tuple[float, Candidate]], ask: Ask, now: float, hidden: 
     left = ask.max_chars
     for score, candidate in fitting:
         lesson = candidate.lesson
-        if any(alike(lesson.text, other.text) >= SAME_HIT for other in chosen):
+        if sum(alike(lesson.text, other.text) >= SAME_HIT for other in chosen) > ask.limit // LOOK_ALIKES:
             hidden["similar"] += 1
         elif len(chosen) >= ask.limit:
             hidden["over_limit"] += 1
