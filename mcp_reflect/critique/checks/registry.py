@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 
 from mcp_reflect.critique.checks.checker import Checker
+from mcp_reflect.critique.checks.foreign import Absent, Foreign
 
 GROUP = "mcp_reflect.checker"
 
@@ -47,5 +48,10 @@ def _shipped() -> Iterator[tuple[str, Checker]]:
 def _others() -> Iterator[tuple[str, Checker]]:
     ours = {name for name, _ in SHIPPED}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        if entry.name not in ours:
-            yield entry.name, entry.load()()
+        if entry.name in ours:
+            continue
+        try:
+            made: Checker = entry.load()()
+        except Exception as error:  # noqa: BLE001 - the edge to code that is not ours, see foreign.py
+            made = Absent(error)
+        yield entry.name, Foreign(entry.name, made)

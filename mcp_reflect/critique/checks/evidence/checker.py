@@ -57,6 +57,14 @@ _RULES: tuple[Rule, ...] = (
 )
 _LONGEST_CLAIM = 300
 
+# Without evidence a step that has none of these words holds no claim of ours, and is not read at all.
+_WORTH_READING = re.compile(
+    r"test|spec|suite|lint|type|build|compil|crate|check|package|\bci\b|green|make|jest|mocha|ruff|flake8|prettier|"
+    r"black|clippy|biome|mypy|tsc|pyright|javac|junit|\bgo |cargo|push|merg|commit|install|sent|mail|notif|deploy|"
+    r"releas|publish|upload|restart|remov|delet|updat|wrote|creat|edit|saved|chang|modif|\bre-?ran|\bran\b|execut",
+    re.IGNORECASE,
+)
+
 # Where the steps tell of a repair, an error in the past tense may be of a run whose output is not given.
 _REPAIR = re.compile(
     r"\b(?:fix|fixed|fixes|now|changed|corrected|resolved|re-?ran|again|after that|repaired)\b", re.IGNORECASE
@@ -79,6 +87,8 @@ class EvidenceChecker:
         rules = _RULES if evidence.seen else _WITHOUT_EVIDENCE
         repaired = any(_REPAIR.search(step) for step in work.steps)
         for number, step in enumerate(work.steps, start=1):
+            if not evidence.seen and not _WORTH_READING.search(step):
+                continue
             for sentence in sentences(step):
                 found = _strongest(sentence, evidence, rules)
                 if found is not None:
