@@ -100,7 +100,7 @@ async def stream(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Asyn
 
 async def _working(parts: Parts, scope: Scope, sent: CritiqueShape) -> dict[str, Any]:
     """The work and its evidence, redacted: what was sent, or what the first call left."""
-    given = {
+    given: dict[str, Any] = {
         "goal": sent.goal,
         "steps": list(sent.steps or (split(sent.response) if sent.response else ())),
         "step_description": sent.step_description,

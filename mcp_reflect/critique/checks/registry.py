@@ -32,6 +32,11 @@ def checkers(names: Iterable[str] | None = None) -> list[Checker]:
     return [checker for name, checker in _all() if wanted is None or name in wanted]
 
 
+def forget() -> None:
+    """Look for checkers anew: packages may have come or gone."""
+    _all.cache_clear()
+
+
 @cache
 def _all() -> tuple[tuple[str, Checker], ...]:
     return (*_shipped(), *_others())
