@@ -1,5 +1,6 @@
 """Checkers of other packages come through an entry point, and their faults stay their own."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, points: str) -> Non
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign-checks\nVersion: 1.0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(f"[{registry.GROUP}]\n{points}\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
     registry.forget()
 
 
