@@ -5,6 +5,7 @@ cannot be used and BankError where the bank cannot do it, and has stored nothing
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -36,7 +37,8 @@ from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
 
 if TYPE_CHECKING:
-    from mcp_reflect.critiquing import OnComplete, OnStart
+    from mcp_reflect.critics import OnComplete, OnStart
+    from mcp_reflect.critiquing import Iteration
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.thinking import Host, Thinking
 
@@ -114,6 +116,15 @@ class Engine:
         `on_start(iteration, issues)` and `on_complete(iteration, steps)` are told of each correction.
         """
         return await self._critique(arguments, None, on_start=on_start, on_complete=on_complete)
+
+    async def critique_stream(self, /, **arguments: Any) -> "AsyncIterator[Iteration | Critique]":
+        """Each correction as it is verified, and the critique at the end."""
+        from mcp_reflect.critiquing import stream  # noqa: PLC0415 - see `_critique`
+        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
+
+        async with aclosing(stream(self, arguments, NO_HOST)) as found:
+            async for one in found:
+                yield one
 
     async def enhance_reasoning(self, query: str, steps: Sequence[str]) -> tuple[str, ...]:
         """The steps with what is wrong in them put right, as far as it can be; the same steps where nothing is."""

@@ -107,10 +107,10 @@ class ReflectShape(Shape):
             "keywords}; mistake + correction make a lesson"
         ),
     ] = None
-    reflection_id: Annotated[Label | None, Field(description="Adds analysis to a stored run")] = None
+    reflection_id: Label | None = None
     recall_id: Label | None = None
     trigger: Label | None = None
-    task_type: Annotated[Label | None, Field(description="Like debugging, search")] = None
+    task_type: Label | None = None
     tags: Labels = ()
     related_ids: Labels = ()
     run_id: Label | None = None

@@ -62,7 +62,7 @@ class ReplanShape(Shape):
     analysis: Annotated[
         JsonValue, Field(description="Your own plan: {reasoning, strategy, user_message, new_queries}")
     ] = None
-    search_id: Annotated[Label | None, Field(description="From the first call of this search")] = None
+    search_id: Label | None = None
     project: Label | None = None
 
     @model_validator(mode="after")

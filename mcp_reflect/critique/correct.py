@@ -10,6 +10,7 @@ from mcp_reflect.critique.checks.registry import checkers
 from mcp_reflect.records.verdict import Status
 
 MAX_ROUNDS = 60  # corrections in one call; each is followed by a full check
+MAX_CHECKED = 400_000  # characters that these checks may read; a long work has fewer rounds
 MAX_CHARACTERS = 20_000  # per step: longer ones are left as they are
 
 _NUMBER = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]|[.,]\d)")
@@ -31,7 +32,7 @@ def correct(
     current = tuple(steps)
     tried: set[tuple[int, int, str]] = set()
     pending = list(findings)
-    for _ in range(MAX_ROUNDS):
+    for _ in range(min(MAX_ROUNDS, 1 + MAX_CHECKED // max(1, sum(map(len, steps))))):
         finding = _next(pending, tried)
         if finding is None or finding.fix is None:
             break

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_reflect.critique.loop import Run, Version
-from mcp_reflect.critique.verify import Verified
+from mcp_reflect.critique.verify import CLAIM, Verified, in_words
 from mcp_reflect.records.critique import Action, Basis, Critique, Score, Stopped
 from mcp_reflect.records.verdict import Status, Verdict
 
 RULES: Final = "rules"
-_CLAIM: Final = 300  # characters of a claim that the answer quotes
 _MOST_VERDICTS: Final = 40
 
 
@@ -29,22 +28,23 @@ def judged(
     """The answer to a call. `threshold` (0..1) is the least score that passes the gate."""
     first = run.first
     score, basis = _score(first), _basis(first)
-    gate = None if basis is Basis.NONE else not first.verified.failed and (score is None or score >= threshold)
+    gate = _gate(first, score, threshold)
     action = _action(first, basis, gate)
     better = run.best.verified.steps if run.best.verified.steps != first.verified.steps else ()
+    done = bool(better) and not run.best.issues
     return Critique(
         critique_id=critique_id,
         thinker=thinker,
-        note=note,
+        note="; ".join(filter(None, (note, *first.verified.problems))) or None,
         passes_quality_gate=gate,
         quality_score=score,
         action=action,
         verdicts=_told(first.verified),
         first_error_step=first.verified.first_error,
-        issues=first.issues,
+        issues=_bounded(first.issues),
         suggested_fix=_fix(first),
-        should_retry=action is not Action.KEEP and run.iterations < max_iterations and not better,
-        retry_guidance=_guidance(first.verified, action, has_evidence),
+        should_retry=action is not Action.KEEP and not done and run.iterations < max(max_iterations, 1),
+        retry_guidance=_guidance(run.best, action, has_evidence, better=bool(better)),
         corrected_steps=better,
         criteria=first.opinion.criteria if first.opinion else {},
         iterations=run.iterations,
@@ -55,6 +55,20 @@ def judged(
         reflection_time_ms=milliseconds,
         next=_next(run, critique_id, thinker, action),
     )
+
+
+def _gate(version: Version, score: float | None, threshold: float) -> bool | None:
+    """Whether the work passes: any fail closes it, and nothing known leaves it open."""
+    if version.verified.failed:
+        return False
+    if score is None:
+        return False if version.issues else None
+    return score >= threshold
+
+
+def _bounded(issues: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(issues) - _MOST_VERDICTS
+    return issues if more <= 0 else (*issues[:_MOST_VERDICTS], f"and {more} more")
 
 
 def critique_from(body: Mapping[str, Any]) -> Critique:
@@ -105,13 +119,13 @@ def _told(verified: Verified) -> tuple[Verdict, ...]:
 
 
 def _short(verdict: Verdict) -> Verdict:
-    if len(verdict.claim) <= _CLAIM:
+    if len(verdict.claim) <= CLAIM:
         return verdict
     return Verdict(
         step=verdict.step,
         status=verdict.status,
         checker=verdict.checker,
-        claim=f"{verdict.claim[: _CLAIM - 1]}…",
+        claim=f"{verdict.claim[: CLAIM - 1]}…",
         expected=verdict.expected,
         detail=verdict.detail,
     )
@@ -122,17 +136,23 @@ def _fix(version: Version) -> str | None:
         return version.opinion.suggested_fix
     for verdict in version.verified.failed:
         if verdict.expected:
-            return f"Step {verdict.step}: {verdict.expected} instead of {verdict.claim[:_CLAIM]}"
+            return f"Step {verdict.step}: {in_words(verdict)}"
     return None
 
 
-def _guidance(verified: Verified, action: Action, has_evidence: bool) -> str | None:
+def _guidance(best: Version, action: Action, has_evidence: bool, *, better: bool) -> str | None:
+    verified = best.verified
     match action:
         case Action.KEEP:
             return None
         case Action.REVISE:
+            if better and not best.issues:
+                return "Take corrected_steps: they have been verified."
+            from_ = "Take corrected_steps and go on from them. " if better else ""
             where = f"Start at step {verified.first_error}" if verified.first_error else "Start with the first issue"
-            return f"{where}, carry what changes through the steps after it, and send the result to critique again."
+            return (
+                f"{from_}{where}, carry what changes through the steps after it, and send the result to critique again."
+            )
         case Action.VERIFY_FIRST:
             return _cheapest(verified, has_evidence)
 
@@ -142,7 +162,7 @@ def _cheapest(verified: Verified, has_evidence: bool) -> str:
     if verified.unchecked:
         first = verified.unchecked[0]
         ask = "Run what shows it, and send its output" if not has_evidence else "Send the output that shows it"
-        return f'Step {first.step} claims "{first.claim[:_CLAIM]}" and nothing here shows it. {ask} in tool_results.'
+        return f'Step {first.step} claims "{first.claim[:CLAIM]}" and nothing here shows it. {ask} in tool_results.'
     text = " ".join(verified.steps).lower()
     if any(word in text for word in ("test", "build", "lint", "code", "fix", "function", "```")):
         return "Nothing here can be computed. Run the tests, and send what they print in tool_results."
@@ -160,8 +180,8 @@ def _next(run: Run, critique_id: str, thinker: str, action: Action) -> dict[str,
             "why": "A wrong step was found and corrected: keep it, if it may happen again.",
             "tool": "store_lesson",
             "arguments": {
-                "mistake": f"Wrong: {failed[0].claim[:_CLAIM]}",
-                "correction": f"Right: {failed[0].expected or after[:_CLAIM]}",
+                "mistake": f"Wrong: {failed[0].claim[:CLAIM]}",
+                "correction": f"Right: {in_words(failed[0]) if failed[0].expected else after[:CLAIM]}",
                 "symptoms": [f"{failed[0].checker} check failed"],
             },
         }

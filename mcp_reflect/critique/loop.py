@@ -1,10 +1,12 @@
 """verify → critique → correct → verify again, bounded. The best version seen wins, and it has been verified."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from mcp_reflect.critique.checks.checker import Finding, Work
 from mcp_reflect.critique.correct import correct
 from mcp_reflect.critique.verify import Verified, Verify
 from mcp_reflect.records.critique import Opinion, Stopped
@@ -20,6 +22,7 @@ Corrector = Callable[[Verified, Sequence[str]], Awaitable[tuple[str, ...]]]
 class Listener(Protocol):
     """Told of each iteration as it starts and ends."""
 
+    async def on_verified(self, version: Verified) -> None: ...
     async def on_start(self, iteration: int, issues: tuple[str, ...]) -> None: ...
     async def on_complete(self, iteration: int, version: Verified) -> None: ...
 
@@ -38,8 +41,13 @@ class Version:
     @property
     def rank(self) -> tuple[int, float, int]:
         """Fewer failures first, then the critic's score, then more that passed."""
-        score = self.opinion.quality_score if self.opinion and self.opinion.quality_score is not None else 0.5
+        score = self.opinion.quality_score if self.opinion and self.opinion.quality_score is not None else 0.0
         return -len(self.verified.failed), score, self.verified.passed
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether no critic spoke of it."""
+        return self.opinion is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +57,7 @@ class Run:
     first: Version
     best: Version
     iterations: int
-    stopped: Stopped
+    stopped: Stopped | None
 
 
 async def run(
@@ -64,7 +72,9 @@ async def run(
     until: float,
 ) -> Run:
     """Correct until it passes, `max_iterations` are used, nothing changes, or `until` (monotonic seconds)."""
-    current = first = best = await _judged(verify(steps), critic)
+    verified = await asyncio.to_thread(verify, steps)
+    await listener.on_verified(verified)
+    current = first = best = Version(verified=verified, opinion=await critic(verified))
     stopped = Stopped.PASSED if not current.issues else Stopped.BUDGET
     iteration = 0
     while current.issues and iteration < max_iterations:
@@ -77,9 +87,13 @@ async def run(
         if after is None:
             stopped = Stopped.NO_CHANGE
             break
-        before, current = current, await _judged(after, critic)
+        before, current = current, Version(verified=after, opinion=await critic(after))
         await listener.on_complete(iteration, current.verified)
         best = max(best, current, key=lambda version: version.rank)
+        if current.unjudged and not before.unjudged and not after.failed:
+            # The critic had spoken and fell silent: nobody knows whether its issues are gone.
+            stopped = Stopped.DEADLINE if time.monotonic() >= until else Stopped.BUDGET
+            break
         stopped = Stopped.PASSED if not current.issues else Stopped.BUDGET
         if current.issues and set(current.issues) == set(before.issues):
             stopped = Stopped.SAME_ISSUES
@@ -87,20 +101,25 @@ async def run(
     return Run(first=first, best=best, iterations=iteration, stopped=stopped)
 
 
-async def _judged(verified: Verified, critic: Critic) -> Version:
-    return Version(verified=verified, opinion=await critic(verified))
-
-
 async def _corrected(version: Version, goal: str, verify: Verify, corrector: Corrector) -> Verified | None:
     """The next version: what can be computed is, the rest is asked for; null where nothing changes."""
     steps = version.verified.steps
-    computed = correct(steps, version.verified.findings, goal=goal, check=lambda work: verify(work.steps).findings)
-    after = verify(computed)
+    after = await asyncio.to_thread(_computed, version.verified, goal, verify)
     issues = (*after.issues, *(version.opinion.issues if version.opinion else ()))
     if issues:
         asked = await corrector(after, issues)
-        after = verify(asked) if asked else after
+        after = await asyncio.to_thread(verify, asked) if asked else after
     return None if after.steps == steps else after
+
+
+def _computed(verified: Verified, goal: str, verify: Verify) -> Verified:
+    """The steps with what can be computed put right, verified."""
+
+    def check(work: Work) -> Sequence[Finding]:
+        return verify(work.steps).findings
+
+    steps = correct(verified.steps, verified.findings, goal=goal, check=check)
+    return verified if steps == verified.steps else verify(steps)
 
 
 def capped(opinion: Opinion, verified: Verified) -> Opinion:
@@ -112,7 +131,7 @@ def capped(opinion: Opinion, verified: Verified) -> Opinion:
     if share is None:
         return opinion
     criteria = {
-        name: replace(score, score=min(score.score, share)) if name == "correctness" else score
+        name: replace(score, score=min(score.score, share)) if name.strip().lower() == "correctness" else score
         for name, score in opinion.criteria.items()
     }
     whole = opinion.quality_score

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.critique.checks.checker import Finding, Work
+from mcp_reflect.critique.checks.foreign import Foreign
 from mcp_reflect.critique.checks.registry import checkers
 from mcp_reflect.records.critique import Basis
 from mcp_reflect.records.verdict import Status, Verdict
+
+CLAIM: Final = 300
+"""The most characters of a claim that is quoted."""
 
 EVIDENCE: Final = ("evidence", "execution")
 """The checkers whose word rests on tool results; the others compute."""
@@ -20,6 +24,7 @@ class Verified:
     steps: tuple[str, ...]
     findings: tuple[Finding, ...]
     verdicts: tuple[Verdict, ...]
+    problems: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[Verdict, ...]:
@@ -79,12 +84,20 @@ def verifier(work: Work) -> Verify:
 
 
 def _verified(work: Work) -> Verified:
-    named = [(checker.name, finding) for checker in checkers() for finding in checker.check(work)]
+    named: list[tuple[str, Finding]] = []
+    problems: list[str] = []
+    for checker in checkers():
+        found = checker.findings(work) if isinstance(checker, Foreign) else tuple(checker.check(work))
+        if isinstance(found, str):
+            problems.append(found)
+        else:
+            named += [(checker.name, finding) for finding in found]
     named.sort(key=lambda pair: pair[1].step)
     return Verified(
         steps=work.steps,
         findings=tuple(finding for _, finding in named),
         verdicts=tuple(_verdicts(named)),
+        problems=tuple(problems),
     )
 
 
@@ -101,9 +114,20 @@ def _verdicts(named: Iterable[tuple[str, Finding]]) -> Iterable[Verdict]:
 
 
 def _issue(verdict: Verdict) -> str:
-    expected = f": expected {verdict.expected}" if verdict.expected else ""
-    detail = f" ({verdict.detail})" if verdict.detail else ""
-    return f"Step {verdict.step}: {verdict.claim}{expected}{detail}"
+    detail = verdict.detail or ""
+    told = verdict.checker == "arithmetic" or detail.startswith(verdict.claim)
+    return f"Step {verdict.step}: {in_words(verdict)}{f' ({detail})' if detail and not told else ''}"
+
+
+def in_words(verdict: Verdict) -> str:
+    """What is right and what is wrong: `15 × 12.99 = 194.85, not 195.00`."""
+    claim = verdict.claim if len(verdict.claim) <= CLAIM else f"{verdict.claim[: CLAIM - 1]}…"
+    if verdict.expected is None:
+        return f"{claim}: contradicted"
+    left, equals, right = claim.rpartition("=")
+    if equals and left.strip() and "=" not in verdict.expected and left.strip()[-1] not in "<>!=":
+        return f"{left.rstrip()} = {verdict.expected}, not {right.strip()}"
+    return f"{verdict.expected}, not: {claim}"
 
 
 def told(verified: Verified) -> str:
@@ -113,4 +137,4 @@ def told(verified: Verified) -> str:
     first = verified.failed[0] if verified.failed else None
     if first is None:
         return line
-    return f"{line}; step {first.step}: {first.expected or 'contradicted'}, not {first.claim}"
+    return f"{line}; step {first.step}: {in_words(first)}"

@@ -35,9 +35,9 @@ TOOLS: Final = (
         name="reflect",
         description=(
             "Reflect on what you did and learn from failure: send task, outcome and events (tool calls, "
-            "responses, errors) of a failed, partial or hard-won run. Finds the first failing event, loops, and "
-            "what changed between the call that failed and the one that worked; keeps reflection, strategy and "
-            "lesson. Add your own judgement as `analysis`, now or later with `reflection_id`."
+            "responses, errors) of a failed or hard-won run. Finds the first failing event, loops, and what "
+            "mended the call that failed; keeps the lesson. Add your judgement as `analysis`, now or later with "
+            "reflection_id."
         ),
         shape=ReflectShape,
         result=Reflection,

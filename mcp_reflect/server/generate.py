@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.server.catalogue import TOOLS, ToolSpec
-from mcp_reflect.server.schemas import input_schema, output_schema
+from mcp_reflect.server.schemas import input_schema, listed, output_schema
 from mcp_reflect.settings import PREFIX, documented
 
 ROOT = Path(__file__).parent.parent.parent
@@ -19,7 +19,7 @@ def tool_json(spec: ToolSpec) -> dict[str, Any]:
     return {
         "name": spec.name,
         "description": spec.description,
-        "inputSchema": input_schema(spec.shape),
+        "inputSchema": listed(input_schema(spec.shape)),
         "outputSchema": output_schema(spec.result),
         "annotations": {
             "readOnlyHint": spec.read_only,

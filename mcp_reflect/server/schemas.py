@@ -8,8 +8,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from mcp_reflect.arguments.door import Shape
 
-UNLISTED = ("project",)
-"""Accepted, and never something a model must guess: settings and the working directory say it."""
+UNLISTED = frozenset(
+    "project trigger related_ids min_importance min_effectiveness step_description timestamp metadata".split()
+)
+"""Accepted, and never something a model must guess: settings, hooks and callers in Python say it."""
 
 _DROPPED = ("title", "maxLength", "minLength", "additionalProperties", "default")
 
@@ -18,11 +20,25 @@ def input_schema(shape: type[Shape]) -> dict[str, Any]:
     """The input schema of a shape, shallow and without what only costs bytes; the door checks all of it."""
     schema = shape.model_json_schema()
     found = _plain(schema, schema.get("$defs", {}))
-    for name in UNLISTED:
-        found["properties"].pop(name, None)
     found.pop("$defs", None)
     found.pop("description", None)
     return found
+
+
+def listed(schema: Any) -> Any:
+    """An input schema as tools/list shows it: without what is UNLISTED and the bounds of whole numbers."""
+    if isinstance(schema, list):
+        return [listed(item) for item in schema]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(schema, dict):
+        return schema
+    given: dict[str, Any] = dict(schema)  # pyright: ignore[reportUnknownArgumentType]
+    return {
+        name: {key: listed(inner) for key, inner in item.items() if key not in UNLISTED}
+        if name == "properties"
+        else listed(item)
+        for name, item in given.items()
+        if name not in ("minimum", "maximum")
+    }
 
 
 def output_schema(result: type) -> dict[str, Any]:

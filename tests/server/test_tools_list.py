@@ -56,9 +56,9 @@ def test_a_generated_file_that_is_stale_is_named_and_fails_the_check(
     assert main(["--check"]) == 0
 
 
-async def test_the_list_fits_ten_thousand_bytes(client: Client) -> None:
+async def test_the_list_fits_ten_thousand_bytes_with_room_for_one_more_tool(client: Client) -> None:
     text = json.dumps(await listed(client), separators=(",", ":"), ensure_ascii=False)
-    assert len(text.encode()) <= 10_000
+    assert len(text.encode()) <= 9_350
 
 
 async def test_schemas_have_no_titles_no_references_and_no_unions_with_null(client: Client) -> None:
@@ -88,6 +88,7 @@ async def test_a_description_starts_with_the_words_a_person_would_search_for(cli
     starts = {tool["name"]: " ".join(tool["description"].split()[:3]) for tool in await listed(client)}
     assert starts == {
         "reflect": "Reflect on what",
+        "critique": "Check, verify and",
         "recall_lessons": "Recall lessons learned",
         "replan_search": "Replan a failed",
         "critique": "Check, verify and",

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 
 from mcp_reflect.critique.checks.checker import Checker
+from mcp_reflect.critique.checks.foreign import Absent, Foreign
 
 GROUP = "mcp_reflect.checker"
 
@@ -31,6 +32,11 @@ def checkers(names: Iterable[str] | None = None) -> list[Checker]:
     return [checker for name, checker in _all() if wanted is None or name in wanted]
 
 
+def forget() -> None:
+    """Look for checkers anew: packages may have come or gone."""
+    _all.cache_clear()
+
+
 @cache
 def _all() -> tuple[tuple[str, Checker], ...]:
     return (*_shipped(), *_others())
@@ -47,5 +53,10 @@ def _shipped() -> Iterator[tuple[str, Checker]]:
 def _others() -> Iterator[tuple[str, Checker]]:
     ours = {name for name, _ in SHIPPED}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        if entry.name not in ours:
-            yield entry.name, entry.load()()
+        if entry.name in ours:
+            continue
+        try:
+            made: Checker = entry.load()()
+        except Exception as error:  # noqa: BLE001 - the edge to code that is not ours, see foreign.py
+            made = Absent(error)
+        yield entry.name, Foreign(entry.name, made)

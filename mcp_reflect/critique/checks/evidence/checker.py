@@ -32,7 +32,7 @@ from mcp_reflect.critique.checks.evidence.sentences import Sentence, sentences
 from mcp_reflect.critique.checks.evidence.shown import judge_addresses, judge_files, judge_quotations
 from mcp_reflect.records.verdict import Status
 
-_WITHOUT_EVIDENCE: tuple[Rule, ...] = (judge_outcomes, judge_actions)
+_WITHOUT_EVIDENCE: tuple[Rule, ...] = (judge_outcomes, judge_counts, judge_actions)
 _RULES: tuple[Rule, ...] = (
     judge_outcomes,
     judge_counts,
@@ -57,6 +57,13 @@ _RULES: tuple[Rule, ...] = (
 )
 _LONGEST_CLAIM = 300
 
+# Without evidence a step that has none of these holds no claim of ours, and is not read at all.
+_WORTH_READING = (
+    "test spec suite lint type build compil crate check package ci green make jest mocha ruff flake8 prettier black "
+    "clippy biome mypy tsc pyright javac junit go cargo push merg commit install sent mail notif deploy releas "
+    "publish upload restart remov delet updat wrote creat edit saved chang modif ran executed"
+).split()
+
 # Where the steps tell of a repair, an error in the past tense may be of a run whose output is not given.
 _REPAIR = re.compile(
     r"\b(?:fix|fixed|fixes|now|changed|corrected|resolved|re-?ran|again|after that|repaired)\b", re.IGNORECASE
@@ -77,14 +84,21 @@ class EvidenceChecker:
         """At most one finding a sentence: a contradiction outweighs support, support a lack of it."""
         evidence = Evidence(seen(work.tool_results))
         rules = _RULES if evidence.seen else _WITHOUT_EVIDENCE
-        repaired = any(_REPAIR.search(step) for step in work.steps)
+        repaired = bool(evidence.seen) and any(_REPAIR.search(step) for step in work.steps)
         for number, step in enumerate(work.steps, start=1):
+            if not evidence.seen and not _worth_reading(step):
+                continue
             for sentence in sentences(step):
                 found = _strongest(sentence, evidence, rules)
                 if found is not None:
                     if repaired and found.status is Status.FAIL and _tells_of_the_past(sentence):
                         found = replace(found, status=Status.UNCHECKED)
                     yield _finding(number, found)
+
+
+def _worth_reading(step: str) -> bool:
+    lower = step.lower()
+    return any(word in lower for word in _WORTH_READING)
 
 
 def _strongest(sentence: Sentence, evidence: Evidence, rules: tuple[Rule, ...]) -> Judgement | None:

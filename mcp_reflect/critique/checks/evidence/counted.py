@@ -79,6 +79,8 @@ def _judged(
         return
     reports = _relevant(clause, count, subject, evidence)
     if not reports:
+        if count.noun == "tests" and not any(report.kind is Kind.TESTS for report in evidence.reports()):
+            yield unsupported(sentence, "no tool result counts the tests; run them and give the output")
         return
     current = evidence.latest(reports)
     chosen = [reports[0]] if sentence.earlier and len(reports) > 1 else current

@@ -1,0 +1,196 @@
+"""A language model on the server: who is asked, in what order, when, and what of its word counts."""
+
+import json
+import threading
+import time
+from typing import Any, Literal
+
+import pytest
+
+from mcp_reflect.critique import loop
+from mcp_reflect.critique.checks.checker import Work
+from mcp_reflect.critique.verify import Verified, verifier
+from mcp_reflect.critiquing import Iteration
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import InputError
+from mcp_reflect.llm.errors import UnreachableError
+from mcp_reflect.llm.protocol import Role
+from mcp_reflect.records.critique import Critique, Opinion, Stopped
+from mcp_reflect.settings import Settings
+from tests.scripted import Scripted
+
+POEM = ["Roses are red", "Violets are green"]
+BETTER = ["Roses are red", "Violets are blue"]
+CRITIC, CORRECTOR = Role.CRITIC, Role.CORRECTOR
+BAD = json.dumps({"quality_score": 0.3, "issues": ["Step 2: violets are not green"], "extra": 1})
+GOOD = json.dumps({"quality_score": 0.9, "issues": "No issues found"})
+DOWN = UnreachableError("scripted", "it is down", "Start it")
+
+
+def steps(*texts: str) -> str:
+    return json.dumps({"corrected_steps": texts})
+
+
+def thinking(settings: Settings, llm: Scripted, mode: Literal["auto", "always", "off"] = "auto") -> Engine:
+    made = Settings(bank=settings.bank, project="app", critique=mode)
+    return Engine(made, llm=llm)
+
+
+async def test_critic_corrector_and_critic_are_asked_in_order(settings: Settings) -> None:
+    with Scripted(BAD, steps(*BETTER), GOOD, roles=[CRITIC, CORRECTOR, CRITIC]) as llm:
+        async with thinking(settings, llm) as engine:
+            found = await engine.critique(goal="A poem", steps=POEM)
+    assert (found.thinker, found.iterations, found.stopped) == ("scripted:model", 1, Stopped.PASSED)
+    assert (found.corrected_steps, found.quality_score) == (tuple(BETTER), 0.3)
+
+
+async def test_a_second_version_that_is_judged_worse_does_not_win(settings: Settings) -> None:
+    worse = json.dumps({"quality_score": 0.1, "issues": ["Step 2: worse"]})
+    with Scripted(BAD, steps("Roses", "Violets"), worse) as llm:
+        async with thinking(settings, llm) as engine:
+            found = await engine.critique(goal="A poem", steps=POEM, max_iterations=1)
+    assert (found.corrected_steps, found.stopped) == ((), Stopped.BUDGET)
+
+
+async def test_the_same_issues_twice_end_it(settings: Settings) -> None:
+    with Scripted(BAD, steps(*BETTER), BAD) as llm:
+        async with thinking(settings, llm) as engine:
+            found = await engine.critique(goal="A poem", steps=POEM, max_iterations=5)
+    assert (found.stopped, found.iterations) == (Stopped.SAME_ISSUES, 1)
+
+
+async def test_a_corrector_that_changes_nothing_ends_it(settings: Settings) -> None:
+    with Scripted(BAD, steps(*POEM)) as llm:
+        async with thinking(settings, llm) as engine:
+            found = await engine.critique(goal="A poem", steps=POEM, max_iterations=5)
+    assert found.stopped is Stopped.NO_CHANGE
+
+
+async def test_a_corrector_that_leaves_steps_out_is_asked_once_more(settings: Settings) -> None:
+    with Scripted(BAD, steps("Violets are blue"), steps(*BETTER), GOOD) as llm:
+        async with thinking(settings, llm) as engine:
+            found = await engine.critique(goal="A poem", steps=POEM)
+        assert "1 of 2 steps" in llm.asked[2].user
+    assert found.corrected_steps == tuple(BETTER)
+
+
+async def test_a_critic_that_falls_silent_does_not_make_it_passed(settings: Settings) -> None:
+    with Scripted(BAD, steps(*BETTER), DOWN) as llm:
+        async with thinking(settings, llm) as engine:
+            found = await engine.critique(goal="A poem", steps=POEM, max_iterations=3)
+    assert (found.stopped, found.corrected_steps) == (Stopped.BUDGET, ())
+    assert "it is down" in (found.note or "")
+
+
+async def test_a_model_that_fails_leaves_it_to_rules_with_the_reason(settings: Settings) -> None:
+    with Scripted(DOWN) as llm:
+        async with thinking(settings, llm) as engine:
+            found = await engine.critique(goal="A poem", steps=POEM)
+    assert (found.thinker, found.quality_score) == ("rules", None)
+    assert "it is down" in (found.note or "")
+
+
+@pytest.mark.parametrize(("mode", "answers"), [("auto", ()), ("always", (GOOD,)), ("off", ())])
+async def test_work_that_passes_is_shown_to_a_model_only_always(settings: Settings, mode: Any, answers: Any) -> None:
+    with Scripted(*answers) as llm:
+        async with thinking(settings, llm, mode) as engine:
+            found = await engine.critique(goal="Sum", steps=["2 + 2 = 4"])
+    assert found.thinker == ("scripted:model" if answers else "rules")
+
+
+async def test_off_asks_neither_critic_nor_corrector(settings: Settings) -> None:
+    with Scripted() as llm:
+        async with thinking(settings, llm, "off") as engine:
+            found = await engine.critique(goal="Poem", steps=[*POEM, "2 + 2 = 4 and 10 > 20"], criteria=["tone"])
+    assert found.thinker == "rules"
+
+
+async def test_criteria_and_lessons_reach_the_critic_and_secrets_do_not(settings: Settings) -> None:
+    secret = "sk-ant-" + "api03-" + "Zq8" * 12
+    told = json.dumps({"quality_score": 1, "criteria": {"rhyme": {"score": 0.2, "reason": "none"}}})
+    with Scripted(told) as llm:
+        async with thinking(settings, llm) as engine:
+            await engine.store_lesson(mistake="Called violets green in a poem", correction="Look at one first")
+            recalled = await engine.recall(task="write a poem about violets")
+            found = await engine.critique(
+                goal=f"A poem {secret}", steps=BETTER, criteria={"rhyme": "does it"}, recall_id=recalled.recall_id
+            )
+        assert "Called violets green" in llm.asked[0].user
+        assert "rhyme: does it" in llm.asked[0].user
+        assert secret not in llm.asked[0].user
+    assert found.criteria["rhyme"].score == 0.2
+
+
+async def test_callbacks_and_the_stream_tell_of_each_correction(engine: Engine) -> None:
+    started: list[tuple[int, tuple[str, ...]]] = []
+    done: list[tuple[int, tuple[str, ...]]] = []
+    await engine.critique(
+        goal="Sum",
+        steps=["2 + 2 = 5"],
+        on_start=lambda n, issues: started.append((n, issues)),
+        on_complete=lambda n, found: done.append((n, found)),
+    )
+    assert started == [(1, ("Step 1: 2 + 2 = 4, not 5",))]
+    assert done == [(1, ("2 + 2 = 4",))]
+    told = [one async for one in engine.critique_stream(goal="Sum", steps=["2 + 2 = 5"])]
+    assert told[0] == Iteration(iteration=1, issues=started[0][1], steps=("2 + 2 = 4",))
+    assert isinstance(told[1], Critique)
+    assert len(told) == 2
+
+
+async def test_a_stream_of_bad_input_raises_what_the_call_raises(engine: Engine) -> None:
+    with pytest.raises(InputError, match="goal"):
+        _ = [one async for one in engine.critique_stream(response="2 + 2 = 5")]
+
+
+async def test_enhancing_reasoning_gives_the_steps_put_right(engine: Engine) -> None:
+    assert await engine.enhance_reasoning("Sum", ["2 + 2 = 5", "5 × 3 = 15"]) == ("2 + 2 = 4", "4 × 3 = 12")
+    assert await engine.enhance_reasoning("Sum", ["2 + 2 = 4"]) == ("2 + 2 = 4",)
+
+
+class Silent:
+    async def on_verified(self, version: Verified) -> None: ...
+    async def on_start(self, iteration: int, issues: tuple[str, ...]) -> None: ...
+    async def on_complete(self, iteration: int, version: Verified) -> None: ...
+
+
+async def test_the_deadline_ends_it_with_the_best_so_far_and_verifying_leaves_the_loop_free() -> None:
+    threads: set[int] = set()
+    check = verifier(Work(goal="", steps=()))
+
+    def verify(given: Any) -> Verified:
+        threads.add(threading.get_ident())
+        return check(given)
+
+    async def critic(version: Verified) -> Opinion:
+        return Opinion(issues=(f"not {version.steps[0]}",))
+
+    async def corrector(version: Verified, issues: Any) -> tuple[str, ...]:
+        del issues
+        return (version.steps[0] + "!",)
+
+    found = await loop.run(
+        ["a"],
+        goal="",
+        verify=verify,
+        critic=critic,
+        corrector=corrector,
+        max_iterations=5,
+        listener=Silent(),
+        until=time.monotonic() - 1,
+    )
+    assert (found.stopped, found.iterations, found.best.verified.steps) == (Stopped.DEADLINE, 0, ("a",))
+    assert threading.get_ident() not in threads
+
+
+@pytest.mark.parametrize(
+    "work",
+    [["1 + 1 = 3 and the quick brown fox. " * 28] * 200, ["word " * 200] * 200, ["x = 3; y = x + 4 = 9 " * 45] * 200],
+    ids=["wrong", "words", "names"],
+)
+async def test_the_largest_work_ends_soon_and_its_answer_stays_small(engine: Engine, work: list[str]) -> None:
+    began = time.process_time()
+    found = await engine.critique(goal="Large", steps=work)
+    assert time.process_time() - began < 8  # some 1.5 s alone; others share the machine
+    assert len(found.verdicts) <= 40
+    assert len(found.issues) <= 41

@@ -1,0 +1,82 @@
+"""The examples that a person can work through with a pencil, through the tool, in both eras."""
+
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from tests.server.calls import told
+
+BILL = ["Base cost: 15 × $12.99 = $195.00", "Tax: $195.00 × 0.085 = $16.58", "Total: $195.00 + $16.58 = $211.58"]
+AREA = ["π × 5² = 3.14 × 25 = 78.5", "78.5 ÷ 43560 = 0.002"]
+SOLVED = ["2x + 6 = 10", "2x = 4", "x = 2"]
+LOG = "FAILED tests/test_a.py::test_one\n=========== 3 failed, 39 passed in 1.20s ==========="
+
+
+def both_ways(steps: list[str]) -> list[dict[str, Any]]:
+    return [{"goal": "Work it out", "steps": steps}, {"goal": "Work it out", "response": "; ".join(steps)}]
+
+
+@pytest.mark.parametrize("work", both_ways(BILL))
+async def test_a_wrong_product_is_corrected_through_every_step_that_used_it(client: Client, work: Any) -> None:
+    found = await told(client, "critique", work)
+    assert (found["first_error_step"], found["passes_quality_gate"], found["stopped"]) == (1, False, "passed")
+    assert [step.rpartition("$")[2] for step in found["corrected_steps"]] == ["194.85", "16.56", "211.41"]
+    again = await told(client, "critique", {"goal": "Work it out", "steps": found["corrected_steps"]})
+    assert (again["passes_quality_gate"], again["action"]) == (True, "keep")
+
+
+@pytest.mark.parametrize("work", both_ways(AREA))
+async def test_a_quotient_that_lost_its_digits_is_the_wrong_step(client: Client, work: Any) -> None:
+    found = await told(client, "critique", work)
+    assert (found["first_error_step"], found["corrected_steps"][1]) == (2, "78.5 ÷ 43560 = 0.0018")
+
+
+@pytest.mark.parametrize("work", both_ways(SOLVED))
+async def test_a_solved_equation_is_left_alone(client: Client, work: Any) -> None:
+    found = await told(client, "critique", work)
+    assert (found["action"], found["quality_score"], found["basis"]) == ("keep", 1.0, "checked")
+    assert not {"first_error_step", "corrected_steps", "issues", "next"} & set(found)
+
+
+async def test_a_claim_over_a_log_with_failures_is_contradicted(client: Client) -> None:
+    results = [{"tool": "pytest", "content": LOG, "exit_code": 1}]
+    found = await told(client, "critique", {"goal": "Report", "response": "All 42 tests pass", "tool_results": results})
+    (verdict,) = found["verdicts"]
+    assert (verdict["status"], verdict["checker"], found["basis"]) == ("fail", "evidence", "tool_results")
+    assert (found["action"], found["stopped"], found["should_retry"]) == ("revise", "no_change", True)
+
+
+async def test_a_claim_without_evidence_asks_for_it_first(client: Client) -> None:
+    found = await told(client, "critique", {"goal": "Report", "response": "All 42 tests pass"})
+    assert [verdict["status"] for verdict in found["verdicts"]] == ["unchecked"]
+    assert (found["action"], found["basis"]) == ("verify_first", "none")
+    assert '"All 42 tests pass"' in found["retry_guidance"]
+    assert not {"quality_score", "passes_quality_gate", "criteria", "first_error_step"} & set(found)
+
+
+@pytest.mark.parametrize("most", range(6))
+async def test_corrections_are_bounded_and_none_means_only_verifying(client: Client, most: int) -> None:
+    found = await told(client, "critique", {"goal": "Bill", "steps": BILL, "max_iterations": most})
+    assert found["iterations"] == min(most, 1)
+    assert ("corrected_steps" in found) == (most > 0)
+    assert found["stopped"] == ("passed" if most else "budget")
+    assert found["tokens"] == {"input": 0, "output": 0}
+    assert found["reflection_time_ms"] >= 0
+
+
+async def test_criteria_stay_unscored_by_rules(client: Client) -> None:
+    found = await told(client, "critique", {"goal": "Sum", "steps": SOLVED, "criteria": ["tone", "safety"]})
+    assert "criteria" not in found
+
+
+async def test_progress_says_which_step_is_wrong_and_how(client: Client) -> None:
+    heard: list[str] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        del progress, total
+        heard.append(message or "")
+
+    await client.call_tool("critique", {"goal": "Bill", "steps": BILL}, progress_callback=listen)
+    assert heard[0] == "3 steps, 3 checked; step 1: 15 × $12.99 = 194.85, not $195.00"
+    assert heard[-1] == "3 steps, 3 checked"
