@@ -15,7 +15,7 @@ from tests.critique.cases import HERE, lines
 
 CHECKERS: list[Checker] = [EvidenceChecker(), StateChecker(), CodeChecker(), ExecutionChecker()]
 # Generous for a machine that others share; alone each text takes well under 100 ms.
-LIMIT = 0.25
+LIMIT = 3.0  # seconds: what this catches does not end at all; `benchmarks.critique` measures how fast it is
 BIG = 60_000
 
 UNITS = [
@@ -46,9 +46,9 @@ GOALS = [
 def spent(work: Work) -> float:
     slowest = 0.0
     for checker in CHECKERS:
-        started = time.perf_counter()
+        started = time.process_time()
         list(checker.check(work))
-        slowest = max(slowest, time.perf_counter() - started)
+        slowest = max(slowest, time.process_time() - started)
     return slowest
 
 

@@ -91,7 +91,6 @@ async def test_a_description_starts_with_the_words_a_person_would_search_for(cli
         "critique": "Check, verify and",
         "recall_lessons": "Recall lessons learned",
         "replan_search": "Replan a failed",
-        "critique": "Check, verify and",
         "store_lesson": "Remember a lesson",
         "record_outcome": "Record whether recalled",
         "forget_lesson": "Forget a lesson",
