@@ -106,6 +106,8 @@ async def _working(parts: Parts, scope: Scope, sent: CritiqueShape) -> dict[str,
         "step_description": sent.step_description,
         "tool_results": [result.model_dump(mode="json") for result in sent.tool_results],
         "criteria": list(sent.criteria),
+        "decided": sent.decided,
+        "executed": sent.executed,
         "trigger": sent.trigger,
     }
     if sent.critique_id is None:
@@ -206,4 +208,6 @@ def _work(working: Mapping[str, Any]) -> Work:
         goal=working["goal"],
         steps=tuple(working["steps"]),
         tool_results=tuple(ToolResult(**result) for result in working["tool_results"]),
+        decided=working["decided"],
+        executed=working["executed"],
     )

@@ -31,6 +31,8 @@ class CritiqueShape(Shape):
     ] = None
     steps: Annotated[tuple[str, ...], Field(max_length=200)] = ()
     step_description: Phrase | None = None
+    decided: Annotated[Label | None, Field(description="The component or tool that was decided on")] = None
+    executed: Annotated[Label | None, Field(description="The one that ran")] = None
     tool_results: Results = ()
     criteria: Annotated[
         Labels, BeforeValidator(_criteria), WithJsonSchema({"type": "array", "items": {"type": "string"}})

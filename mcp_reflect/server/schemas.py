@@ -9,7 +9,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from mcp_reflect.arguments.door import Shape
 
 UNLISTED = frozenset(
-    "project trigger related_ids min_importance min_effectiveness step_description timestamp metadata".split()
+    "project trigger related_ids min_importance min_effectiveness step_description timestamp metadata "
+    "decided executed".split()
 )
 """Accepted, and never something a model must guess: settings, hooks and callers in Python say it."""
 

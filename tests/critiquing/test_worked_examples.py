@@ -80,3 +80,12 @@ async def test_progress_says_which_step_is_wrong_and_how(client: Client) -> None
     await client.call_tool("critique", {"goal": "Bill", "steps": BILL}, progress_callback=listen)
     assert heard[0] == "3 steps, 3 checked; step 1: 15 × $12.99 = 194.85, not $195.00"
     assert heard[-1] == "3 steps, 3 checked"
+
+
+async def test_a_component_that_ran_in_the_place_of_the_one_decided_on_is_a_failure(client: Client) -> None:
+    work = {"goal": "rank the results", "steps": ["I ran the reranker."], "decided": "reranker_v2", "executed": "bm25"}
+    found = await told(client, "critique", work)
+    (verdict,) = [one for one in found["verdicts"] if one["checker"] == "execution"]
+    assert (verdict["status"], verdict["expected"], found["action"]) == ("fail", "reranker_v2", "revise")
+    same = await told(client, "critique", {**work, "executed": "reranker-v2"})
+    assert [one["status"] for one in same["verdicts"] if one["checker"] == "execution"] == ["pass"]

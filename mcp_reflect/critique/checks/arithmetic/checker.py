@@ -22,6 +22,9 @@ from mcp_reflect.records.verdict import Status
 _CLAIMED = re.compile(r"[=≈<>] ?[-$(]?\d")
 MAX_STEPS = 400
 MAX_TOKENS = 2_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
+_MOST_STATED = (
+    20  # members after a name that are looked at for its value: a chain that goes on longer is no calculation
+)
 
 
 class ArithmeticChecker:
@@ -170,7 +173,7 @@ class _Reader:
 
     def _stated(self, chain: Chain, first: int) -> Fraction | None:
         value = None
-        for index in range(first, len(chain.members)):
+        for index in range(first, min(first + _MOST_STATED, len(chain.members))):
             if index > first and chain.relations[index - 1] not in {"=", "≈"}:
                 break
             side = chain.members[index].right

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-LONGEST = 20_000
+LONGEST = 12_000
 DEEPEST = 50
 
 
