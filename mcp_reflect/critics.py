@@ -12,9 +12,9 @@ from mcp_reflect.critique.verify import Verified, told
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.records.critique import Opinion
+from mcp_reflect.records.thinker import RULES
 from mcp_reflect.thinking import Host, Parts, Thought
 
-RULES: Final = "rules"
 SHOWN: Final = 16_000
 """The most characters of steps, evidence and lessons that a language model is shown, each."""
 

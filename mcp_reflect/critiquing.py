@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 from mcp_reflect.arguments.critique import CritiqueShape, read
 from mcp_reflect.bank.redaction import clean
@@ -21,10 +21,9 @@ from mcp_reflect.critique.verify import verifier
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.critique import Critique, Stopped
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.records.thinker import HOST
 from mcp_reflect.records.verdict import ToolResult
 from mcp_reflect.thinking import CALL_SECONDS, Host, Parts
-
-HOST: Final = "host"
 
 
 async def critique(

@@ -5,13 +5,13 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
 from mcp_reflect.bank.redaction import clean, clean_text
+from mcp_reflect.clock import iso
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.records.diagnosis import Diagnosis
@@ -19,6 +19,7 @@ from mcp_reflect.records.lesson import Source
 from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.records.reflection import Analysis, Insights, LearntLesson, Reflection
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.records.thinker import HOST, RULES
 from mcp_reflect.records.trace import Outcome, Trace
 from mcp_reflect.reflect.analysis import read_analysis
 from mcp_reflect.reflect.reflector import Judged, face, judge, links, strategy
@@ -30,8 +31,6 @@ from mcp_reflect.thinking import Host, Parts
 SHOWN_CHARS: Final = 24_000
 """How much of a run a language model is shown: some 6,000 tokens; `trace_text` says what it cuts."""
 
-HOST: Final = "host"
-RULES: Final = "rules"
 RULES_BYTES: Final = 2500  # of a result that no model thought about; reflection://ID has all of it
 
 
@@ -165,7 +164,7 @@ def _body(
         "insights": asdict(judged.insights) if judged.insights else None,
         "related": list(sent.related_ids),
         "triggered_by": sent.trigger,
-        "generated_at": datetime.fromtimestamp(parts.clock.now(), UTC).isoformat(timespec="seconds"),
+        "generated_at": iso(parts.clock.now()),
         "cut": run.get("cut", {}),
         "scope": str(scope),
     }

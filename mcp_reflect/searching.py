@@ -4,22 +4,20 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from mcp_reflect.arguments.search import ReplanShape, read
 from mcp_reflect.bank.redaction import clean
+from mcp_reflect.clock import iso
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.parsing import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.search import Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
+from mcp_reflect.records.thinker import HOST, RULES
 from mcp_reflect.replan import floor, ledger, planner, shown, storing
 from mcp_reflect.replan.reading import read_catalog, read_proposal, read_queries, read_results
 from mcp_reflect.thinking import Host, Parts
-
-RULES: Final = "rules"
-HOST: Final = "host"
 
 
 async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> SearchPlan:
@@ -42,7 +40,7 @@ async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Sear
     plan, thinker, note = await _plan(parts, sent, request, open_state, host)
     plan = replace(plan, notes=(*cut, *plan.notes))
     after = ledger.record(open_state, request, plan)
-    ts = datetime.fromtimestamp(parts.clock.now(), UTC).isoformat(timespec="seconds")
+    ts = iso(parts.clock.now())
     body: dict[str, Any] = {
         "request": storing.dump_request(request),
         "state": storing.dump_state(after),

@@ -100,9 +100,9 @@ def test_the_true_order_passes_and_any_swap_in_it_fails(size: int) -> None:
 def test_constraints_that_no_order_fits_say_nothing_and_take_no_time() -> None:
     listed = ", ".join(f"a {bird}" for bird in BIRDS[:-1]) + f", and a {BIRDS[-1]}"
     goal = f"There are eight birds: {listed}. The hawk is left of the crow. The crow is left of the hawk."
-    started = time.perf_counter()
+    started = time.process_time()
     assert checked(goal, "The hawk is the leftmost.") == []
-    assert time.perf_counter() - started < 5  # it ends; the benchmark says how fast
+    assert time.process_time() - started < 0.1
 
 
 def test_a_true_trace_of_random_swaps_passes_and_a_false_holding_fails() -> None:
