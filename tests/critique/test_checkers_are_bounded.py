@@ -14,8 +14,8 @@ from mcp_reflect.records.verdict import ToolResult
 from tests.critique.cases import HERE, lines
 
 CHECKERS: list[Checker] = [EvidenceChecker(), StateChecker(), CodeChecker(), ExecutionChecker()]
-# Generous for a machine that others share; alone each text takes well under 100 ms.
-LIMIT = 0.25  # seconds of processor time
+# Whether a text ends at all; that it ends within 100 ms is shown by `pytest -m fuzz`, on a quiet machine.
+LIMIT = 5.0  # seconds of processor time
 BIG = 60_000
 
 UNITS = [

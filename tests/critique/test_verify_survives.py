@@ -10,7 +10,7 @@ from mcp_reflect.critique.checks.checker import Work
 from mcp_reflect.critique.verify import verifier
 from mcp_reflect.records.verdict import Status
 from tests.critique.test_checkers_are_bounded import UNITS
-from tests.critique.test_checkers_survive_anything import ADVERSARIES, PIECES, slowness
+from tests.critique.test_checkers_survive_anything import ADVERSARIES, ENDS, PIECES, slowness
 
 LIMIT = 0.1
 SHORT, WHOLE = 300, 10_000
@@ -47,9 +47,13 @@ def verified_in_time(text: str) -> None:
     raise AssertionError(f"{min(spent):.3f} s for {text[:80]!r}")
 
 
-def test_hundreds_of_texts_are_verified_each_within_100_ms() -> None:
+def test_hundreds_of_texts_are_verified() -> None:
+    verify = verifier(Work(goal="Find it", steps=()))
     for text in texts(SHORT):
-        verified_in_time(text)
+        began = time.process_time()
+        found = verify([text])
+        assert found.problems == ()
+        assert time.process_time() - began < ENDS
 
 
 @pytest.mark.fuzz
