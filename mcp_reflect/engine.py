@@ -6,32 +6,18 @@ cannot be used and BankError where the bank cannot do it, and has stored nothing
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from mcp_reflect import remembering
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import InputError
 from mcp_reflect.records.critique import Critique
 from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import (
-    Ask,
-    Evidence,
-    Forgotten,
-    Lesson,
-    LessonDraft,
-    OutcomeDraft,
-    OutcomeResult,
-    Recall,
-    Source,
-    State,
-    Stored,
-)
+from mcp_reflect.records.lesson import Ask, Forgotten, Lesson, LessonDraft, OutcomeResult, Recall, Stored
 from mcp_reflect.records.reflection import Reflection
-from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.search import SearchPlan
-from mcp_reflect.records.verdict import ToolResult
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
@@ -42,8 +28,8 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.thinking import Host, Thinking
 
-# The shapes of arguments bring pydantic, a quarter of a second: each method imports its own, so that
-# the command line, which reads its words itself, recalls at once.
+# The work of each method is in a room of its own (`reflecting`, `critiquing`, `searching`, `remembering`), which
+# is imported when it is first used where it brings more than the command line's recall needs.
 
 
 class Engine:
@@ -157,73 +143,33 @@ class Engine:
         return self._thinking
 
     async def recall(self, /, **arguments: Any) -> Recall:
-        """The few lessons that fit a task, best first."""
-        from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - see above
-
-        sent = read(RecallShape, arguments)
-        return await self.recall_for(sent.ask(), sent.project)
+        """The few lessons that fit a task, best first; see `remembering`."""
+        return await remembering.recall(self, arguments)
 
     async def recall_for(self, ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
         """Recall for what was read already; `applied` false does not count the lessons as applied."""
-        scope = self.scopes.named(project)
-        found = await self.bank.recall(scope, ask, applied=applied)
-        self.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)
-        return found
+        return await remembering.recall_for(self, ask, project, applied=applied)
 
     async def store_lesson(self, /, **arguments: Any) -> Stored:
         """Keep a mistake and its correction."""
-        from mcp_reflect.arguments.lessons import LessonShape, read  # noqa: PLC0415 - see above
-
-        sent = read(LessonShape, arguments)
-        scope = self._visible(self.scopes.named(sent.project), sent.visibility)
-        stored = await self.bank.store_lesson(scope, sent.draft(Source.AGENT))
-        self.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
-        return stored
+        return await remembering.store(self, arguments)
 
     async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
         """Note what became of using lessons, with as much weight as its evidence bears."""
-        from mcp_reflect.arguments.lessons import OutcomeShape, read  # noqa: PLC0415 - see above
-        from mcp_reflect.critique.agreement import doubt_of  # noqa: PLC0415 - the readers of evidence are many
+        return await remembering.record_outcome(self, arguments, self._settle)
 
-        sent = read(OutcomeShape, arguments)
-        scope = self.scopes.named(sent.project)
-        if sent.recall_id is not None and sent.recall_id.startswith("srch_"):
-            from mcp_reflect.searching import settle  # noqa: PLC0415 - see above
+    async def _settle(self, scope: Scope, search_id: str, paid: bool) -> None:
+        from mcp_reflect.searching import settle  # noqa: PLC0415 - see `_replan`
 
-            await settle(self, scope, sent.recall_id, paid=sent.success is not False)
-            return OutcomeResult(updated=(), evidence=Evidence.SELF, reason="counted for the strategy of that search")
-        results = [ToolResult(tool=one.tool, content=one.content, exit_code=one.exit_code) for one in sent.tool_results]
-        told = OutcomeDraft(
-            success=0.5 if sent.success == "partial" else float(sent.success),
-            recall_id=sent.recall_id,
-            lesson_ids=sent.lesson_ids,
-            evidence=sent.evidence,
-            note=sent.note,
-        )
-        doubt = doubt_of(told, results)
-        draft = replace(told, evidence=Evidence.SELF) if doubt else told
-        updated = await self.bank.record_outcome(scope, draft)
-        self.log("outcome_recorded", success=draft.success, evidence=draft.evidence.value, lessons=len(updated))
-        return OutcomeResult(updated=updated, evidence=draft.evidence, reason=doubt)
+        await settle(self, scope, search_id, paid=paid)
 
     async def forget_lesson(self, /, **arguments: Any) -> Forgotten:
         """Retire a lesson: out of every recall, kept in the history."""
-        from mcp_reflect.arguments.lessons import ForgetShape, read  # noqa: PLC0415 - see above
-
-        sent = read(ForgetShape, arguments)
-        scope = self.scopes.named(sent.project)
-        lesson = await self.bank.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
-        self.log("lesson_forgotten", lesson_id=lesson.id)
-        return Forgotten(lesson_id=lesson.id, state=lesson.state, scope=str(Scope(scope.tenant, lesson.project)))
+        return await remembering.forget(self, arguments)
 
     async def edit_lesson(self, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
         """Change fields of a lesson as a person does; the wording before stays as a version."""
-        from mcp_reflect.arguments.lessons import ImportShape, read  # noqa: PLC0415 - see above
-
-        before = await self.bank.lesson(self.scopes.own, lesson_id)
-        now = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}
-        sent = read(ImportShape, now)
-        return await self.bank.edit(self.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes})
+        return await remembering.edit(self, lesson_id, changes)
 
     async def get_stats(self) -> Mapping[str, Json]:
         """What is in the bank, counted."""
@@ -231,25 +177,10 @@ class Engine:
 
     def import_drafts(self, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
         """Numbered lines of an import as drafts; InputError names the first bad line, and nothing has been stored."""
-        from mcp_reflect.arguments.lessons import ImportShape, read  # noqa: PLC0415 - see above
-
-        drafts: list[tuple[Scope, LessonDraft]] = []
-        for number, line in lines:
-            try:
-                sent = read(ImportShape, line)
-            except InputError as error:
-                raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
-            own = self.scopes.own
-            scope = own if sent.project is None else Scope(own.tenant, sent.project)
-            drafts.append((self._visible(scope, sent.visibility), sent.draft(Source.IMPORT)))
-        return drafts
+        return remembering.import_drafts(self, lines)
 
     def import_lessons(
         self, drafts: list[tuple[Scope, LessonDraft]], *, merge: bool = False
     ) -> AsyncIterator[list[Stored]]:
         """Store drafts in short transactions; yields what became of each batch."""
         return self.bank.imported(drafts, merge=merge)
-
-    @staticmethod
-    def _visible(scope: Scope, visibility: str) -> Scope:
-        return Scope(scope.tenant, GLOBAL) if visibility == "global" else scope

@@ -28,6 +28,7 @@ class Violation:
 VIOLATIONS = (
     Violation("a lower room imports a higher one", "layers", "records/scope.py", "import mcp_reflect.reflect"),
     Violation("a room imports its sibling", "layers", "reflect/__init__.py", "import mcp_reflect.bank"),
+    Violation("a work imports its sibling", "layers", "remembering.py", "import mcp_reflect.searching"),
     Violation("a module has no place in the house", "layers", "utils.py", "import mcp_reflect.records"),
     Violation("the command line imports mcp late", "mcp", "cli/__init__.py", "def late() -> None:\n    import mcp"),
     Violation("the bank imports pydantic", "pydantic", "bank/__init__.py", "from pydantic import BaseModel"),
