@@ -46,7 +46,7 @@ async def critique(
     listener = Listener(host, on_start, on_complete)
     thinker = Thinker(parts, host, working, working["lessons"], began + CALL_SECONDS)
     if sent.analysis is None:
-        run = await _loop(working, thinker, listener, sent.max_iterations)
+        run = await _loop(working, thinker, listener, working["max_iterations"])
     else:
         run = await _by_host(working, thinker, listener, clean(sent.analysis))
     answer = judged(
@@ -111,10 +111,11 @@ async def _working(parts: Parts, scope: Scope, sent: CritiqueShape) -> dict[str,
     }
     if sent.critique_id is None:
         lessons = await _lessons(parts, scope, sent.recall_id)
-        own = {"critique_id": parts.clock.new_id("crit"), "iterations": 0, "max_iterations": sent.max_iterations}
+        most = parts.settings.max_iterations if sent.max_iterations is None else sent.max_iterations
+        own = {"critique_id": parts.clock.new_id("crit"), "iterations": 0, "max_iterations": most}
         return clean({**given, **own, "lessons": lessons})
     kept = await parts.bank.workings.load(scope, "critique", sent.critique_id)
-    if "max_iterations" in sent.model_fields_set:
+    if sent.max_iterations is not None:
         given["max_iterations"] = sent.max_iterations
     for name, value in clean(given).items():
         if value in (None, [], kept[name]) or (name == "steps" and value == kept["first_steps"]):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcp_reflect.critics import OnComplete, OnStart
     from mcp_reflect.critiquing import Iteration
     from mcp_reflect.llm.protocol import LLM
+    from mcp_reflect.records.trigger import Advice
     from mcp_reflect.thinking import Host, Thinking
 
 # The work of each method is in a room of its own (`reflecting`, `critiquing`, `searching`, `remembering`), which
@@ -77,12 +78,23 @@ class Engine:
         if tool == "critique":
             return await self._critique(arguments, host)
         methods: dict[str, Callable[..., Awaitable[object]]] = {
+            "should_reflect": self.should_reflect,
             "recall_lessons": self.recall,
             "store_lesson": self.store_lesson,
             "record_outcome": self.record_outcome,
             "forget_lesson": self.forget_lesson,
         }
         return await methods[tool](**arguments)
+
+    async def should_reflect(self, /, **arguments: Any) -> "Advice":
+        """Whether to look back at this step, and why; a run's processes share the budget of its steps."""
+        from mcp_reflect.triggering import should_reflect  # noqa: PLC0415 - needed by no other tool
+
+        return await should_reflect(self, arguments)
+
+    async def reset_step_counts(self, run_id: str | None = None) -> None:
+        """Give the steps of a run (null: of every run of the project) their whole budget of reflections again."""
+        await self.bank.steps.reset(self.scopes.own, run_id)
 
     async def reflect(self, /, **arguments: Any) -> Reflection:
         """Look back at a run, keep what it teaches; see `reflecting`."""

@@ -15,8 +15,9 @@ from mcp_reflect.errors import InputError
 PREFIX = "MCP_REFLECT_"
 
 
-def _setting(default: Any, meaning: str) -> Any:
-    return field(default=default, metadata={"meaning": meaning})
+def _setting(default: Any, meaning: str, *, most: float | None = None) -> Any:
+    """A field with its meaning; `most` is the largest number that it takes."""
+    return field(default=default, metadata={"meaning": meaning, "most": most})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,26 @@ class Settings:
     llm_prices: str = _setting(
         "", "US dollars for a million tokens, input/output: `anthropic:claude-sonnet-5-5=3/15, openai:qwen3=0/0`."
     )
-    quality_threshold: float = _setting(0.5, "The least score (0 to 1) that passes critique's gate.")
+    enabled: bool = _setting(
+        default=True,
+        meaning="False: should_reflect always says no, and says why. A call of reflect is still answered.",
+    )
+    mode: Literal["lite", "full"] = _setting(
+        "full", "lite reflects when it is called; full looks over the bank at idle too, and tidies it up."
+    )
+    quality_threshold: float = _setting(
+        0.5,
+        "The least score (0 to 1) that passes critique's gate; should_reflect says yes to a confidence below it, and "
+        "reflect measures a decision's accuracy by it.",
+        most=1,
+    )
+    risk_threshold: float = _setting(0.7, "should_reflect says yes to a risk (0 to 1) above it.", most=1)
+    drift_threshold: float = _setting(0.4, "should_reflect says yes to a goal drift (0 to 1) above it.", most=1)
+    periodic_interval: int = _setting(5, "should_reflect says yes after every so many steps; 0: never.")
+    max_reflections_per_step: int = _setting(
+        2, "How often should_reflect says yes for one step of a run (with `run_id`); all processes of a run share it."
+    )
+    max_iterations: int = _setting(2, "How many corrections critique tries where the call does not say.", most=5)
     critique: Literal["auto", "always", "off"] = _setting(
         "auto", "When critique asks a language model: where checks leave something open, always, or never."
     )
@@ -64,6 +84,9 @@ class Settings:
         default=True, meaning="Whether a language model may plan a search; false keeps to the mechanical plan."
     )
     max_retries: int = _setting(2, "After so many plans for one search replan_search gives up, and says what to say.")
+    bank_size: int | None = _setting(
+        None, "How many lessons a project keeps active; more are archived, never deleted. Default: unlimited."
+    )
     prompts_dir: Path | None = _setting(None, "A folder of prompt templates that override the shipped ones by name.")
     log_level: Literal["debug", "info", "warning", "error"] = _setting(
         "warning", "The least severe log event that is written to stderr."
@@ -89,7 +112,7 @@ class Settings:
             name = PREFIX + item.name.upper()
             text = env.get(name, "").strip()
             if text:
-                given[item.name] = _read(name, text, item.type)
+                given[item.name] = _read(name, text, item.type, item.metadata["most"])
         provider_env = {name: text for name, text in env.items() if name.startswith(("ANTHROPIC_", "OPENAI_"))}
         names = {PREFIX + item.name.upper() for item in documented()}
         unknown = tuple(sorted(name for name in env if name.upper().startswith(PREFIX) and name not in names))
@@ -145,7 +168,7 @@ def data_directory() -> Path:
     return base / "mcp-reflect"
 
 
-def _read(name: str, text: str, kind: Any) -> Any:
+def _read(name: str, text: str, kind: Any, most: float | None) -> Any:
     """`text` as the type of its field."""
     if get_origin(kind) is Literal:
         choices = get_args(kind)
@@ -156,8 +179,8 @@ def _read(name: str, text: str, kind: Any) -> Any:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     if kind is bool:
         return _truth(name, text)
-    if kind in (int, float):
-        return _number(name, text, kind)
+    if kind in (int, float, int | None):
+        return _number(name, text, float if kind is float else int, most)
     return Path(text) if kind == Path | None else text
 
 
@@ -167,11 +190,13 @@ def _truth(name: str, text: str) -> bool:
     return text.lower() in ("true", "1", "yes", "on")
 
 
-def _number(name: str, text: str, kind: type[int] | type[float]) -> float:
+def _number(name: str, text: str, kind: type[int] | type[float], most: float | None) -> float:
     try:
         number = kind(text)
     except ValueError:
         number = -1
     if not 0 <= number < float("inf"):
         raise InputError(name, f"'{text[:80]}' is not a number from 0 up", f"Set {kind.__name__} digits, like 30.")
+    if most is not None and number > most:
+        raise InputError(name, f"{text[:80]} is too large", f"Set a number from 0 to {most:g}.")
     return number

@@ -37,7 +37,7 @@ class CritiqueShape(Shape):
     criteria: Annotated[
         Labels, BeforeValidator(_criteria), WithJsonSchema({"type": "array", "items": {"type": "string"}})
     ] = ()
-    max_iterations: Annotated[int, Field(ge=0, le=5)] = 2
+    max_iterations: Annotated[int | None, Field(ge=0, le=5)] = None
     recall_id: Label | None = None
     critique_id: Annotated[Label | None, Field(description="From the first call, with `analysis`")] = None
     analysis: Annotated[

@@ -11,10 +11,12 @@ from mcp_reflect.arguments.door import Shape
 from mcp_reflect.arguments.lessons import ForgetShape, LessonShape, OutcomeShape, RecallShape
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.search import ReplanShape
+from mcp_reflect.arguments.triggers import StepShape
 from mcp_reflect.records.critique import Critique
 from mcp_reflect.records.lesson import Forgotten, OutcomeResult, Recall, Stored
 from mcp_reflect.records.reflection import Reflection
 from mcp_reflect.records.search import SearchPlan
+from mcp_reflect.records.trigger import Advice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +34,18 @@ class ToolSpec:
 
 TOOLS: Final = (
     ToolSpec(
+        name="should_reflect",
+        description="Should I stop and reflect now? Low confidence, risk, drift, failures, final or fifth step.",
+        shape=StepShape,
+        result=Advice,
+        read_only=True,
+    ),
+    ToolSpec(
         name="reflect",
         description=(
-            "Reflect on what you did and learn from failure: send task, outcome and events (tool calls, "
-            "responses, errors) of a failed or hard-won run. Finds the first failing event, loops, and what "
-            "mended the call that failed; keeps the lesson. Add your judgement as `analysis`, now or later with "
-            "reflection_id."
+            "Reflect on what you did and learn from failure: send task, outcome and events (calls, responses, "
+            "errors) of a failed or hard-won run. Finds what failed first, loops, and what mended it; keeps the "
+            "lesson. Add your judgement as `analysis`, now or later with reflection_id."
         ),
         shape=ReflectShape,
         result=Reflection,
@@ -58,8 +66,7 @@ TOOLS: Final = (
         name="recall_lessons",
         description=(
             "Recall lessons learned from past mistakes before a task, or when an error looks familiar: the few "
-            "that fit, each with the reason. Put error texts in `symptoms`; afterwards send recall_id to "
-            "record_outcome."
+            "that fit, each with the reason. Afterwards send recall_id to record_outcome."
         ),
         shape=RecallShape,
         result=Recall,
@@ -80,7 +87,7 @@ TOOLS: Final = (
         name="store_lesson",
         description=(
             "Remember a lesson learned: a mistake and the correction that worked, with the exact error and fix, "
-            "for later tasks. A near-duplicate strengthens the one that is there."
+            "for later tasks. The same again strengthens it."
         ),
         shape=LessonShape,
         result=Stored,

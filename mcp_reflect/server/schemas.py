@@ -27,7 +27,10 @@ def input_schema(shape: type[Shape]) -> dict[str, Any]:
 
 
 def listed(schema: Any) -> Any:
-    """An input schema as tools/list shows it: without what is UNLISTED and the bounds of whole numbers."""
+    """An input schema as tools/list shows it: without what is UNLISTED and the bounds of whole numbers.
+
+    Defaults that go without saying (none, false, the first of a choice) are left out too.
+    """
     if isinstance(schema, list):
         return [listed(item) for item in schema]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(schema, dict):
@@ -39,6 +42,7 @@ def listed(schema: Any) -> Any:
         else listed(item)
         for name, item in given.items()
         if name not in ("minimum", "maximum")
+        and not (name == "default" and (not item or item == given.get("enum", [None])[0]))
     }
 
 

@@ -153,3 +153,14 @@ CREATE TABLE payoffs (
   paid INTEGER NOT NULL CHECK (paid BETWEEN 0 AND used),
   PRIMARY KEY (tenant, project, kind, strategy)
 ) STRICT, WITHOUT ROWID;
+
+-- How often each step of a run has been looked back on: the budget that its processes share.
+CREATE TABLE steps (
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  step INTEGER NOT NULL CHECK (step >= 0),
+  taken INTEGER NOT NULL CHECK (taken > 0),
+  updated_at REAL NOT NULL,
+  PRIMARY KEY (tenant, project, run_id, step)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,34 @@
+"""The arguments of should_reflect: a step as the agent sees it."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from mcp_reflect.arguments.door import Shape, read
+from mcp_reflect.arguments.texts import Label, Share
+from mcp_reflect.records.trigger import Signals
+
+__all__ = ["StepShape", "read"]
+
+
+class StepShape(Shape):
+    """Arguments of should_reflect. Without a `run_id` nothing is counted."""
+
+    ALIASES: ClassVar[Mapping[str, str]] = {"session_id": "run_id"}
+
+    confidence: Share
+    risk_level: Share = 0
+    goal_drift: Share = 0
+    tool_failures: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    step_number: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
+    is_final_step: bool = False
+    verification_failed: bool = False
+    run_id: Label | None = None
+    project: Label | None = None
+
+    def signals(self) -> Signals:
+        """The step as the record that the triggers read."""
+        return Signals(
+            **{name: getattr(self, name) for name in type(self).model_fields if name not in ("run_id", "project")}
+        )

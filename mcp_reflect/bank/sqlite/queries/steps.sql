@@ -1,0 +1,19 @@
+-- name: step_by_number
+-- How many reflections a step of a run has had.
+SELECT taken FROM steps WHERE tenant = :tenant AND project = :project AND run_id = :run_id AND step = :step;
+
+-- name: step_take
+-- Count one more reflection of a step, unless it has had as many as it may.
+INSERT INTO steps (tenant, project, run_id, step, taken, updated_at)
+VALUES (:tenant, :project, :run_id, :step, 1, :now)
+ON CONFLICT (tenant, project, run_id, step) DO UPDATE SET taken = taken + 1, updated_at = :now
+WHERE taken < :most;
+
+-- name: step_drop_old
+-- Forget runs that ended long ago.
+DELETE FROM steps WHERE updated_at < :before;
+
+-- name: step_reset
+-- Start a run afresh, or every run of a project.
+DELETE FROM steps
+WHERE tenant = :tenant AND project = :project AND (:run_id IS NULL OR run_id = :run_id);

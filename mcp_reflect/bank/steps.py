@@ -1,0 +1,39 @@
+"""How often each step of a run has been looked back on, so that all processes of a run share one budget."""
+
+from mcp_reflect.bank.sqlite.database import Database
+from mcp_reflect.bank.sqlite.rows import scope_values
+from mcp_reflect.clock import Clock
+from mcp_reflect.records.scope import Scope
+
+KEPT_SECONDS = 30 * 86_400.0
+"""Counts of a run that nobody has counted for so long are dropped."""
+
+
+class Steps:
+    """Counts by project, run and step. Steps are whole numbers from 0."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def taken(self, scope: Scope, run_id: str, step: int) -> int:
+        """How many reflections that step has had."""
+        row = await self._db.row("step_by_number", {"run_id": run_id, "step": step, **scope_values(scope)})
+        return row["taken"] if row else 0
+
+    async def take(self, scope: Scope, run_id: str, step: int, most: int) -> int | None:
+        """Take one of the `most` reflections of that step; how many it has had then, null where none is left."""
+        where = {"run_id": run_id, "step": step, **scope_values(scope)}
+        now = self._clock.now()
+        async with self._db.write() as tx:
+            if most <= 0 or not await tx.run("step_take", {**where, "most": most, "now": now}):
+                return None
+            await tx.run("step_drop_old", {"before": now - KEPT_SECONDS})
+            row = await tx.row("step_by_number", where)
+        assert row is not None  # noqa: S101 - written above, in the same transaction
+        return row["taken"]
+
+    async def reset(self, scope: Scope, run_id: str | None = None) -> None:
+        """Start a run afresh; null starts every run of the project afresh."""
+        async with self._db.write() as tx:
+            await tx.run("step_reset", {"run_id": run_id, **scope_values(scope)})

@@ -1,0 +1,86 @@
+"""Every setting by its name: its default, what it reads, and what it refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.settings import PREFIX, Settings, documented
+
+ROOT = Path(__file__).parent.parent
+
+SETTINGS: list[tuple[str, Any, str, Any]] = [
+    ("ENABLED", True, "false", False),
+    ("MODE", "full", "lite", "lite"),
+    ("QUALITY_THRESHOLD", 0.5, "0.8", 0.8),
+    ("RISK_THRESHOLD", 0.7, "0.9", 0.9),
+    ("DRIFT_THRESHOLD", 0.4, "0", 0.0),
+    ("MAX_REFLECTIONS_PER_STEP", 2, "0", 0),
+    ("PERIODIC_INTERVAL", 5, "12", 12),
+    ("MAX_ITERATIONS", 2, "5", 5),
+    ("CRITIQUE", "auto", "ALWAYS", "always"),
+    ("REPLAN_LLM", True, "no", False),
+    ("MAX_RETRIES", 2, "3", 3),
+    ("BANK", None, "/x/bank.db", Path("/x/bank.db")),
+    ("BANK_SIZE", None, "100", 100),
+    ("PROJECT", None, "app", "app"),
+    ("PROJECTS", (), "a, b", ("a", "b")),
+    ("LLM", "off", "openai:qwen3", "openai:qwen3"),
+    *(
+        (f"LLM_{role}", "", "off", "off")
+        for role in ("REFLECTOR", "CRITIC", "CORRECTOR", "PLANNER", "EVALUATOR", "DREAMER")
+    ),
+    ("LLM_KEY_FILE", "", "/x/keys", "/x/keys"),
+    ("LLM_SECONDS", 45.0, "9", 9.0),
+    ("LLM_TOKENS_PER_CALL", "", "5000", "5000"),
+    ("LLM_TOKENS_PER_DAY", "", "5000", "5000"),
+    ("LLM_COST_PER_CALL", "", "0.5", "0.5"),
+    ("LLM_COST_PER_DAY", "", "0.5", "0.5"),
+    ("LLM_PRICES", "", "openai:qwen3=0/0", "openai:qwen3=0/0"),
+    ("PROMPTS_DIR", None, "/x/prompts", Path("/x/prompts")),
+    ("LOG_LEVEL", "warning", "debug", "debug"),
+    ("LOG_FORMAT", "json", "text", "text"),
+    ("BANK_BUSY_SECONDS", 30.0, "1.5", 1.5),
+    ("MAX_EVENTS", 2000, "10", 10),
+    ("MAX_EVENT_CHARS", 20_000, "10", 10),
+    ("MAX_TRACE_CHARS", 1_000_000, "10", 10),
+]
+
+
+@pytest.mark.parametrize(("name", "default", "text", "value"), SETTINGS, ids=[each[0] for each in SETTINGS])
+def test_a_setting_has_its_default_and_is_read_from_its_variable(
+    name: str, default: Any, text: str, value: Any
+) -> None:
+    assert getattr(Settings.from_env({}), name.lower()) == default
+    read = Settings.from_env({f"{PREFIX}{name}": text})
+    assert getattr(read, name.lower()) == value
+    assert read.unknown == ()
+
+
+def test_every_setting_is_in_the_page() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    names = {item.name.upper() for item in documented()}
+    assert {name for name, *_ in SETTINGS} <= names
+    assert {name for name in names if f"`{PREFIX}{name}`" not in page} == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        ("ENABLED", "perhaps", "'perhaps' is neither true nor false"),
+        ("MODE", "turbo", "'turbo' is not one of its values. Set one of lite, full."),
+        ("QUALITY_THRESHOLD", "1.01", "1.01 is too large. Set a number from 0 to 1."),
+        ("RISK_THRESHOLD", "7", "7 is too large"),
+        ("DRIFT_THRESHOLD", "-0.1", "'-0.1' is not a number from 0 up"),
+        ("QUALITY_THRESHOLD", "nan", "'nan' is not a number from 0 up"),
+        ("MAX_ITERATIONS", "6", "6 is too large"),
+        ("MAX_REFLECTIONS_PER_STEP", "two", "'two' is not a number"),
+        ("BANK_SIZE", "many", "'many' is not a number"),
+        ("PERIODIC_INTERVAL", "2.5", "'2.5' is not a number"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused_by_its_variable(name: str, text: str, fault: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Settings.from_env({f"{PREFIX}{name}": text})
+    assert str(caught.value).startswith(f"{PREFIX}{name}: {fault}")

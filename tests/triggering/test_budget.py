@@ -1,0 +1,143 @@
+"""should_reflect at the tool and in Python: its budget, which the processes of a run share, and its settings."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import InputError
+from mcp_reflect.settings import Settings
+from tests.server.calls import contents, refused, told
+
+FAILED: dict[str, Any] = {"confidence": 0.9, "tool_failures": 2}
+
+
+async def test_the_tool_says_why_and_what_is_left(client: Client, engine: Engine) -> None:
+    before = await contents(engine)
+    call = {**FAILED, "run_id": "r1", "step_number": 3}
+    assert await told(client, "should_reflect", call) == {
+        "reflect": True,
+        "trigger": "tool_failure",
+        "reason": "2 tool calls failed.",
+        "reflections_left": 1,
+    }
+    assert (await told(client, "should_reflect", call))["reflections_left"] == 0
+    third = await told(client, "should_reflect", call)
+    assert (third["reflect"], third["trigger"], third["reflections_left"]) == (False, "tool_failure", 0)
+    assert third["reason"] == "2 tool calls failed. But this step has had its 2 reflections: go on."
+    assert await contents(engine) == before  # only a counter moved
+
+
+async def test_a_calm_step_takes_nothing_of_the_budget(client: Client) -> None:
+    for _ in range(3):
+        calm = await told(client, "should_reflect", {"confidence": 0.9, "run_id": "r1"})
+        assert (calm["reflect"], calm["reflections_left"]) == (False, 2)
+        assert "trigger" not in calm
+
+
+async def test_another_step_and_another_run_start_afresh(client: Client) -> None:
+    for _ in range(2):
+        await told(client, "should_reflect", {**FAILED, "run_id": "r1", "step_number": 1})
+    for other in ({"run_id": "r1", "step_number": 2}, {"run_id": "r2", "step_number": 1}):
+        assert (await told(client, "should_reflect", {**FAILED, **other}))["reflections_left"] == 1
+    assert (await told(client, "should_reflect", {**FAILED, "session_id": "r1", "step_number": 1}))["reflect"] is False
+
+
+async def test_without_a_run_there_is_no_budget(client: Client) -> None:
+    for _ in range(4):
+        found = await told(client, "should_reflect", {"confidence": 0.2})
+        assert found == {"reflect": True, "trigger": "low_confidence", "reason": "Confidence 0.2 is below 0.5."}
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({}, "confidence: it is missing."),
+        ({"confidence": 1.2}, "confidence: 1.2 is too large. Send 1.0 or less."),
+        ({"confidence": float("nan")}, "confidence: nan is not a number"),
+        ({"confidence": 1, "risk_level": -1}, "risk_level: -1"),
+        ({"confidence": 1, "step_number": -1}, "step_number: -1 is too small."),
+        ({"confidence": 1, "step_number": 1.5}, "step_number: 1.5 is not a whole number"),
+        ({"confidence": 1, "is_final": True}, "is_final: there is no such argument. Did you mean 'is_final_step'?"),
+    ],
+)
+async def test_what_is_no_signal_is_refused_by_name(engine: Engine, sent: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        await engine.should_reflect(**sent)
+    assert str(caught.value).startswith(said)
+
+
+async def test_the_tool_refuses_in_words(client: Client) -> None:
+    assert (await refused(client, "should_reflect", {"confidence": "high"})).startswith("confidence: it is text")
+
+
+async def test_processes_of_one_run_share_its_budget(settings: Settings) -> None:
+    async with Engine(settings) as one, Engine(settings) as other:
+        found = await asyncio.gather(
+            *(engine.should_reflect(**FAILED, run_id="r", step_number=4) for engine in (one, other) for _ in range(5))
+        )
+        assert sum(advice.reflect for advice in found) == 2
+    async with Engine(settings) as later:
+        assert not (await later.should_reflect(**FAILED, run_id="r", step_number=4)).reflect
+
+
+async def test_counts_are_reset_for_one_run_or_for_all(engine: Engine) -> None:
+    async def left(run: str) -> int | None:
+        return (await engine.should_reflect(confidence=0.9, run_id=run)).reflections_left
+
+    for run in ("a", "b", "c"):
+        await engine.should_reflect(**FAILED, run_id=run)
+    await engine.reset_step_counts("a")
+    assert [await left(run) for run in ("a", "b", "c")] == [2, 1, 1]
+    await engine.reset_step_counts()
+    assert [await left(run) for run in ("a", "b", "c")] == [2, 2, 2]
+
+
+async def test_a_project_does_not_spend_the_budget_of_another(engine: Engine) -> None:
+    for _ in range(3):
+        await engine.should_reflect(**FAILED, run_id="r")
+    assert (await engine.should_reflect(**FAILED, run_id="r", project="other")).reflections_left == 1
+
+
+async def test_settings_move_thresholds_and_budget(bank_path: Path) -> None:
+    env = {
+        "MCP_REFLECT_BANK": str(bank_path),
+        "MCP_REFLECT_QUALITY_THRESHOLD": "0.95",
+        "MCP_REFLECT_RISK_THRESHOLD": "0.1",
+        "MCP_REFLECT_DRIFT_THRESHOLD": "0.1",
+        "MCP_REFLECT_PERIODIC_INTERVAL": "7",
+        "MCP_REFLECT_MAX_REFLECTIONS_PER_STEP": "1",
+    }
+    async with Engine(Settings.from_env(env)) as engine:
+        assert (await engine.should_reflect(confidence=0.9)).trigger == "low_confidence"
+        assert (await engine.should_reflect(confidence=1, risk_level=0.2)).trigger == "high_risk"
+        assert (await engine.should_reflect(confidence=1, goal_drift=0.2)).trigger == "goal_drift"
+        assert not (await engine.should_reflect(confidence=1, step_number=5)).reflect
+        only = await engine.should_reflect(confidence=1, step_number=7, run_id="r")
+        assert (only.trigger, only.reflections_left) == ("periodic", 0)
+        spent = await engine.should_reflect(confidence=1, step_number=7, run_id="r")
+        assert "has had its 1 reflection:" in spent.reason
+
+
+async def test_switched_off_it_says_so_and_counts_nothing(bank_path: Path) -> None:
+    async with Engine(Settings(bank=bank_path, project="app", enabled=False)) as engine:
+        off = await engine.should_reflect(**FAILED, run_id="r")
+        assert (off.reflect, off.trigger) == (False, None)
+        assert "MCP_REFLECT_ENABLED" in off.reason
+    assert not bank_path.exists()
+
+
+async def test_a_bank_that_can_only_be_read_still_answers(engine: Engine, settings: Settings, bank_path: Path) -> None:
+    await engine.bank.opened()
+    await engine.close()
+    with closing(sqlite3.connect(bank_path)) as connection:
+        connection.execute("PRAGMA user_version = 99")  # a newer release wrote it
+    async with Engine(settings) as reading:
+        found = await reading.should_reflect(**FAILED, run_id="r")
+    assert (found.reflect, found.trigger, found.reflections_left) == (True, "tool_failure", None)
+    assert found.reason.endswith("nothing is counted.")
