@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from mcp_reflect.records.search import Query
 
 _WORD = re.compile(r"[^\W_]+")
-_ALL_WORDS = {"faceted", "keyword", "lexical"}
-_ANY_WORD = {"master", "hybrid", "semantic"}
+_ALL_WORDS = {"boolean", "faceted", "keyword", "lexical"}
+_ANY_WORD = {"bm25", "hybrid", "master", "semantic", "vector"}
 
 
 def words(text: str) -> list[str]:
