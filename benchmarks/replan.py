@@ -1,20 +1,18 @@
-"""How well the mechanical plan finds what an empty search missed.
+"""How well the mechanical plan finds what an empty search missed, and what a call costs.
 
-    python -m benchmarks.replan --data DIR
+    python -m benchmarks.replan --data DIR [--mode NAME]
 
 Each record is one search that found nothing, planned once: at most three new queries, run against a
 full-text index (SQLite FTS5, porter stemming, BM25) that takes any word (OR) or asks for all (AND), with
-and without the index's words in the catalogue.
+and without the index's words in the catalogue. The planner is not told which engine it plans for; `--mode`
+is the name of the one mode in the catalogue, and no common name changes the figures much.
 
 Merging: each row counts with the best BM25 score that any of the plan's queries gave it, and rows are read
-from the best down. The rule was chosen on these very sets: the same plans have recall@10 .333 on
-banking77_zero (OR, no vocabulary) by best score, .331 in plan order, .322 by reciprocal rank weighted by
-place, .316 by sum, .306 in turns and .293 by plain reciprocal rank.
+from the best down. `turns` reads a row of each query in turn instead. `halves` are the first figure of the
+set (recall@10, of react_titles recall@5) over the records whose id's CRC-32 is even, and over the others.
 
-The mode's name says nothing of the operator. Under the name `keyword`, which the planner takes to ask for all
-words, react_titles without suggestions has recall@5 .495 without and .446 with vocabulary on the OR engine.
-
-Times are of the processor, in milliseconds a plan; the first plan over a word list indexes it (ms_max).
+Times of a plan are of the processor, in milliseconds; the first plan over a word list indexes it (ms_max).
+The last lines are calls of the tool through the engine, with a bank on disk (see `replan_calls`).
 """
 
 import argparse
@@ -24,11 +22,14 @@ import re
 import sqlite3
 import sys
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.replan_calls import Call, calls
 from mcp_reflect.records.search import CatalogEntry, Query, SearchRequest, SearchState
 from mcp_reflect.replan import ledger
 from mcp_reflect.replan.candidates import MOST_QUERIES
@@ -37,7 +38,7 @@ from mcp_reflect.replan.planner import plan
 Operator = Literal["OR", "AND"]
 _WORD = re.compile(r"[^\W_]+")
 _DEPTH = 10
-_MODE = "search"  # says nothing of the operator: the planner is not told which engine it plans for
+_MODE = "search"
 
 
 @dataclass(frozen=True)
@@ -77,28 +78,36 @@ class Tally:
     """Sums over records; `figures` are the means."""
 
     records: int = 0
+    depth: int = _DEPTH
     recall5: float = 0.0
     recall10: float = 0.0
     ndcg10: float = 0.0
+    turns: float = 0.0
+    halves: list[list[float]] = field(default_factory=lambda: [[], []])
     zero: int = 0
     repeats: int = 0
     queries: int = 0
     seconds: list[float] = field(default_factory=list[float])
 
-    def add(self, found: Sequence[str], relevant: frozenset[str]) -> None:
+    def add(self, record: Record, lists: Sequence[Sequence[tuple[str, float]]]) -> None:
+        found, relevant = merge(lists), record.relevant
         self.records += 1
+        self.turns += _recall(in_turns(lists)[: self.depth], relevant)
+        self.halves[zlib.crc32(record.id.encode()) % 2].append(_recall(found[: self.depth], relevant))
         self.recall5 += _recall(found[:5], relevant)
         self.recall10 += _recall(found[:_DEPTH], relevant)
         self.ndcg10 += _ndcg(found[:_DEPTH], relevant)
         self.zero += not found
 
-    def figures(self) -> dict[str, float | int]:
+    def figures(self) -> dict[str, float | int | list[float]]:
         count = max(1, self.records)
         return {
             "records": self.records,
             "recall@5": round(self.recall5 / count, 4),
             "recall@10": round(self.recall10 / count, 4),
             "ndcg@10": round(self.ndcg10 / count, 4),
+            f"turns@{self.depth}": round(self.turns / count, 4),
+            "halves": [round(sum(half) / max(1, len(half)), 4) for half in self.halves],
             "still_zero": round(self.zero / count, 4),
             "repeats": self.repeats,
             "queries": round(self.queries / count, 2),
@@ -111,42 +120,67 @@ class Tally:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    data: Path = parser.parse_args().data
+    parser.add_argument("--mode", default=_MODE)
+    sent = parser.parse_args()
+    data: Path = sent.data
     if not (data / "replan").is_dir():
         print(f"no data: {data / 'replan'} is not a folder", file=sys.stderr)
         return 2
-    for line in measure(data):
+    for line in chain(measure(data, sent.mode), measure_calls(data, sent.mode)):
         print(json.dumps(line), flush=True)
     return 0
 
 
-def measure(data: Path) -> Iterator[dict[str, object]]:
-    """One line of figures for each set, engine and catalogue."""
+@dataclass(frozen=True)
+class Task:
+    """A set of records over an index; `depth` is where its first figure is read."""
+
+    name: str
+    records: Sequence[Record]
+    index: Index
+    depth: int
+
+
+def tasks(data: Path) -> tuple[Task, ...]:
+    """The two sets of empty searches."""
     banking = list(_banking(_lines(data / "replan/banking77_zero.jsonl")))
     titles = list(_titles(_lines(data / "replan/react_titles_queries.jsonl")))
-    sets = (
-        ("banking77_zero", banking, Index(_lines(data / "recall/banking77/docs.jsonl")), (False,)),
-        ("react_titles", titles, Index(_lines(data / "replan/react_titles_docs.jsonl")), (False, True)),
+    return (
+        Task("banking77_zero", banking, Index(_lines(data / "recall/banking77/docs.jsonl")), _DEPTH),
+        Task("react_titles", titles, Index(_lines(data / "replan/react_titles_docs.jsonl")), 5),
     )
-    for name, records, index, with_suggestions in sets:
+
+
+def measure(data: Path, mode: str = _MODE) -> Iterator[dict[str, object]]:
+    """One line of figures for each set, engine and catalogue."""
+    for task in tasks(data):
+        with_suggestions = (False, True) if any(record.suggestions for record in task.records) else (False,)
         for suggestions in with_suggestions:
             for operator in ("OR", "AND"):
                 for words in (False, True):
-                    tally = run(records, index, operator, words=words, suggestions=suggestions)
-                    setting = {"set": name, "engine": operator, "vocabulary": words, "suggestions": suggestions}
+                    tally = run(task, operator, mode, words=words, suggestions=suggestions)
+                    setting = {"set": task.name, "engine": operator, "vocabulary": words, "suggestions": suggestions}
                     yield {**setting, **tally.figures()}
 
 
-def run(records: Sequence[Record], index: Index, operator: Operator, *, words: bool, suggestions: bool) -> Tally:
+def measure_calls(data: Path, mode: str = _MODE) -> Iterator[dict[str, object]]:
+    """One line of times for each set, of calls with its vocabulary in the catalogue."""
+    for task in tasks(data):
+        entry = {"table": "documents", "search_modes": [mode], "vocabulary": list(task.index.words)}
+        sent = [Call(record.message, {**_query(record, mode), "table": "documents"}) for record in task.records]
+        yield {"set": task.name, "words": len(task.index.words), **calls(sent, [entry])}
+
+
+def run(task: Task, operator: Operator, mode: str, *, words: bool, suggestions: bool) -> Tally:
     """Plan each record once and search what the plan says."""
-    vocabulary = index.words if words else ()
-    entry = CatalogEntry(table="documents", search_modes=(_MODE,), vocabulary=vocabulary)
-    tally = Tally()
-    for record in records:
+    vocabulary = task.index.words if words else ()
+    entry = CatalogEntry(table="documents", search_modes=(mode,), vocabulary=vocabulary)
+    tally = Tally(depth=task.depth)
+    for record in task.records:
         request = SearchRequest(
             search_id=record.id,
             user_message=record.message,
-            queries=(Query(table="documents", search_mode=_MODE, query_text=record.text, limit=_DEPTH),),
+            queries=(Query(table="documents", **_query(record, mode)),),
             catalog=(entry,),
             suggestions=record.suggestions if suggestions else (),
         )
@@ -156,8 +190,18 @@ def run(records: Sequence[Record], index: Index, operator: Operator, *, words: b
         tally.queries, tally.repeats = tally.queries + len(new), tally.repeats + _repeats(request, new)
         if len(new) > MOST_QUERIES:
             raise AssertionError(f"{len(new)} queries for record {record.id}")
-        tally.add(merge([index.search(query, operator) for query in new]), record.relevant)
+        tally.add(record, [task.index.search(query, operator) for query in new])
     return tally
+
+
+def _query(record: Record, mode: str) -> dict[str, Any]:
+    return {"search_mode": mode, "query_text": record.text, "limit": _DEPTH}
+
+
+def in_turns(lists: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
+    """Rows one of each query in turn, each row once."""
+    longest = max(map(len, lists), default=0)
+    return list(dict.fromkeys(rows[place][0] for place in range(longest) for rows in lists if place < len(rows)))
 
 
 def merge(lists: Sequence[Sequence[tuple[str, float]]]) -> list[str]:

@@ -47,10 +47,6 @@ class Catalog:
         return self.entry(best[1]) if len(wanted) > 3 and best[0] <= slips else None
 
 
-ASKS_FOR_ALL: Final = 1
-"""Modes up to this breadth find only what has all words."""
-
-
 @lru_cache(maxsize=256)
 def breadth(mode: str) -> int:
     """0 (the exact words) to 5 (everything)."""

@@ -34,9 +34,12 @@ def unquoted(text: str) -> str:
 
 
 def normalised(text: str) -> str:
-    """What makes two query texts near-identical: the same words in any order; a quoted phrase keeps its order."""
+    """What makes two query texts near-identical: the same words, in any order, however often.
+
+    A quoted phrase keeps its order.
+    """
     words = tokens(text)
-    return '"' + " ".join(words) + '"' if is_quoted(text) else " ".join(sorted(words))
+    return '"' + " ".join(words) + '"' if is_quoted(text) else " ".join(sorted(set(words)))
 
 
 def name_parts(word: str) -> tuple[str, ...]:

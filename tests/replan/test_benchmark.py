@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.replan import measure, merge
+from benchmarks.replan import in_turns, measure, measure_calls, merge
 
 
 def _write(path: Path, *lines: dict[str, Any]) -> None:
@@ -32,6 +32,15 @@ def test_every_set_engine_and_catalogue_gets_a_line(tmp_path: Path) -> None:
 
 def test_rows_are_merged_by_their_best_score() -> None:
     assert merge([[("a", 2.0), ("b", 1.0)], [("b", 3.0), ("c", 2.0)]]) == ["b", "a", "c"]
+
+
+def test_rows_are_read_in_turns_each_once() -> None:
+    assert in_turns([[("a", 2.0), ("b", 1.0)], [("b", 3.0), ("c", 2.0)], []]) == ["a", "b", "c"]
+
+
+def test_the_first_calls_time_stands_beside_the_later_ones(tmp_path: Path) -> None:
+    for line in measure_calls(_data(tmp_path)):
+        assert {"cold_ms", "warm_ms_p50", "warm_ms_p95", "warm_wall_ms_p95", "report_ms_p95"} <= set(line)
 
 
 def test_a_missing_folder_is_said_clearly(tmp_path: Path) -> None:

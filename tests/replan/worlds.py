@@ -2,6 +2,7 @@
 
 Conference, shop, code and tickets were written before the planner. The library came after it: 16 of its 20
 searches succeeded unseen, and the planner was then changed with its failures in view, so it is no longer unseen.
+Hospital and recipes came later still: 14 of their 16 succeeded unseen.
 """
 
 import json

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mcp_reflect.records.search import CatalogEntry, Query
-from mcp_reflect.replan.catalog import ASKS_FOR_ALL, breadth, in_table, subject, widest
+from mcp_reflect.replan.catalog import breadth, in_table, subject, widest
 from mcp_reflect.replan.lexicon import ABBREVIATIONS
 from mcp_reflect.replan.moves import filters, suggested
 from mcp_reflect.replan.moves.relax import mechanical
@@ -12,16 +12,14 @@ from mcp_reflect.replan.vocabulary import Vocabulary, parts_of_names, short_form
 from mcp_reflect.replan.words import content, names, normalised, other_number, telling, tokens, unquoted
 
 _OTHERS = 2
+_OFFERED = 2  # suggestions before our own words: a tool that suggests nothing to the point must not have all three
 _MOST_WORDS = 12  # a text of more words is a document; search engines weigh the rest as noise
 
 
 def rewritten(
     query: Query, entry: CatalogEntry | None, message: str, suggestions: tuple[str, ...], retry: int
 ) -> Iterator[Query]:
-    """The query in other words, bounds eased; on the first try with its filters, later without them.
-
-    In a mode that asks for all words, no words are added to those that already found nothing.
-    """
+    """The query in other words, bounds eased; on the first try with its filters, later without them."""
     base = mechanical(in_table(query, entry) if entry else query, entry, retry)
     base = replace(base, filters=filters.mended(query, entry) if retry <= 0 else {})
     if entry and breadth(base.search_mode) == 0:
@@ -29,11 +27,8 @@ def rewritten(
     if base.filters != query.filters:
         yield base
     known = vocabulary(entry.vocabulary if entry else ())
-    before = set(content(unquoted(query.query_text)))
     for text in _others_first(query.query_text, texts(query.query_text, message, known, suggestions, entry)):
-        adds = before < set(tokens(text)) and text not in suggestions
-        if not adds or breadth(base.search_mode) > ASKS_FOR_ALL:
-            yield replace(base, query_text=text)
+        yield replace(base, query_text=text)
 
 
 def _others_first(failed: str, wordings: Iterator[str]) -> Iterator[str]:
@@ -55,31 +50,48 @@ def _others_first(failed: str, wordings: Iterator[str]) -> Iterator[str]:
 def texts(
     text: str, message: str, known: Vocabulary, suggestions: tuple[str, ...], entry: CatalogEntry | None = None
 ) -> Iterator[str]:
-    """Other wordings, the best first: what the tool suggests, the text put right, less of it, more of it.
+    """Other wordings, the best first: what the tool suggests, the text put right, more of it, less of it.
 
-    The first word of the message that the search left out is put in after the shorter wordings: an engine that
-    takes any word ranks better with it.
+    A mode's name does not tell whether the engine takes any word or asks for all, so both get their share of
+    the first three: the longer wording ranks better in the one, the shorter ones find more in the other.
     """
-    yield from suggested.ranked(suggestions, text, message)
-    words = _subject(unquoted(text) or message, entry)
+    offered = suggested.ranked(suggestions, text, message)
+    words, asked = _subject(unquoted(text) or message, entry), _subject(message, entry)
     mended = _mended(words, known)
-    yield _line(mended)
+    longer = _longer(text, mended, asked, known)
+    yield from offered[:_OFFERED]
+    if offered:
+        yield longer
+        yield from offered[_OFFERED:]
+    corrected = bool(set(mended) - set(tokens(text)))
+    if corrected or not longer:
+        yield _line(mended)
     if not known.words and names(f"{text} {message}") & ABBREVIATIONS.keys() & set(words):
         yield _written_out(words)
+    yield longer
     ranked = telling(tuple(word for word in mended if not known.words or word in known.words) or mended, message)
-    if len(ranked) > 2:
-        yield _line(tuple(word for word in mended if word in ranked[:2]))
-    yield from ranked[:1]
-    asked = _subject(message, entry)
-    fresh = tuple(word for word in asked if word not in words and (known.knows(word) or not known.words))
-    if fresh:
-        yield _line((*mended, *known.mended(fresh[0]).words) if known.words else (*words, fresh[0]))
+    two = _line(tuple(word for word in mended if word in ranked[:2])) if len(ranked) > 2 else ""
+    # Beside a correction and a longer wording there is room for one shorter: one word finds more than two.
+    yield from (*ranked[:1], two) if corrected and longer else (two, *ranked[:1])
+    yield _line(mended)
     yield from _variants(text, message, known)
     yield from ranked[1:3]
     if not known.words:
         yield _line(tuple(other_number(word) for word in words))
     yield _line(_mended(asked, known))
     yield from telling(tuple(word for word in asked if known.knows(word) or not known.words), message)[:3]
+
+
+def _longer(text: str, mended: tuple[str, ...], asked: tuple[str, ...], known: Vocabulary) -> str:
+    """The text and then the words of the message; empty where the message adds none.
+
+    A word of both stands twice: it is what the search is about, and most rankings weigh it so.
+    """
+    said = tuple(part for word in asked if known.knows(word) for part in known.mended(word).words)
+    said = said if known.words else asked
+    if not set(said) - set(mended):
+        return ""
+    return _line((unquoted(text), *(word for word in mended if word not in tokens(text)), *said))
 
 
 def _variants(text: str, message: str, known: Vocabulary) -> Iterator[str]:
