@@ -88,6 +88,11 @@ class RawServer:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def envelope(self) -> Message:
+        """What each request's params carry in the era that was opened."""
+        return {"_meta": self._meta} if self._meta else {}
+
     def open(self, era: Era = Era.LEGACY) -> Message:
         """The handshake of an era, and the server's answer to it."""
         if era is Era.MODERN:

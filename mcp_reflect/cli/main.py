@@ -11,7 +11,7 @@ USAGE = """usage: mcp-reflect [COMMAND] [ARGUMENTS]
 
 Without a command it serves MCP over stdio: register it in your host (docs/hosts.md).
 
-  serve              serve MCP over stdio
+  serve              serve MCP over stdio; --http PORT on this machine's loopback
   recall TASK        the lessons that fit a task
   reflect FILE       reflect on a run, or on each line of a JSONL file (- reads stdin)
   lessons            list, show, edit, forget, restore and erase lessons
@@ -58,10 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve(rest: list[str]) -> int:
-    if rest:
-        sys.stderr.write("mcp-reflect serve takes no arguments; settings are MCP_REFLECT_* (docs/settings.md).\n")
-        return 2
-    from mcp_reflect.server.app import serve  # noqa: PLC0415 - only this command needs MCP
+    from mcp_reflect.cli.serving import run  # noqa: PLC0415 - the other commands need no MCP
 
-    serve()
-    return 0
+    return run(rest)

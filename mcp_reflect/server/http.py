@@ -1,0 +1,37 @@
+"""The same server over HTTP, for clients on this machine: loopback only, and no way to ask for more.
+
+The SDK refuses a foreign Host (421), a foreign Origin (403) and a body over 4 MiB before we see it.
+"""
+
+import socket
+import sys
+from typing import Final
+
+import anyio
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.server.app import build
+
+HOST: Final = "127.0.0.1"
+PATH: Final = "/mcp"
+
+
+def serve_http(port: int) -> None:
+    """Serve `http://127.0.0.1:PORT/mcp` until SIGINT or SIGTERM; port 0 means any free one.
+
+    The address is printed on stdout when it takes connections. InputError where the port cannot be had.
+    """
+    import uvicorn  # noqa: PLC0415 - over stdio nobody needs it
+
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except OSError as error:
+            raise InputError("--http", f"port {port} cannot be had: {error.strerror}", "Give another.") from None
+        listening.listen()
+        app = build().streamable_http_app(streamable_http_path=PATH, host=HOST)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
+        sys.stdout.write(f"http://{HOST}:{listening.getsockname()[1]}{PATH}\n")
+        sys.stdout.flush()
+        anyio.run(server.serve, [listening])
