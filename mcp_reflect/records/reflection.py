@@ -33,6 +33,27 @@ class Insights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What an evaluator makes of one criterion: 0..1, null where it cannot be known, and why."""
+
+    score: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """Whether the decision was right and its execution did what it should; null where nobody said.
+
+    `confidence` is high, medium or low. `scores` are an evaluator's, by criterion.
+    """
+
+    decision_appropriate: bool | None = None
+    execution_effective: bool | None = None
+    confidence: str | None = None
+    scores: Mapping[str, Score] = field(default_factory=dict[str, Score])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LearntLesson:
     """What became of a lesson that a reflection made: stored, merged or quarantined."""
 

@@ -1,5 +1,6 @@
 """A reflection in markdown, read into what it sums up, praises, faults and recommends."""
 
+import re
 from collections.abc import Sequence
 
 from mcp_reflect.records.reflection import Insights
@@ -29,6 +30,19 @@ _RECOMMENDATION = {
     "recommendation", "recommendations", "next_steps", "next_step", "next_time", "strategy", "suggestion",
     "suggestions", "action_items", "advice",
 }  # fmt: skip
+# What the names of headings share that are none of the above: "Key strengths of the run".
+_STEMS = {
+    "strengths": re.compile(r"strength|positive|went_well|worked_well"),
+    "improvements": re.compile(r"improve|weakness|shortcoming|limitation|went_wrong|pitfall"),
+    "recommendation": re.compile(r"recommend|next_step|next_time|action_item|going_forward"),
+    "summary": re.compile(r"summary|overview|conclusion"),
+}
+_NAMES = {
+    "summary": _SUMMARY,
+    "strengths": _STRENGTHS,
+    "improvements": _IMPROVEMENTS,
+    "recommendation": _RECOMMENDATION,
+}
 _KNOWN = _SUMMARY | _STRENGTHS | _IMPROVEMENTS | _RECOMMENDATION
 
 
@@ -41,10 +55,10 @@ def read_insights(markdown: str) -> Insights:
     sections = split_sections(markdown, _KNOWN)
     intro = next((section.body for section in sections if not section.title), None)
     return Insights(
-        summary=_text(sections, _SUMMARY) or intro,
-        strengths=_items(sections, _STRENGTHS),
-        improvements=_items(sections, _IMPROVEMENTS),
-        recommendation=_text(sections, _RECOMMENDATION),
+        summary=_text(sections, "summary") or intro,
+        strengths=_items(sections, "strengths"),
+        improvements=_items(sections, "improvements"),
+        recommendation=_text(sections, "recommendation"),
         raw_sections=raw_sections([section for section in sections if section.title]),
     )
 
@@ -58,9 +72,19 @@ def raw_sections(sections: Sequence[Section]) -> dict[str, str]:
     return found
 
 
-def _text(sections: Sequence[Section], names: set[str]) -> str | None:
-    return "\n\n".join(section.body for section in sections if section.name in names and section.body) or None
+def _kind(name: str) -> str | None:
+    """What a section is, by the name of its heading; null for one of its own. A title that names a thing is none."""
+    for kind, names in _NAMES.items():
+        if name in names:
+            return kind
+    if name.startswith(("reflection_on_", "decision_", "execution_")):
+        return None
+    return next((kind for kind, stem in _STEMS.items() if stem.search(name)), None)
 
 
-def _items(sections: Sequence[Section], names: set[str]) -> tuple[str, ...]:
-    return tuple(item for section in sections if section.name in names for item in items(section.body))
+def _text(sections: Sequence[Section], kind: str) -> str | None:
+    return "\n\n".join(section.body for section in sections if _kind(section.name) == kind and section.body) or None
+
+
+def _items(sections: Sequence[Section], kind: str) -> tuple[str, ...]:
+    return tuple(item for section in sections if _kind(section.name) == kind for item in items(section.body))

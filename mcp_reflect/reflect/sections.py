@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"\s*(```|~~~)")
-_HASH = re.compile(r"\s{0,3}#{1,6}\s*(?P<title>[^#\s].*?)\s*#*\s*$")
+_HASH = re.compile(r"\s{0,3}#+\s*(?P<title>[^#\s].*?)\s*#*\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*+•‣◦–—·]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
 _BOLD = re.compile(
     r"\s*(?P<mark>\*\*\*|\*\*|__)(?P<title>[^*_\n]{1,80}?)(?P=mark)\s*(?P<colon>[:：–—-]?)\s*(?P<rest>.*)$"

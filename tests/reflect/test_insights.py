@@ -82,6 +82,19 @@ def test_nested_items_are_items() -> None:
     assert read_insights("## Strengths\n- a\n  - b\n    1. c\n").strengths == ("a", "b", "c")
 
 
+def test_headings_of_any_depth_and_of_any_words_around_theirs() -> None:
+    text = (
+        "######## Key strengths of this run\n- fast\n## Room for improvement\n1) tests\n# ✅ Recommendations:\nGo on."
+    )
+    read = read_insights(text)
+    assert (read.strengths, read.improvements, read.recommendation) == (("fast",), ("tests",), "Go on.")
+
+
+def test_a_title_that_names_a_thing_is_no_section_of_its_word() -> None:
+    read = read_insights("# Reflection on Keep Decision for Component 'improver'\n## Strengths\n- fast")
+    assert (read.improvements, read.strengths) == ((), ("fast",))
+
+
 @given(st.text(st.sampled_from("#*_:-=\n `~1.SumaryStrength")))
 def test_no_text_makes_it_raise(text: str) -> None:
     read_insights(text)
