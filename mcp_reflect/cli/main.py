@@ -12,6 +12,7 @@ USAGE = """usage: mcp-reflect [COMMAND] [ARGUMENTS]
 Without a command it serves MCP over stdio: register it in your host (docs/hosts.md).
 
   serve              serve MCP over stdio; --http PORT on this machine's loopback
+  install HOST       register it in a host: claude-code, cursor, codex, ... (--print shows the entry)
   recall TASK        the lessons that fit a task
   reflect FILE       reflect on a run, or on each line of a JSONL file (- reads stdin)
   lessons            list, show, edit, forget, restore and erase lessons
@@ -25,7 +26,7 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
 mcp-reflect COMMAND --help tells more. Tables are for people; --json is for programs.
 """
 
-COMMANDS = ("recall", "reflect", "lessons", "stats", "prompts", "export", "import", "doctor", "demo")
+COMMANDS = ("install", "recall", "reflect", "lessons", "stats", "prompts", "export", "import", "doctor", "demo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,103 @@
+"""`mcp-reflect install`."""
+
+import os
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from mcp_reflect.cli.hosts.file import Change, text_of
+from mcp_reflect.cli.hosts.known import HOSTS, Command, Host, Places, System, host
+from mcp_reflect.cli.hosts.rules import RULES
+from mcp_reflect.cli.running import parser, say, say_json
+from mcp_reflect.errors import InputError
+
+
+def run(arguments: list[str]) -> int:
+    """Register the server in a host, or take it out again. 1 where the person says no."""
+    words = parser("install", "Register mcp-reflect in a host: shows the change, asks, keeps the file as it was.")
+    words.add_argument("host", metavar="HOST", help=f"{', '.join(HOSTS)}; or rules, for hosts without hooks")
+    words.add_argument("--yes", action="store_true", help="do not ask")
+    words.add_argument("--print", action="store_true", dest="only_print", help="print the entry, change nothing")
+    words.add_argument("--uninstall", action="store_true", help="take it out again, with the hooks")
+    words.add_argument("--here", action="store_true", help="for the people of this project alone, where the host can")
+    words.add_argument(
+        "--project", metavar="NAME", help="the project whose lessons it reads and writes (MCP_REFLECT_PROJECT)"
+    )
+    words.add_argument("--bank", metavar="FILE", help="the bank it keeps them in (MCP_REFLECT_BANK)")
+    given = words.parse_args(arguments)
+    if given.host == "rules":
+        say(RULES.rstrip())
+        return 0
+    chosen = host(given.host)
+    command = _command(given)
+    if given.only_print:
+        say(chosen.added("", command).rstrip())
+        return 0
+    changes = [one for one in [_server(chosen, command, given)] if one.needed]
+    if not changes:
+        return _told(given, [], "Nothing to change: " + ("it is not there." if given.uninstall else "it is there."))
+    if not given.yes and not _agreed(changes, given):
+        return 1
+    for change in changes:
+        change.apply()
+        if given.uninstall:
+            change.settled()
+    if given.uninstall:
+        return _told(given, changes, f"Taken out of {chosen.title}.")
+    return _told(given, changes, f"Registered in {chosen.title}. {chosen.restart}")
+
+
+def _server(chosen: Host, command: Command, given: Namespace) -> Change:
+    path = _file(chosen, here=given.here)
+    before = text_of(path)
+    try:
+        if not given.uninstall:
+            return Change(path, before, chosen.added(before or "", command))
+        after = chosen.removed(before) if before is not None else None
+    except InputError as error:
+        raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
+    made_by_us = after is not None and after.strip() in {"", "{}"} and not Change(path, before, after).backup.exists()
+    return Change(path, before, None if made_by_us and after != before else after)
+
+
+def _file(chosen: Host, *, here: bool) -> Path:
+    if here and chosen.project is None:
+        raise InputError("--here", f"{chosen.title} has no file for a project", "Leave it out.")
+    if here and chosen.project:
+        return Path.cwd() / chosen.project
+    home = Path.home()
+    system = System(sys.platform) if sys.platform in set(System) else System.LINUX
+    return chosen.file(Places(home, system, Path(os.environ.get("APPDATA", home / "AppData" / "Roaming"))))
+
+
+def _command(given: Namespace) -> Command:
+    """The command beside the Python that runs this, by its whole path: hosts rarely see a shell's PATH."""
+    env = {
+        name: value
+        for name, value in (("MCP_REFLECT_PROJECT", given.project), ("MCP_REFLECT_BANK", given.bank))
+        if value
+    }
+    script = Path(sys.executable).with_name("mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect")
+    if script.exists():
+        return Command(str(script), (), env)
+    return Command(sys.executable, ("-m", "mcp_reflect"), env)
+
+
+def _agreed(changes: list[Change], given: Namespace) -> bool:
+    for change in changes:
+        sys.stderr.write(change.shown())
+    if given.json or not sys.stdin.isatty():
+        raise InputError("--yes", "nobody is there to ask", "Add --yes to make the change shown above.")
+    return input("Make this change? [y/N] ").strip().lower() in {"y", "yes"}
+
+
+def _told(given: Namespace, changes: list[Change], text: str) -> int:
+    files = [str(change.path) for change in changes]
+    backups = [str(change.backup) for change in changes if change.backup.exists()]
+    if given.json:
+        say_json({"changed": files, "backups": backups})
+        return 0
+    say(text)
+    for name in backups:
+        say(f"The file as it was: {name}")
+    return 0

@@ -1,0 +1,208 @@
+"""Registering in a host: shown first, the file as it was is kept, everything else in it stays, and it can be undone."""
+
+import json
+import os
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.cli import main
+from mcp_reflect.cli.hosts.known import HOSTS, Command, Form, Places, System
+from mcp_reflect.cli.hosts.rules import RULES
+
+ROOT = Path(__file__).parent.parent.parent
+SNIPPET = Command("/PATH/mcp-reflect")
+KEPT: dict[Form, str] = {
+    Form.JSON: """// mine
+{
+    "theme": "dark", // at night
+    "BLOCK": {
+        /* the first */
+        "other": {"command": "x", "args": ["-y"]}
+    },
+    "last": [1, 2]
+}
+""",
+    Form.TOML: """# mine
+model = "gpt"  # the best
+
+[BLOCK.other]
+command = "x"
+
+# about the tools
+[tools]
+web = true
+""",
+    Form.YAML: """# mine
+GOOSE_MODEL: qwen3
+BLOCK:
+  developer:
+    enabled: true   # always
+    type: builtin
+other: [1, 2]
+""",
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(folder))
+    monkeypatch.setenv("APPDATA", str(folder / "AppData" / "Roaming"))
+    return folder
+
+
+def file_of(name: str, home: Path) -> Path:
+    system = System(sys.platform) if sys.platform in set(System) else System.LINUX
+    return HOSTS[name].file(Places(home, system, home / "AppData" / "Roaming"))
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_clean_home_has_it_once_and_nothing_when_it_is_taken_out(name: str, home: Path) -> None:
+    assert main(["install", name, "--yes"]) == 0
+    once = file_of(name, home).read_text("utf-8")
+    assert "mcp-reflect" in once
+    assert main(["install", name, "--yes"]) == 0
+    assert file_of(name, home).read_text("utf-8") == once
+    assert main(["install", name, "--uninstall", "--yes"]) == 0
+    assert list(home.iterdir()) == []
+    assert main(["install", name, "--uninstall", "--yes"]) == 0
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_comments_and_foreign_entries_stay_and_the_file_as_it_was_is_kept(name: str, home: Path) -> None:
+    path = file_of(name, home)
+    before = KEPT[HOSTS[name].form].replace("BLOCK", HOSTS[name].block)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(before, "utf-8")
+    path.chmod(0o640)
+    assert main(["install", name, "--yes", "--project", "shop"]) == 0
+    changed = path.read_text("utf-8")
+    assert [line for line in before.splitlines() if line.rstrip(",") not in changed] == []
+    assert "shop" in changed
+    (backup,) = set(path.parent.iterdir()) - {path} - {home / ".config"}
+    assert backup.read_text("utf-8") == before
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert main(["install", name, "--yes", "--project", "store"]) == 0
+    assert "shop" not in path.read_text("utf-8")
+    assert main(["install", name, "--uninstall", "--yes"]) == 0
+    assert path.read_text("utf-8") == before
+    assert not backup.exists()
+
+
+def test_without_a_yes_the_change_is_shown_and_not_made(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "cursor"]) == 2
+    said = capsys.readouterr()
+    assert '+    "mcp-reflect": {' in said.err
+    assert "--yes: nobody is there to ask. Add --yes to make the change shown above." in said.err
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        ("cursor", '{\n "a": 1,\n "b" 2\n}', "line 3: a colon is missing."),
+        ("cursor", '{"mcpServers": []}', "mcpServers: it is no object."),
+        ("cursor", '{"a": 1} {"b": 2}', "line 1: something follows the value."),
+        ("codex", "[mcp_servers\n", "it is no TOML"),
+        ("codex", 'mcp_servers = {mcp-reflect = {command = "x"}}\n', "in a form that cannot be changed."),
+        ("goose", "extensions: {a: {enabled: true}}\n", "'extensions' stands there in a form that cannot be changed."),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_left_alone(
+    name: str, text: str, fault: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file_of(name, home)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    assert main(["install", name, "--yes"]) == 2
+    said = capsys.readouterr().err
+    assert str(path) in said
+    assert fault in said
+    assert path.read_text("utf-8") == text
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_link_is_followed_and_stays_a_link(home: Path) -> None:
+    kept = home / "dotfiles.json"
+    kept.write_text('{"a": 1}', "utf-8")
+    path = file_of("cursor", home)
+    path.parent.mkdir()
+    path.symlink_to(kept)
+    assert main(["install", "cursor", "--yes"]) == 0
+    assert path.is_symlink()
+    assert json.loads(kept.read_text("utf-8"))["mcpServers"]
+
+
+def test_a_project_file_is_written_where_the_command_runs(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["install", "vscode", "--here", "--yes"]) == 0
+    assert json.loads((tmp_path / ".vscode" / "mcp.json").read_text("utf-8"))["servers"]["mcp-reflect"]
+    assert list(home.iterdir()) == []
+    assert main(["install", "codex", "--here", "--yes"]) == 2
+    assert "--here: Codex has no file for a project." in capsys.readouterr().err
+
+
+def test_the_entry_starts_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "cursor", "--print"]) == 0
+    entry = json.loads(capsys.readouterr().out)["mcpServers"]["mcp-reflect"]
+    assert Path(entry["command"]).is_absolute()
+    assert os.access(entry["command"], os.X_OK)
+
+
+def test_an_unknown_host_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "emacs"]) == 2
+    assert "HOST: 'emacs' is not one we know. Name one of claude-code, claude-desktop" in capsys.readouterr().err
+
+
+def snippets(text: str, form: str) -> list[str]:
+    return re.findall(rf"```{form}\n(.*?)```", text, re.DOTALL)
+
+
+def entry_of(name: str) -> Any:
+    text = HOSTS[name].added("", SNIPPET)
+    match HOSTS[name].form:
+        case Form.JSON:
+            return json.loads(text)
+        case Form.TOML:
+            return tomllib.loads(text)
+        case Form.YAML:
+            return text
+
+
+def test_the_documents_show_the_entries_that_are_written() -> None:
+    page = (ROOT / "docs" / "hosts.md").read_text("utf-8")
+    shown: list[Any] = [json.loads(one) for one in snippets(page, "json")]
+    shown += [tomllib.loads(one) for one in snippets(page, "toml")] + snippets(page, "yaml")
+    for name in HOSTS:
+        assert entry_of(name) in shown, name
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for name in ("claude-desktop", "cursor", "vscode"):
+        assert f"`{json.dumps(entry_of(name))}`" in readme, name
+    assert RULES in page
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "place"),
+    [
+        ("claude-desktop", System.MAC, "H/Library/Application Support/Claude/claude_desktop_config.json"),
+        ("claude-desktop", System.WINDOWS, "R/Claude/claude_desktop_config.json"),
+        ("vscode", System.MAC, "H/Library/Application Support/Code/User/mcp.json"),
+        ("vscode", System.WINDOWS, "R/Code/User/mcp.json"),
+        ("vscode", System.LINUX, "H/.config/Code/User/mcp.json"),
+        ("goose", System.MAC, "H/.config/goose/config.yaml"),
+        ("goose", System.WINDOWS, "R/Block/goose/config/config.yaml"),
+        ("codex", System.WINDOWS, "H/.codex/config.toml"),
+        ("windsurf", System.MAC, "H/.codeium/windsurf/mcp_config.json"),
+    ],
+)
+def test_each_system_has_its_place(name: str, system: System, place: str) -> None:
+    assert HOSTS[name].file(Places(Path("H"), system, Path("R"))) == Path(place)
