@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mcp_reflect.critiquing import Iteration
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.records.trigger import Advice
+    from mcp_reflect.records.watch import AfterCall, CallWarning
     from mcp_reflect.thinking import Host, Thinking
 
 # The work of each method is in a room of its own (`reflecting`, `critiquing`, `searching`, `remembering`), which
@@ -56,6 +57,7 @@ class Engine:
         self.log = Log(self.settings.log_level, self.settings.log_format)
         self._llm = llm
         self._thinking: Thinking | None = None
+        self._own_session = self.clock.new_id("ses")
 
     async def __aenter__(self) -> Self:
         return self
@@ -182,6 +184,43 @@ class Engine:
     async def edit_lesson(self, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
         """Change fields of a lesson as a person does; the wording before stays as a version."""
         return await remembering.edit(self, lesson_id, changes)
+
+    async def before_call(
+        self,
+        tool: str,
+        arguments: Json = None,
+        *,
+        session: str | None = None,
+        call_id: str | None = None,
+        project: str | None = None,
+    ) -> "CallWarning | None":
+        """The word that is due before a call which is known to fail, or null; nothing is ever blocked.
+
+        `session` names the agent's session (default: this engine's own), `call_id` the call.
+        """
+        from mcp_reflect.watching import before_call  # noqa: PLC0415 - see above
+
+        given = session or self._own_session
+        return await before_call(self, tool, arguments, session=given, call_id=call_id, project=project)
+
+    async def after_call(
+        self,
+        tool: str,
+        arguments: Json = None,
+        result: Json = None,
+        *,
+        error: str | None = None,
+        session: str | None = None,
+        project: str | None = None,
+    ) -> "AfterCall":
+        """Note what came of a call, so that it is known the next time, and that a warning proves itself.
+
+        The call failed where `error` is given, or where `result` (text or JSON) is read as a failure.
+        """
+        from mcp_reflect.watching import after_call  # noqa: PLC0415 - see above
+
+        given = session or self._own_session
+        return await after_call(self, tool, arguments, result, error=error, session=given, project=project)
 
     async def get_stats(self) -> Mapping[str, Json]:
         """What is in the bank, counted."""

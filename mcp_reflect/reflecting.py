@@ -142,6 +142,7 @@ def _draft(
         strategy=strategy(trace, judged, source),
         lessons=judged.lessons,
         failures=seen.failures,
+        worked=seen.worked,
         links=(*links(seen, judged), *ties),
     )
 

@@ -87,6 +87,14 @@ class Settings:
     bank_size: int | None = _setting(
         None, "How many lessons a project keeps active; more are archived, never deleted. Default: unlimited."
     )
+    warn_certainty: float = _setting(
+        0.6, "How certain (0 to 1) it must be that a call fails before a word is said of it; above 1 none is."
+    )
+    holdout: float = _setting(
+        0.0,
+        "The share (0 to 1) of sessions that are watched and not warned, for `proof` to compare with; by the "
+        "session's id, so always the same ones.",
+    )
     prompts_dir: Path | None = _setting(None, "A folder of prompt templates that override the shipped ones by name.")
     log_level: Literal["debug", "info", "warning", "error"] = _setting(
         "warning", "The least severe log event that is written to stderr."

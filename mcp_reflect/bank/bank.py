@@ -11,6 +11,7 @@ from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.schema import Opened
 from mcp_reflect.bank.steps import Steps
+from mcp_reflect.bank.watch import Watch
 from mcp_reflect.bank.workings import Workings
 from mcp_reflect.clock import Clock
 from mcp_reflect.records.json import Json
@@ -33,6 +34,7 @@ class Bank:
         self.spending = Spending(self._db, self._clock)
         self.workings = Workings(self._db, self._clock)
         self.steps = Steps(self._db, self._clock)
+        self.watch = Watch(self._db, self._clock)
 
     @property
     def path(self) -> Path:

@@ -5,10 +5,10 @@ import json
 from mcp_reflect.bank import lessons
 from mcp_reflect.bank.effectiveness import EVIDENCE_WEIGHT, Told, worth
 from mcp_reflect.bank.sqlite.database import Database, Transaction
-from mcp_reflect.bank.sqlite.rows import scope_values
+from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
-from mcp_reflect.records.lesson import Lesson, OutcomeDraft, Trust, Updated
+from mcp_reflect.records.lesson import Evidence, Lesson, OutcomeDraft, Trust, Updated
 from mcp_reflect.records.scope import Scope
 
 
@@ -41,6 +41,27 @@ async def record(db: Database, scope: Scope, draft: OutcomeDraft, clock: Clock) 
             await tx.run("outcome_add", values)
             updated.append(await _retold(tx, scope, found))
         return tuple(updated)
+
+
+async def proved(tx: Transaction, scope: Scope, lesson_id: str, told_by: str, *, success: float, now: float) -> None:
+    """Note what a call showed of a lesson that was told right before it: it has the weight of a measurement.
+
+    `told_by` names the warning, so that one warning proves one thing; a lesson that was erased is left alone.
+    """
+    row = await tx.row("lesson_by_id", {"id": lesson_id, **scope_values(scope)})
+    if row is None:
+        return
+    values = {
+        "recall_id": told_by,
+        "lesson_id": lesson_id,
+        "success": success,
+        "evidence": Evidence.METRIC.value,
+        "weight": EVIDENCE_WEIGHT[Evidence.METRIC],
+        "note": "seen in the calls after a warning",
+        "now": now,
+    }
+    await tx.run("outcome_add", values)
+    await _retold(tx, scope, lesson_from(row))
 
 
 async def _about(tx: Transaction, scope: Scope, draft: OutcomeDraft) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from mcp_reflect.bank import lessons
+from mcp_reflect.bank import failures, lessons
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import Row, scope_values
 from mcp_reflect.clock import Clock
@@ -120,25 +120,14 @@ async def _replace_faces(tx: Transaction, scope: Scope, reflection_id: str, now:
 
 
 async def _note_failures(tx: Transaction, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float) -> None:
-    await tx.run_many(
-        "failure_add",
-        [
-            {
-                "signature": failure.signature,
-                "tool": failure.tool,
-                "call": failure.call,
-                "fingerprint": failure.fingerprint,
-                "arguments": [failure.arguments],
-                "category": failure.category.value,
-                "error": failure.error,
-                "worked": None if failure.worked is None else [failure.worked],
-                "reflection_id": reflection_id,
-                "now": now,
-                **scope_values(scope),
-            }
-            for failure in draft.failures
-        ],
-    )
+    """Note what failed and what worked. Of a session that was watched, both were counted call by call already."""
+    watched = draft.run_id is not None and await failures.session_row(tx, scope, draft.run_id) is not None
+    for failure in draft.failures:
+        await failures.note(
+            tx, scope, failure, now, reflection_id=reflection_id, session=draft.run_id, again=not watched
+        )
+    if not watched:
+        await failures.note_worked(tx, scope, draft.worked, now)
 
 
 def reflection_from(row: Row) -> StoredReflection:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mcp_reflect.records.failure import Failure
+from mcp_reflect.records.failure import Failure, WorkedCall
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.trace import ErrorCategory
 
@@ -88,3 +88,4 @@ class Diagnosis:
     improvements: tuple[str, ...] = ()
     recommendation: str | None = None
     failures: tuple[Failure, ...] = ()
+    worked: tuple[WorkedCall, ...] = ()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mcp_reflect.records.failure import Failure
+from mcp_reflect.records.failure import Failure, WorkedCall
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import LessonDraft
 
@@ -35,6 +35,7 @@ class ReflectionDraft:
     strategy: LessonDraft | None
     lessons: tuple[LessonDraft, ...]
     failures: tuple[Failure, ...]
+    worked: tuple[WorkedCall, ...] = ()
     links: tuple[Link, ...]
 
 

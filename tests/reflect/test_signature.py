@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_reflect.records.json import Json
-from mcp_reflect.reflect.signature import CALL_LIMIT, ERROR_LIMIT, exact_call, fingerprint, normalised_call, signature
+from mcp_reflect.signature import CALL_LIMIT, ERROR_LIMIT, exact_call, fingerprint, normalised_call, signature
 
 SAME: list[tuple[Json, Json]] = [
     ({"b": 1, "a": 2}, {"a": 2, "b": 1}),

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 from mcp_reflect.reflect.rules.patterns import word_set
 from mcp_reflect.reflect.rules.tools import bare_command, program_of
-from mcp_reflect.reflect.signature import plain
+from mcp_reflect.signature import plain
 
 NAME_LIMIT = 80  # characters: names are compared letter by letter, which takes quadratic time
 TEXT_LIMIT = 8_000  # characters of longer texts that are compared word by word

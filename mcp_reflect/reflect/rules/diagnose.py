@@ -1,18 +1,19 @@
 """What the rules say of a run, put together."""
 
 from mcp_reflect.records.diagnosis import Diagnosis
-from mcp_reflect.records.failure import Failure
+from mcp_reflect.records.failure import Failure, WorkedCall
 from mcp_reflect.records.trace import Trace
+from mcp_reflect.reflect.failing import failure_of
+from mcp_reflect.reflect.forms import forms_of
 from mcp_reflect.reflect.rules.findings import findings_of
 from mcp_reflect.reflect.rules.lessons import corrections_from
 from mcp_reflect.reflect.rules.reading import Reading, read
 from mcp_reflect.reflect.rules.scores import confidence_of, importance_of
 from mcp_reflect.reflect.rules.wording import improvements_of, strategy_of, strengths_of, summary_of
-from mcp_reflect.reflect.rules.words import clip, unique
-from mcp_reflect.reflect.signature import normalised_call, signature
+from mcp_reflect.reflect.rules.words import unique
 
 MAX_FAILURES = 100  # failing calls that are kept with their signatures
-ERROR_LIMIT = 500  # characters of the error in a failure
+MAX_WORKED = 500  # working calls, the last ones, that can clear a failure which is known
 
 
 def diagnose(trace: Trace) -> Diagnosis:
@@ -38,6 +39,7 @@ def diagnose(trace: Trace) -> Diagnosis:
         improvements=improvements_of(findings),
         recommendation=corrections[0].correction if corrections else strategy,
         failures=_failures(reading),
+        worked=_worked(reading),
     )
 
 
@@ -53,22 +55,16 @@ def _failures(reading: Reading) -> tuple[Failure, ...]:
         for pair in reading.pairs
         if pair.changes and pair.changes[0].path != "(tool)"
     }
-    found: list[Failure] = []
-    for item in reading.tried:
-        if item.fault is None or not item.call.tool or len(found) >= MAX_FAILURES:
-            continue
-        line = normalised_call(item.call.tool, item.call.arguments)
-        found.append(
-            Failure(
-                event_id=item.failing_event,
-                tool=item.call.tool,
-                arguments=item.call.arguments,
-                call=line,
-                fingerprint=item.fingerprint,
-                signature=signature(item.call.tool, line, item.fingerprint),
-                category=item.fault.category,
-                error=clip(item.fault.text, ERROR_LIMIT),
-                worked=worked.get(item.index),
-            )
-        )
-    return tuple(found)
+    failed = [item for item in reading.tried if item.fault is not None and item.call.tool][:MAX_FAILURES]
+    return tuple(
+        failure_of(item.call.tool, item.call.arguments, item.fault, item.failing_event, worked=worked.get(item.index))
+        for item in failed
+        if item.fault is not None
+    )
+
+
+def _worked(reading: Reading) -> tuple[WorkedCall, ...]:
+    """The calls that worked when they were last made: none of them is known to fail any more."""
+    last = {item.exact: item for item in reading.tried if item.call.made and item.call.answered}
+    forms = [forms_of(item.call.tool, item.call.arguments) for item in [*last.values()][-MAX_WORKED:] if item.worked]
+    return tuple(dict.fromkeys(WorkedCall(bare=form.bare_key, exact=form.exact_key) for form in forms))

@@ -10,7 +10,7 @@ from mcp_reflect.reflect.rules.scores import correction_confidence, correction_i
 from mcp_reflect.reflect.rules.text_ties import Tie
 from mcp_reflect.reflect.rules.tools import Kind, kind_of
 from mcp_reflect.reflect.rules.words import call_text, clip, quote, unique
-from mcp_reflect.reflect.signature import plain
+from mcp_reflect.signature import plain
 
 MAX_CORRECTIONS = 5  # a reflection carries a few lessons; the surest and latest are kept
 MAX_KEYWORDS = 8

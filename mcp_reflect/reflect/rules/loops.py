@@ -9,7 +9,7 @@ from mcp_reflect.records.trace import ErrorCategory
 from mcp_reflect.reflect.rules.tools import acts_on_screen, finishes
 from mcp_reflect.reflect.rules.tried import Tried
 from mcp_reflect.reflect.rules.words import names, times
-from mcp_reflect.reflect.signature import steady
+from mcp_reflect.signature import steady
 
 LONGEST_CYCLE = 4  # calls; what repeats with a longer period is a procedure as often as a loop
 BARE_ANSWERS = frozenset({"", "ok", "okay", "done", "true", "success", "none", "null", "{}", "[]", "succeeded"})

@@ -23,7 +23,7 @@ from mcp_reflect.reflect.rules.text_ties import (
 )
 from mcp_reflect.reflect.rules.tools import command_of
 from mcp_reflect.reflect.rules.tried import Tried
-from mcp_reflect.reflect.signature import plain
+from mcp_reflect.signature import plain
 
 _SUBJECTS = (
     *("command", "cmd", "code", "script", "sql"),

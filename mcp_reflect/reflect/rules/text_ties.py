@@ -19,7 +19,7 @@ from mcp_reflect.reflect.rules.alike import (
 from mcp_reflect.reflect.rules.empty import suggestions_in
 from mcp_reflect.reflect.rules.tools import Kind, command_of, kind_of, program_of
 from mcp_reflect.reflect.rules.tried import Tried
-from mcp_reflect.reflect.signature import plain
+from mcp_reflect.signature import plain
 
 ERROR_TEXT = 3_000  # characters of an error in which names are looked for
 

@@ -6,7 +6,7 @@ from mcp_reflect.records.trace import Trace
 from mcp_reflect.reflect.rules.calls import Call, calls_of
 from mcp_reflect.reflect.rules.faults import Fault, fault_of
 from mcp_reflect.reflect.rules.words import call_text
-from mcp_reflect.reflect.signature import exact_call, fingerprint
+from mcp_reflect.signature import exact_call, fingerprint
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

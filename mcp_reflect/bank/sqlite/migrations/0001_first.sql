@@ -60,7 +60,9 @@ CREATE TABLE reflections (
 CREATE INDEX reflections_by_digest ON reflections (tenant, project, digest);
 CREATE INDEX reflections_by_time ON reflections (tenant, project, created_at);
 
--- Calls that are known to fail, by signature.
+-- Calls that are known to fail, by signature, a row for each form in which they were made.
+-- head, exact, bare and loose are keys of the call's forms; session and step say where it failed last.
+-- worked_at is there where the same call has worked since it last failed.
 CREATE TABLE failures (
   row INTEGER PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -68,6 +70,10 @@ CREATE TABLE failures (
   signature TEXT NOT NULL,
   tool TEXT NOT NULL,
   call TEXT NOT NULL,
+  head TEXT NOT NULL,
+  exact TEXT NOT NULL,
+  bare TEXT NOT NULL,
+  loose TEXT NOT NULL,
   fingerprint TEXT NOT NULL,
   arguments TEXT NOT NULL CHECK (json_valid(arguments)),
   category TEXT NOT NULL,
@@ -75,10 +81,20 @@ CREATE TABLE failures (
   worked TEXT CHECK (worked IS NULL OR json_valid(worked)),
   reflection_id TEXT,
   times INTEGER NOT NULL DEFAULT 1 CHECK (times > 0),
+  works INTEGER NOT NULL DEFAULT 0 CHECK (works >= 0),
+  wrong INTEGER NOT NULL DEFAULT 0 CHECK (wrong >= 0),
+  last_session TEXT,
+  last_step INTEGER NOT NULL DEFAULT 0,
   first_at REAL NOT NULL,
   last_at REAL NOT NULL,
-  UNIQUE (tenant, project, signature)
+  worked_at REAL,
+  retired_at REAL,
+  UNIQUE (tenant, project, signature, exact)
 ) STRICT;
+CREATE INDEX failures_by_bare ON failures (tenant, bare);
+CREATE INDEX failures_by_loose ON failures (tenant, loose);
+CREATE INDEX failures_by_error ON failures (tenant, fingerprint);
+CREATE INDEX failures_by_session ON failures (tenant, last_session, head);
 
 -- What was shown to whom: one row a recall.
 CREATE TABLE recalls (
@@ -164,3 +180,40 @@ CREATE TABLE steps (
   updated_at REAL NOT NULL,
   PRIMARY KEY (tenant, project, run_id, step)
 ) STRICT, WITHOUT ROWID;
+
+-- A session of an agent that is watched. Recurrences are calls that failed and were known to fail.
+CREATE TABLE sessions (
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  id TEXT NOT NULL,
+  held_out INTEGER NOT NULL CHECK (held_out IN (0, 1)),
+  calls INTEGER NOT NULL DEFAULT 0 CHECK (calls >= 0),
+  failures INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
+  recurrences INTEGER NOT NULL DEFAULT 0 CHECK (recurrences >= 0),
+  changed INTEGER NOT NULL DEFAULT 0,
+  worked TEXT NOT NULL CHECK (json_valid(worked)),
+  shown TEXT NOT NULL CHECK (json_valid(shown)),
+  started_at REAL NOT NULL,
+  updated_at REAL NOT NULL,
+  PRIMARY KEY (tenant, project, id)
+) STRICT, WITHOUT ROWID;
+
+-- A warning before a call, given or (in a session that is held out) only noted, and what came of it.
+CREATE TABLE warnings (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  session TEXT NOT NULL,
+  failure INTEGER NOT NULL,
+  lesson_id TEXT,
+  match TEXT NOT NULL CHECK (match IN ('exact', 'loose', 'tool_and_error', 'similar')),
+  certainty REAL NOT NULL CHECK (certainty BETWEEN 0 AND 1),
+  exact TEXT NOT NULL,
+  call_id TEXT,
+  shown INTEGER NOT NULL CHECK (shown IN (0, 1)),
+  characters INTEGER NOT NULL CHECK (characters >= 0),
+  sequel TEXT CHECK (sequel IN ('heeded', 'failed', 'worked')),
+  created_at REAL NOT NULL,
+  settled_at REAL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX warnings_by_session ON warnings (tenant, project, session, exact);

@@ -40,7 +40,7 @@ FROM reflections WHERE tenant = :tenant AND project IN (:project, '') GROUP BY 1
 -- What else there is to count.
 SELECT
   (SELECT count(*) FROM recalls WHERE tenant = :tenant AND project IN (:project, '')) AS recalls,
-  (SELECT count(*) FROM failures WHERE tenant = :tenant AND project IN (:project, '')) AS failures,
+  (SELECT count(DISTINCT signature) FROM failures WHERE tenant = :tenant AND project IN (:project, '')) AS failures,
   (SELECT coalesce(sum(times), 0) FROM failures WHERE tenant = :tenant AND project IN (:project, '')) AS failing_calls,
   (SELECT count(*) FROM outcomes JOIN lessons ON lessons.id = outcomes.lesson_id
     WHERE tenant = :tenant AND project IN (:project, '')) AS outcomes;

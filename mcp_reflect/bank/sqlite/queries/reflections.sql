@@ -36,22 +36,6 @@ ORDER BY id LIMIT :limit;
 -- Remove a reflection and its trace for good; a person asked for it.
 DELETE FROM reflections WHERE id = :id AND tenant = :tenant;
 
--- name: failure_add
--- Note a failing call, or that a known one failed again.
-INSERT INTO failures (
-  tenant, project, signature, tool, call, fingerprint, arguments, category, error, worked, reflection_id,
-  first_at, last_at
-) VALUES (
-  :tenant, :project, :signature, :tool, :call, :fingerprint, :arguments, :category, :error, :worked, :reflection_id,
-  :now, :now
-)
-ON CONFLICT (tenant, project, signature) DO UPDATE SET
-  times = times + 1, last_at = :now, worked = coalesce(excluded.worked, worked);
-
--- name: failure_erase
--- Remove the failing calls that a reflection noted; a person asked for it.
-DELETE FROM failures WHERE reflection_id = :id AND tenant = :tenant;
-
 -- name: link_add
 -- Tie a record to another, or to an event, tool, file or error code.
 INSERT INTO links (from_id, relation, to_kind, to_id) VALUES (:from_id, :relation, :to_kind, :to_id)

@@ -17,6 +17,7 @@ ERROR_LIMIT = 200  # characters of a fingerprint: the line that names an error i
 MAX_DEPTH = 40  # levels of nested arguments that are looked at; deeper ones count as their text
 
 _QUOTES = "\"'`“”‘’«»"
+_STRAIGHT = str.maketrans("“”«»‘’`'", '""""""""')
 
 # Tried in this order, since a uuid holds hashes and a date holds numbers. Every repetition is bounded,
 # so that each pattern takes linear time.
@@ -50,12 +51,22 @@ def plain(text: str) -> str:
 
 def normalised_call(tool: str, arguments: Json) -> str:
     """One line for a call: `search({"query":"nick park"})`, the same for calls that differ only in dress."""
-    return _bounded(f"{tool.strip().lower()}({_dumps(_canonical(arguments, 0, _plain_and_steady))})", CALL_LIMIT)
+    return bounded(_line(tool, arguments, _plain_and_steady))
+
+
+def unquoted(tool: str, arguments: Json) -> str:
+    """One line for a call, the same for calls that differ in white space, order of keys and outer quotes alone."""
+    return bounded(_line(tool, arguments, plain))
+
+
+def dressed_call(tool: str, arguments: Json) -> str:
+    """One line for a call, the same for calls that differ in white space, order of keys and kind of quotes alone."""
+    return bounded(_line(tool, arguments, _one_kind_of_quotes))
 
 
 def exact_call(tool: str, arguments: Json) -> str:
     """One line for a call, the same only for the same arguments; key order and outer spaces do not count."""
-    return f"{tool.strip().lower()}({_dumps(_canonical(arguments, 0, str.strip))})"
+    return _line(tool, arguments, str.strip)
 
 
 def fingerprint(error: str) -> str:
@@ -71,11 +82,20 @@ def signature(tool: str, call: str, error_fingerprint: str) -> str:
     return hashlib.sha256(joined.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _bounded(line: str, limit: int) -> str:
+def bounded(line: str, limit: int = CALL_LIMIT) -> str:
+    """The line, or its start and a hash of the whole where it is longer than `limit` characters."""
     if len(line) <= limit:
         return line
     digest = hashlib.sha256(line.encode("utf-8", "replace")).hexdigest()[:16]
     return f"{line[: limit - 20]}...#{digest}"
+
+
+def _line(tool: str, arguments: Json, dress: Callable[[str], str]) -> str:
+    return f"{tool.strip().lower()}({_dumps(_canonical(arguments, 0, dress))})"
+
+
+def _one_kind_of_quotes(text: str) -> str:
+    return _SPACE.sub(" ", text.translate(_STRAIGHT)).strip()
 
 
 def _plain_and_steady(text: str) -> str:

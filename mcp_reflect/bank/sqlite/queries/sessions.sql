@@ -1,0 +1,50 @@
+-- name: session_by_id
+-- A session that is watched.
+SELECT * FROM sessions WHERE tenant = :tenant AND project = :project AND id = :id;
+
+-- name: session_begin
+-- Begin to watch a session.
+INSERT INTO sessions (tenant, project, id, held_out, worked, shown, started_at, updated_at)
+VALUES (:tenant, :project, :id, :held_out, '{}', '[]', :now, :now)
+ON CONFLICT DO NOTHING;
+
+-- name: session_called
+-- Count a call, and what came of it.
+UPDATE sessions SET
+  calls = calls + 1, failures = failures + :failed, recurrences = recurrences + :recurrence,
+  changed = iif(:changed, calls + 1, changed), worked = :worked, updated_at = :now
+WHERE tenant = :tenant AND project = :project AND id = :id;
+
+-- name: session_shown
+-- Remember what a session has been shown.
+UPDATE sessions SET shown = :shown, updated_at = :now WHERE tenant = :tenant AND project = :project AND id = :id;
+
+-- name: session_counts
+-- Recurrences of each session that made a call, by whether it was held out.
+SELECT held_out, recurrences, calls, failures FROM sessions
+WHERE tenant = :tenant AND project IN (:project, '') AND calls > 0;
+
+-- name: warning_add
+-- Note a warning, given or held out.
+INSERT INTO warnings (
+  id, tenant, project, session, failure, lesson_id, match, certainty, exact, call_id, shown, characters, created_at
+) VALUES (
+  :id, :tenant, :project, :session, :failure, :lesson_id, :match, :certainty, :exact, :call_id, :shown, :characters,
+  :now
+);
+
+-- name: warning_open
+-- Warnings of a session that wait for what is done next, and those of this call that seemed heeded.
+SELECT * FROM warnings
+WHERE tenant = :tenant AND project = :project AND session = :session
+  AND (sequel IS NULL OR (sequel = 'heeded' AND exact = :exact))
+ORDER BY id DESC LIMIT 20;
+
+-- name: warning_settle
+-- What came of a warning.
+UPDATE warnings SET sequel = :sequel, settled_at = :now WHERE id = :id AND tenant = :tenant;
+
+-- name: warning_counts
+-- Warnings by whether they were given, how they matched and what came of them.
+SELECT shown, match, sequel, count(*) AS count, sum(characters) AS characters FROM warnings
+WHERE tenant = :tenant AND project IN (:project, '') GROUP BY shown, match, sequel;

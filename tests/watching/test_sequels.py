@@ -1,0 +1,111 @@
+"""What the agent did after a warning is evidence, without anybody's word."""
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mcp_reflect.bank.watch import MOST_WRONG
+from mcp_reflect.engine import Engine
+from mcp_reflect.settings import Settings
+from mcp_reflect.watching import held_out
+from tests.held_clock import HeldClock
+
+PUSH = {"command": "git push origin main"}
+REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/main."
+
+
+def rows(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(sql).fetchall()
+    finally:
+        connection.close()
+
+
+async def warned(engine: Engine, session: str) -> None:
+    if await engine.before_call("Bash", PUSH, session="probe-" + session) is None:
+        await engine.after_call("Bash", PUSH, error=REFUSED, session="first")
+    assert await engine.before_call("Bash", PUSH, session=session) is not None
+
+
+async def sequel_of(engine: Engine, session: str) -> str | None:
+    return rows(engine.bank.path, f"SELECT sequel FROM warnings WHERE session = '{session}'")[-1][0]  # noqa: S608
+
+
+async def test_another_call_says_that_the_warning_was_heeded(engine: Engine) -> None:
+    await warned(engine, "s")
+    assert await sequel_of(engine, "s") is None
+    await engine.after_call("Bash", {"command": "git push origin topic"}, "ok", session="s")
+    assert await sequel_of(engine, "s") == "heeded"
+
+
+async def test_the_same_call_says_whether_the_warning_was_right(engine: Engine) -> None:
+    await warned(engine, "s")
+    await engine.after_call("Bash", PUSH, error=REFUSED, session="s")
+    assert await sequel_of(engine, "s") == "failed"
+    await warned(engine, "t")
+    await engine.after_call("Bash", PUSH, "ok", session="t")
+    assert await sequel_of(engine, "t") == "worked"
+
+
+async def test_calls_that_run_side_by_side_may_end_in_any_order(engine: Engine) -> None:
+    await warned(engine, "s")
+    await engine.after_call("Read", {"file_path": "a"}, "text", session="s")
+    await engine.after_call("Bash", PUSH, error=REFUSED, session="s")
+    assert await sequel_of(engine, "s") == "failed"
+
+
+async def test_a_warning_that_is_wrong_loses_weight_and_retires_after_three(engine: Engine) -> None:
+    await engine.after_call("Bash", PUSH, error=REFUSED, session="first")
+    certainties: list[float] = []
+    for turn in range(MOST_WRONG):
+        warning = await engine.before_call("Bash", PUSH, session=f"s{turn}")
+        assert warning is not None
+        certainties.append(warning.certainty)
+        await engine.after_call("Bash", PUSH, "ok", session=f"s{turn}")
+        await engine.after_call("Bash", PUSH, error=REFUSED, session=f"again{turn}")
+    assert certainties == sorted(certainties, reverse=True)
+    assert certainties[0] > certainties[-1]
+    assert await engine.before_call("Bash", PUSH, session="last") is None
+
+
+async def test_a_lesson_that_was_heeded_is_confirmed_and_one_that_was_wrong_loses(engine: Engine) -> None:
+    events = [
+        {"type": "tool_call", "tool": "bash", "arguments": {"command": "pytest tests/billing"}},
+        {
+            "type": "tool_response",
+            "content": "ModuleNotFoundError: No module named 'billing'",
+            "metadata": {"exit_code": 4},
+        },
+        {"type": "tool_call", "tool": "bash", "arguments": {"command": "PYTHONPATH=src pytest tests/billing"}},
+        {"type": "tool_response", "content": "42 passed", "metadata": {"exit_code": 0}},
+    ]
+    lesson_id = (await engine.reflect(task="run the tests", outcome="success", events=events)).lessons[0].id
+    failing = {"command": "pytest tests/billing"}
+    assert await engine.before_call("Bash", failing, session="s") is not None
+    await engine.after_call("Bash", {"command": "PYTHONPATH=src pytest tests/billing"}, "42 passed", session="s")
+    lesson = await engine.bank.lesson(engine.scopes.own, lesson_id)
+    assert (lesson.trust, lesson.wins, lesson.losses) == ("confirmed", 1.0, 0.0)
+    assert await engine.before_call("Bash", failing, session="t") is not None
+    await engine.after_call("Bash", failing, "42 passed", session="t")
+    lesson = await engine.bank.lesson(engine.scopes.own, lesson_id)
+    assert (lesson.wins, lesson.losses) == (1.0, 1.0)
+
+
+async def test_a_session_that_is_held_out_is_watched_and_not_warned(settings: Settings, clock: HeldClock) -> None:
+    async with Engine(replace(settings, holdout=1.0), clock=clock) as engine:
+        await engine.after_call("Bash", PUSH, error=REFUSED, session="first")
+        assert await engine.before_call("Bash", PUSH, session="s") is None
+        after = await engine.after_call("Bash", PUSH, error=REFUSED, session="s")
+        assert (after.recurrence, after.text) == (True, None)
+        assert rows(engine.bank.path, "SELECT shown, characters, sequel FROM warnings") == [(0, 0, "failed")]
+
+
+def test_the_same_sessions_are_held_out_each_time_and_as_many_as_was_asked() -> None:
+    sessions = [f"session-{number}" for number in range(2_000)]
+    chosen = [one for one in sessions if held_out(one, 0.25)]
+    assert chosen == [one for one in sessions if held_out(one, 0.25)]
+    assert 400 < len(chosen) < 600
+    assert not any(held_out(one, 0.0) for one in sessions)
+    assert all(held_out(one, 1.0) for one in sessions)

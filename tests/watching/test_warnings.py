@@ -1,0 +1,191 @@
+"""A word before a call that is known to fail, and none before any other."""
+
+import pytest
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import InputError
+from mcp_reflect.records.json import Json
+from mcp_reflect.settings import Settings
+from tests.held_clock import HeldClock
+
+MISSING = "ModuleNotFoundError: No module named 'billing'"
+REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/main."
+
+
+async def fail(engine: Engine, command: str, error: str = REFUSED, session: str = "s1") -> None:
+    assert (await engine.after_call("Bash", {"command": command}, error=error, session=session)).failed
+
+
+async def work(engine: Engine, command: str, session: str = "s1") -> None:
+    assert not (await engine.after_call("Bash", {"command": command}, "done", session=session)).failed
+
+
+async def said(engine: Engine, command: str, session: str = "s2") -> str | None:
+    warning = await engine.before_call("Bash", {"command": command}, session=session)
+    return warning.text if warning else None
+
+
+async def test_the_same_call_in_another_session_is_warned_of_in_a_fence(engine: Engine) -> None:
+    await fail(engine, "git push --force origin main")
+    warning = await engine.before_call(
+        "shell", {"command": ["bash", "-lc", "git push origin main --force"]}, session="b"
+    )
+    assert warning is not None
+    assert (warning.match, warning.certainty, warning.times) == ("exact", 0.95, 1)
+    assert "failed once" in warning.text
+    assert "GH006" in warning.text
+    assert warning.text.count("<data ") == warning.text.count("</data ") == 1
+
+
+async def test_nothing_is_said_of_a_call_that_nobody_saw_fail(engine: Engine) -> None:
+    await fail(engine, "git push --force origin main")
+    await work(engine, "git status")
+    assert await said(engine, "git push origin topic") is None
+    assert await said(engine, "git status") is None
+
+
+async def test_a_call_that_worked_since_is_not_known_to_fail_until_it_fails_again(engine: Engine) -> None:
+    await fail(engine, "npm run build", "npm error missing script: build")
+    await work(engine, "npm run build")
+    assert await said(engine, "npm run build") is None
+    await fail(engine, "npm run build", "npm error missing script: build")
+    assert await said(engine, "npm run build") is not None
+
+
+async def test_what_worked_instead_is_told(engine: Engine) -> None:
+    await fail(engine, "pytest tests/billing", MISSING)
+    await work(engine, "PYTHONPATH=src pytest tests/billing")
+    warning = await engine.before_call("Bash", {"command": "pytest tests/billing"}, session="s2")
+    assert warning is not None
+    assert warning.worked == {"command": "PYTHONPATH=src pytest tests/billing"}
+    assert "worked instead: Bash" in warning.text
+
+
+async def test_after_something_was_changed_the_same_session_may_try_again(engine: Engine) -> None:
+    await fail(engine, "pytest tests/billing", MISSING)
+    assert await said(engine, "pytest tests/billing", "s1") is not None
+    await work(engine, "pip install -e .")
+    assert await said(engine, "pytest tests/billing", "s1") is None
+    assert await said(engine, "pytest tests/billing", "s2") is not None
+
+
+async def test_a_failed_test_is_an_answer_and_not_a_mistake(engine: Engine) -> None:
+    await fail(engine, "pytest", "AssertionError: 1 failed, 3 passed")
+    assert await said(engine, "pytest") is None
+
+
+async def test_an_error_that_passes_by_itself_is_told_when_it_has_stayed(engine: Engine) -> None:
+    await fail(engine, "curl https://example.org", "curl: (28) Operation timed out")
+    assert await said(engine, "curl https://example.org") is None
+    await fail(engine, "curl https://example.org", "curl: (28) Operation timed out")
+    assert await said(engine, "curl https://example.org") is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "warned"),
+    [("Error: 401 Unauthorized: token expired", True), ("Error: order not found", False)],
+)
+async def test_another_id_matters_only_where_the_error_is_of_the_id(engine: Engine, error: str, warned: bool) -> None:
+    order = {"order": "3f2504e0-4f89-11d3-9a0c-0305e82c3301"}
+    other = {"order": "7c9e6679-7425-40de-944b-e07fc1f90ae7"}
+    await engine.after_call("get_order", order, error=error, session="s1")
+    warning = await engine.before_call("get_order", other, session="s2")
+    assert (warning is not None) is warned
+    assert warning is None or warning.match == "loose"
+
+
+async def test_a_tool_that_fails_whatever_it_is_asked_is_told_of(engine: Engine) -> None:
+    for name in ("a", "b", "c"):
+        await engine.after_call("get_user", {"name": name}, error="403 Forbidden: missing scope", session="s1")
+    warning = await engine.before_call("get_user", {"name": "d"}, session="s1")
+    assert warning is not None
+    assert (warning.match, warning.certainty) == ("tool_and_error", 0.7)
+    await engine.after_call("get_user", {"name": "e"}, {"name": "e"}, session="s1")
+    assert await engine.before_call("get_user", {"name": "f"}, session="s1") is None
+
+
+async def test_removing_quotation_marks_is_not_repeating(engine: Engine) -> None:
+    await engine.after_call("search", {"query": '"Nick Park"'}, "Could not find", session="s1")
+    assert await engine.before_call("search", {"query": "Nick Park"}, session="s1") is None
+    assert await engine.before_call("search", {"query": "“nick park”"}, session="s1") is not None
+
+
+async def test_a_failure_that_reflect_saw_is_warned_of_with_its_lesson(engine: Engine) -> None:
+    events = [
+        {"type": "tool_call", "tool": "bash", "arguments": {"command": "pytest tests/billing"}},
+        {"type": "tool_response", "tool": "bash", "content": MISSING, "metadata": {"exit_code": 4}},
+        {"type": "tool_call", "tool": "bash", "arguments": {"command": "PYTHONPATH=src pytest tests/billing"}},
+        {"type": "tool_response", "tool": "bash", "content": "42 passed", "metadata": {"exit_code": 0}},
+    ]
+    found = await engine.reflect(task="run the tests", outcome="success", events=events)
+    warning = await engine.before_call("Bash", {"command": "pytest tests/billing"})
+    assert warning is not None
+    assert warning.lesson_id == found.lessons[0].id
+    assert "Lesson: " in warning.text
+
+
+async def test_a_call_that_worked_later_in_the_trace_is_not_known_to_fail(engine: Engine) -> None:
+    call = {"type": "tool_call", "tool": "bash", "arguments": {"command": "npm run build"}}
+    events = [
+        call,
+        {"type": "tool_response", "tool": "bash", "content": "command not found: vite", "metadata": {"exit_code": 127}},
+        {"type": "tool_call", "tool": "bash", "arguments": {"command": "npm install"}},
+        {"type": "tool_response", "tool": "bash", "content": "added 12 packages", "metadata": {"exit_code": 0}},
+        call,
+        {"type": "tool_response", "tool": "bash", "content": "built", "metadata": {"exit_code": 0}},
+    ]
+    await engine.reflect(task="build", outcome="success", events=events)
+    assert await said(engine, "npm run build") is None
+
+
+async def test_after_a_failure_a_correction_of_the_same_error_is_told_at_once(engine: Engine) -> None:
+    await fail(engine, "pytest tests/billing", MISSING)
+    await work(engine, "PYTHONPATH=src pytest tests/billing")
+    after = await engine.after_call("Bash", {"command": "pytest tests/refunds"}, error=MISSING, session="s2")
+    assert after.text is not None
+    assert "PYTHONPATH=src" in after.text
+
+
+async def test_a_warning_is_not_told_again_with_the_failure(engine: Engine) -> None:
+    await fail(engine, "git push origin main")
+    assert await said(engine, "git push origin main") is not None
+    after = await engine.after_call("Bash", {"command": "git push origin main"}, error=REFUSED, session="s2")
+    assert (after.recurrence, after.text) == (True, None)
+    untold = await engine.after_call("Bash", {"command": "git push origin main"}, error=REFUSED, session="s3")
+    assert untold.text is not None
+    assert "failed" in untold.text
+
+
+async def test_secrets_stay_out_of_what_is_kept_and_shown(engine: Engine, settings: Settings) -> None:
+    secret = "sk-ant-api03-" + "a1b2c3d4e5" * 4
+    await fail(engine, f"curl -H 'x-api-key: {secret}' https://api.example.org", f"403 Forbidden for {secret}")
+    text = await said(engine, f"curl -H 'x-api-key: {secret}' https://api.example.org")
+    assert text is not None
+    assert secret not in text
+    await engine.close()
+    assert settings.bank is not None
+    assert secret.encode() not in b"".join(file.read_bytes() for file in settings.bank.parent.iterdir())
+
+
+@pytest.mark.parametrize("arguments", [None, "text", [], {}, {"a": [{"b": None}]}, 7, {"command": 5}, {"command": ""}])
+async def test_any_arguments_can_be_watched(engine: Engine, arguments: Json) -> None:
+    assert (await engine.after_call("bash", arguments, error="invalid input", session="s1")).failed
+    assert await engine.before_call("bash", arguments, session="s2") is not None
+
+
+async def test_a_call_without_a_tool_or_nested_too_deep_is_an_error(engine: Engine) -> None:
+    deep: Json = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(InputError, match="tool"):
+        await engine.before_call(" ")
+    with pytest.raises(InputError, match="nested"):
+        await engine.before_call("f", deep)
+
+
+async def test_certainty_can_be_asked_for(settings: Settings, clock: HeldClock) -> None:
+    from dataclasses import replace  # noqa: PLC0415 - only here
+
+    async with Engine(replace(settings, warn_certainty=0.99), clock=clock) as strict:
+        await fail(strict, "git push origin main")
+        assert await said(strict, "git push origin main") is None
