@@ -7,11 +7,12 @@ from typing import Any
 
 from mcp_reflect.bank.watch import MOST_WRONG
 from mcp_reflect.engine import Engine
+from mcp_reflect.records.json import Json
 from mcp_reflect.settings import Settings
 from mcp_reflect.watching import held_out
 from tests.held_clock import HeldClock
 
-PUSH = {"command": "git push origin main"}
+PUSH: Json = {"command": "git push origin main"}
 REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/main."
 
 
@@ -82,7 +83,7 @@ async def test_a_lesson_that_was_heeded_is_confirmed_and_one_that_was_wrong_lose
         {"type": "tool_response", "content": "42 passed", "metadata": {"exit_code": 0}},
     ]
     lesson_id = (await engine.reflect(task="run the tests", outcome="success", events=events)).lessons[0].id
-    failing = {"command": "pytest tests/billing"}
+    failing: Json = {"command": "pytest tests/billing"}
     assert await engine.before_call("Bash", failing, session="s") is not None
     await engine.after_call("Bash", {"command": "PYTHONPATH=src pytest tests/billing"}, "42 passed", session="s")
     lesson = await engine.bank.lesson(engine.scopes.own, lesson_id)

@@ -86,8 +86,8 @@ async def test_an_error_that_passes_by_itself_is_told_when_it_has_stayed(engine:
     [("Error: 401 Unauthorized: token expired", True), ("Error: order not found", False)],
 )
 async def test_another_id_matters_only_where_the_error_is_of_the_id(engine: Engine, error: str, warned: bool) -> None:
-    order = {"order": "3f2504e0-4f89-11d3-9a0c-0305e82c3301"}
-    other = {"order": "7c9e6679-7425-40de-944b-e07fc1f90ae7"}
+    order: Json = {"order": "3f2504e0-4f89-11d3-9a0c-0305e82c3301"}
+    other: Json = {"order": "7c9e6679-7425-40de-944b-e07fc1f90ae7"}
     await engine.after_call("get_order", order, error=error, session="s1")
     warning = await engine.before_call("get_order", other, session="s2")
     assert (warning is not None) is warned
