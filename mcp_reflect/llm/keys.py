@@ -34,16 +34,17 @@ class Key:
         return f"Key(from {self.source})"
 
 
-def find_key(spec: Spec, settings: Mapping[str, str], names: tuple[str, ...]) -> Key | None:
+def find_key(spec: Spec, settings: Mapping[str, str], names: tuple[str, ...], *, nameless: bool = True) -> Key | None:
     """The first key there is: in the key file under one of `names`, then in the settings under one of them.
 
     A key file that holds one key without a name serves the provider of `MCP_REFLECT_LLM`, or the only
-    one that is bound. Raises `LLMSettingError` where the file cannot be used, or the key is none.
+    one that is bound, unless `nameless` is false. Raises `LLMSettingError` where the file cannot be used,
+    or the key is none.
     """
     path = settings.get(KEY_FILE, "").strip()
     written = _read(Path(path).expanduser()) if path else {}
     found = [(KEY_FILE, written[name], f"{KEY_FILE} ({name})") for name in names if written.get(name)]
-    if written.get("") and _is_for(spec, settings):
+    if nameless and written.get("") and _is_for(spec, settings):
         found.append((KEY_FILE, written[""], KEY_FILE))
     found += [(name, settings[name].strip(), name) for name in names if settings.get(name, "").strip()]
     if not found:

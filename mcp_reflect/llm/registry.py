@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from mcp_reflect.llm.errors import LLMSettingError
 from mcp_reflect.llm.foreign import Foreign
 from mcp_reflect.llm.protocol import LLM, Reply, Request, Role
 from mcp_reflect.llm.spec import OFF, Spec, parse_spec, setting_of
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "mcp_reflect.llm"
 _OWN = {"anthropic": "mcp_reflect.llm.anthropic", "openai": "mcp_reflect.llm.openai"}
@@ -90,30 +87,7 @@ def _opener(provider: str, setting: str) -> Opener:
     """The provider's `open_llm`. Our own come first: no package can take their names."""
     if provider in _OWN:
         return cast("Opener", import_module(_OWN[provider]).open_llm)
-    from importlib.metadata import entry_points  # noqa: PLC0415 - only for a provider that is not ours
+    from mcp_reflect.llm.packages import find  # noqa: PLC0415 - only for a provider that is not ours
 
-    points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-    if provider not in points:
-        known = ", ".join(sorted({*_OWN, *points}))
-        raise LLMSettingError(setting, f'there is no provider "{provider}"', f"Write one of: {known}, off")
-    return _foreign_opener(points[provider], setting)
-
-
-def _foreign_opener(point: "EntryPoint", setting: str) -> Opener:
-    """Opens a provider of another package; what goes wrong in it is a setting that is wrong."""
-    package = point.dist.name if point.dist else point.value.partition(":")[0]
-
-    def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
-        try:
-            opener = cast("Opener", point.load())
-            return Foreign(opener(spec, settings), spec.name, package)
-        except LLMSettingError:
-            raise
-        except ImportError as error:  # its message names what is missing
-            why = str(error)
-        except Exception as error:  # noqa: BLE001 - code that is not ours; its words may hold a key
-            why = type(error).__name__
-        fault = f'the provider "{spec.provider}" cannot be loaded ({why})'
-        raise LLMSettingError(setting, fault, f"Reinstall the package {package}, or write to its makers")
-
-    return open_llm
+    package = find(ENTRY_POINTS, provider, _OWN, setting)
+    return lambda spec, settings: Foreign(cast("LLM", package.opened(spec, settings)), spec.name, package.name)

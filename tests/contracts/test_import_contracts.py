@@ -44,7 +44,7 @@ HOMES = {
     "bank/sqlite/__init__.py": "import aiosqlite\nimport sqlite3",
     "bank/sqlite/some_query.py": "import sqlite3",
     "llm/anthropic.py": "import anthropic",
-    "llm/openai.py": "import httpx2",
+    "llm/http.py": "import httpx2",
 }
 
 

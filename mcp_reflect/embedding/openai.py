@@ -1,0 +1,65 @@
+"""Any endpoint that speaks OpenAI's embeddings API by plain HTTP: OpenAI, Ollama, vLLM, LM Studio and more."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+from mcp_reflect.clock import Clock
+from mcp_reflect.embedding.protocol import Embedder, Vector
+from mcp_reflect.embedding.spec import SETTING
+from mcp_reflect.llm.errors import LLMError
+from mcp_reflect.llm.faults import Endpoint
+from mcp_reflect.llm.http import post
+from mcp_reflect.llm.keys import find_key
+from mcp_reflect.llm.openai import KEY_NAME, endpoint_of
+from mcp_reflect.llm.spec import Spec
+from mcp_reflect.llm.wire import whole
+from mcp_reflect.records.json import Json
+
+OWN_KEY_NAME: Final = "OPENAI_EMBEDDINGS_API_KEY"
+_SILENCE_SECONDS: Final = 60.0  # whoever asks is less patient, and cancels
+
+
+def open_embedder(spec: Spec, settings: Mapping[str, str]) -> Embedder:
+    """The model of `spec`. Raises `LLMSettingError` where the address cannot be used, or OpenAI's key is missing.
+
+    The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
+    """
+    names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, KEY_NAME)
+    key = find_key(spec, settings, names, nameless=not spec.base_url)
+    return OpenAI(spec.model, endpoint_of(spec, settings, SETTING, key, names[-1]))
+
+
+class OpenAI:
+    """One embedding model behind one address."""
+
+    def __init__(self, model: str, endpoint: Endpoint, clock: Clock | None = None) -> None:
+        self._model = model
+        self._endpoint = endpoint
+        self._clock = clock or Clock()
+        self.name = f"openai:{model}@{endpoint.url}"
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """A vector for each text, as the endpoint gives them: whether they are vectors is checked by `Checked`."""
+        body: dict[str, Json] = {
+            "model": self._model,
+            "input": [whole(text) for text in texts],
+            "encoding_format": "float",
+        }
+        answer = await post(
+            self._endpoint, "/embeddings", body, key_of="data", seconds=_SILENCE_SECONDS, now=self._clock.now()
+        )
+        if isinstance(answer, LLMError):
+            raise answer
+        return self._vectors(answer)
+
+    def _vectors(self, body: Mapping[str, Json]) -> Sequence[Vector]:
+        """The vectors in the order of their texts: `index` says which, where the endpoint gives one."""
+        data = body.get("data")
+        if not isinstance(data, list) or not all(isinstance(item, dict) and "embedding" in item for item in data):
+            raise self._endpoint.garbled("a body without embeddings")
+        items = cast("list[dict[str, Json]]", data)
+        if sorted(places := [item.get("index") for item in items], key=str) == sorted(range(len(items)), key=str):
+            items = [
+                item for _, item in sorted(zip(cast("list[int]", places), items, strict=True), key=lambda one: one[0])
+            ]
+        return cast("list[Vector]", [item["embedding"] for item in items])
