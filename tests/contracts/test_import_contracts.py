@@ -35,6 +35,7 @@ VIOLATIONS = (
     Violation("the bank's face imports sqlite3", "sqlite", "bank/__init__.py", "import sqlite3"),
     Violation("the seam imports a provider's SDK", "anthropic", "llm/__init__.py", "import anthropic"),
     Violation("a room speaks HTTP", "http", "reflect/__init__.py", "import httpx2"),
+    Violation("the bank imports numpy", "numpy", "bank/__init__.py", "import numpy"),
     Violation("a record imports a library", "records", "records/trace.py", "import structlog"),
 )
 HOMES = {
@@ -45,6 +46,7 @@ HOMES = {
     "bank/sqlite/some_query.py": "import sqlite3",
     "llm/anthropic.py": "import anthropic",
     "llm/http.py": "import httpx2",
+    "embedding/some_model.py": "import numpy\nimport tokenizers",
 }
 
 

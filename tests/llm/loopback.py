@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -60,12 +61,14 @@ Step = Answer | Drop | HangUp | Hang | Trickle | Flood
 class Loopback:
     """Plays `steps` in order and keeps what it received. It fails on a request too many and on a step left over.
 
+    With `answer`, it is asked for the step of each request that comes when `steps` are at their end.
     `arrived` is set when a request has come in whole; `client_left` waits until the client of an endless
     step has gone away.
     """
 
-    def __init__(self, *steps: Step) -> None:
+    def __init__(self, *steps: Step, answer: Callable[[Received], Step] | None = None) -> None:
         self._steps = list(steps)
+        self._answer = answer
         self._unexpected: list[Received] = []
         self._handlers: set[asyncio.Task[None]] = set()
         self.received: list[Received] = []
@@ -108,6 +111,8 @@ class Loopback:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await _read(reader)
+        if not self._steps and self._answer is not None:
+            self._steps.append(self._answer(request))
         if not self._steps:
             self._unexpected.append(request)
             await _send(writer, Answer(status=418))

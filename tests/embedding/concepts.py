@@ -1,0 +1,52 @@
+"""A small embedding model that knows what some words mean, behind a real HTTP server on loopback."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from mcp_reflect.records.json import Json
+from tests.llm.loopback import Answer, Loopback, Received, Step
+
+CONCEPTS: tuple[frozenset[str], ...] = (
+    frozenset("database postgres sql query table replica".split()),
+    frozenset("slow latency sluggish crawls lag delay".split()),
+    frozenset("deploy release rollout ship production".split()),
+    frozenset("credential password secret token login".split()),
+    frozenset("mail newsletter letter customer outbox".split()),
+    frozenset("cake oven bake recipe flour".split()),
+)
+
+
+def vector(text: str) -> list[float]:
+    """How much of each concept a text has, and a little of nothing in particular."""
+    words = re.findall(r"[a-z]+", text.lower())
+    return [float(sum(word in concept for word in words)) for concept in CONCEPTS] + [0.2]
+
+
+def inputs(received: Received) -> list[str]:
+    """The texts of a request."""
+    texts = received.body["input"]
+    assert isinstance(texts, list)
+    return [str(text) for text in texts]
+
+
+def embeddings(vectors: Sequence[Sequence[float]]) -> Answer:
+    """Vectors as the API says them, the last first: `index` tells whose they are."""
+    data: list[Json] = [
+        {"object": "embedding", "index": index, "embedding": list(values)} for index, values in enumerate(vectors)
+    ]
+    return Answer(body={"object": "list", "model": "concepts", "data": data[::-1]})
+
+
+def answer(received: Received) -> Step:
+    """What the model makes of a request."""
+    return embeddings([vector(text) for text in inputs(received)])
+
+
+def served(*steps: Step, embed: Callable[[Received], Step] = answer) -> Loopback:
+    """The server: it plays `steps`, then embeds whatever comes."""
+    return Loopback(*steps, answer=embed)
+
+
+def setting(server: Loopback, model: str = "concepts") -> str:
+    """What MCP_REFLECT_EMBEDDINGS says to use it."""
+    return f"openai:{model}@{server.url}/v1"
