@@ -222,6 +222,23 @@ class Engine:
         given = session or self._own_session
         return await after_call(self, tool, arguments, result, error=error, session=given, project=project)
 
+    async def remind(self, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
+        """At most three lessons that the session has not been shown, in a fence; null where there are none.
+
+        With a `task` those that fit it, else the project's best. `anew` forgets what was shown before.
+        """
+        from mcp_reflect.watching import remind  # noqa: PLC0415 - see above
+
+        return await remind(self, session, task, anew=anew)
+
+    async def end_session(self, session: str) -> None:
+        """A session is over: calls that were warned of and never made were heeded."""
+        await self.bank.watch.end(self.scopes.own, session)
+
+    async def proof(self) -> Mapping[str, Json]:
+        """Recurrences with and without warnings, with intervals; null where there are too few cases."""
+        return await self.bank.proof(self.scopes.own)
+
     async def get_stats(self) -> Mapping[str, Json]:
         """What is in the bank, counted."""
         return await self.bank.stats(self.scopes.own)

@@ -5,21 +5,23 @@ Nothing here blocks a call. What comes in is redacted before anything looks at i
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.bank.redaction import clean
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import InputError
+from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.records.failure import WorkedCall
 from mcp_reflect.records.json import Json
+from mcp_reflect.records.lesson import Ask, Lesson, Trust
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.trace import ErrorCategory
 from mcp_reflect.records.watch import AfterCall, CallWarning, KnownFailure, Match, SessionState
 from mcp_reflect.reflect.forms import Forms, forms_of
 from mcp_reflect.reflect.matching import due
 from mcp_reflect.reflect.rules.tools import may_change
-from mcp_reflect.reflect.told import correction_text, warning_text
+from mcp_reflect.reflect.told import correction_text, lessons_text, warning_text
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.signature import fingerprint
@@ -27,6 +29,9 @@ from mcp_reflect.telemetry import Log
 
 MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are kept
 MOST_DEPTH: Final = 20
+MOST_LESSONS: Final = 3  # at the start of a session, and at each prompt
+MOST_LOOKED_AT: Final = 50  # lessons that the ones for a start are chosen from
+MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are looked for by
 LOOK_BACK: Final = 30  # calls of a session in which the failure may lie that a working call puts right
 
 # Where the error only says that a thing is not there, another call's correction names another thing.
@@ -74,9 +79,12 @@ async def before_call(
         return None
     lesson_id, lesson = await _lesson(parts, scope, found.known)
     text = warning_text(found, lesson)
-    warning_id = await parts.bank.watch.warn(
-        scope, state, found, exact=forms.exact_key, call_id=call_id, lesson=lesson_id, size=len(text)
-    )
+    try:
+        warning_id = await parts.bank.watch.warn(
+            scope, state, found, exact=forms.exact_key, call_id=call_id, lesson=lesson_id, size=len(text)
+        )
+    except BankError:  # it can only be read, or another process writes: the word is worth more than the note
+        warning_id = None
     parts.log("call_warned", warning_id=warning_id, match=found.match.value, shown=not state.held_out)
     if state.held_out:
         return None
@@ -136,6 +144,35 @@ async def after_call(
     )
     text, lesson_id = await _correction(parts, scope, known, [one for one in others if one.exact != forms.exact_key])
     return AfterCall(failed=True, recurrence=recurrence, signature=failure.signature, text=text, lesson_id=lesson_id)
+
+
+async def remind(parts: Parts, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
+    """At most three lessons that a session has not been shown: those that fit the task, else the best there are."""
+    scope = parts.scopes.own
+    state = await session_state(parts, scope, session)
+    state = replace(state, shown=()) if anew else state
+    if task is None:
+        held = await parts.bank.lessons(scope, limit=MOST_LOOKED_AT)
+        best = sorted(held, key=_standing, reverse=True)
+        found = [(lesson.id, lesson.text) for lesson in best if lesson.trust is not Trust.QUARANTINED]
+    else:
+        ask = Ask(task=clean(task[:MOST_PROMPT]), limit=min(MOST_LESSONS + len(state.shown), 50), max_chars=10_000)
+        recalled = await parts.bank.recall(scope, ask, applied=False) if ask.task.strip() else None
+        found = [(hit.id, hit.text) for hit in recalled.lessons] if recalled else []
+    new = [(name, text) for name, text in found if name not in state.shown][:MOST_LESSONS]
+    if not new:
+        return None
+    try:
+        await parts.bank.watch.show(scope, state, [name for name, _ in new])
+    except BankError:  # shown again the next time, which is better than not at all
+        parts.log("lessons_not_counted", "debug", session=session)
+    return lessons_text([text for _, text in new])
+
+
+def _standing(lesson: Lesson) -> tuple[int, float, float, float]:
+    """What is proven and did the most good comes first."""
+    trusted = lesson.trust in (Trust.TRUSTED, Trust.CONFIRMED)
+    return int(trusted), lesson.wins - lesson.losses, lesson.importance, lesson.updated_at
 
 
 def _read(tool: str, arguments: Json) -> tuple[str, Json, Forms]:

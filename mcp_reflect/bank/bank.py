@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mcp_reflect.bank import lessons, outcomes, recalls, reflections, stats, transfer
+from mcp_reflect.bank import lessons, outcomes, proof, recalls, reflections, stats, transfer
 from mcp_reflect.bank.spending import Spending
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
@@ -154,6 +154,10 @@ class Bank:
         """Reflections of a scope, newest first."""
         values = {"limit": limit, "offset": offset, **scope_values(scope)}
         return [reflections.reflection_from(row) for row in await self._db.rows("reflection_list", values)]
+
+    async def proof(self, scope: Scope) -> dict[str, Json]:
+        """Whether warnings keep failures from coming back; see `proof`."""
+        return await proof.proof(self._db, scope)
 
     async def stats(self, scope: Scope) -> dict[str, Json]:
         """What is in the bank, counted."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from mcp_reflect.bank.proof import proof
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.records.json import Json
@@ -39,5 +40,6 @@ async def stats(db: Database, scope: Scope) -> dict[str, Json]:
         "reflections_by_category": dict(told["category"]),
         "average_lesson_effectiveness": round(effectiveness / with_outcome, 4) if with_outcome else None,
         "lessons_applied": applied,
+        "proof": await proof(db, scope),
         **({name: counts[name] for name in counts.keys()} if counts else {}),  # noqa: SIM118 - a Row iterates its values
     }

@@ -15,8 +15,10 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
   install HOST       register it in a host: claude-code, cursor, codex, ... (--print shows the entry)
   recall TASK        the lessons that fit a task
   reflect FILE       reflect on a run, or on each line of a JSONL file (- reads stdin)
+  hook [EVENT]       answer a host's hook (docs/hooks.md)
   lessons            list, show, edit, forget, restore and erase lessons
   stats              what is in the bank, counted
+  proof              whether warnings keep failures from coming back
   prompts            list, show and check the prompt templates
   export             lessons as JSONL
   import FILE        lessons from JSONL
@@ -26,7 +28,20 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
 mcp-reflect COMMAND --help tells more. Tables are for people; --json is for programs.
 """
 
-COMMANDS = ("install", "recall", "reflect", "lessons", "stats", "prompts", "export", "import", "doctor", "demo")
+COMMANDS = (
+    "install",
+    "recall",
+    "reflect",
+    "hook",
+    "lessons",
+    "stats",
+    "proof",
+    "prompts",
+    "export",
+    "import",
+    "doctor",
+    "demo",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from mcp_reflect.engine import Engine
+from mcp_reflect.settings import Settings
 
 _Answer = TypeVar("_Answer")
 
@@ -19,11 +20,11 @@ def parser(command: str, about: str) -> argparse.ArgumentParser:
     return made
 
 
-def with_engine(work: Callable[[Engine], Awaitable[_Answer]]) -> _Answer:
-    """Run `work` with an engine over the bank that the environment names, and close it."""
+def with_engine(work: Callable[[Engine], Awaitable[_Answer]], settings: Settings | None = None) -> _Answer:
+    """Run `work` with an engine over the bank that the settings (default: the environment) name, and close it."""
 
     async def run() -> _Answer:
-        async with Engine() as engine:
+        async with Engine(settings) as engine:
             return await work(engine)
 
     return asyncio.run(run())

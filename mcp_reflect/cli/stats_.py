@@ -11,6 +11,8 @@ def run(arguments: list[str]) -> int:
         say_json(found)
         return 0
     for name, value in found.items():
+        if name == "proof":
+            continue  # a command of its own tells it
         if isinstance(value, dict):
             value = ", ".join(f"{item} {count}" for item, count in value.items()) or "none"  # noqa: PLW2901
         say(f"{name.replace('_', ' ')}: {'not known yet' if value is None else value}")

@@ -92,9 +92,10 @@ class CallWarning:
 
     `text` is for the agent, fenced; `certainty` in 0..1; `times` how often the call failed. `worked` holds
     the arguments of a call that worked instead, `lesson_id` the lesson that `text` tells, where there is one.
+    `warning_id` is null where the warning could not be noted.
     """
 
-    warning_id: str
+    warning_id: str | None
     text: str
     match: Match
     certainty: float

@@ -1,0 +1,100 @@
+"""`mcp-reflect hook EVENT`: a host's JSON on stdin, its answer on stdout; silent and 0 on any fault of its own."""
+
+import json
+import os
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.cli.hosts.hooks import HookInput, Moment, answer, read_hook
+from mcp_reflect.cli.running import with_engine
+from mcp_reflect.engine import Engine
+from mcp_reflect.scopes import project_of
+from mcp_reflect.settings import Settings
+
+MOST_SECONDS: Final = 3.0  # from the start of the work; then the process ends, whatever it waits for
+BUSY_SECONDS: Final = 0.25  # for another process that writes
+MOST_BYTES: Final = 20_000_000
+_PIECE: Final = 1 << 20
+
+
+def run(arguments: list[str]) -> int:
+    """Answer one event. Never an error, never a word where there is nothing to say: the host's work goes on."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        sys.stdout.write("mcp-reflect hook [EVENT] reads a host's hook input on stdin and answers it: docs/hooks.md.\n")
+        return 0
+    watchdog = threading.Timer(MOST_SECONDS, os._exit, (0,))
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        text = _answer(arguments[0] if arguments else None)
+        if text:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+    except Exception:  # noqa: BLE001, S110 - the outermost handler: a fault of ours is never the host's
+        pass
+    finally:
+        watchdog.cancel()
+    return 0
+
+
+def _answer(event: str | None) -> str | None:
+    sent = _stdin()
+    given = read_hook(event, json.loads(sent)) if sent else None
+    if given is None:
+        return None
+    settings = _settings(given)
+    failing = given.form.moment is Moment.AFTER
+    if not failing and not settings.bank_path.exists():
+        return None  # there is nothing to say yet, and nothing to write
+    text = with_engine(lambda engine: _said(engine, given), settings)
+    found = answer(given, text) if text else None
+    return None if found is None else json.dumps(found, ensure_ascii=False) + "\n"
+
+
+def _stdin() -> bytes | None:
+    """What the host sent; read to its end even where it is too much, so that the host can finish writing."""
+    whole, size = bytearray(), 0
+    while piece := sys.stdin.buffer.read(_PIECE):
+        size += len(piece)
+        if size <= MOST_BYTES:
+            whole += piece
+    return bytes(whole) if size <= MOST_BYTES else None
+
+
+def _settings(given: HookInput) -> Settings:
+    """The settings of the environment, in a hurry, in the project of the session's folder."""
+    settings = Settings.from_env()
+    project = settings.project
+    if project is None and given.folder:
+        project = project_of(Path(given.folder))
+    return replace(settings, project=project, bank_busy_seconds=BUSY_SECONDS, log_level="error")
+
+
+async def _said(engine: Engine, given: HookInput) -> str | None:
+    """What there is to say at this moment, if anything."""
+    tells = given.form.key is not None
+    match given.form.moment:
+        case Moment.START:
+            return await engine.remind(given.session, anew=given.anew) if tells else None
+        case Moment.PROMPT:
+            return await engine.remind(given.session, given.prompt or "") if tells else None
+        case Moment.BEFORE:
+            if given.tool is None or not tells:
+                return None
+            warning = await engine.before_call(
+                given.tool, given.arguments, session=given.session, call_id=given.call_id
+            )
+            return warning.text if warning else None
+        case Moment.AFTER:
+            if given.tool is None:
+                return None
+            after = await engine.after_call(
+                given.tool, given.arguments, given.result, error=given.error, session=given.session
+            )
+            return after.text
+        case Moment.END:
+            await engine.end_session(given.session)
+            return None

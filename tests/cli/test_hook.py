@@ -1,0 +1,176 @@
+"""The hook: a host's JSON in, its form of an answer out, and silence on any fault of ours."""
+
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.cli import main
+from mcp_reflect.cli.hosts.hooks import EVENTS
+
+REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."
+PUSH: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
+
+
+class Host:
+    """Sends hook input as a host does, and takes the answer."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+        self.bank = folder / "bank.db"
+        self.folder = folder / "project"
+        self.folder.mkdir()
+
+    def raw(self, text: bytes, *words: str) -> str:
+        self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert main(["hook", *words]) == 0
+        done = self._capsys.readouterr()
+        assert done.err == ""
+        return done.out
+
+    def send(self, event: str, session: str = "s1", **values: Any) -> Any:
+        whole = {"session_id": session, "cwd": str(self.folder), "hook_event_name": event, **values}
+        out = self.raw(json.dumps(whole).encode(), event)
+        return json.loads(out) if out else None
+
+    def context(self, event: str, session: str = "s1", **values: Any) -> str:
+        found = self.send(event, session, **values)["hookSpecificOutput"]
+        assert found["hookEventName"] == event
+        return found["additionalContext"]
+
+
+@pytest.fixture
+def host(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
+    monkeypatch.setattr("mcp_reflect.cli.hook_.MOST_SECONDS", 600)  # it ends the process, and that is pytest's here
+    return Host(capsys, monkeypatch, tmp_path)
+
+
+def test_a_failure_of_one_session_is_told_before_the_same_call_of_another(host: Host) -> None:
+    assert host.send("PreToolUse", **PUSH) is None
+    assert host.send("PostToolUseFailure", **PUSH, error=REFUSED) is None
+    said = host.context("PreToolUse", "s2", tool_name="Bash", tool_input={"command": "git  push origin main"})
+    assert "GH006" in said
+    assert "permissionDecision" not in said
+
+
+def test_a_known_correction_is_told_right_after_a_failure(host: Host) -> None:
+    missing = {"error": "Exit code 4\nModuleNotFoundError: No module named 'billing'"}
+    host.send("PostToolUseFailure", tool_name="Bash", tool_input={"command": "pytest billing"}, **missing)
+    worked = {"tool_response": {"stdout": "42 passed", "stderr": "", "interrupted": False}}
+    host.send("PostToolUse", tool_name="Bash", tool_input={"command": "PYTHONPATH=src pytest billing"}, **worked)
+    refunds = {"tool_name": "Bash", "tool_input": {"command": "pytest refunds"}}
+    said = host.context("PostToolUseFailure", "s2", **refunds, **missing)
+    assert "PYTHONPATH=src pytest billing" in said
+
+
+def test_lessons_are_shown_three_at_a_time_and_once_a_session(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        {"mistake": f"Ran migration {word} on the live database", "correction": f"Run migration {word} on a copy first"}
+        for word in ("alpha", "beta", "gamma", "delta", "omega")
+    ]
+    file = host.folder / "lessons.jsonl"
+    file.write_text("\n".join(json.dumps({**line, "project": str(host.folder)}) for line in lines))
+    assert main(["import", str(file)]) == 0
+    capsys.readouterr()
+    first, second = host.context("SessionStart", source="startup"), host.context("SessionStart", source="resume")
+    assert (first.count("\n- "), second.count("\n- ")) == (3, 2)
+    assert host.send("SessionStart", source="resume") is None
+    assert host.context("SessionStart", source="compact").count("\n- ") == 3
+    assert "migration beta" in host.context("UserPromptSubmit", "s2", prompt="apply migration beta to the database")
+    assert host.send("UserPromptSubmit", "s3", prompt="write a poem on the moon") is None
+
+
+@pytest.mark.parametrize(
+    ("event", "values", "key"),
+    [
+        ("AfterTool", {"tool_response": {"llmContent": "x", "error": {"message": REFUSED}}}, "hookSpecificOutput"),
+        ("postToolUseFailure", {"error_message": REFUSED, "failure_type": "error"}, "additional_context"),
+        ("PostToolUse", {"tool_response": f"{REFUSED}\nExit code: 1", "turn_id": "t"}, "hookSpecificOutput"),
+    ],
+)
+def test_other_hosts_are_told_with_the_result_in_their_own_form(
+    host: Host, event: str, values: dict[str, Any], key: str
+) -> None:
+    host.send(event, **PUSH, **values)
+    found = host.send(event, "s2", **PUSH, **values)
+    assert list(found) == [key]
+    assert "GH006" in json.dumps(found)
+
+
+def test_cursor_names_the_session_a_conversation_and_has_no_place_before_a_call(host: Host) -> None:
+    sent = {"conversation_id": "c1", "workspace_roots": [str(host.folder)], "tool_name": "Shell"}
+    call = {**sent, "tool_input": '{"command": "git push origin main"}'}
+    host.raw(json.dumps({**call, "error_message": REFUSED}).encode(), "postToolUseFailure")
+    assert host.raw(json.dumps(call).encode(), "preToolUse") == ""
+    rows = sqlite3.connect(host.bank).execute("SELECT arguments, last_session FROM failures").fetchall()
+    assert rows == [('[{"command": "git push origin main"}]', "c1")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b"{}" * 9, b'{"session_id": 5}', b"[" * 100_000, b"\0" * 100]
+    + [json.dumps({"session_id": "s", "tool_name": name, "tool_input": name}).encode() for name in (5, [], {}, "")],
+)
+@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUseFailure", "SessionEnd", "NoSuchEvent"])
+def test_hostile_input_is_met_with_silence(host: Host, text: bytes, event: str) -> None:
+    assert host.raw(text, event) == ""
+
+
+@pytest.mark.parametrize("event", sorted(EVENTS))
+def test_a_broken_bank_is_nobody_s_business(host: Host, event: str) -> None:
+    host.bank.write_text("this is no database")
+    values = {**PUSH, "error": REFUSED, "prompt": "push it"}
+    assert host.send(event, **values) is None
+    assert host.bank.read_text() == "this is no database"
+
+
+def test_a_locked_bank_is_not_waited_for_and_the_word_is_said(host: Host) -> None:
+    host.send("PostToolUseFailure", **PUSH, error=REFUSED)
+    other = sqlite3.connect(host.bank, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        assert "GH006" in host.context("PreToolUse", "s2", **PUSH)
+        assert host.send("PostToolUseFailure", "s2", **PUSH, error=REFUSED) is None
+    finally:
+        other.close()
+
+
+def test_without_a_bank_nothing_is_made_until_something_failed(host: Host) -> None:
+    for event in ("SessionStart", "UserPromptSubmit", "PreToolUse"):
+        assert host.send(event, **PUSH, prompt="x") is None
+    assert not host.bank.exists()
+
+
+def test_settings_that_cannot_be_read_are_not_the_host_s_trouble(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MCP_REFLECT_HOLDOUT", "a lot")
+    assert host.send("PostToolUseFailure", **PUSH, error=REFUSED) is None
+
+
+def test_an_input_that_never_ends_does_not_hold_the_host_up(tmp_path: Path) -> None:
+    env = {**os.environ, "MCP_REFLECT_BANK": str(tmp_path / "bank.db")}
+    started = subprocess.Popen(
+        [sys.executable, "-m", "mcp_reflect", "hook", "PreToolUse"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+    )
+    assert started.stdin is not None
+    started.stdin.write(b'{"session_id": ')
+    started.stdin.flush()
+    assert started.wait(60) == 0
+    out, err = started.communicate()
+    assert (out, err) == (b"", b"")
+
+
+def test_an_interrupted_call_did_not_fail(host: Host) -> None:
+    host.send("PostToolUseFailure", **PUSH, error=REFUSED, is_interrupt=True)
+    assert host.send("PreToolUse", "s2", **PUSH) is None
