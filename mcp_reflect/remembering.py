@@ -43,7 +43,7 @@ async def recall(parts: "Parts", arguments: Mapping[str, Any]) -> Recall:
 async def recall_for(parts: "Parts", ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
     """Recall for what was read already; `applied` false does not count the lessons as applied."""
     scope = parts.scopes.named(project)
-    found = await parts.bank.recall(scope, ask, applied=applied)
+    found = await parts.bank.recall(scope, ask, applied=applied, holdout=parts.settings.holdout)
     parts.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)
     return found
 
@@ -84,7 +84,8 @@ async def record_outcome(parts: "Parts", arguments: Mapping[str, Any], settle: S
     draft = replace(told, evidence=Evidence.SELF) if doubt else told
     updated = await parts.bank.record_outcome(scope, draft)
     parts.log("outcome_recorded", success=draft.success, evidence=draft.evidence.value, lessons=len(updated))
-    return OutcomeResult(updated=updated, evidence=draft.evidence, reason=doubt)
+    held_out = None if updated else "the lessons of that recall were held out: counted for the comparison"
+    return OutcomeResult(updated=updated, evidence=draft.evidence, reason=doubt or held_out)
 
 
 async def forget(parts: "Parts", arguments: Mapping[str, Any]) -> Forgotten:

@@ -92,8 +92,10 @@ class Settings:
     )
     holdout: float = _setting(
         0.0,
-        "The share (0 to 1) of sessions that are watched and not warned, for `proof` to compare with; by the "
-        "session's id, so always the same ones.",
+        "The share (0 to 1) of tasks whose recalled lessons are not shown, and of sessions that are watched and not "
+        "warned, so that the statistics and `proof` can compare; by the task's words and the session's id, so always "
+        "the same ones.",
+        most=1,
     )
     prompts_dir: Path | None = _setting(None, "A folder of prompt templates that override the shipped ones by name.")
     log_level: Literal["debug", "info", "warning", "error"] = _setting(

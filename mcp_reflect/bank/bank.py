@@ -10,6 +10,7 @@ from mcp_reflect.bank.spending import Spending
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.schema import Opened
+from mcp_reflect.bank.standing import Standing
 from mcp_reflect.bank.steps import Steps
 from mcp_reflect.bank.watch import Watch
 from mcp_reflect.bank.workings import Workings
@@ -58,9 +59,16 @@ class Bank:
             lesson_id, status = await lessons.add_or_merge(tx, scope, lessons.made(draft, scope, self._clock))
         return Stored(lesson_id=lesson_id, status=status, scope=str(scope))
 
-    async def recall(self, scope: Scope, ask: Ask, *, applied: bool = True) -> Recall:
-        """The lessons that fit a task, and a note in the ledger that they were shown (and, so, `applied`)."""
-        return await recalls.recall(self._db, self._ledger, scope, ask, self._clock, applied=applied)
+    async def recall(self, scope: Scope, ask: Ask, *, applied: bool = True, holdout: float = 0.0) -> Recall:
+        """The lessons that fit a task, and a note in the ledger that they were shown (and, so, `applied`).
+
+        In `holdout` (a share, 0..1) of the tasks they are held out.
+        """
+        return await recalls.recall(self._db, self._ledger, scope, ask, self._clock, applied=applied, holdout=holdout)
+
+    async def standing(self, scope: Scope, lesson: Lesson) -> Standing:
+        """What a lesson is worth by its evidence, against the base rate of its task type."""
+        return (await recalls.rates(self._db, scope)).standing(lesson)
 
     async def record_outcome(self, scope: Scope, draft: OutcomeDraft) -> tuple[Updated, ...]:
         """Note what became of using lessons."""

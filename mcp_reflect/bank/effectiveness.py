@@ -1,8 +1,8 @@
-"""How well a lesson works: what is shown, and what ranking rests on.
+"""How well a lesson works: what is shown, and the evidence that ranking rests on.
 
-Shown is a moving average of outcomes that starts at .5; ranking uses a posterior, shrunk towards the
-base rate of the scope while there is little evidence. Both are folds over the outcomes in the order in
-which they were first told, so recording the same outcome twice changes nothing.
+Shown is a moving average of outcomes that starts at .5. Ranking rests on wins and losses, each weighed by its
+evidence (see `standing`). Both are folds over the outcomes in the order in which they were first told, so
+recording the same outcome twice changes nothing.
 """
 
 from collections.abc import Iterable
@@ -17,45 +17,54 @@ RATE: Final = 0.3  # how far one outcome with full weight moves the average
 # An agent's own word counts least; what a test or a measurement shows counts whole.
 EVIDENCE_WEIGHT: Final = {Evidence.SELF: 0.3, Evidence.USER: 0.8, Evidence.METRIC: 1.0, Evidence.TEST: 1.0}
 
-# How many outcomes the base rate is worth, and its own prior while nothing has been told at all.
-PRIOR_STRENGTH: Final = 4.0
-PRIOR_RATE: Final = 0.5
+# All that agents say of a lesson themselves weighs at most as one proven outcome, and stands in only until
+# there is as much proof. So no stream of praise lifts a lesson above one that a test has proved.
+MOST_SELF_TOLD: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An outcome: success is 1, 0.5 or 0, weight in (0, 1]."""
+    """An outcome: success is 1, 0.5 or 0, weight in (0, 1]; `proven` where it is more than an agent's own word."""
 
     success: float
     weight: float
+    proven: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a lesson's outcomes add up to; `effectiveness` is null before the first."""
+    """What a lesson's outcomes add up to; `effectiveness` is null before the first.
+
+    `proof` is the weight of the proven ones; from `MOST_SELF_TOLD` on, wins and losses are proven alone.
+    """
 
     effectiveness: float | None
     wins: float
     losses: float
+    proof: float
 
 
 def worth(outcomes: Iterable[Told]) -> Worth:
     """Fold outcomes, oldest first. The average stays in 0..1 whatever they are."""
     average: float | None = None
-    wins = losses = 0.0
+    proven, own = _Sum(), _Sum()
     for told in outcomes:
         before = START if average is None else average
         average = before + RATE * told.weight * (told.success - before)
-        wins += told.weight * told.success
-        losses += told.weight * (1 - told.success)
-    return Worth(average, wins, losses)
+        (proven if told.proven else own).add(told)
+    room = max(MOST_SELF_TOLD - proven.weight, 0.0)
+    share = min(1.0, room / own.weight) if own.weight else 0.0
+    wins = proven.wins + share * own.wins
+    losses = max(proven.weight + share * own.weight - wins, 0.0)
+    return Worth(average, wins, losses, proven.weight)
 
 
-def base_rate(wins: float, told: float) -> float:
-    """The share of outcomes that were good in a scope, from their weights; .5 while there are none."""
-    return (wins + PRIOR_STRENGTH * PRIOR_RATE) / (told + PRIOR_STRENGTH)
+class _Sum:
+    """Outcomes of one sort, added up."""
 
+    def __init__(self) -> None:
+        self.wins = self.weight = 0.0
 
-def posterior(wins: float, losses: float, rate: float) -> float:
-    """The mean of a Beta posterior whose prior is the base rate with the strength of 4 outcomes."""
-    return (wins + PRIOR_STRENGTH * rate) / (wins + losses + PRIOR_STRENGTH)
+    def add(self, told: Told) -> None:
+        self.wins += told.weight * told.success
+        self.weight += told.weight

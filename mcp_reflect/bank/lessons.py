@@ -3,8 +3,10 @@
 from dataclasses import asdict, replace
 from typing import Any, Final
 
+from mcp_reflect.bank import contradictions
 from mcp_reflect.bank.candidates import candidates
 from mcp_reflect.bank.merging import same_lesson
+from mcp_reflect.bank.opposites import contradict
 from mcp_reflect.bank.redaction import clean_text, context_hash
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_values
@@ -69,6 +71,7 @@ async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[s
     twin = await _twin(tx, scope, lesson)
     if twin is None:
         await add(tx, scope, lesson)
+        await contradictions.tie(tx, scope, lesson)
         return lesson.id, "stored"
     if (twin.mistake, twin.correction) != (lesson.mistake, lesson.correction):
         await keep_version(tx, twin.id, "other_wording", lesson)
@@ -79,12 +82,14 @@ async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[s
 async def _twin(tx: Transaction, scope: Scope, lesson: Lesson) -> Lesson | None:
     for candidate in await candidates(tx, scope, lesson.text, (Kind.LESSON,), _MERGE_LOOK):
         other = candidate.lesson
-        same = same_lesson(
-            (lesson.mistake or "", lesson.correction or ""), (other.mistake or "", other.correction or "")
-        )
-        if same and other.project == lesson.project and other.task_type in (None, lesson.task_type):
+        mine, theirs = (lesson.mistake or "", lesson.correction or ""), (other.mistake or "", other.correction or "")
+        if same_lesson(mine, theirs) and not contradict(mine, theirs) and _of_one_kind(lesson, other):
             return other
     return None
+
+
+def _of_one_kind(lesson: Lesson, other: Lesson) -> bool:
+    return other.project == lesson.project and other.task_type in (None, lesson.task_type)
 
 
 def _strengthened(twin: Lesson, lesson: Lesson) -> Lesson:
@@ -166,6 +171,8 @@ async def edit(db: Database, scope: Scope, lesson_id: str, changes: dict[str, An
         after = cleaned(replace(after, text=_text_of(after)))
         await keep_version(tx, before.id, "edited", before)
         await change(tx, scope, after)
+        if after.kind is Kind.LESSON:
+            await contradictions.tie(tx, scope, after)
         return after
 
 

@@ -12,7 +12,7 @@ from mcp_reflect.bank.words import STOP_WORDS
 # Jaccard similarity of the words; chosen so that a changed word in six or more still is the same lesson.
 SAME_WORDS: Final = 0.7
 
-_TOKEN: Final = re.compile(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+")
+_TOKEN: Final = re.compile(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
 _TURNS: Final = frozenset(
     """not no never none without don't doesn't didn't can't cannot won't shouldn't isn't aren't avoid stop instead
     before after always only unless except disable enable remove add less more fewer higher lower increase decrease
@@ -23,39 +23,51 @@ _ENDING: Final = re.compile(r"(?:ing|ed|es|s)$")
 
 def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
     """Whether two lessons, each as (mistake, correction), say the same."""
-    return all(_same_text(first, second) for first, second in zip(one, other, strict=True))
+    return all(same_text(first, second) for first, second in zip(one, other, strict=True))
 
 
 def alike(one: str, other: str) -> float:
     """The share of words that two texts have in common, 0..1."""
-    first, second = _words(one), _words(other)
+    first, second = telling_words(one), telling_words(other)
     return len(first & second) / len(first | second) if first | second else 1.0
 
 
-def _same_text(one: str, other: str) -> bool:
-    return _points(one) == _points(other) and alike(one, other) >= SAME_WORDS
+def same_text(one: str, other: str) -> bool:
+    """Whether two texts share most of their words and differ in none that carries the point."""
+    return points(one) == points(other) and alike(one, other) >= SAME_WORDS
 
 
-def _points(text: str) -> frozenset[str]:
+def points(text: str) -> frozenset[str]:
     """What must not differ: numbers, identifiers, paths, quoted code, negations and directions."""
-    points: set[str] = set()
-    for raw in _TOKEN.findall(text):
-        token = raw.rstrip(".:")
+    found: set[str] = set()
+    for token in tokens(text):
         if token.lower() in _TURNS:
-            points.add(token.lower())
-        elif _is_code(token):
-            points.add(token.strip("`\"'"))
-    return frozenset(points)
+            found.add(token.lower())
+        elif is_code(token):
+            found.add(token.strip("`\"'"))
+    return frozenset(found)
 
 
-def _is_code(token: str) -> bool:
+def tokens(text: str) -> list[str]:
+    """The words, numbers, identifiers and quoted code of a text, without what ends a sentence."""
+    return [token for raw in _TOKEN.findall(text) if (token := raw.rstrip(".:").replace("’", "'"))]
+
+
+def is_code(token: str) -> bool:
+    """Whether a token is a number, an identifier, a path, an option or quoted code."""
     if token[:1] in "`\"'" or any(sign in token for sign in "_/\\=<>$@#*|+:%.0123456789"):
         return True
     inner = token[1:]
     return token.startswith("-") or (inner != inner.lower() and len(token) > 1)
 
 
-def _words(text: str) -> set[str]:
+def telling_words(text: str) -> set[str]:
+    """The stems of a text's words, without stop words where there are others."""
     words = {word.lower() for word in re.findall(r"[^\W_]+", text)}
     telling = words - STOP_WORDS or words
-    return {_ENDING.sub("", word) if len(word) > 4 else word for word in telling}
+    return set(map(stem, telling))
+
+
+def stem(word: str) -> str:
+    """A lower-case word without the ending that English puts to it."""
+    return _ENDING.sub("", word) if len(word) > 4 else word

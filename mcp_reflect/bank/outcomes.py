@@ -5,7 +5,7 @@ import json
 from mcp_reflect.bank import lessons
 from mcp_reflect.bank.effectiveness import EVIDENCE_WEIGHT, Told, worth
 from mcp_reflect.bank.sqlite.database import Database, Transaction
-from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.records.lesson import Evidence, Lesson, OutcomeDraft, Trust, Updated
@@ -19,6 +19,8 @@ async def record(db: Database, scope: Scope, draft: OutcomeDraft, clock: Clock) 
     """
     async with db.write() as tx:
         lesson_ids = await _about(tx, scope, draft)
+        if draft.recall_id is not None:
+            await _note_task(tx, draft.recall_id, draft, clock.now())
         weight = EVIDENCE_WEIGHT[draft.evidence] / (1 if draft.lesson_ids else max(len(lesson_ids), 1))
         recall_id = draft.recall_id or clock.new_id("out")
         updated: list[Updated] = []
@@ -68,7 +70,8 @@ async def _about(tx: Transaction, scope: Scope, draft: OutcomeDraft) -> tuple[st
     """The ids of the lessons that the outcome is about, each once."""
     if draft.recall_id is None:
         return tuple(dict.fromkeys(draft.lesson_ids))
-    shown = await recalled(tx, scope, draft.recall_id)
+    recall = await _recall(tx, scope, draft.recall_id)
+    shown: list[str] = json.loads(recall["lesson_ids"])
     for place, lesson_id in enumerate(draft.lesson_ids):
         if lesson_id not in shown:
             raise InputError(
@@ -76,25 +79,35 @@ async def _about(tx: Transaction, scope: Scope, draft: OutcomeDraft) -> tuple[st
                 f"'{lesson_id[:80]}' was not among what {draft.recall_id} showed",
                 "Name lessons of that recall, or leave recall_id out.",
             )
-    if not shown:
+    if not shown and not recall["held_out"]:
         raise InputError("recall_id", "that recall showed nothing", "There is no outcome to record for it.")
     return tuple(dict.fromkeys(draft.lesson_ids)) or tuple(shown)
 
 
 async def recalled(reader: Database | Transaction, scope: Scope, recall_id: str) -> list[str]:
     """The ids that a recall of this scope showed; NotFoundError where there was no such recall."""
+    return json.loads((await _recall(reader, scope, recall_id))["lesson_ids"])
+
+
+async def _recall(reader: Database | Transaction, scope: Scope, recall_id: str) -> Row:
     row = await reader.row("recall_by_id", {"id": recall_id, **scope_values(scope)})
     if row is None:
         raise NotFoundError(
             "recall_id", f"there is no '{recall_id[:80]}' in {scope}", "Send the id that recall_lessons gave."
         )
-    return json.loads(row["lesson_ids"])
+    return row
+
+
+async def _note_task(tx: Transaction, recall_id: str, draft: OutcomeDraft, now: float) -> None:
+    """How the task went, whether its lessons were shown or held out: what their use is measured by."""
+    values = {"recall_id": recall_id, "success": draft.success, "evidence": draft.evidence.value, "now": now}
+    await tx.run("task_outcome_add", values)
 
 
 async def _retold(tx: Transaction, scope: Scope, lesson: Lesson) -> Updated:
     """Fold all outcomes of a lesson anew; a proven good one confirms it."""
     rows = await tx.rows("outcome_list", {"lesson_id": lesson.id})
-    result = worth(Told(row["success"], row["weight"]) for row in rows)
+    result = worth(Told(row["success"], row["weight"], row["evidence"] != Evidence.SELF.value) for row in rows)
     proven = any(row["success"] == 1 and row["evidence"] in ("test", "metric") for row in rows)
     trust = Trust.CONFIRMED if proven and lesson.trust is Trust.OBSERVED else lesson.trust
     await tx.run(
@@ -104,6 +117,7 @@ async def _retold(tx: Transaction, scope: Scope, lesson: Lesson) -> Updated:
             "effectiveness": result.effectiveness,
             "wins": result.wins,
             "losses": result.losses,
+            "proof": result.proof,
             "trust": trust.value,
             "tenant": scope.tenant,
         },

@@ -4,14 +4,15 @@ Nothing below a stated relevance is shown: an empty list is better than the leas
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.bank.candidates import Candidate
-from mcp_reflect.bank.effectiveness import posterior
+from mcp_reflect.bank.contradictions import settled
 from mcp_reflect.bank.merging import alike
 from mcp_reflect.bank.redaction import context_hash
+from mcp_reflect.bank.standing import Rates
 from mcp_reflect.records.lesson import Ask, Hit, Kind, Lesson, Trust
 from mcp_reflect.records.scope import GLOBAL
 
@@ -36,21 +37,25 @@ class Ranked:
     hidden: dict[str, int]
 
 
-def rank(found: Iterable[Candidate], ask: Ask, rate: float, now: float) -> Ranked:
-    """Rank candidates. `rate` is the scope's base rate (0..1), `now` seconds since 1970."""
+def rank(found: Iterable[Candidate], ask: Ask, rates: Rates, now: float, tied: Mapping[str, tuple[str, ...]]) -> Ranked:
+    """Rank candidates. `rates` are the scope's base rates, `now` seconds since 1970, `tied` who contradicts whom."""
     hidden: Counter[str] = Counter()
     fitting: list[tuple[float, Candidate]] = []
     for candidate in found:
-        reason = _held_back(candidate, ask, rate)
+        reason = _held_back(candidate, ask, rates)
         if reason:
             hidden[reason] += 1
         else:
-            fitting.append((_score(candidate, ask, rate, now), candidate))
+            fitting.append((_score(candidate, ask, rates, now), candidate))
+    scores, reasons = settled(((score, candidate.lesson) for score, candidate in fitting), tied, rates)
+    fitting = [(scores[candidate.lesson.id], candidate) for _, candidate in fitting]
     fitting.sort(key=lambda pair: (-pair[0], pair[1].lesson.id))
-    return Ranked(tuple(_pick(_preferred(fitting, ask, hidden), ask, now, hidden)), dict(sorted(hidden.items())))
+    return Ranked(
+        tuple(_pick(_preferred(fitting, ask, hidden), ask, now, hidden, (tied, reasons))), dict(sorted(hidden.items()))
+    )
 
 
-def _held_back(candidate: Candidate, ask: Ask, rate: float) -> str | None:
+def _held_back(candidate: Candidate, ask: Ask, rates: Rates) -> str | None:
     lesson = candidate.lesson
     several = len(candidate.terms) >= LEAST_TERMS and candidate.share >= LEAST_SHARE_OF_SEVERAL
     if candidate.share < LEAST_SHARE and not several:
@@ -61,18 +66,20 @@ def _held_back(candidate: Candidate, ask: Ask, rate: float) -> str | None:
         return "other_tags"
     if lesson.importance < ask.min_importance:
         return "below_min_importance"
-    if ask.min_effectiveness and posterior(lesson.wins, lesson.losses, rate) < ask.min_effectiveness:
+    if ask.min_effectiveness and rates.mean(lesson) < ask.min_effectiveness:
         return "below_min_effectiveness"
+    if rates.harmful(lesson):
+        return "proved_harmful"
     return None
 
 
-def _score(candidate: Candidate, ask: Ask, rate: float, now: float) -> float:
+def _score(candidate: Candidate, ask: Ask, rates: Rates, now: float) -> float:
     """Relevance in 0..1, scaled by .6 to 1 for worth, plus .1 for the task type and .05 for the context."""
     lesson = candidate.lesson
     relevance = 0.5 * candidate.fit + 0.5 * candidate.share
     recency = 0.5 ** (max(now - lesson.updated_at, 0) / DAY / HALF_LIFE_DAYS)
     worth = (
-        0.4 * posterior(lesson.wins, lesson.losses, rate)
+        0.4 * rates.mean(lesson)
         + 0.2 * lesson.importance
         + 0.1 * lesson.confidence
         + 0.15 * recency
@@ -93,12 +100,20 @@ def _preferred(fitting: list[tuple[float, Candidate]], ask: Ask, hidden: Counter
     return kept
 
 
-def _pick(fitting: list[tuple[float, Candidate]], ask: Ask, now: float, hidden: Counter[str]) -> Iterable[Hit]:
+def _pick(
+    fitting: list[tuple[float, Candidate]],
+    ask: Ask,
+    now: float,
+    hidden: Counter[str],
+    opposed: tuple[Mapping[str, tuple[str, ...]], Mapping[str, str]],
+) -> Iterable[Hit]:
+    tied, reasons = opposed
     chosen: list[Lesson] = []
     left = ask.max_chars
     for score, candidate in fitting:
         lesson = candidate.lesson
-        if sum(alike(lesson.text, other.text) >= SAME_HIT for other in chosen) > ask.limit // LOOK_ALIKES:
+        rest = (other for other in chosen if other.id not in tied.get(lesson.id, ()))  # opposites look alike
+        if sum(alike(lesson.text, other.text) >= SAME_HIT for other in rest) > ask.limit // LOOK_ALIKES:
             hidden["similar"] += 1
         elif len(chosen) >= ask.limit:
             hidden["over_limit"] += 1
@@ -107,10 +122,11 @@ def _pick(fitting: list[tuple[float, Candidate]], ask: Ask, now: float, hidden: 
         else:
             left -= len(lesson.text)
             chosen.append(lesson)
-            yield _hit(lesson, candidate, score, ask, now)
+            yield _hit(candidate, score, ask, now, reasons.get(lesson.id))
 
 
-def _hit(lesson: Lesson, candidate: Candidate, score: float, ask: Ask, now: float) -> Hit:
+def _hit(candidate: Candidate, score: float, ask: Ask, now: float, reason: str | None) -> Hit:
+    lesson = candidate.lesson
     return Hit(
         id=lesson.id,
         external_id=lesson.external_id,
@@ -128,7 +144,7 @@ def _hit(lesson: Lesson, candidate: Candidate, score: float, ask: Ask, now: floa
         source=lesson.source,
         age_days=int(max(now - lesson.created_at, 0) // DAY),
         score=round(score, 4),
-        why=_why(lesson, candidate, ask),
+        why="; ".join((*_why(lesson, candidate, ask), *((reason,) if reason else ()))),
         scope="global" if lesson.project == GLOBAL else None,
     )
 
@@ -137,7 +153,7 @@ def _same_context(lesson: Lesson, ask: Ask) -> bool:
     return ask.context is not None and lesson.context_hash == context_hash(ask.context)
 
 
-def _why(lesson: Lesson, candidate: Candidate, ask: Ask) -> str:
+def _why(lesson: Lesson, candidate: Candidate, ask: Ask) -> list[str]:
     reasons = [f"shares {', '.join(candidate.terms[:5])}"]
     if ask.task_type is not None and lesson.task_type == ask.task_type:
         reasons.append(f"same task type ({lesson.task_type})")
@@ -149,4 +165,4 @@ def _why(lesson: Lesson, candidate: Candidate, ask: Ask) -> str:
         reasons.append(f"learnt {lesson.strength} times")
     if lesson.kind is Kind.REFLECTION and not ask.kinds:
         reasons.append("a reflection: there is no lesson on this yet")
-    return "; ".join(reasons)
+    return reasons

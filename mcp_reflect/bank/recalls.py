@@ -3,12 +3,14 @@
 from collections import deque
 from typing import Any, Final
 
-from mcp_reflect.bank.candidates import candidates
-from mcp_reflect.bank.effectiveness import base_rate
-from mcp_reflect.bank.ranking import rank
+from mcp_reflect.bank import contradictions
+from mcp_reflect.bank.candidates import Reader, candidates
+from mcp_reflect.bank.holdout import withheld
+from mcp_reflect.bank.ranking import Ranked, rank
 from mcp_reflect.bank.redaction import clean_text
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import scope_values
+from mcp_reflect.bank.standing import Rates
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, BankReadOnlyError
 from mcp_reflect.records.lesson import Ask, Kind, Recall
@@ -67,22 +69,42 @@ class Ledger:
         self._queue = deque((values for values in self._queue if values["id"] not in ids), _MOST_QUEUED)
 
 
-async def recall(db: Database, ledger: Ledger, scope: Scope, ask: Ask, clock: Clock, *, applied: bool = True) -> Recall:
+async def rates(reader: Reader, scope: Scope) -> Rates:
+    """How often the lessons of a scope, and global ones, worked, by task type."""
+    rows = await reader.rows("base_rates", scope_values(scope))
+    return Rates({row["task_type"]: (row["wins"], row["told"]) for row in rows})
+
+
+async def recall(
+    db: Database,
+    ledger: Ledger,
+    scope: Scope,
+    ask: Ask,
+    clock: Clock,
+    *,
+    applied: bool = True,
+    holdout: float = 0.0,
+) -> Recall:
     """The few lessons that fit a task, best first; an empty list where none is relevant.
 
     `applied` false notes the recall, so that its outcome can be told, and counts no lesson as applied.
+    `holdout` is the share (0..1) of tasks whose lessons are not shown.
     """
     kinds = ask.kinds or tuple(Kind)
     found = await candidates(db, scope, ask.text, kinds, max(_LOOK, ask.limit * 10))
-    told = await db.row("base_rate", scope_values(scope))
-    rate = base_rate(told["wins"], told["told"]) if told else base_rate(0, 0)
-    ranked = rank(found, ask, rate, clock.now())
+    tied = await contradictions.among(db, (candidate.lesson for candidate in found))
+    ranked = rank(found, ask, await rates(db, scope), clock.now(), tied)
+    held_out = len(ranked.hits) if withheld(scope, ask.task, holdout) else 0
+    if held_out:
+        ranked = Ranked((), {**ranked.hidden, "held_out": held_out})
     recall_id = clock.new_id("rec")
     await ledger.note(
         {
             "id": recall_id,
             "task": clean_text(ask.task)[:2000],  # cut first, half a secret would pass the door
             "lesson_ids": [hit.id for hit in ranked.hits],
+            "held_out": held_out,
+            "holdout": holdout,
             "now": clock.now(),
             "applied": applied,
             **scope_values(scope),

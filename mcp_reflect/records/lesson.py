@@ -92,8 +92,8 @@ class LessonDraft:
 class Lesson(LessonDraft):
     """A stored lesson. Times are seconds since 1970 (UTC); effectiveness is null until the first outcome.
 
-    `wins` and `losses` are the outcomes so far, weighed by their evidence; `strength` counts how often
-    it was learnt.
+    `wins` and `losses` are the outcomes so far, weighed by their evidence, `proof` the weight of those that
+    are more than an agent's own word; `strength` counts how often it was learnt.
     """
 
     id: str
@@ -105,6 +105,7 @@ class Lesson(LessonDraft):
     effectiveness: float | None = None
     wins: float = 0.0
     losses: float = 0.0
+    proof: float = 0.0
     created_at: float
     updated_at: float
 

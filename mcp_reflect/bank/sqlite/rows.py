@@ -39,6 +39,7 @@ def lesson_from(row: sqlite3.Row) -> Lesson:
         effectiveness=row["effectiveness"],
         wins=row["wins"],
         losses=row["losses"],
+        proof=row["proof"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )

@@ -27,6 +27,7 @@ CREATE TABLE lessons (
   effectiveness REAL CHECK (effectiveness BETWEEN 0 AND 1),
   wins REAL NOT NULL DEFAULT 0 CHECK (wins >= 0),
   losses REAL NOT NULL DEFAULT 0 CHECK (losses >= 0),
+  proof REAL NOT NULL DEFAULT 0 CHECK (proof >= 0),
   created_at REAL NOT NULL,
   updated_at REAL NOT NULL,
   CHECK (kind <> 'lesson' OR (mistake IS NOT NULL AND correction IS NOT NULL))
@@ -96,13 +97,48 @@ CREATE INDEX failures_by_loose ON failures (tenant, loose);
 CREATE INDEX failures_by_error ON failures (tenant, fingerprint);
 CREATE INDEX failures_by_session ON failures (tenant, last_session, head);
 
--- What was shown to whom: one row a recall.
+-- How often lessons worked, by task type: sums over those with proof enough (see bank/effectiveness.py) of their
+-- wins, and of wins and losses. The triggers keep them.
+CREATE TABLE rates (
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  task_type TEXT NOT NULL,
+  wins REAL NOT NULL,
+  told REAL NOT NULL,
+  PRIMARY KEY (tenant, project, task_type)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER rates_taken AFTER UPDATE OF wins, losses, proof, task_type ON lessons WHEN old.proof >= 1 BEGIN
+  UPDATE rates SET wins = max(0.0, wins - old.wins), told = max(0.0, told - old.wins - old.losses)
+  WHERE tenant = old.tenant AND project = old.project AND task_type = coalesce(old.task_type, '');
+END;
+CREATE TRIGGER rates_added AFTER UPDATE OF wins, losses, proof, task_type ON lessons WHEN new.proof >= 1 BEGIN
+  INSERT INTO rates (tenant, project, task_type, wins, told)
+  VALUES (new.tenant, new.project, coalesce(new.task_type, ''), new.wins, new.wins + new.losses)
+  ON CONFLICT DO UPDATE SET wins = wins + excluded.wins, told = told + excluded.told;
+END;
+CREATE TRIGGER rates_erased AFTER DELETE ON lessons WHEN old.proof >= 1 BEGIN
+  UPDATE rates SET wins = max(0.0, wins - old.wins), told = max(0.0, told - old.wins - old.losses)
+  WHERE tenant = old.tenant AND project = old.project AND task_type = coalesce(old.task_type, '');
+END;
+
+-- What was shown to whom: one row a recall. `holdout` is the share of tasks whose lessons were held out then,
+-- `held_out` how many lessons this one would have been shown.
 CREATE TABLE recalls (
   id TEXT PRIMARY KEY,
   tenant TEXT NOT NULL,
   project TEXT NOT NULL,
   task TEXT NOT NULL,
   lesson_ids TEXT NOT NULL CHECK (json_valid(lesson_ids)),
+  held_out INTEGER NOT NULL DEFAULT 0 CHECK (held_out >= 0),
+  holdout REAL NOT NULL DEFAULT 0 CHECK (holdout BETWEEN 0 AND 1),
+  created_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- How a task went whose lessons were recalled, or held out; the latest of a recall wins.
+CREATE TABLE task_outcomes (
+  recall_id TEXT PRIMARY KEY,
+  success REAL NOT NULL CHECK (success IN (0, 0.5, 1)),
+  evidence TEXT NOT NULL CHECK (evidence IN ('self', 'user', 'metric', 'test')),
   created_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 

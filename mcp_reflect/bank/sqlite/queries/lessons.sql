@@ -21,7 +21,8 @@ WHERE id = :id AND tenant = :tenant;
 
 -- name: lesson_outcome
 -- Write what its outcomes make of a lesson.
-UPDATE lessons SET effectiveness = :effectiveness, wins = :wins, losses = :losses, trust = :trust
+UPDATE lessons
+SET effectiveness = :effectiveness, wins = :wins, losses = :losses, proof = :proof, trust = :trust
 WHERE id = :id AND tenant = :tenant;
 
 -- name: lesson_applied

@@ -1,7 +1,7 @@
 -- name: recall_add
 -- Note what a recall showed.
-INSERT INTO recalls (id, tenant, project, task, lesson_ids, created_at)
-VALUES (:id, :tenant, :project, :task, :lesson_ids, :now)
+INSERT INTO recalls (id, tenant, project, task, lesson_ids, held_out, holdout, created_at)
+VALUES (:id, :tenant, :project, :task, :lesson_ids, :held_out, :holdout, :now)
 ON CONFLICT DO NOTHING;
 
 -- name: recall_by_id
@@ -20,10 +20,26 @@ ON CONFLICT (lesson_id, recall_id) DO UPDATE SET
 -- Every outcome of a lesson, in the order in which they were first told.
 SELECT success, evidence, weight, note, recall_id, created_at FROM outcomes WHERE lesson_id = :lesson_id ORDER BY row;
 
--- name: base_rate
--- How often lessons of a scope worked: the weight of what did, and of all.
-SELECT coalesce(sum(wins), 0) AS wins, coalesce(sum(wins + losses), 0) AS told
-FROM lessons WHERE tenant = :tenant AND project IN (:project, '') AND effectiveness IS NOT NULL;
+-- name: base_rates
+-- How often lessons of a scope worked, by task type: the weight of what did, and of all.
+SELECT task_type, sum(wins) AS wins, sum(told) AS told
+FROM rates WHERE tenant = :tenant AND project IN (:project, '') GROUP BY task_type;
+
+-- name: task_outcome_add
+-- Note how a task went whose lessons were recalled; the latest word wins.
+INSERT INTO task_outcomes (recall_id, success, evidence, created_at) VALUES (:recall_id, :success, :evidence, :now)
+ON CONFLICT (recall_id) DO UPDATE SET
+  success = excluded.success, evidence = excluded.evidence, created_at = excluded.created_at;
+
+-- name: task_arms
+-- Tasks under hold-out that had lessons to show, by whether these were shown, and the sum of their successes.
+SELECT held, count(*) AS cases, sum(success) AS good FROM (
+  SELECT recalls.held_out > 0 AS held, avg(task_outcomes.success) AS success
+  FROM task_outcomes JOIN recalls ON recalls.id = task_outcomes.recall_id
+  WHERE tenant = :tenant AND project IN (:project, '') AND holdout > 0
+    AND (held_out > 0 OR json_array_length(lesson_ids) > 0)
+  GROUP BY held, recalls.task
+) GROUP BY held;
 
 -- name: stats_lessons
 -- Records by kind, state and trust.

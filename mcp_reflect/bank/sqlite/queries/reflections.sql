@@ -45,6 +45,16 @@ ON CONFLICT DO NOTHING;
 -- What a record is tied to.
 SELECT relation, to_kind, to_id FROM links WHERE from_id = :from_id ORDER BY relation, to_kind, to_id;
 
+-- name: links_among
+-- The ties of one relation between some records.
+SELECT from_id, to_id FROM links
+WHERE from_id IN (SELECT value FROM json_each(:ids)) AND relation = :relation
+  AND to_id IN (SELECT value FROM json_each(:ids)) ORDER BY from_id, to_id;
+
+-- name: link_cut
+-- Cut a record's ties of one relation, both ways.
+DELETE FROM links WHERE relation = :relation AND (from_id = :id OR to_id = :id);
+
 -- name: link_erase
 -- Cut a record's ties, both ways.
 DELETE FROM links WHERE from_id = :id OR to_id = :id;
