@@ -62,10 +62,3 @@ async def test_nothing_is_held_out_unless_it_is_set(engine: Engine) -> None:
     nothing = await engine.recall(task="zebra")
     with pytest.raises(InputError, match="showed nothing"):
         await engine.record_outcome(success=True, recall_id=nothing.recall_id)
-
-
-@pytest.mark.parametrize("text", ["1.5", "-0.1", "some"])
-def test_a_share_that_is_none_is_refused_by_name(text: str) -> None:
-    with pytest.raises(InputError, match="MCP_REFLECT_HOLDOUT"):
-        Settings.from_env({"MCP_REFLECT_HOLDOUT": text})
-    assert Settings.from_env({"MCP_REFLECT_HOLDOUT": "0.2"}).holdout == 0.2

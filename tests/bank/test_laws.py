@@ -97,7 +97,7 @@ WORDING = st.lists(
 
 
 @hypothesis_settings(max_examples=12, deadline=None)
-@given(WORDING, WORDING)
+@given(WORDING.map("build {}".format), WORDING)
 def test_merging_twice_is_merging_once(mistake: str, correction: str) -> None:
     async def stored_three_times(folder: str) -> None:
         async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
