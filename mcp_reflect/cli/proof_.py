@@ -12,7 +12,7 @@ def run(arguments: list[str]) -> int:
         "Recurrences a session with and without warnings. MCP_REFLECT_HOLDOUT says which share of sessions is "
         "only watched, to compare with.",
     ).parse_args(arguments)
-    found: dict[str, Any] = with_engine(lambda engine: engine.proof())
+    found: dict[str, Any] = dict(with_engine(lambda engine: engine.proof()))
     if given.json:
         say_json(found)
         return 0

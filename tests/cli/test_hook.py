@@ -16,6 +16,7 @@ from mcp_reflect.cli.hosts.hooks import EVENTS
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."
 PUSH: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
+NO_NAMES: list[Any] = [5, [], {}, ""]
 
 
 class Host:
@@ -62,9 +63,9 @@ def test_a_failure_of_one_session_is_told_before_the_same_call_of_another(host: 
 
 
 def test_a_known_correction_is_told_right_after_a_failure(host: Host) -> None:
-    missing = {"error": "Exit code 4\nModuleNotFoundError: No module named 'billing'"}
+    missing: dict[str, Any] = {"error": "Exit code 4\nModuleNotFoundError: No module named 'billing'"}
     host.send("PostToolUseFailure", tool_name="Bash", tool_input={"command": "pytest billing"}, **missing)
-    worked = {"tool_response": {"stdout": "42 passed", "stderr": "", "interrupted": False}}
+    worked: dict[str, Any] = {"tool_response": {"stdout": "42 passed", "stderr": "", "interrupted": False}}
     host.send("PostToolUse", tool_name="Bash", tool_input={"command": "PYTHONPATH=src pytest billing"}, **worked)
     refunds = {"tool_name": "Bash", "tool_input": {"command": "pytest refunds"}}
     said = host.context("PostToolUseFailure", "s2", **refunds, **missing)
@@ -117,7 +118,7 @@ def test_cursor_names_the_session_a_conversation_and_has_no_place_before_a_call(
 @pytest.mark.parametrize(
     "text",
     [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b"{}" * 9, b'{"session_id": 5}', b"[" * 100_000, b"\0" * 100]
-    + [json.dumps({"session_id": "s", "tool_name": name, "tool_input": name}).encode() for name in (5, [], {}, "")],
+    + [json.dumps({"session_id": "s", "tool_name": name, "tool_input": name}).encode() for name in NO_NAMES],
 )
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUseFailure", "SessionEnd", "NoSuchEvent"])
 def test_hostile_input_is_met_with_silence(host: Host, text: bytes, event: str) -> None:
