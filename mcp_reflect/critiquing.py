@@ -190,6 +190,8 @@ async def _keep(
         "steps": list(run.best.verified.steps) if analysis is not None else working["steps"],
         "iterations": run.iterations if analysis is not None else 0,
         "analysis": analysis,
+        "retries": working.get("retries", 0) + answer.should_retry,
+        "improvements": working.get("improvements", 0) + (run.best is not run.first),
         "answer": json.loads(json.dumps(asdict(answer))),
     }
     await parts.bank.workings.keep(scope, "critique", working["critique_id"], kept)

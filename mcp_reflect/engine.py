@@ -52,7 +52,10 @@ class Engine:
         self.clock = clock or Clock()
         self.scopes = Scopes.of(self.settings)
         self.bank = store or Bank(
-            self.settings.bank_path, clock=self.clock, busy_seconds=self.settings.bank_busy_seconds
+            self.settings.bank_path,
+            clock=self.clock,
+            busy_seconds=self.settings.bank_busy_seconds,
+            size=self.settings.bank_size,
         )
         self.log = Log(self.settings.log_level, self.settings.log_format)
         self._llm = llm
@@ -240,8 +243,13 @@ class Engine:
         return await self.bank.proof(self.scopes.own)
 
     async def get_stats(self) -> Mapping[str, Json]:
-        """What is in the bank, counted."""
-        return await self.bank.stats(self.scopes.own)
+        """What is in the bank, counted, and what it is measured by; see `bank.stats`."""
+        return {
+            **await self.bank.stats(self.scopes.own),
+            "bank_capacity": self.settings.bank_size,
+            "quality_threshold": self.settings.quality_threshold,
+            "holdout": self.settings.holdout,
+        }
 
     def import_drafts(self, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
         """Numbered lines of an import as drafts; InputError names the first bad line, and nothing has been stored."""

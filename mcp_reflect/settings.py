@@ -85,7 +85,9 @@ class Settings:
     )
     max_retries: int = _setting(2, "After so many plans for one search replan_search gives up, and says what to say.")
     bank_size: int | None = _setting(
-        None, "How many lessons a project keeps active; more are archived, never deleted. Default: unlimited."
+        None,
+        "How many lessons, strategies and reflections each a project keeps active; more are archived, the least "
+        "important first and never deleted. Default: unlimited.",
     )
     warn_certainty: float = _setting(
         0.6, "How certain (0 to 1) it must be that a call fails before a word is said of it; above 1 none is."

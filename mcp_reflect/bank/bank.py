@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.bank import lessons, outcomes, proof, recalls, reflections, stats, transfer
+from mcp_reflect.bank.capacity import keep_within
 from mcp_reflect.bank.spending import Spending
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
@@ -28,7 +29,11 @@ class Bank:
     does not have, and has stored nothing then.
     """
 
-    def __init__(self, path: Path, *, clock: Clock | None = None, busy_seconds: float = 30.0) -> None:
+    def __init__(
+        self, path: Path, *, clock: Clock | None = None, busy_seconds: float = 30.0, size: int | None = None
+    ) -> None:
+        """`size` is how many records of a kind a project keeps active, null for any number."""
+        self._size = size
         self._clock = clock or Clock()
         self._db = Database(path, busy_seconds=busy_seconds)
         self._ledger = recalls.Ledger(self._db)
@@ -57,7 +62,9 @@ class Bank:
         """Store a lesson, or strengthen the one that says the same."""
         async with self._db.write() as tx:
             lesson_id, status = await lessons.add_or_merge(tx, scope, lessons.made(draft, scope, self._clock))
-        return Stored(lesson_id=lesson_id, status=status, scope=str(scope))
+            gone = await keep_within(tx, scope, self._size, self._clock.now())
+        reason = "archived at once: the bank is full of what is worth more" if lesson_id in gone else None
+        return Stored(lesson_id=lesson_id, status=status, reason=reason, scope=str(scope))
 
     async def recall(self, scope: Scope, ask: Ask, *, applied: bool = True, holdout: float = 0.0) -> Recall:
         """The lessons that fit a task, and a note in the ledger that they were shown (and, so, `applied`).
@@ -136,7 +143,12 @@ class Bank:
 
     async def set_state(self, scope: Scope, lesson_id: str, state: State, reason: str) -> Lesson:
         """Retire, archive or restore a lesson; what it was stays in its history."""
-        return await lessons.set_state(self._db, scope, lesson_id, state, reason, self._clock.now())
+        async with self._db.write() as tx:
+            found = await lessons.set_state(tx, scope, lesson_id, state, reason, self._clock.now())
+            if state is State.ACTIVE:  # another one makes room for what a person restored
+                whose = Scope(scope.tenant, found.project)
+                await keep_within(tx, whose, self._size, self._clock.now(), spare=lesson_id)
+        return found
 
     async def edit(self, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:
         """Change a lesson's fields; the wording before stays as a version."""
@@ -148,11 +160,11 @@ class Bank:
 
     async def store_reflection(self, scope: Scope, draft: ReflectionDraft) -> StoredReflection:
         """Write a reflection with its strategy, lessons and failures; the same one again writes nothing."""
-        return await reflections.store(self._db, scope, draft, self._clock)
+        return await reflections.store(self._db, scope, draft, self._clock, self._size)
 
     async def next_version(self, scope: Scope, before: StoredReflection, draft: ReflectionDraft) -> StoredReflection:
         """Another judgement of a stored run; the same one again changes nothing."""
-        return await reflections.next_version(self._db, scope, before, draft, self._clock)
+        return await reflections.next_version(self._db, scope, before, draft, self._clock, self._size)
 
     async def reflection(self, scope: Scope, reflection_id: str) -> StoredReflection:
         """A reflection with its redacted trace."""
@@ -177,4 +189,4 @@ class Bank:
 
     def imported(self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool) -> AsyncIterator[list[Stored]]:
         """Store many lessons in short transactions; yields what became of each batch."""
-        return transfer.imported(self._db, drafts, merge=merge, clock=self._clock)
+        return transfer.imported(self._db, drafts, merge=merge, clock=self._clock, size=self._size)

@@ -151,16 +151,15 @@ async def lesson(reader: Database | Transaction, scope: Scope, lesson_id: str, f
     return lesson_from(row)
 
 
-async def set_state(db: Database, scope: Scope, lesson_id: str, state: State, reason: str, now: float) -> Lesson:
+async def set_state(tx: Transaction, scope: Scope, lesson_id: str, state: State, reason: str, now: float) -> Lesson:
     """Retire, archive or restore a lesson; what it was stays in its history."""
-    async with db.write() as tx:
-        before = await lesson(tx, scope, lesson_id)
-        if before.state is state:
-            return before
-        await keep_version(tx, before.id, reason, before)
-        after = replace(before, state=state, updated_at=now)
-        await change(tx, scope, after)
-        return after
+    before = await lesson(tx, scope, lesson_id)
+    if before.state is state:
+        return before
+    await keep_version(tx, before.id, reason, before)
+    after = replace(before, state=state, updated_at=now)
+    await change(tx, scope, after)
+    return after
 
 
 async def edit(db: Database, scope: Scope, lesson_id: str, changes: dict[str, Any], now: float) -> Lesson:

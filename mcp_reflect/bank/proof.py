@@ -30,7 +30,7 @@ async def proof(db: Database, scope: Scope) -> dict[str, Json]:
         "warned": _group(counts[0], told),
         "held_out": _group(counts[1], [row for row in warnings if not row["shown"]]),
         "recurrences_prevented_per_session": _difference(counts[1], counts[0]),
-        "repeats_prevented_per_warning": _share_difference(
+        "repeats_prevented_per_warning": share_difference(
             _repeats([row for row in warnings if not row["shown"]]), _repeats(told)
         ),
         "warnings_given": given,
@@ -91,18 +91,21 @@ def _difference(held: Sequence[int], warned: Sequence[int]) -> dict[str, Json] |
     return _told(first - second, (first - second - reach, first - second + reach), len(held) + len(warned))
 
 
-def _share_difference(held: tuple[int, int], warned: tuple[int, int]) -> dict[str, Json] | None:
-    """How much smaller the share of repeats is after a warning; Newcombe's hybrid score interval (1998, method 10)."""
-    if min(held[1], warned[1]) < LEAST_WARNINGS:
+def share_difference(one: tuple[float, int], other: tuple[float, int]) -> dict[str, Json] | None:
+    """How much larger one share, as (part, whole), is than the other, with Newcombe's interval (1998, method 10).
+
+    Null below LEAST_WARNINGS cases of either.
+    """
+    if min(one[1], other[1]) < LEAST_WARNINGS:
         return None
-    first, second = held[0] / held[1], warned[0] / warned[1]
-    (low_1, high_1), (low_2, high_2) = wilson(*held), wilson(*warned)
+    first, second = one[0] / one[1], other[0] / other[1]
+    (low_1, high_1), (low_2, high_2) = wilson(*one), wilson(*other)
     low = first - second - math.hypot(first - low_1, high_2 - second)
     high = first - second + math.hypot(high_1 - first, second - low_2)
-    return _told(first - second, (low, high), held[1] + warned[1])
+    return _told(first - second, (low, high), one[1] + other[1])
 
 
-def wilson(part: int, whole: int) -> tuple[float, float]:
+def wilson(part: float, whole: int) -> tuple[float, float]:
     """Wilson's 95 % score interval (1927) of a share, within 0..1."""
     share, z = part / whole, Z * Z
     centre = (share + z / (2 * whole)) / (1 + z / whole)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_reflect.bank import failures, lessons
+from mcp_reflect.bank.capacity import keep_within
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import Row, scope_values
 from mcp_reflect.clock import Clock
@@ -13,7 +14,7 @@ from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.records.scope import Scope
 
 
-async def store(db: Database, scope: Scope, draft: ReflectionDraft, clock: Clock) -> StoredReflection:
+async def store(db: Database, scope: Scope, draft: ReflectionDraft, clock: Clock, size: int | None) -> StoredReflection:
     """Write a reflection, its strategy, lessons, failures and ties in one transaction.
 
     The same run with the same judgement is the same reflection: then nothing is written.
@@ -39,13 +40,14 @@ async def store(db: Database, scope: Scope, draft: ReflectionDraft, clock: Clock
         }
         await tx.run("reflection_add", values)
         await _note_failures(tx, scope, draft, reflection_id, clock.now())
+        await keep_within(tx, scope, size, clock.now())
         row = await tx.row("reflection_by_id", {"id": reflection_id, **scope_values(scope)})
     assert row is not None  # noqa: S101 - written above, in the same transaction
     return reflection_from(row)
 
 
 async def next_version(
-    db: Database, scope: Scope, before: StoredReflection, draft: ReflectionDraft, clock: Clock
+    db: Database, scope: Scope, before: StoredReflection, draft: ReflectionDraft, clock: Clock, size: int | None
 ) -> StoredReflection:
     """Put another judgement of the same run in the place of the one that is there, which becomes a version."""
     async with db.write() as tx:
@@ -69,6 +71,7 @@ async def next_version(
                 **scope_values(scope),
             },
         )
+        await keep_within(tx, scope, size, clock.now())
         return reflection_from(await _row(tx, scope, before.id))
 
 

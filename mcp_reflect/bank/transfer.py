@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
 from mcp_reflect.bank import lessons
+from mcp_reflect.bank.capacity import keep_within
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from
 from mcp_reflect.clock import Clock
@@ -51,7 +52,7 @@ async def exported(db: Database, tenant: str, project: str | None) -> AsyncItera
 
 
 async def imported(
-    db: Database, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool, clock: Clock
+    db: Database, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool, clock: Clock, size: int | None
 ) -> AsyncIterator[list[Stored]]:
     """Store drafts that are known to be good, and yield what became of each batch, in order."""
     for start in range(0, len(drafts), _BATCH):
@@ -65,4 +66,6 @@ async def imported(
                     await lessons.add(tx, scope, lesson)
                     lesson_id, status = lesson.id, "stored"
                 done.append(Stored(lesson_id=lesson_id, status=status, scope=str(scope)))
+            for scope in dict.fromkeys(scope for scope, _ in drafts[start : start + _BATCH]):
+                await keep_within(tx, scope, size, clock.now())
         yield done

@@ -1,6 +1,9 @@
 """`mcp-reflect stats`."""
 
+from collections.abc import Mapping
+
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
+from mcp_reflect.records.json import Json
 
 
 def run(arguments: list[str]) -> int:
@@ -13,7 +16,11 @@ def run(arguments: list[str]) -> int:
     for name, value in found.items():
         if name == "proof":
             continue  # a command of its own tells it
-        if isinstance(value, dict):
-            value = ", ".join(f"{item} {count}" for item, count in value.items()) or "none"  # noqa: PLW2901
-        say(f"{name.replace('_', ' ')}: {'not known yet' if value is None else value}")
+        say(f"{name.replace('_', ' ')}: {'unlimited' if (name, value) == ('bank_capacity', None) else _words(value)}")
     return 0
+
+
+def _words(value: Json) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{item} {_words(part)}" for item, part in value.items()) or "none"
+    return "not known yet" if value is None else str(value)

@@ -44,6 +44,16 @@ WHERE tenant = :tenant AND project IN (:project, '')
   AND (:kind IS NULL OR kind = :kind) AND (:state IS NULL OR state = :state)
 ORDER BY id DESC LIMIT :limit OFFSET :offset;
 
+-- name: lesson_over_size
+-- What a project has above so many active records of a kind, the first to go first; quarantine does not count.
+SELECT * FROM lessons
+WHERE tenant = :tenant AND project = :project AND kind = :kind AND state = 'active'
+  AND trust NOT IN ('quarantined', 'trusted') AND importance < :never AND id IS NOT :spare
+ORDER BY importance >= :first, round((wins + 2) / (wins + losses + 4), 3), updated_at, id
+LIMIT max(0, (SELECT count(*) FROM lessons
+  WHERE tenant = :tenant AND project = :project AND kind = :kind AND state = 'active' AND trust <> 'quarantined')
+  - :size);
+
 -- name: lesson_page
 -- Every lesson of a tenant in order of id, a page at a time; NULL for project means all projects.
 SELECT * FROM lessons

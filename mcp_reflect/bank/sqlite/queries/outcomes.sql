@@ -48,13 +48,23 @@ SELECT kind, state, trust, count(*) AS count, sum(times_applied) AS applied,
 FROM lessons WHERE tenant = :tenant AND project IN (:project, '') GROUP BY kind, state, trust ORDER BY kind, state, trust;
 
 -- name: stats_reflections
--- Reflections by thinker, outcome and error category.
-SELECT thinker, outcome, json_extract(body, '$.error_category') AS category, count(*) AS count
-FROM reflections WHERE tenant = :tenant AND project IN (:project, '') GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+-- Reflections by thinker, outcome, error category and trigger.
+SELECT thinker, outcome, json_extract(body, '$.error_category') AS category,
+  json_extract(body, '$.triggered_by') AS trigger, count(*) AS count
+FROM reflections WHERE tenant = :tenant AND project IN (:project, '') GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
 
 -- name: stats_counts
 -- What else there is to count.
 SELECT
+  (SELECT coalesce(sum(json_extract(body, '$.retries')), 0) FROM workings
+    WHERE tenant = :tenant AND project IN (:project, '') AND kind = 'critique') AS retries_triggered,
+  (SELECT coalesce(sum(json_extract(body, '$.improvements')), 0) FROM workings
+    WHERE tenant = :tenant AND project IN (:project, '') AND kind = 'critique') AS improvements_made,
+  (SELECT count(*) FROM workings
+    WHERE tenant = :tenant AND project IN (:project, '') AND kind = 'critique') AS critiques,
+  (SELECT count(*) FROM workings
+    WHERE tenant = :tenant AND project IN (:project, '') AND kind = 'search') AS searches,
+  (SELECT coalesce(sum(tokens), 0) FROM spending WHERE tenant = :tenant) AS tokens,
   (SELECT count(*) FROM recalls WHERE tenant = :tenant AND project IN (:project, '')) AS recalls,
   (SELECT count(DISTINCT signature) FROM failures WHERE tenant = :tenant AND project IN (:project, '')) AS failures,
   (SELECT coalesce(sum(times), 0) FROM failures WHERE tenant = :tenant AND project IN (:project, '')) AS failing_calls,

@@ -1,0 +1,95 @@
+"""The statistics, at the tool's side (bank://stats), in Python and on the command line."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from mcp_reflect.cli import main
+from mcp_reflect.engine import Engine
+from mcp_reflect.settings import Settings
+from tests.server.calls import FAILED_RUN, LESSON, told
+from tests.server.test_resources import read
+
+WRONG: dict[str, Any] = {"goal": "Sum", "steps": ["2 + 2 = 5", "4 + 1 = 5"], "max_iterations": 0}
+
+
+async def test_critiques_that_call_for_a_retry_and_corrections_that_help_are_counted(client: Client) -> None:
+    before = await read(client, "bank://stats")
+    assert (before["retries_triggered"], before["improvements_made"], before["critiques"]) == (0, 0, 0)
+    first = await told(client, "critique", WRONG)
+    assert first["should_retry"]
+    analysis = {"issues": ["Step 1"], "corrected_steps": ["2 + 2 = 4", "4 + 1 = 5"]}
+    await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
+    after = await read(client, "bank://stats")
+    assert (after["retries_triggered"], after["improvements_made"], after["critiques"]) == (1, 1, 1)
+    await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
+    assert await read(client, "bank://stats") == after
+
+
+async def test_reflections_are_counted_by_what_triggered_them(client: Client) -> None:
+    await told(client, "reflect", {**FAILED_RUN, "trigger": "tool_failure"})
+    await told(client, "reflect", {**FAILED_RUN, "task": "Another one"})
+    stats = await read(client, "bank://stats")
+    assert stats["reflections_by_trigger"] == {"none": 1, "tool_failure": 1}
+    assert stats["reflections_by_thinker"] == {"rules": 2}
+    assert stats["tokens"] == 0
+
+
+async def test_what_is_measured_against_is_said(client: Client) -> None:
+    await told(client, "store_lesson", LESSON)
+    stats = await read(client, "bank://stats")
+    assert (stats["bank_capacity"], stats["quality_threshold"], stats["quarantined"]) == (None, 0.5, 0)
+    assert (stats["lessons_stored"], stats["average_lesson_effectiveness"]) == (1, None)
+
+
+async def test_a_retired_lesson_is_stored_no_more(client: Client, engine: Engine) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    await told(client, "forget_lesson", {"lesson_id": stored["lesson_id"], "reason": "wrong"})
+    assert (await engine.get_stats())["lessons_stored"] == 0
+
+
+async def told_tasks(engine: Engine, count: int) -> None:
+    """Outcomes of `count` tasks that have a lesson: they succeed where it was shown, and every third one besides."""
+    await engine.store_lesson(mistake="Deployed without the migration", correction="Run the migration first")
+    for number in range(count):
+        found = await engine.recall(task=f"deploy number {number} with a migration")
+        good = bool(found.lessons) or number % 3 == 0
+        for _ in range(2):
+            await engine.record_outcome(success=good, recall_id=found.recall_id)
+
+
+@pytest.mark.parametrize(("count", "known"), [(20, False), (90, True)])
+async def test_uplift_is_the_difference_with_its_interval_and_null_for_a_few_cases(
+    settings: Settings, count: int, known: bool
+) -> None:
+    async with Engine(replace(settings, holdout=0.5)) as engine:
+        await told_tasks(engine, count)
+        uplift: Any = (await engine.get_stats())["uplift"]
+    assert uplift["shown"]["tasks"] + uplift["held_out"]["tasks"] == count
+    assert uplift["shown"]["success"] == 1
+    assert (uplift["difference"] is not None) == known
+    if known:
+        low, high = uplift["difference"]["interval"]
+        assert 0.3 < low < uplift["difference"]["value"] < high < 1
+
+
+async def test_without_hold_out_there_is_no_uplift(engine: Engine) -> None:
+    await told_tasks(engine, 3)
+    uplift: Any = (await engine.get_stats())["uplift"]
+    assert uplift["shown"] == {"tasks": 0, "success": None}
+    assert uplift["difference"] is None
+
+
+def test_the_command_says_the_same(settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(settings.bank))
+    monkeypatch.setenv("MCP_REFLECT_BANK_SIZE", "100")
+    assert main(["stats", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["bank_capacity"], found["retries_triggered"]) == (100, 0)
+    assert main(["stats"]) == 0
+    said = capsys.readouterr().out
+    assert "bank capacity: 100\n" in said
+    assert "uplift: shown tasks 0, success not known yet" in said
