@@ -238,6 +238,10 @@ class Engine:
         """A session is over: calls that were warned of and never made were heeded."""
         await self.bank.watch.end(self.scopes.own, session)
 
+    async def reflected(self, run_id: str) -> str | None:
+        """The id of the latest reflection on a run, null where there is none."""
+        return await self.bank.reflected(self.scopes.own, run_id)
+
     async def proof(self) -> Mapping[str, Json]:
         """Recurrences with and without warnings, with intervals; null where there are too few cases."""
         return await self.bank.proof(self.scopes.own)

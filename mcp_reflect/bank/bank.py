@@ -175,6 +175,11 @@ class Bank:
         values = {"limit": limit, "offset": offset, **scope_values(scope)}
         return [reflections.reflection_from(row) for row in await self._db.rows("reflection_list", values)]
 
+    async def reflected(self, scope: Scope, run_id: str) -> str | None:
+        """The id of the latest reflection on a run of this scope, null where there is none."""
+        row = await self._db.row("reflection_by_run", {"run_id": run_id, **scope_values(scope)})
+        return None if row is None else row["id"]
+
     async def proof(self, scope: Scope) -> dict[str, Json]:
         """Whether warnings keep failures from coming back; see `proof`."""
         return await proof.proof(self._db, scope)

@@ -124,11 +124,10 @@ async def _replace_faces(tx: Transaction, scope: Scope, reflection_id: str, now:
 
 async def _note_failures(tx: Transaction, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float) -> None:
     """Note what failed and what worked. Of a session that was watched, both were counted call by call already."""
-    watched = draft.run_id is not None and await failures.session_row(tx, scope, draft.run_id) is not None
+    session = draft.run_id and draft.run_id.partition("#")[0]  # a transcript's run is a part of its session
+    watched = session is not None and await failures.session_row(tx, scope, session) is not None
     for failure in draft.failures:
-        await failures.note(
-            tx, scope, failure, now, reflection_id=reflection_id, session=draft.run_id, again=not watched
-        )
+        await failures.note(tx, scope, failure, now, reflection_id=reflection_id, session=session, again=not watched)
     if not watched:
         await failures.note_worked(tx, scope, draft.worked, now)
 

@@ -6,13 +6,16 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.cli.hosts.hooks import HookInput, Moment, answer, read_hook
 from mcp_reflect.cli.running import with_engine
 from mcp_reflect.engine import Engine
 from mcp_reflect.scopes import project_of
 from mcp_reflect.settings import Settings
+
+if TYPE_CHECKING:
+    import subprocess
 
 MOST_SECONDS: Final = 3.0  # from the start of the work; then the process ends, whatever it waits for
 BUSY_SECONDS: Final = 0.25  # for another process that writes
@@ -46,6 +49,8 @@ def _answer(event: str | None) -> str | None:
     if given is None:
         return None
     settings = _settings(given)
+    if given.form.moment is Moment.END:
+        reflect_apart(given, settings)
     failing = given.form.moment is Moment.AFTER
     if not failing and not settings.bank_path.exists():
         return None  # there is nothing to say yet, and nothing to write
@@ -98,3 +103,28 @@ async def _said(engine: Engine, given: HookInput) -> str | None:
         case Moment.END:
             await engine.end_session(given.session)
             return None
+
+
+def reflect_apart(given: HookInput, settings: Settings) -> "subprocess.Popen[bytes] | None":
+    """Reflect on the transcript in a process of its own: hosts give the last hook a second, and go."""
+    if given.transcript is None or not Path(given.transcript).is_file():
+        return None
+    import subprocess  # noqa: PLC0415 - only at the end
+
+    command = [sys.executable, "-m", "mcp_reflect", "reflect", "--json", "--session", given.session]
+    nothing = subprocess.DEVNULL
+    # The child runs in the session's folder, and is to find the package that this process has found.
+    package = str(Path(__file__).parents[2])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))}
+    if settings.project:
+        env["MCP_REFLECT_PROJECT"] = settings.project
+    folder = given.folder if given.folder and Path(given.folder).is_dir() else None
+    return subprocess.Popen(  # noqa: S603 - our own command
+        [*command, given.transcript],
+        stdin=nothing,
+        stdout=nothing,
+        stderr=nothing,
+        cwd=folder,
+        env=env,
+        start_new_session=True,
+    )

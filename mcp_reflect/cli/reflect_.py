@@ -2,60 +2,63 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
+from mcp_reflect.clock import Clock
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.reflection import Reflection
 from mcp_reflect.results import plain
+from mcp_reflect.transcripts.reading import Found, read_transcript
+
+_OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
+_PROGRESS_SECONDS: Final = 1.0  # what takes longer says how far it is, as often
 
 
 def run(arguments: list[str]) -> int:
     """Reflect on each run of a file."""
     words = parser(
         "reflect",
-        "Reflect on a run: a JSON file with the arguments of the reflect tool (task, outcome, events, …), "
-        "or a JSONL file with one such object a line.",
+        "Reflect on a run: a session file of Claude Code or Codex, a list of messages (OpenAI, Anthropic, LangChain), "
+        "OpenTelemetry spans, ReAct text, or the arguments of the reflect tool (task, outcome, events, …) as JSON or "
+        "one a line. What was reflected on before is passed over.",
     )
     words.add_argument("file", help="the file; - reads stdin")
+    words.add_argument(
+        "--outcome", choices=_OUTCOMES, default="partial", help="how it ended, where the file cannot say"
+    )
+    words.add_argument("--session", help="the session's id, where hooks watched it")
     given = words.parse_args(arguments)
-    runs = list(runs_in(given.file))
-
-    async def work(engine: Engine) -> None:
-        for place, sent in runs:
-            try:
-                found = await engine.reflect(**sent)
-            except InputError as error:
-                raise InputError(f"{place}{error.field}", error.fault, error.fix) from None
-            if given.json:
-                say_json(plain(found))
-            else:
-                show(found)
-
-    with_engine(work)
+    found = read_transcript(read_text(given.file), given.outcome, given.session)
+    for line in found.bad:
+        sys.stderr.write(f"mcp-reflect: {line}; passed over.\n")
+    if not found.runs:
+        raise InputError("file", "there is no call in it", "Give a transcript in which an agent called a tool.")
+    with_engine(lambda engine: _reflect(engine, found, as_json=given.json))
     return 0
 
 
-def runs_in(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The runs of a file, each with where it stands (`line 3, `); InputError for what is no JSON object."""
-    text = read_text(name)
-    try:
-        whole = json.loads(text)
-    except ValueError:
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                yield f"line {number}, ", json_object(line, f"line {number}")
-        return
-    except RecursionError:
-        raise InputError("file", "it is nested too deep", "Send flatter JSON.") from None
-    many = isinstance(whole, list)
-    for number, item in enumerate(cast("list[Any]", whole) if many else [whole], start=1):
-        if not isinstance(item, dict):
-            raise InputError(f"item {number}", "it is not a JSON object", "Give task, outcome and events.")
-        yield (f"item {number}, " if many else ""), cast("dict[str, Any]", item)
+async def _reflect(engine: Engine, found: Found, *, as_json: bool) -> None:
+    clock = Clock()
+    told = clock.now()
+    for number, (place, sent) in enumerate(found.runs, start=1):
+        if clock.now() - told > _PROGRESS_SECONDS:
+            told = clock.now()
+            sys.stderr.write(f"mcp-reflect: run {number} of {len(found.runs)}\n")
+        known = await engine.reflected(sent["run_id"]) if "#" in str(sent.get("run_id", "")) else None
+        if known is not None:
+            say_json({"reflection_id": known, "known": True}) if as_json else say(f"Known already: {known}.\n")
+            continue
+        try:
+            result = await engine.reflect(**sent)
+        except InputError as error:
+            raise InputError(f"{place}{error.field}", error.fault, error.fix) from None
+        if as_json:
+            say_json(plain(result))
+        else:
+            show(result)
 
 
 def read_text(name: str) -> str:

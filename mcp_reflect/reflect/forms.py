@@ -105,15 +105,21 @@ def _shell_forms(command: str, arguments: Json) -> Forms:
 
 def _search_forms(name: str, arguments: Json) -> Forms:
     """A search by its query: case does not count, the other arguments do."""
-    if isinstance(arguments, dict):
-        folded: Json = {
-            key: value.casefold() if key.lower() in _QUERIES and isinstance(value, str) else value
-            for key, value in arguments.items()
-            if key not in _BESIDE
-        }
-    else:
-        folded = arguments.casefold() if isinstance(arguments, str) else arguments
+    folded = _folded(arguments) if isinstance(arguments, dict) else arguments
+    if isinstance(folded, str):
+        folded = folded.casefold()
     return _forms(name, folded, name)
+
+
+def _folded(arguments: dict[str, Json]) -> Json:
+    """The query in small letters; alone it is the same by any name."""
+    folded = {
+        key: value.casefold() if key.lower() in _QUERIES and isinstance(value, str) else value
+        for key, value in arguments.items()
+        if key not in _BESIDE
+    }
+    only = next(iter(folded)) if len(folded) == 1 else ""
+    return folded[only] if only.lower() in _QUERIES and only else folded
 
 
 def _forms(name: str, arguments: Json, head: str) -> Forms:

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts.hooks import EVENTS
+from mcp_reflect.cli.hook_ import reflect_apart
+from mcp_reflect.cli.hosts.hooks import EVENTS, read_hook
+from mcp_reflect.settings import Settings
+from tests.transcripts import sessions
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."
 PUSH: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
@@ -170,6 +173,20 @@ def test_an_input_that_never_ends_does_not_hold_the_host_up(tmp_path: Path) -> N
     assert started.wait(60) == 0
     out, err = started.communicate()
     assert (out, err) == (b"", b"")
+
+
+def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(host: Host) -> None:
+    transcript = host.folder / "c-1.jsonl"
+    transcript.write_text(sessions.claude())
+    sent = {"session_id": "c-1", "cwd": str(host.folder), "transcript_path": str(transcript), "reason": "other"}
+    given = read_hook("SessionEnd", sent)
+    assert given is not None
+    started = reflect_apart(given, Settings(project=str(host.folder)))
+    assert started is not None
+    assert started.wait(60) == 0
+    said = host.context("PreToolUse", tool_name="Bash", tool_input={"command": sessions.FAILING})
+    assert "Lesson: " in said
+    assert sessions.WORKING in said
 
 
 def test_an_interrupted_call_did_not_fail(host: Host) -> None:

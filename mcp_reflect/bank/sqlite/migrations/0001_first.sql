@@ -59,6 +59,7 @@ CREATE TABLE reflections (
   updated_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reflections_by_digest ON reflections (tenant, project, digest);
+CREATE INDEX reflections_by_run ON reflections (tenant, project, run_id);
 CREATE INDEX reflections_by_time ON reflections (tenant, project, created_at);
 
 -- Calls that are known to fail, by signature, a row for each form in which they were made.

@@ -21,6 +21,11 @@ SELECT * FROM reflections WHERE id = :id AND tenant = :tenant AND project IN (:p
 SELECT * FROM reflections
 WHERE digest = :digest AND tenant = :tenant AND project = :project ORDER BY id LIMIT 1;
 
+-- name: reflection_by_run
+-- The latest reflection on a run.
+SELECT id FROM reflections
+WHERE run_id = :run_id AND tenant = :tenant AND project = :project ORDER BY id DESC LIMIT 1;
+
 -- name: reflection_list
 -- Reflections of a scope, newest first.
 SELECT * FROM reflections WHERE tenant = :tenant AND project IN (:project, '')

@@ -1,0 +1,1 @@
+"""Runs read off what agents leave behind: session files, message lists, spans, text."""

@@ -1,0 +1,148 @@
+"""The same session, whoever wrote it down: the same lesson, and the same warning before the failing call."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_reflect.cli import main
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import InputError
+from mcp_reflect.transcripts.events import MOST_EVENTS
+from mcp_reflect.transcripts.reading import read_transcript
+from tests.transcripts import sessions
+
+
+@pytest.mark.parametrize("form", sessions.ALL)
+async def test_every_form_teaches_the_same(engine: Engine, form: str) -> None:
+    found = read_transcript(sessions.ALL[form]())
+    assert found.bad == []
+    assert len(found.runs) == 1
+    result = await engine.reflect(**found.runs[0][1])
+    assert found.runs[0][1]["task"] == sessions.TASK
+    assert result.error_category == "dependency_error"
+    assert len(result.lessons) == 1
+    warning = await engine.before_call("Bash", {"command": sessions.FAILING})
+    assert warning is not None
+    assert sessions.WORKING in warning.text
+    assert await engine.before_call("Bash", {"command": sessions.WORKING}) is None
+
+
+def test_a_session_names_itself() -> None:
+    assert read_transcript(sessions.claude()).runs[0][1]["run_id"].startswith("c-1#")
+    assert read_transcript(sessions.codex()).runs[0][1]["run_id"].startswith("x-1#")
+    assert read_transcript(sessions.claude(), session="mine").runs[0][1]["run_id"].startswith("mine#")
+
+
+@pytest.mark.parametrize("form", ["claude", "codex"])
+def test_a_bad_line_is_named_and_the_rest_is_read(form: str) -> None:
+    whole = sessions.ALL[form]().splitlines()
+    broken = "\n".join([*whole[:3], '{"type": "user", "mess', "[1]", *whole[3:]])
+    found = read_transcript(broken)
+    assert [line.partition(":")[0] for line in found.bad] == ["line 4", "line 5"]
+    assert found.runs[0][1]["events"] == read_transcript("\n".join(whole)).runs[0][1]["events"]
+
+
+def test_a_long_session_is_read_in_parts_and_nothing_is_lost() -> None:
+    record = json.loads(sessions.anthropic())["messages"]
+    whole = [message for _ in range(1_200) for message in record]
+    found = read_transcript(json.dumps(whole))
+    parts = [run["events"] for _, run in found.runs]
+    assert all(len(part) <= MOST_EVENTS for part in parts)
+    assert sum(map(len, parts)) == 1_200 * 5
+
+
+def test_several_conversations_stand_one_a_line() -> None:
+    text = sessions.lines([json.loads(sessions.anthropic()), json.loads(sessions.anthropic())])
+    assert [place for place, _ in read_transcript(text).runs] == ["line 1, ", "line 2, "]
+
+
+def test_questions_of_a_react_log_are_runs() -> None:
+    assert len(read_transcript(sessions.react() + sessions.react().replace("billing", "refunds")).runs) == 2
+
+
+@pytest.mark.parametrize("text", ["", "prose about nothing", "5", "{", "[1]", "[" * 100_000])
+def test_what_is_no_transcript_is_an_error_that_says_so(text: str) -> None:
+    with pytest.raises(InputError):
+        read_transcript(text)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "type",
+                    "role",
+                    "content",
+                    "payload",
+                    "message",
+                    "messages",
+                    "attributes",
+                    "id",
+                    "gen_ai.tool.name",
+                    "tool_calls",
+                    "resourceSpans",
+                    "kwargs",
+                    "data",
+                    "sessionId",
+                    "parts",
+                    "key",
+                    "value",
+                    "user",
+                    "function",
+                    "response_item",
+                    "name",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+KINDS = st.sampled_from(["user", "assistant", "tool", "ai", "constructor", "response_item", "function_call", "message"])
+
+
+@given(st.lists(st.tuples(JSON, KINDS, KINDS), max_size=5))
+def test_records_of_any_shape_are_read_or_refused(records: list[Any]) -> None:
+    whole = [{**(value if isinstance(value, dict) else {"content": value}), "type": kind, "role": role}
+        for value, kind, role in records]  # fmt: skip
+    try:
+        found = read_transcript(json.dumps(whole))
+    except InputError:
+        return
+    assert all(run["task"] or "task" not in run for _, run in found.runs if "events" in run)
+
+
+def test_the_same_file_twice_adds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
+    monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
+    file = tmp_path / "session.jsonl"
+    file.write_text(sessions.claude())
+    assert main(["reflect", str(file), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert main(["stats", "--json"]) == 0
+    before = capsys.readouterr().out
+    assert main(["reflect", str(file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"reflection_id": first["reflection_id"], "known": True}
+    assert main(["stats", "--json"]) == 0
+    assert capsys.readouterr().out == before
+
+
+async def test_what_hooks_counted_is_not_counted_again_at_the_end(engine: Engine) -> None:
+    error = f"Exit code 4\n{sessions.MISSING}"
+    await engine.after_call("Bash", {"command": sessions.FAILING}, error=error, session="c-1")
+    await engine.after_call("Bash", {"command": sessions.WORKING}, sessions.PASSED, session="c-1")
+    await engine.reflect(**read_transcript(sessions.claude()).runs[0][1])
+    warning = await engine.before_call("Bash", {"command": sessions.FAILING}, session="c-2")
+    assert warning is not None
+    assert warning.times == 1
+    assert warning.lesson_id is not None
