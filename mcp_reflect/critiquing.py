@@ -114,7 +114,7 @@ async def _working(parts: Parts, scope: Scope, sent: CritiqueShape) -> dict[str,
         most = parts.settings.max_iterations if sent.max_iterations is None else sent.max_iterations
         own = {"critique_id": parts.clock.new_id("crit"), "iterations": 0, "max_iterations": most}
         return clean({**given, **own, "lessons": lessons})
-    kept = await parts.bank.workings.load(scope, "critique", sent.critique_id)
+    kept = await parts.bank.workings.load(scope, sent.critique_id)
     if sent.max_iterations is not None:
         given["max_iterations"] = sent.max_iterations
     for name, value in clean(given).items():
@@ -194,7 +194,7 @@ async def _keep(
         "improvements": working.get("improvements", 0) + (run.best is not run.first),
         "answer": json.loads(json.dumps(asdict(answer))),
     }
-    await parts.bank.workings.keep(scope, "critique", working["critique_id"], kept)
+    await parts.bank.workings.keep(scope, working["critique_id"], kept)
 
 
 def _digest(sent: CritiqueShape) -> str | None:

@@ -175,7 +175,7 @@ class Engine:
         """Note what became of using lessons, with as much weight as its evidence bears."""
         return await remembering.record_outcome(self, arguments, self._settle)
 
-    async def _settle(self, scope: Scope, search_id: str, paid: bool) -> None:
+    async def _settle(self, scope: Scope, search_id: str, paid: float) -> None:
         from mcp_reflect.searching import settle  # noqa: PLC0415 - see `_replan`
 
         await settle(self, scope, search_id, paid=paid)

@@ -6,7 +6,7 @@ command line, which reads its words itself, recalls at once.
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.lesson import (
@@ -28,7 +28,7 @@ from mcp_reflect.records.verdict import ToolResult
 if TYPE_CHECKING:
     from mcp_reflect.thinking import Parts
 
-Settle: TypeAlias = Callable[[Scope, str, bool], Awaitable[None]]
+Settle: TypeAlias = Callable[[Scope, str, float], Awaitable[None]]
 """Told the scope, the id of a search and whether its last plan paid: what searching learns from an outcome."""
 
 
@@ -70,11 +70,11 @@ async def record_outcome(parts: "Parts", arguments: Mapping[str, Any], settle: S
     sent = read(OutcomeShape, arguments)
     scope = parts.scopes.named(sent.project)
     if sent.recall_id is not None and sent.recall_id.startswith("srch_"):
-        await settle(scope, sent.recall_id, sent.success is not False)
+        await settle(scope, sent.recall_id, _share(sent.success))
         return OutcomeResult(updated=(), evidence=Evidence.SELF, reason="counted for the strategy of that search")
     results = [ToolResult(tool=one.tool, content=one.content, exit_code=one.exit_code) for one in sent.tool_results]
     told = OutcomeDraft(
-        success=0.5 if sent.success == "partial" else float(sent.success),
+        success=_share(sent.success),
         recall_id=sent.recall_id,
         lesson_ids=sent.lesson_ids,
         evidence=sent.evidence,
@@ -123,6 +123,11 @@ def import_drafts(parts: "Parts", lines: Iterable[tuple[int, Mapping[str, Any]]]
         scope = own if sent.project is None else Scope(own.tenant, sent.project)
         drafts.append((_visible(scope, sent.visibility), sent.draft(Source.IMPORT)))
     return drafts
+
+
+def _share(success: bool | Literal["partial"]) -> float:
+    """What a success counts: 1, .5 for a part of it, or 0."""
+    return 0.5 if success == "partial" else float(success)
 
 
 def _visible(scope: Scope, visibility: str) -> Scope:

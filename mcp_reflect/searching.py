@@ -3,11 +3,14 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
+from mcp_reflect import catalogues
 from mcp_reflect.arguments.search import ReplanShape, read
 from mcp_reflect.bank.redaction import clean
+from mcp_reflect.catalogues import Catalogue
 from mcp_reflect.clock import iso
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.parsing import read_object
@@ -16,67 +19,140 @@ from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.search import Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.records.thinker import HOST, RULES
 from mcp_reflect.replan import floor, ledger, planner, shown, storing
-from mcp_reflect.replan.reading import read_catalog, read_proposal, read_queries, read_results
+from mcp_reflect.replan.reading import read_proposal, read_queries, read_results
 from mcp_reflect.thinking import Host, Parts
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Call:
+    """A call on top of what the calls before it left.
+
+    `state` is the ledger that the plan is made from, `version` counts those calls, and `again` is their
+    result where the call asks for nothing new.
+    """
+
+    request: SearchRequest
+    catalogue: Catalogue
+    state: SearchState
+    version: int | None = None
+    again: SearchPlan | None = None
+
+    @cached_property
+    def mechanical(self) -> Plan:
+        """What rules would do."""
+        return planner.plan(self.request, self.state)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Thought:
+    """A plan that somebody proposes, or nothing; why nobody above rules did, and whether time ran out."""
+
+    thinker: str = RULES
+    proposal: Proposal | None = None
+    note: str | None = None
+    stopped: str | None = None
+
+
 async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> SearchPlan:
-    """Plan the next queries of a search that found nothing."""
+    """Plan the next queries of a search that found nothing.
+
+    Calls on one search may come at once, in one process or in several: each is planned on top of the ones
+    that were kept before it. Where one was kept meanwhile, it is planned again, and nobody is asked twice.
+    """
     sent = read(ReplanShape, arguments)
     scope = parts.scopes.named(sent.project)
-    payoffs = await parts.bank.workings.payoffs(scope)
-    before = None if sent.search_id is None else await parts.bank.workings.load(scope, "search", sent.search_id)
-    request, cut = shown.bounded(_request(parts, sent, before))
-    if before is None:
-        state = SearchState(search_id=request.search_id, payoffs=payoffs)
-    else:
-        state = replace(storing.load_state(before["state"]), payoffs=payoffs)
-    digest = _digest(sent.analysis)
-    same = before is not None and before["request"] == storing.dump_request(request)
-    if before is not None and same and state.pending and (sent.analysis is None or before.get("analysis") == digest):
-        return _result(request, state, before["thinker"], before["ts"], before.get("note"))
+    given = catalogues.sent(sent.catalog)
+    search_id = sent.search_id or parts.clock.new_id("srch")
+    thought: _Thought | None = None
+    while True:
+        call = await _opened(parts, scope, sent, search_id, given)
+        if call.again is not None:
+            return call.again
+        thought = thought or await _think(parts, sent, call, host)
+        plan, thought = _plan(thought, call)
+        plan = replace(plan, notes=(*call.catalogue.notes, *plan.notes))
+        after = ledger.record(call.state, call.request, plan)
+        ts = iso(parts.clock.now())
+        body: dict[str, Any] = {
+            "request": storing.dump_request(call.request),
+            "catalog": call.catalogue.kept and call.catalogue.kept.digest,
+            "state": storing.dump_state(after),
+            "thinker": thought.thinker,
+            "note": thought.note,
+            "stopped": thought.stopped,
+            "analysis": _digest(sent.analysis),
+            "ts": ts,
+        }
+        if await parts.bank.searches.keep(
+            scope,
+            search_id,
+            body,
+            version=call.version,
+            learned=after.learned,
+            catalogue=given.kept,
+        ):
+            break
+    parts.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=thought.thinker)
+    return _result(search_id, after, body)
+
+
+async def settle(parts: Parts, scope: Scope, search_id: str, *, paid: float) -> None:
+    """Learn from what is told to have come of a search's last plan; `paid` is in 0..1."""
+    while True:
+        before = await parts.bank.searches.load(scope, search_id)
+        state = ledger.settle(storing.load_state(before.body["state"]), paid=paid)
+        body = {**before.body, "state": storing.dump_state(state)}
+        if await parts.bank.searches.keep(scope, search_id, body, version=before.version, learned=state.learned):
+            return
+
+
+async def _opened(parts: Parts, scope: Scope, sent: ReplanShape, search_id: str, given: Catalogue) -> _Call:
+    """The call on top of what is kept now."""
+    payoffs = await parts.bank.searches.payoffs(scope)
+    if sent.search_id is None:
+        made = _request(parts, sent, search_id, given)
+        return _Call(request=made, catalogue=given, state=SearchState(search_id=search_id, payoffs=payoffs))
+    body, version = await parts.bank.searches.load(scope, search_id)
+    catalogue = given if given.kept or not body["catalog"] else await _kept_catalogue(parts, scope, body["catalog"])
+    request = _request(parts, sent, search_id, catalogue, body)
+    state = replace(storing.load_state(body["state"]), payoffs=payoffs)
+    same = body["request"] == storing.dump_request(request) and body["catalog"] == (
+        catalogue.kept and catalogue.kept.digest
+    )
+    asked_again = sent.analysis is None or body["analysis"] == _digest(sent.analysis)
+    again = _result(search_id, state, body) if same and state.pending and asked_again else None
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
-    open_state = ledger.reopen(state) if same or not _reports(sent) else state
-    plan, thinker, note = await _plan(parts, sent, request, open_state, host)
-    plan = replace(plan, notes=(*cut, *plan.notes))
-    after = ledger.record(open_state, request, plan)
-    ts = iso(parts.clock.now())
-    body: dict[str, Any] = {
-        "request": storing.dump_request(request),
-        "state": storing.dump_state(after),
-        "thinker": thinker,
-        "note": note,
-        "analysis": digest,
-        "ts": ts,
-    }
-    await parts.bank.workings.keep(scope, "search", request.search_id, body, after.learned)
-    parts.log("search_replanned", search_id=request.search_id, strategy=plan.strategy.value, thinker=thinker)
-    return _result(request, after, thinker, ts, note)
+    state = ledger.reopen(state) if same or not _reports(sent) else state
+    return _Call(request=request, catalogue=catalogue, state=state, version=version, again=again)
 
 
-async def settle(parts: Parts, scope: Scope, search_id: str, *, paid: bool) -> None:
-    """Learn from what is told to have come of a search's last plan."""
-    body = await parts.bank.workings.load(scope, "search", search_id)
-    state = ledger.settle(storing.load_state(body["state"]), paid=paid)
-    body = {**body, "state": storing.dump_state(state)}
-    await parts.bank.workings.keep(scope, "search", search_id, body, state.learned)
+async def _kept_catalogue(parts: Parts, scope: Scope, digest: str) -> Catalogue:
+    """The catalogue of the calls before."""
+    if (known := catalogues.known(digest)) is not None:
+        return known
+    text = await parts.bank.searches.catalogue(scope, digest)
+    if text is None:
+        return Catalogue((), ("the catalogue of this search is kept no longer: send it again",), None)
+    return catalogues.of_kept(text, digest)
 
 
-def _request(parts: Parts, sent: ReplanShape, before: dict[str, Any] | None) -> SearchRequest:
+def _request(
+    parts: Parts, sent: ReplanShape, search_id: str, catalogue: Catalogue, before: Mapping[str, Any] | None = None
+) -> SearchRequest:
     """The call as a value; what it leaves out is taken from the call before."""
-    kept = None if before is None else storing.load_request(before["request"])
+    kept = None if before is None else storing.load_request(before["request"], catalogue.entries)
     counts = None if sent.results is None else read_results(sent.results)
     queries = read_queries(clean(sent.queries))
     if before is not None and not queries:
         queries = _handed_out(before)
     made = SearchRequest(
-        search_id=sent.search_id or parts.clock.new_id("srch"),
+        search_id=search_id,
         user_message=clean(sent.user_message or (kept.user_message if kept else "")),
         queries=queries,
         results=None if counts is None else {clean(table): count for table, count in counts.items()},
         zero_result_tables=tuple(clean(list(sent.zero_result_tables))),
         retry_count=sent.retry_count,
-        catalog=read_catalog(_clean_catalog(sent.catalog)) or (kept.catalog if kept else ()),
+        catalog=catalogue.entries,
         suggestions=tuple(clean(list(sent.suggestions))),
         max_retries=parts.settings.max_retries,
     )
@@ -88,20 +164,6 @@ def _request(parts: Parts, sent: ReplanShape, before: dict[str, Any] | None) -> 
         )
     made = replace(made, suggestions=made.suggestions or kept.suggestions)
     return made if _reports(sent) else replace(kept, suggestions=made.suggestions, catalog=made.catalog)
-
-
-def _clean_catalog(catalog: list[Any]) -> list[Any]:
-    """The catalogue cleaned. A vocabulary is read as one text, and word by word only where that text changes."""
-    entries: list[Any] = []
-    for entry in catalog:
-        given = dict(cast("dict[str, Any]", entry)) if isinstance(entry, dict) else {}
-        words: Any = given.pop("vocabulary", None)
-        if isinstance(words, list) and all(isinstance(word, str) for word in cast("list[Any]", words)):
-            text = "\n".join(cast("list[str]", words))
-            entries.append({**clean(given), "vocabulary": cast("Any", words if clean(text) == text else clean(words))})
-        else:
-            entries.append(clean(entry))
-    return entries
 
 
 def _reports(sent: ReplanShape) -> bool:
@@ -116,35 +178,36 @@ def _handed_out(before: Mapping[str, Any]) -> tuple[Query, ...]:
     return ran or storing.load_request(before["request"]).queries
 
 
-async def _plan(
-    parts: Parts, sent: ReplanShape, request: SearchRequest, state: SearchState, host: Host
-) -> tuple[Plan, str, str | None]:
-    """The plan, who made it, and why nobody above that rung did."""
+async def _think(parts: Parts, sent: ReplanShape, call: _Call, host: Host) -> _Thought:
+    """What the caller proposes, else a language model where one may be asked, else nothing."""
     if sent.analysis is not None:
-        return _accepted(_proposed(sent.analysis), HOST, None, request, state)
-    mechanical = planner.plan(request, state)
-    if not parts.settings.replan_llm or floor.is_closed(mechanical, request, state):
-        return mechanical, RULES, None
-    thought = await parts.thinking.ask(
+        return _Thought(thinker=HOST, proposal=_proposed(sent.analysis))
+    if not parts.settings.replan_llm or floor.is_closed(call.mechanical, call.request, call.state):
+        return _Thought()
+    found = await parts.thinking.ask(
         Role.PLANNER,
         "replan",
-        shown.inputs(request, state),
+        shown.inputs(call.request, call.state),
         host=host,
         read=lambda value: read_proposal(clean(value), "reply"),
     )
-    if thought.value is None or thought.thinker is None:
-        return mechanical, RULES, thought.note
-    return _accepted(thought.value, thought.thinker, thought.note, request, state)
+    return _Thought(
+        thinker=found.thinker or RULES,
+        proposal=found.value,
+        note=found.note,
+        stopped="deadline" if found.late else None,
+    )
 
 
-def _accepted(
-    proposal: Proposal, thinker: str, note: str | None, request: SearchRequest, state: SearchState
-) -> tuple[Plan, str, str | None]:
-    """The proposal held to its floor; where nothing of it is left, rules have planned."""
-    plan = floor.accept(proposal, request, state)
-    if floor.UNUSED & set(plan.notes):
-        return plan, RULES, note or f"the plan of {thinker} was not used: see notes"
-    return plan, thinker, note
+def _plan(thought: _Thought, call: _Call) -> tuple[Plan, _Thought]:
+    """The proposal held to its floor, else the mechanical plan; and the thought, which rules take over then."""
+    if thought.proposal is None:
+        return call.mechanical, thought
+    plan = floor.accept(thought.proposal, call.request, call.state)
+    if not floor.UNUSED & set(plan.notes):
+        return plan, thought
+    note = thought.note or f"the plan of {thought.thinker} was not used: see notes"
+    return plan, replace(thought, thinker=RULES, note=note)
 
 
 def _proposed(analysis: Any) -> Proposal:
@@ -159,13 +222,13 @@ def _proposed(analysis: Any) -> Proposal:
     return read_proposal(clean(analysis))
 
 
-def _result(request: SearchRequest, state: SearchState, thinker: str, ts: str, note: str | None) -> SearchPlan:
+def _result(search_id: str, state: SearchState, body: Mapping[str, Any]) -> SearchPlan:
     plan = state.pending
     assert plan is not None  # noqa: S101 - recorded by the call that made it
     return SearchPlan(
-        search_id=request.search_id,
-        thinker=thinker,
-        note=note,
+        search_id=search_id,
+        thinker=body["thinker"],
+        note=body["note"],
         strategy=plan.strategy,
         reasoning=plan.reasoning,
         user_message=plan.user_message,
@@ -175,23 +238,24 @@ def _result(request: SearchRequest, state: SearchState, thinker: str, ts: str, n
         retry_count=plan.retry_count,
         original_queries=state.original_queries,
         notes=plan.notes,
+        stopped=body["stopped"],
         thinking={
             "message": plan.user_message,
             "strategy": plan.strategy.value,
             "retry_count": plan.retry_count,
-            "ts": ts,
+            "ts": body["ts"],
         },
-        next=_next(request) if plan.new_queries and thinker == RULES else {},
+        next=_next(search_id) if plan.new_queries and body["thinker"] == RULES else {},
     )
 
 
-def _next(request: SearchRequest) -> dict[str, object]:
+def _next(search_id: str) -> dict[str, object]:
     """What the agent does with the plan, and how it sends a better one."""
     return {
         "why": "Run new_queries, then report queries and results with search_id. Or send a better plan.",
         "tool": "replan_search",
         "arguments": {
-            "search_id": request.search_id,
+            "search_id": search_id,
             "analysis": {
                 "reasoning": "why it found nothing",
                 "strategy": "relax | rewrite | pivot",

@@ -14,7 +14,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.fence import fence
 from mcp_reflect.llm.account import one_call
-from mcp_reflect.llm.errors import LLMError
+from mcp_reflect.llm.errors import LLMError, TimedOutError
 from mcp_reflect.llm.ledger import Ledger
 from mcp_reflect.llm.metering import Meter
 from mcp_reflect.llm.parsing import read_object
@@ -22,6 +22,7 @@ from mcp_reflect.llm.protocol import LLM, Reply, Request, Role, Stop
 from mcp_reflect.llm.registry import Registry
 from mcp_reflect.llm.shape import schema_of
 from mcp_reflect.llm.stack import Stack
+from mcp_reflect.llm.timeout import Timeout
 from mcp_reflect.prompts import Input, Prompts, Rendered
 from mcp_reflect.records.json import Json
 from mcp_reflect.scopes import Scopes
@@ -31,7 +32,10 @@ from mcp_reflect.telemetry import Log
 CALL_SECONDS: Final = 45.0
 """Hosts give up on a call at 60 s; ours ends before, with the best so far."""
 
-_LEAST_SECONDS: Final = 1.0  # less is not worth asking for
+GIVEN: Final = "given in Python"
+"""How a language model is named that settings know nothing of."""
+
+_LEAST_SECONDS: Final = 1.0  # less is not worth asking for a second time
 _SHOWN_ERROR: Final = 400  # characters of the error that a reply is shown
 
 _Read = TypeVar("_Read")
@@ -56,7 +60,7 @@ class Thought(Generic[_Read]):
     """What asking brought. `value` null means nobody could be asked or understood, and `note` says why.
 
     `note` also marks a value that was read from plain text. `thinker` names who answered, and the tokens
-    are those of all its replies.
+    are those of all its replies. `late` says that nobody answered in time.
     """
 
     value: _Read | None = None
@@ -64,6 +68,7 @@ class Thought(Generic[_Read]):
     note: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
+    late: bool = False
 
 
 class Thinking:
@@ -73,7 +78,7 @@ class Thinking:
         self.prompts = Prompts(settings.prompts_folder)
         self.meter = Meter()
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
-        self._llm = llm
+        self._llm = Timeout(llm, GIVEN) if llm else None
         self._log = log
         ledger: Ledger = bank.spending
         self._registry = Registry(
@@ -91,7 +96,7 @@ class Thinking:
     def bound(self) -> dict[str, str]:
         """Who is asked in each role: `provider:model`, `off`, or that its setting cannot be used. Never a key."""
         if self._llm is not None:
-            return dict.fromkeys(Role, "given in Python")
+            return dict.fromkeys(Role, GIVEN)
         return {role.value: self._registry.describe(role) for role in Role}
 
     def problems(self) -> list[str]:
@@ -125,7 +130,7 @@ class Thinking:
                 return await _Conversation(llm, role, rendered, read).run(read_text, min(seconds, self._seconds))
         except LLMError as error:
             self._log("llm_failed", "warning", role=role.value, kind=error.kind, llm=error.llm)
-            return Thought(note=str(error))
+            return Thought(note=str(error), late=isinstance(error, TimedOutError))
         except McpReflectError as error:
             self._log("llm_failed", "warning", role=role.value, kind=type(error).__name__)
             return Thought(note=str(error))
@@ -153,9 +158,9 @@ class _Conversation(Generic[_Read]):
         end = time.monotonic() + seconds
         user, fault = self._rendered.user, ""
         reply: Reply | None = None
-        for _ in range(2):
+        for turn in range(2):
             left = end - time.monotonic()
-            if left < _LEAST_SECONDS:
+            if turn and left < _LEAST_SECONDS:
                 fault = fault or f"there was no time left of {seconds:g} s"
                 break
             reply = await self._ask(user, left)

@@ -66,7 +66,7 @@ def _check_values(sent: Mapping[str, Any]) -> None:
                 for name, item in cast("Mapping[Any, Any]", value).items():
                     _check_one(place, name)
                     deeper.append(((place, f".{str(name)[:40]}"), item))
-            elif isinstance(value, list | tuple):
+            elif isinstance(value, list | tuple) and not _is_fair_text(cast("list[Any]", value)):
                 deeper += [((place, f"[{at}]"), item) for at, item in enumerate(cast("list[Any]", value))]
         if not deeper:
             return
@@ -108,6 +108,22 @@ def _check_one(place: _Place, value: object) -> None:
         raise InputError(_path(place), "it is a number of more than 300 digits", "Send a smaller number, or its text.")
     elif isinstance(value, float) and not math.isfinite(value):
         raise InputError(_path(place), f"{value} is not a number", "Send a finite number.")
+
+
+def _is_fair_text(values: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether these are texts and each of them would pass. Looks at all at once, since word lists are long."""
+    if set(map(type, values)) != {str}:
+        return False
+    text = "".join(values)
+    if "\0" in text:
+        return False
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return HALF_CHARACTER not in text and TOO_DEEP not in text
 
 
 def _check_unicode(place: _Place, value: str) -> None:

@@ -1,7 +1,7 @@
 """The arguments of replan_search. What stands inside a query is read by `replan.reading`."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, JsonValue, WithJsonSchema, model_validator
 
@@ -39,8 +39,8 @@ class ReplanShape(Shape):
     ] = None
     zero_result_tables: Labels = ()
     retry_count: Annotated[int, Field(ge=0, le=1000)] = 0
-    catalog: Annotated[
-        list[JsonValue],
+    catalog: Annotated[  # its words have passed the door, and `replan.reading` reads them: once is enough
+        list[Any],
         Field(max_length=200),
         WithJsonSchema(
             {
@@ -49,7 +49,7 @@ class ReplanShape(Shape):
                 "description": "[{table, description, search_modes, fields, vocabulary}]",
             }
         ),
-    ] = Field(default_factory=_none)
+    ] = Field(default_factory=list[Any])
     suggestions: Annotated[Phrases, Field(description="What the search tool proposed")] = ()
     analysis: Annotated[
         JsonValue, Field(description="Your own plan: {reasoning, strategy, user_message, new_queries}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from mcp_reflect.bank import lessons, outcomes, proof, recalls, reflections, stats, transfer
 from mcp_reflect.bank.capacity import keep_within
+from mcp_reflect.bank.searches import Searches
 from mcp_reflect.bank.spending import Spending
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
@@ -39,6 +40,7 @@ class Bank:
         self._ledger = recalls.Ledger(self._db)
         self.spending = Spending(self._db, self._clock)
         self.workings = Workings(self._db, self._clock)
+        self.searches = Searches(self._db, self._clock)
         self.steps = Steps(self._db, self._clock)
         self.watch = Watch(self._db, self._clock)
 

@@ -21,7 +21,7 @@ class Timeout:
         except TimeoutError:
             late: LLMError = TimedOutError(
                 self._name,
-                f"no reply within {request.timeout:g} s",
+                f"no reply within {round(request.timeout, 2):g} s",
                 "Try again, or bind a faster model to this role",
             )
         raise late

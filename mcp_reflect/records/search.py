@@ -138,12 +138,15 @@ class Tried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payoff:
-    """How often a strategy was used against a kind of failure in this bank, and how often it found something."""
+    """How often a strategy was used against a kind of failure in this bank, and how often it found something.
+
+    `paid` is at most `used`; a search that brought a part of what was wanted counts half.
+    """
 
     kind: Kind
     strategy: Strategy
     used: int = 0
-    paid: int = 0
+    paid: float = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +170,7 @@ class SearchState:
 class SearchPlan:
     """What `replan_search` returns. `note` says why nobody above `thinker` planned, `notes` what was put right.
 
+    `stopped` is `deadline` where a language model was asked and did not answer in time: then rules planned.
     `kept_queries` found something and stay as they are; `thinking` is for a list of updates that a person sees.
     """
 
@@ -182,5 +186,6 @@ class SearchPlan:
     retry_count: int
     original_queries: tuple[Query, ...] = ()
     notes: tuple[str, ...] = ()
+    stopped: str | None = None
     thinking: Mapping[str, Json] = field(default_factory=dict[str, Json])
     next: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -17,7 +17,7 @@ Key: TypeAlias = tuple[str, str, str, str]
 
 def key(query: Query) -> Key:
     """What near-identical queries share: table, mode, normalised text and filters."""
-    filters = json.dumps(dict(query.filters), sort_keys=True, ensure_ascii=True, default=str)
+    filters = json.dumps(dict(query.filters), sort_keys=True, ensure_ascii=True, default=str) if query.filters else ""
     return fold(query.table), fold(query.search_mode), normalised(query.query_text), filters
 
 
@@ -99,15 +99,18 @@ def reopen(state: SearchState) -> SearchState:
     return replace(state, retry_count=max(0, state.retry_count - 1), pending=None)
 
 
-def settle(state: SearchState, *, paid: bool) -> SearchState:
-    """Close the pending plan and learn from it; nothing to learn where nothing was proposed."""
+def settle(state: SearchState, *, paid: float) -> SearchState:
+    """Close the pending plan and learn from it; nothing to learn where nothing was proposed.
+
+    `paid` is in 0..1: 1 where the plan found what was wanted, .5 a part of it.
+    """
     plan = state.pending
     if plan is None:
         return state
     ran = tuple(Tried(query=query) for query in plan.new_queries)
     learned = state.learned
     if ran:
-        lesson = Payoff(kind=plan.diagnosis.kind, strategy=plan.strategy, used=1, paid=int(paid))
+        lesson = Payoff(kind=plan.diagnosis.kind, strategy=plan.strategy, used=1, paid=paid)
         learned = add_payoffs(learned, (lesson,))
     return replace(state, tried=state.tried + ran, pending=None, learned=learned)
 
@@ -133,8 +136,8 @@ def _settle(state: SearchState, request: SearchRequest) -> SearchState:
     else:
         tables = set(proposed.values()) if request.results is not None else set[str]()
     if tables:
-        return settle(state, paid=any((found_in(request, table) or 0) > 0 for table in tables))
-    return replace(settle(state, paid=False), learned=state.learned)
+        return settle(state, paid=float(any((found_in(request, table) or 0) > 0 for table in tables)))
+    return replace(settle(state, paid=0), learned=state.learned)
 
 
 def _bounds(query: Query) -> tuple[str, str]:

@@ -5,7 +5,7 @@ names the field where it is not. Fields that nobody asked for are left aside.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeGuard
+from typing import Final, TypeGuard, cast
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.json import Json
@@ -135,6 +135,8 @@ def _text(value: object, field: str) -> str:
 def _texts(value: object, field: str) -> tuple[str, ...]:
     if value is None:
         return ()
+    if is_list(value) and set(map(type, value)) == {str}:
+        return cast("tuple[str, ...]", tuple(value))
     if not is_list(value) or not all(isinstance(item, str | int | float) for item in value):
         raise InputError(field, "is not a list of texts", "Send a list of strings")
     return tuple(str(item) for item in value)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from itertools import accumulate, takewhile
 from typing import Any, Final
 
 from mcp_reflect.records.search import CatalogEntry, SearchRequest, SearchState
@@ -17,24 +18,27 @@ _SHOWN: Final = 6_000  # characters of queries, catalogue and results that a lan
 _SHOWN_WORDS: Final = 50  # words of a vocabulary that it is shown: every table's description must fit as well
 
 
-def bounded(request: SearchRequest) -> tuple[SearchRequest, tuple[str, ...]]:
-    """The request with vocabularies cut to what is read, and a note for each cut."""
+def bounded(entries: tuple[CatalogEntry, ...]) -> tuple[tuple[CatalogEntry, ...], tuple[str, ...]]:
+    """The catalogue with vocabularies cut to what is read, and a note for each cut."""
     words, characters = MOST_WORDS, MOST_CHARACTERS
     catalog: list[CatalogEntry] = []
     notes: tuple[str, ...] = ()
-    for entry in request.catalog:
-        kept = 0
-        for word in entry.vocabulary[:words]:
-            characters -= len(word)
-            if characters < 0:
-                break
-            kept += 1
-        words -= kept
-        if kept < len(entry.vocabulary):
-            notes += (f"vocabulary of {entry.table} cut to {kept} of {len(entry.vocabulary)} words",)
-            entry = replace(entry, vocabulary=entry.vocabulary[:kept])  # noqa: PLW2901 - the same table, less of it
-        catalog.append(entry)
-    return (replace(request, catalog=tuple(catalog)), notes) if notes else (request, ())
+    for entry in entries:
+        kept = _fitting(entry.vocabulary[:words], characters)
+        words -= len(kept)
+        characters -= sum(map(len, kept))
+        if len(kept) < len(entry.vocabulary):
+            notes += (f"vocabulary of {entry.table} cut to {len(kept)} of {len(entry.vocabulary)} words",)
+        catalog.append(replace(entry, vocabulary=kept))
+    return tuple(catalog), notes
+
+
+def _fitting(words: tuple[str, ...], characters: int) -> tuple[str, ...]:
+    """The first words that have no more characters together."""
+    if sum(map(len, words)) <= characters:
+        return words
+    ends = accumulate(map(len, words))
+    return words[: sum(1 for _ in takewhile(lambda end: end <= characters, ends))]
 
 
 def inputs(request: SearchRequest, state: SearchState) -> dict[str, Any]:

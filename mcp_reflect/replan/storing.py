@@ -7,7 +7,7 @@ Payoffs are left out: they belong to the bank as a whole, not to one search.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from mcp_reflect.records.search import (
@@ -26,7 +26,7 @@ from mcp_reflect.records.search import (
 
 def dump_state(state: SearchState) -> str:
     """The ledger of one search. What it has learned goes to the bank, and is not kept here again."""
-    return json.dumps(asdict(replace(state, payoffs=(), learned=())))
+    return _dump(replace(state, payoffs=(), learned=()))
 
 
 def load_state(text: str) -> SearchState:
@@ -43,20 +43,32 @@ def load_state(text: str) -> SearchState:
 
 
 def dump_request(request: SearchRequest) -> str:
-    """The request, so that a later call with the same search may leave its arguments out."""
-    bare = replace(request, catalog=())
-    return json.dumps({**asdict(bare), "catalog": [_plain(entry) for entry in request.catalog]})
+    """The request, so that a later call with the same search may leave its arguments out.
+
+    Without its catalogue, which is long: that is kept by its hash, once for all searches.
+    """
+    return _dump(replace(request, catalog=()))
 
 
-def load_request(text: str) -> SearchRequest:
+def load_request(text: str, catalog: tuple[CatalogEntry, ...] = ()) -> SearchRequest:
+    """The request back, with the catalogue that was kept apart."""
     data: dict[str, Any] = json.loads(text)
     data |= {
         "queries": _queries(data["queries"]),
         "zero_result_tables": tuple(data["zero_result_tables"]),
-        "catalog": tuple(_entry(entry) for entry in data["catalog"]),
+        "catalog": catalog,
         "suggestions": tuple(data["suggestions"]),
     }
     return SearchRequest(**data)
+
+
+def dump_catalog(entries: tuple[CatalogEntry, ...]) -> str:
+    """A catalogue as text that its hash is taken of."""
+    return _dump(entries)
+
+
+def load_catalog(text: str) -> tuple[CatalogEntry, ...]:
+    return tuple(_entry(entry) for entry in json.loads(text))
 
 
 def _plan(data: dict[str, Any]) -> Plan:
@@ -86,9 +98,13 @@ def _entry(data: Mapping[str, Any]) -> CatalogEntry:
     )
 
 
-def _plain(entry: CatalogEntry) -> dict[str, Any]:
-    """Its fields as they are: `asdict` would copy each of thousands of words."""
-    return {field.name: getattr(entry, field.name) for field in fields(entry)}
+def _dump(value: object) -> str:
+    """JSON of values and records. `asdict` would copy each of thousands of words first."""
+    return json.dumps(value, default=_plain, ensure_ascii=False)
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def _queries(data: list[dict[str, Any]]) -> tuple[Query, ...]:

@@ -15,6 +15,8 @@ _LONG = 4000  # characters read of one text; a message longer than that is a doc
 
 def fold(text: str) -> str:
     """Lower case, compatibility forms unified, accents off: `Jérôme` and `jerome` are one word."""
+    if text.isascii():
+        return text[:_LONG].lower()
     decomposed = unicodedata.normalize("NFKD", text[:_LONG]).casefold()
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
@@ -33,6 +35,7 @@ def unquoted(text: str) -> str:
     return " ".join(_QUOTES.sub(" ", text).split())
 
 
+@lru_cache(maxsize=4096)
 def normalised(text: str) -> str:
     """What makes two query texts near-identical: the same words, in any order, however often.
 
@@ -72,6 +75,7 @@ def other_number(word: str) -> str:
     return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
 
 
+@lru_cache(maxsize=1024)
 def content(text: str) -> tuple[str, ...]:
     """The words that say what is looked for, each once. A text of nothing but stop words keeps them all."""
     words = tuple(dict.fromkeys(tokens(text)))
@@ -79,6 +83,7 @@ def content(text: str) -> tuple[str, ...]:
     return tuple(word for word in full if word not in LIGHT_WORDS) or full or words
 
 
+@lru_cache(maxsize=256)
 def names(text: str) -> frozenset[str]:
     """Folded words written like names, codes or numbers: a capital inside the sentence, or a digit."""
     found: set[str] = set()

@@ -126,4 +126,5 @@ def test_what_was_stored_comes_back_as_it_was(request: SearchRequest) -> None:
     state = SearchState(search_id=request.search_id)
     state = ledger.record(state, request, plan(request, state))
     assert storing.load_state(storing.dump_state(state)) == replace(state, learned=(), payoffs=())
-    assert storing.load_request(storing.dump_request(request)) == request
+    catalog = storing.load_catalog(storing.dump_catalog(request.catalog))
+    assert storing.load_request(storing.dump_request(request), catalog) == request

@@ -46,8 +46,16 @@ async def test_a_report_teaches_the_bank_and_a_second_engine(settings: Settings,
         first = await engine.replan(**QUANTUM)
         await engine.replan(search_id=first.search_id, results={"sessions": count})
     async with Engine(settings) as other:
-        (payoff,) = await other.bank.workings.payoffs(other.scopes.own)
+        (payoff,) = await other.bank.searches.payoffs(other.scopes.own)
     assert (payoff.strategy, payoff.used, payoff.paid) == (Strategy.REWRITE, 1, paid)
+
+
+@pytest.mark.parametrize(("success", "paid"), [(True, 1), ("partial", 0.5), (False, 0)])
+async def test_an_outcome_counts_for_its_share(engine: Engine, success: bool | str, paid: float) -> None:
+    first = await engine.replan(**QUANTUM)
+    await engine.record_outcome(success=success, recall_id=first.search_id)
+    (payoff,) = await engine.bank.searches.payoffs(engine.scopes.own)
+    assert (payoff.used, payoff.paid) == (1, paid)
 
 
 async def test_what_always_failed_in_the_bank_is_chosen_less(settings: Settings) -> None:

@@ -185,25 +185,46 @@ CREATE TABLE spending (
   PRIMARY KEY (tenant, day)
 ) STRICT, WITHOUT ROWID;
 
--- What a call left for the next one of the same critique or search, redacted.
+-- What a call of critique left for the next one, redacted.
 CREATE TABLE workings (
   id TEXT PRIMARY KEY,
   tenant TEXT NOT NULL,
   project TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('critique', 'search')),
   body TEXT NOT NULL CHECK (json_valid(body)),
   created_at REAL NOT NULL,
   updated_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- How often a search strategy was used against a kind of failure, and how often it found something.
+-- What a call of replan_search left for the next one, redacted; the version counts these calls.
+CREATE TABLE searches (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  body TEXT NOT NULL CHECK (json_valid(body)),
+  version INTEGER NOT NULL DEFAULT 1 CHECK (version > 0),
+  created_at REAL NOT NULL,
+  updated_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The catalogues that searches name, each once, by the SHA-256 of its text: vocabularies are long.
+CREATE TABLE catalogues (
+  row INTEGER PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  body TEXT NOT NULL CHECK (json_valid(body)),
+  created_at REAL NOT NULL,
+  UNIQUE (tenant, project, digest)
+) STRICT;
+
+-- How often a search strategy was used against a kind of failure, and how often it found something; partly counts half.
 CREATE TABLE payoffs (
   tenant TEXT NOT NULL,
   project TEXT NOT NULL,
   kind TEXT NOT NULL,
   strategy TEXT NOT NULL CHECK (strategy IN ('relax', 'rewrite', 'pivot')),
   used INTEGER NOT NULL CHECK (used >= 0),
-  paid INTEGER NOT NULL CHECK (paid BETWEEN 0 AND used),
+  paid REAL NOT NULL CHECK (paid BETWEEN 0 AND used),
   PRIMARY KEY (tenant, project, kind, strategy)
 ) STRICT, WITHOUT ROWID;
 

@@ -57,13 +57,12 @@ FROM reflections WHERE tenant = :tenant AND project IN (:project, '') GROUP BY 1
 -- What else there is to count.
 SELECT
   (SELECT coalesce(sum(json_extract(body, '$.retries')), 0) FROM workings
-    WHERE tenant = :tenant AND project IN (:project, '') AND kind = 'critique') AS retries_triggered,
+    WHERE tenant = :tenant AND project IN (:project, '')) AS retries_triggered,
   (SELECT coalesce(sum(json_extract(body, '$.improvements')), 0) FROM workings
-    WHERE tenant = :tenant AND project IN (:project, '') AND kind = 'critique') AS improvements_made,
+    WHERE tenant = :tenant AND project IN (:project, '')) AS improvements_made,
   (SELECT count(*) FROM workings
-    WHERE tenant = :tenant AND project IN (:project, '') AND kind = 'critique') AS critiques,
-  (SELECT count(*) FROM workings
-    WHERE tenant = :tenant AND project IN (:project, '') AND kind = 'search') AS searches,
+    WHERE tenant = :tenant AND project IN (:project, '')) AS critiques,
+  (SELECT count(*) FROM searches WHERE tenant = :tenant AND project IN (:project, '')) AS searches,
   (SELECT coalesce(sum(tokens), 0) FROM spending WHERE tenant = :tenant) AS tokens,
   (SELECT count(*) FROM recalls WHERE tenant = :tenant AND project IN (:project, '')) AS recalls,
   (SELECT count(DISTINCT signature) FROM failures WHERE tenant = :tenant AND project IN (:project, '')) AS failures,

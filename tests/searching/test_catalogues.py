@@ -1,0 +1,106 @@
+"""A catalogue that is sent once, or late, or again, or with what no store should hold."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from mcp_reflect import catalogues
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import InputError
+from mcp_reflect.settings import Settings
+from tests.searching.calls import CATALOG, HELP, QUANTUM
+from tests.secrets import SECRETS, found_in
+from tests.server.calls import refused
+
+WORDS = [f"word{number}" for number in range(3000)]
+LONG: list[dict[str, Any]] = [{**CATALOG[0], "vocabulary": [*WORDS, "quanta", "computers"]}, *CATALOG[1:]]
+
+
+def rows(path: Path, table: str) -> list[sqlite3.Row]:
+    with sqlite3.connect(path) as connection:
+        connection.row_factory = sqlite3.Row
+        return list(connection.execute(f"SELECT * FROM {table}"))  # noqa: S608
+
+
+async def test_a_catalogue_is_kept_once_for_all_searches(engine: Engine, bank_path: Path) -> None:
+    for _ in range(3):
+        await engine.replan(**{**QUANTUM, "catalog": LONG})
+    assert len(rows(bank_path, "catalogues")) == 1
+    assert [len(row["body"]) < 8_000 for row in rows(bank_path, "searches")] == [True] * 3
+
+
+async def test_a_server_that_never_saw_the_catalogue_goes_on_with_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Engine(settings) as engine:
+        first = await engine.replan(**{**QUANTUM, "catalog": LONG})
+    monkeypatch.setattr(catalogues, "_known", {})
+    async with Engine(settings) as other:
+        second = await other.replan(search_id=first.search_id, results={"sessions": 0})
+    assert second.new_queries
+    assert "exhibitors" in {query.table for query in second.new_queries}
+    assert not second.notes
+
+
+async def test_a_catalogue_that_gave_way_to_newer_ones_is_asked_for_again(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await engine.replan(**QUANTUM)
+    for number in range(101):
+        await engine.replan(**{**QUANTUM, "catalog": [{"table": "sessions", "vocabulary": [f"word{number}"]}]})
+    monkeypatch.setattr(catalogues, "_known", {})
+    second = await engine.replan(search_id=first.search_id, results={"sessions": 0})
+    assert second.notes[0] == "the catalogue of this search is kept no longer: send it again"
+
+
+async def test_a_catalogue_that_comes_later_replaces_the_plan_and_costs_no_retry(engine: Engine) -> None:
+    first = await engine.replan(**{**HELP, "catalog": []})
+    second = await engine.replan(search_id=first.search_id, catalog=CATALOG)
+    assert {query.table for query in first.new_queries} == {"sessions"}
+    assert (second.strategy, second.new_queries[0].table) == ("pivot", "exhibitors")
+    assert second.retry_count == first.retry_count
+
+
+async def test_suggestions_that_come_later_are_taken_first_and_cost_no_retry(engine: Engine) -> None:
+    first = await engine.replan(**QUANTUM)
+    second = await engine.replan(search_id=first.search_id, suggestions=["Quantum machine learning"])
+    assert second.new_queries[0].query_text == "Quantum machine learning"
+    assert second.retry_count == first.retry_count
+    assert await engine.replan(search_id=first.search_id) == second
+
+
+async def test_suggestions_beside_a_report_extend_the_search(engine: Engine) -> None:
+    first = await engine.replan(**QUANTUM)
+    call: dict[str, Any] = {"results": {"sessions": 0}, "suggestions": ["Quantum machine learning"]}
+    second = await engine.replan(search_id=first.search_id, **call)
+    assert "Quantum machine learning" in [query.query_text for query in second.new_queries]
+    assert second.retry_count == first.retry_count + 1
+
+
+@pytest.mark.parametrize("word", ["a\0b", "half \ud800 of it"])
+async def test_a_bad_word_among_thousands_is_named(engine: Engine, word: str) -> None:
+    with pytest.raises(InputError, match=r"catalog\[0\]\.vocabulary\[3000\]: it holds"):
+        await engine.replan(**{**QUANTUM, "catalog": [{**CATALOG[0], "vocabulary": [*WORDS, word]}]})
+
+
+async def test_what_is_no_json_is_named(engine: Engine) -> None:
+    with pytest.raises(InputError, match="catalog: it is no JSON"):
+        await engine.replan(**{**QUANTUM, "catalog": [{"table": "sessions", "fields": object()}]})
+
+
+async def test_an_entry_that_is_no_object_is_named(client: Client) -> None:
+    assert (await refused(client, "replan_search", {**QUANTUM, "catalog": ["sessions"]})).startswith("catalog[0]: ")
+
+
+async def test_no_secret_of_a_catalogue_reaches_the_bank(engine: Engine, bank_path: Path) -> None:
+    entry = {
+        "table": "sessions",
+        "description": SECRETS["llm_key"],
+        "vocabulary": [*WORDS, *SECRETS.values()],
+        "fields": {"owner": list(SECRETS.values())},
+    }
+    await engine.replan(**{**QUANTUM, "catalog": [entry]})
+    assert found_in(bank_path.parent) == {}
