@@ -62,6 +62,6 @@ class ReplanShape(Shape):
         if self.search_id is None:
             if self.user_message is None:
                 raise InputError("user_message", "it is missing", "Send what the person asked for, or a search_id.")
-            if not self.queries and not self.catalog:
+            if not self.queries:
                 raise InputError("queries", "it is empty", "Send the queries that were run.")
         return self

@@ -14,6 +14,8 @@ from mcp_reflect.replan.moves.rewrite import rewritten
 MOST_QUERIES: Final = 3
 """New queries for an empty table: a person waits for them all."""
 
+_MOST_IN_ALL: Final = 30  # where more tables are empty than that allows, each has fewer, and at least one
+
 _READ = 24  # candidates looked at for a table and strategy; the moves list the best first
 _T = TypeVar("_T")
 
@@ -29,11 +31,13 @@ def moves(
     strategies take turns, since one idea has failed already, and start from what was asked at first.
     """
     new: tuple[Move, ...] = ()
-    for table in dict.fromkeys(query.table for query in failed):
+    tables = dict.fromkeys(query.table for query in failed)
+    most = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
+    for table in tables:
         starts = _starts(table, failed, state)
         sources = [_fresh(strategy, starts, request, state, places) for strategy in order]
         candidates = chain(*sources) if state.retry_count == 0 else _taking_turns(sources)
-        new += _different(candidates, state, new)
+        new += _different(candidates, state, new, most)
     return new
 
 
@@ -80,13 +84,15 @@ def _moved(
             return pivoted(query, places, request.user_message, searched, retry)
 
 
-def _different(candidates: Iterator[Move], state: SearchState, planned: tuple[Move, ...]) -> tuple[Move, ...]:
-    """The first three that differ from each other and from what is planned already."""
+def _different(
+    candidates: Iterator[Move], state: SearchState, planned: tuple[Move, ...], most: int
+) -> tuple[Move, ...]:
+    """The first `most` that differ from each other and from what is planned already."""
     new: tuple[Move, ...] = ()
     for strategy, query in candidates:
         if not ledger.is_hopeless(query, state, [other for _, other in planned + new]):
             new += ((strategy, query),)
-        if len(new) == MOST_QUERIES:
+        if len(new) == most:
             break
     return new
 

@@ -54,10 +54,13 @@ def breadth(mode: str) -> int:
 
 
 def of(request: SearchRequest) -> Catalog:
-    """The caller's catalogue; without one, the tables seen with the modes seen and the default ones."""
+    """The caller's catalogue; without one, the tables seen with the modes seen and the default ones.
+
+    A query without a mode has been seen too: it stays without one as long as nothing wider is needed.
+    """
     if request.catalog:
         return Catalog(request.catalog, given=True)
-    seen = tuple(dict.fromkeys(query.search_mode for query in request.queries if query.search_mode))
+    seen = tuple(dict.fromkeys(query.search_mode for query in request.queries))
     modes = tuple(dict.fromkeys((*seen, *DEFAULT_MODES)))
     tables = dict.fromkeys(query.table for query in request.queries)
     return Catalog(tuple(CatalogEntry(table=table, search_modes=modes) for table in tables), given=False)

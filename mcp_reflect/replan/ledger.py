@@ -5,14 +5,20 @@ was recorded here is ever proposed again.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from itertools import islice
+from typing import Final, TypeAlias
 
+from mcp_reflect.records.json import Json
 from mcp_reflect.records.search import Kind, Payoff, Plan, Query, SearchRequest, SearchState, Strategy, Tried
 from mcp_reflect.replan.words import fold, normalised
 
 Key: TypeAlias = tuple[str, str, str, str]
+
+_LONGEST: Final = 120  # characters of a text that are shown to developers
+_SHOWN: Final = 6  # filters of a query
+_MOST: Final = 20  # queries in one line
 
 
 def key(query: Query) -> Key:
@@ -43,18 +49,38 @@ def refusal(query: Query, state: SearchState, planned: Iterable[Query] = ()) -> 
 
 
 def is_hopeless(query: Query, state: SearchState, planned: Iterable[Query] = ()) -> bool:
-    """Whether a search that ran would have found all that this one can find: its like, with as low a threshold."""
+    """Whether a search that ran would have found all that this one can find.
+
+    That is its like with the same filters or some of them, and with as low a threshold.
+    """
     ran = (*(entry.query for entry in state.tried), *planned)
-    return any(key(other) == key(query) and not is_lower(query, other) for other in ran)
+    return any(
+        key(other)[:3] == key(query)[:3] and _has(query, other.filters) and not is_lower(query, other) for other in ran
+    )
+
+
+def _has(query: Query, filters: Mapping[str, Json]) -> bool:
+    return all(name in query.filters and query.filters[name] == value for name, value in filters.items())
 
 
 def describe(query: Query) -> str:
-    """A query in one line, for developers: text, place, conditions."""
-    conditions = [f"{name}={value}" for name, value in query.filters.items()]
+    """A query in one line of some hundred characters, for developers: text, place, conditions."""
+    conditions = [_cut(f"{name}={value}") for name, value in islice(query.filters.items(), _SHOWN)]
+    conditions += ["…"] if len(query.filters) > _SHOWN else []
     conditions += [] if query.score_threshold is None else [f"threshold {query.score_threshold:g}"]
     conditions += [] if query.limit is None else [f"limit {query.limit}"]
     place = f"{query.table}/{query.search_mode}" if query.search_mode else query.table
-    return f'"{query.query_text}" in {place}' + (f" ({', '.join(conditions)})" if conditions else "")
+    return f'"{_cut(query.query_text)}" in {place}' + (f" ({', '.join(conditions)})" if conditions else "")
+
+
+def describe_all(queries: Sequence[Query]) -> str:
+    """The queries in one line, the first ones and how many more there are."""
+    more = f"; and {len(queries) - _MOST} more" if len(queries) > _MOST else ""
+    return "; ".join(describe(query) for query in queries[:_MOST]) + more
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def found_in(request: SearchRequest, table: str) -> int | None:

@@ -49,7 +49,7 @@ def relax_only(request: SearchRequest, state: SearchState) -> Plan:
 def explain(diagnosis: Diagnosis, strategy: Strategy, new: tuple[Query, ...]) -> str:
     """The reasoning in one paragraph, for developers."""
     also = [f"{finding.kind}: {finding.detail}" for finding in diagnosis.findings[1:4]]
-    queries = "; ".join(ledger.describe(query) for query in new)
+    queries = ledger.describe_all(new)
     more = f" Also: {'; '.join(also)}." if also else ""
     return f"Likeliest cause: {_cause(diagnosis)}.{more} Strategy: {strategy}. Next: {queries}."
 
@@ -76,13 +76,28 @@ def _plan(case: _Case, strategy: Strategy, new: tuple[Query, ...]) -> Plan:
         new_queries=new,
         kept=case.kept,
         retry_count=case.state.retry_count + 1,
+        notes=_corrections(case),
         diagnosis=case.diagnosis,
     )
 
 
+def _corrections(case: _Case) -> tuple[str, ...]:
+    """What the failed queries named and the caller's catalogue does not have."""
+    notes: dict[str, None] = {}
+    for query in case.failed if case.places.given else ():
+        entry, near = case.places.entry(query.table), case.places.nearest(query.table)
+        if entry is None:
+            instead = f"corrected to {near.table}" if near else "left: it is not in the catalogue"
+            notes[f"table {query.table} {instead}"] = None
+        elif query.search_mode and query.search_mode not in entry.search_modes:
+            mode = catalog.in_table(query, entry).search_mode or "none"
+            notes[f"mode {query.search_mode} of {query.table} corrected to {mode}"] = None
+    return tuple(notes)
+
+
 def _give_up(case: _Case, strategy: Strategy) -> Plan:
     """The end of a search: what was tried for developers, what to ask for the person."""
-    tried = "; ".join(ledger.describe(entry.query) for entry in case.state.tried)
+    tried = ledger.describe_all([entry.query for entry in case.state.tried])
     why = "no retries are left" if case.is_over else "nothing new is left to try"
     return Plan(
         strategy=strategy,

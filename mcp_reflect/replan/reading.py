@@ -4,6 +4,7 @@ Lenient where the meaning is plain (other names of a field, a number in quotes),
 names the field where it is not. Fields that nobody asked for are left aside.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeGuard, cast
 
@@ -22,7 +23,13 @@ _QUERY_NAMES = {
 LONGEST_TEXT: Final = 4_000
 """Characters of one text inside a query, a plan or a catalogue. A longer one is a document."""
 
+LONGEST_FILTERS: Final = 10_000
+"""Characters of a query's filters as JSON."""
+
 MOST_QUERIES: Final = 50
+MOST_ROWS: Final = 1_000_000
+"""The highest limit that is believed."""
+
 _STRATEGIES = {"broaden": Strategy.RELAX, "rephrase": Strategy.REWRITE, "reformulate": Strategy.REWRITE}
 _QUERY_FIX = "Send {table, search_mode, query_text, limit, score_threshold, filters}"
 
@@ -66,21 +73,41 @@ def read_query(value: object, field: str) -> Query:
         search_mode=_text(given["search_mode"], f"{field}.search_mode"),
         limit=_limit(given["limit"], f"{field}.limit"),
         score_threshold=_threshold(given["score_threshold"], f"{field}.score_threshold"),
-        filters=dict(filters or {}),
+        filters=_filters(filters or {}, f"{field}.filters"),
     )
 
 
 def read_catalog(value: object, field: str = "catalog") -> tuple[CatalogEntry, ...]:
-    """A list of entries; `fields` is a list of names, or an object of names with their values."""
+    """A list of entries; `fields` is a list of names, or an object of names with their values.
+
+    Entries of the same table are joined.
+    """
     if not is_list(value):
         raise InputError(
             field, "is not a list", "Send a list of {table, description, search_modes, fields, vocabulary}"
         )
-    return tuple(_entry(item, f"{field}[{place}]") for place, item in enumerate(value))
+    tables: dict[str, CatalogEntry] = {}
+    for place, item in enumerate(value):
+        entry = _entry(item, f"{field}[{place}]")
+        tables[entry.table] = _joined(tables[entry.table], entry) if entry.table in tables else entry
+    return tuple(tables.values())
+
+
+def _joined(one: CatalogEntry, other: CatalogEntry) -> CatalogEntry:
+    """Two entries of one table as one that has all of both."""
+    return CatalogEntry(
+        table=one.table,
+        description=" ".join(filter(None, dict.fromkeys((one.description, other.description)))),
+        search_modes=tuple(dict.fromkeys((*one.search_modes, *other.search_modes))),
+        fields={**one.fields, **other.fields},
+        vocabulary=tuple(dict.fromkeys((*one.vocabulary, *other.vocabulary))),
+    )
 
 
 def read_results(value: object, field: str = "results") -> dict[str, int]:
-    """Rows by table, given as counts or as the rows themselves."""
+    """Rows by table, given as counts or as the rows themselves. An empty list says that nothing came back."""
+    if is_list(value) and not value:
+        return {}
     if not is_object(value):
         raise InputError(field, "is not an object", "Send {table: count} or {table: [rows]}")
     counts: dict[str, int] = {}
@@ -132,9 +159,18 @@ def _text(value: object, field: str) -> str:
     return value.strip()
 
 
+def _filters(value: Mapping[str, Json], field: str) -> dict[str, Json]:
+    size = len(json.dumps(value, default=str))
+    if size > LONGEST_FILTERS:
+        raise InputError(field, f"they have {size} characters", f"Send at most {LONGEST_FILTERS}.")
+    return dict(value)
+
+
 def _texts(value: object, field: str) -> tuple[str, ...]:
     if value is None:
         return ()
+    if isinstance(value, str):
+        return (value,)
     if is_list(value) and set(map(type, value)) == {str}:
         return cast("tuple[str, ...]", tuple(value))
     if not is_list(value) or not all(isinstance(item, str | int | float) for item in value):
@@ -148,6 +184,8 @@ def _limit(value: object, field: str) -> int | None:
         return None
     if number != int(number) or number < 1:
         raise InputError(field, f"is {value}", "Send a whole number of rows, at least 1")
+    if number > MOST_ROWS:
+        raise InputError(field, f"is {value}", f"Send at most {MOST_ROWS} rows")
     return int(number)
 
 

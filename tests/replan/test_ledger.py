@@ -96,3 +96,18 @@ def test_adding_payoffs_does_not_depend_on_order() -> None:
     )
     assert ledger.add_payoffs(one, other) == ledger.add_payoffs(other, one)
     assert ledger.add_payoffs(one, other)[0] == Payoff(kind=Kind.JARGON, strategy=Strategy.REWRITE, used=3, paid=1)
+
+
+def test_more_filters_on_what_found_nothing_are_hopeless() -> None:
+    wide = query(filters={"day": "monday"})
+    state = ledger.observe(empty_state(), request(wide))
+    assert ledger.is_hopeless(query(filters={"day": "monday", "room": "a"}), state)
+    assert not ledger.is_hopeless(query(filters={"day": "tuesday", "room": "a"}), state)
+    assert not ledger.is_hopeless(query(filters={}), state)
+
+
+def test_a_description_of_many_or_long_queries_is_short() -> None:
+    many = [query(f"text {number} " * 500, filters={f"f{n}": "x" * 1000 for n in range(100)}) for number in range(60)]
+    line = ledger.describe_all(many)
+    assert line.endswith("; and 40 more")
+    assert len(line) < 25_000
