@@ -25,6 +25,11 @@ ROOT = Path(__file__).parent.parent
 BARE = (sys.executable, "-m", "benchmarks.bare")
 SERVER = (sys.executable, "-m", "mcp_reflect")
 COMMAND = (*SERVER, "recall", "a flaky test", "--json")
+HOOK = (*SERVER, "hook", "PreToolUse")
+FAILED = (*SERVER, "hook", "PostToolUseFailure")
+CALL = {"session_id": "start", "cwd": str(ROOT), "tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
+HOOK_INPUT = json.dumps(CALL)
+FAILED_INPUT = json.dumps({**CALL, "error": "remote: error: GH006: Protected branch update failed"})
 
 FIRST_ANSWER_LIMIT = 1.05
 FIRST_LIST_LIMIT = 1.10
@@ -78,10 +83,12 @@ def start_server(command: Sequence[str], era: Era, env: Mapping[str, str]) -> di
     return {"first": first, "list": listed}
 
 
-def run_command(command: Sequence[str], env: Mapping[str, str]) -> dict[str, float]:
-    """Run a command to its end; how long that took. A command that fails is no measurement."""
+def run_command(command: Sequence[str], env: Mapping[str, str], given: str = "") -> dict[str, float]:
+    """Run a command to its end, with `given` on stdin; how long that took. One that fails is no measurement."""
     began = time.perf_counter()
-    done = subprocess.run(command, env={**os.environ, **env}, cwd=ROOT, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(
+        command, env={**os.environ, **env}, cwd=ROOT, capture_output=True, check=False, timeout=60, input=given.encode()
+    )
     seconds = time.perf_counter() - began
     if done.returncode != 0:
         raise RuntimeError(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr.decode()}")
@@ -112,6 +119,8 @@ def compare(
         contestants[f"ours {era}"] = lambda era=era: start_server(server, era, env)
     if command:
         contestants["command"] = lambda: run_command(command, env)
+        run_command(FAILED, env, FAILED_INPUT)  # so that the hook has something to say, and to write
+        contestants["hook"] = lambda: run_command(HOOK, env, HOOK_INPUT)
     times = in_turn(contestants, rounds)
 
     def column(name: str, key: str) -> tuple[float, ...]:
@@ -126,8 +135,9 @@ def compare(
             pair = column(f"bare {era}", key), column(f"ours {era}", key)
             figures.append(Comparison(f"{label}, {era}", *pair, limit))
     if command:
-        pair = column(f"bare {Era.LEGACY}", "first"), column("command", "run")
-        figures.append(Comparison("command line", *pair, COMMAND_LIMIT))
+        for name, label in (("command", "command line"), ("hook", "hook")):
+            pair = column(f"bare {Era.LEGACY}", "first"), column(name, "run")
+            figures.append(Comparison(label, *pair, COMMAND_LIMIT))
     return figures
 
 

@@ -21,7 +21,7 @@ from mcp_reflect.records.watch import AfterCall, CallWarning, KnownFailure, Matc
 from mcp_reflect.reflect.forms import Forms, forms_of
 from mcp_reflect.reflect.matching import due
 from mcp_reflect.reflect.rules.tools import may_change
-from mcp_reflect.reflect.told import correction_text, lessons_text, warning_text
+from mcp_reflect.reflect.told import correction_text, known_text, lessons_text, warning_text
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.signature import fingerprint
@@ -36,6 +36,7 @@ LOOK_BACK: Final = 30  # calls of a session in which the failure may lie that a 
 
 # Where the error only says that a thing is not there, another call's correction names another thing.
 _OF_ONE_CALL: Final = frozenset({ErrorCategory.NO_RESULT, ErrorCategory.NOT_FOUND, ErrorCategory.ASSERTION})
+_ANSWERS: Final = frozenset({ErrorCategory.NO_RESULT, ErrorCategory.ASSERTION})  # what was asked for, if unwelcome
 
 
 class Parts(Protocol):
@@ -147,7 +148,10 @@ async def after_call(
 
 
 async def remind(parts: Parts, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
-    """At most three lessons that a session has not been shown: those that fit the task, else the best there are."""
+    """At most three lessons that a session has not been shown: those that fit the task, else the best there are.
+
+    Where these are fewer, calls that keep failing and that no lesson is known of take their place.
+    """
     scope = parts.scopes.own
     state = await session_state(parts, scope, session)
     state = replace(state, shown=()) if anew else state
@@ -155,6 +159,12 @@ async def remind(parts: Parts, session: str, task: str | None = None, *, anew: b
         held = await parts.bank.lessons(scope, limit=MOST_LOOKED_AT)
         best = sorted(held, key=_standing, reverse=True)
         found = [(lesson.id, lesson.text) for lesson in best if lesson.trust is not Trust.QUARANTINED]
+        often = await parts.bank.watch.often(scope, MOST_LESSONS)
+        found += [
+            (f"failure {known.signature}", known_text(known))
+            for known in often
+            if known.category not in _ANSWERS and known.worked is None
+        ]
     else:
         ask = Ask(task=clean(task[:MOST_PROMPT]), limit=min(MOST_LESSONS + len(state.shown), 50), max_chars=10_000)
         recalled = await parts.bank.recall(scope, ask, applied=False) if ask.task.strip() else None

@@ -84,6 +84,12 @@ async def of_error(reader: Reader, scope: Scope, tool: str, fingerprint: str) ->
     return [known_from(row) for row in await reader.rows("failure_by_error", values)]
 
 
+async def often(reader: Reader, scope: Scope, limit: int) -> list[KnownFailure]:
+    """The calls that failed most often, more than once, and have not worked since."""
+    rows = await reader.rows("failure_often", {"limit": limit, **scope_values(scope)})
+    return [known_from(row) for row in rows]
+
+
 async def lessons_of(reader: Reader, scope: Scope, known: KnownFailure) -> list[Lesson]:
     """The active lessons of the reflection that a failure was last noted by."""
     if known.reflection_id is None:

@@ -41,6 +41,10 @@ class Watch:
         """Failures of a tool with the same error that have a correction, the latest first."""
         return await failures.of_error(self._db, scope, tool, fingerprint)
 
+    async def often(self, scope: Scope, limit: int) -> list[KnownFailure]:
+        """The calls that failed most often, more than once, and have not worked since."""
+        return await failures.often(self._db, scope, limit)
+
     async def lessons_of(self, scope: Scope, known: KnownFailure) -> list[Lesson]:
         """The lessons that the reflection on a failure brought."""
         return await failures.lessons_of(self._db, scope, known)

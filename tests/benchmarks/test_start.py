@@ -53,6 +53,7 @@ def test_both_eras_and_the_command_are_measured_and_a_broken_limit_is_the_exit_c
         "first answer, 2026-07-28",
         "first tools/list, 2026-07-28",
         "command line",
+        "hook",
     ]
     assert not figures[-1]["within"]
     assert code == 1

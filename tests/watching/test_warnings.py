@@ -146,6 +146,17 @@ async def test_after_a_failure_a_correction_of_the_same_error_is_told_at_once(en
     assert "PYTHONPATH=src" in after.text
 
 
+async def test_what_keeps_failing_is_told_at_the_start_of_a_session(engine: Engine) -> None:
+    await fail(engine, "git push origin main")
+    assert await engine.remind("s2") is None
+    await fail(engine, "git push origin main", session="s2")
+    said = await engine.remind("s3")
+    assert said is not None
+    assert "git push origin main" in said
+    assert "twice" in said
+    assert await engine.remind("s3") is None
+
+
 async def test_a_warning_is_not_told_again_with_the_failure(engine: Engine) -> None:
     await fail(engine, "git push origin main")
     assert await said(engine, "git push origin main") is not None
