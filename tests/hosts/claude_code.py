@@ -61,23 +61,31 @@ def call(command: str, number: int) -> dict[str, Any]:
 def sse(block: dict[str, Any]) -> Iterator[bytes]:
     """A reply as the stream of events of the Messages API."""
     usage = {"input_tokens": 10, "output_tokens": 10}
-    start = {"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": [], "usage": usage}
+    start: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "scripted",
+        "content": [],
+        "usage": usage,
+    }
     calls = block["type"] == "tool_use"
-    empty = {**block, "input": {}} if calls else {"type": "text", "text": ""}
+    empty: dict[str, Any] = {**block, "input": {}} if calls else {"type": "text", "text": ""}
     delta = (
         {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
         if calls
         else {"type": "text_delta", "text": block["text"]}
     )
     ending = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
-    for event in (
+    events: tuple[dict[str, Any], ...] = (
         {"type": "message_start", "message": {**start, "stop_reason": None, "stop_sequence": None}},
         {"type": "content_block_start", "index": 0, "content_block": empty},
         {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 10}},
         {"type": "message_stop"},
-    ):
+    )
+    for event in events:
         yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
 
