@@ -17,7 +17,6 @@ The last lines are calls of the tool through the engine, with a bank on disk (se
 
 import argparse
 import json
-import math
 import re
 import sqlite3
 import sys
@@ -30,6 +29,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks.replan_calls import Call, calls
+from benchmarks.retrieval import DEPTH, lines, ndcg, recall
 from mcp_reflect.records.search import CatalogEntry, Query, SearchRequest, SearchState
 from mcp_reflect.replan import ledger
 from mcp_reflect.replan.candidates import MOST_QUERIES
@@ -37,7 +37,6 @@ from mcp_reflect.replan.planner import plan
 
 Operator = Literal["OR", "AND"]
 _WORD = re.compile(r"[^\W_]+")
-_DEPTH = 10
 _MODE = "search"
 
 
@@ -69,7 +68,7 @@ class Index:
         if not words:
             return []
         sql = "SELECT id, -bm25(d) FROM d WHERE d MATCH ? ORDER BY bm25(d), id LIMIT ?"
-        rows = self._connection.execute(sql, (f" {operator} ".join(words), query.limit or _DEPTH))
+        rows = self._connection.execute(sql, (f" {operator} ".join(words), query.limit or DEPTH))
         return [(row[0], row[1]) for row in rows]
 
 
@@ -78,7 +77,7 @@ class Tally:
     """Sums over records; `figures` are the means."""
 
     records: int = 0
-    depth: int = _DEPTH
+    depth: int = DEPTH
     recall5: float = 0.0
     recall10: float = 0.0
     ndcg10: float = 0.0
@@ -92,11 +91,11 @@ class Tally:
     def add(self, record: Record, lists: Sequence[Sequence[tuple[str, float]]]) -> None:
         found, relevant = merge(lists), record.relevant
         self.records += 1
-        self.turns += _recall(in_turns(lists)[: self.depth], relevant)
-        self.halves[zlib.crc32(record.id.encode()) % 2].append(_recall(found[: self.depth], relevant))
-        self.recall5 += _recall(found[:5], relevant)
-        self.recall10 += _recall(found[:_DEPTH], relevant)
-        self.ndcg10 += _ndcg(found[:_DEPTH], relevant)
+        self.turns += recall(in_turns(lists)[: self.depth], relevant)
+        self.halves[zlib.crc32(record.id.encode()) % 2].append(recall(found[: self.depth], relevant))
+        self.recall5 += recall(found[:5], relevant)
+        self.recall10 += recall(found[:DEPTH], relevant)
+        self.ndcg10 += ndcg(found, relevant)
         self.zero += not found
 
     def figures(self) -> dict[str, float | int | list[float]]:
@@ -143,11 +142,11 @@ class Task:
 
 def tasks(data: Path) -> tuple[Task, ...]:
     """The two sets of empty searches."""
-    banking = list(_banking(_lines(data / "replan/banking77_zero.jsonl")))
-    titles = list(_titles(_lines(data / "replan/react_titles_queries.jsonl")))
+    banking = list(_banking(lines(data / "replan/banking77_zero.jsonl")))
+    titles = list(_titles(lines(data / "replan/react_titles_queries.jsonl")))
     return (
-        Task("banking77_zero", banking, Index(_lines(data / "recall/banking77/docs.jsonl")), _DEPTH),
-        Task("react_titles", titles, Index(_lines(data / "replan/react_titles_docs.jsonl")), 5),
+        Task("banking77_zero", banking, Index(lines(data / "recall/banking77/docs.jsonl")), DEPTH),
+        Task("react_titles", titles, Index(lines(data / "replan/react_titles_docs.jsonl")), 5),
     )
 
 
@@ -195,7 +194,7 @@ def run(task: Task, operator: Operator, mode: str, *, words: bool, suggestions: 
 
 
 def _query(record: Record, mode: str) -> dict[str, Any]:
-    return {"search_mode": mode, "query_text": record.text, "limit": _DEPTH}
+    return {"search_mode": mode, "query_text": record.text, "limit": DEPTH}
 
 
 def in_turns(lists: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
@@ -217,19 +216,6 @@ def _repeats(request: SearchRequest, new: Sequence[Query]) -> int:
     """Queries with the key of another one or of the failed one; a wider limit is no excuse here."""
     keys = [ledger.key(query) for query in (*request.queries, *new)]
     return len(keys) - len(set(keys))
-
-
-def _recall(found: Sequence[str], relevant: frozenset[str]) -> float:
-    return len(relevant.intersection(found)) / len(relevant)
-
-
-def _ndcg(found: Sequence[str], relevant: frozenset[str]) -> float:
-    gain = sum(1 / math.log2(rank + 2) for rank, row in enumerate(found) if row in relevant)
-    return gain / sum(1 / math.log2(rank + 2) for rank in range(min(_DEPTH, len(relevant))))
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
 def _banking(lines: Sequence[dict[str, Any]]) -> Iterator[Record]:

@@ -5,6 +5,7 @@ import time
 from datetime import UTC, datetime
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
+_PARTS = 1024  # of a millisecond: two digits more, so that ids made one after another sort so
 
 
 def iso(seconds: float) -> str:
@@ -24,10 +25,10 @@ class Clock:
         return os.urandom(size)
 
     def new_id(self, prefix: str) -> str:
-        """An opaque id that sorts by time within its prefix: `les_` + 10 digits of milliseconds + 12 random."""
-        millis = int(self.now() * 1000)
+        """An opaque id that sorts by time within its prefix: `les_` + 12 digits of microseconds + 10 random."""
+        moment = int(self.now() * 1000 * _PARTS)
         chance = int.from_bytes(self.random(8))
-        return f"{prefix}_{_digits(millis, 10)}{_digits(chance, 12)}"
+        return f"{prefix}_{_digits(moment, 12)}{_digits(chance, 10)}"
 
 
 def _digits(number: int, width: int) -> str:

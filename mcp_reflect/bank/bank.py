@@ -77,7 +77,7 @@ class Bank:
 
     async def standing(self, scope: Scope, lesson: Lesson) -> Standing:
         """What a lesson is worth by its evidence, against the base rate of its task type."""
-        return (await recalls.rates(self._db, scope)).standing(lesson)
+        return (await self._db.look(lambda reading: recalls.rates(reading, scope))).standing(lesson)
 
     async def record_outcome(self, scope: Scope, draft: OutcomeDraft) -> tuple[Updated, ...]:
         """Note what became of using lessons."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from mcp_reflect.bank.candidates import Reader, candidates
+from mcp_reflect.bank.candidates import nearest
 from mcp_reflect.bank.opposites import contradict
-from mcp_reflect.bank.sqlite.database import Transaction
+from mcp_reflect.bank.sqlite.database import Reading, Transaction
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.records.lesson import Kind, Lesson, Trust
 from mcp_reflect.records.scope import Scope
@@ -18,8 +18,7 @@ _BEHIND: Final = 0.99  # of the leading lesson's score: right after it
 async def tie(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
     """Tie a lesson to those it contradicts, both ways; ties of an earlier wording are cut."""
     await tx.run("link_cut", {"id": lesson.id, "relation": RELATION})
-    for candidate in await candidates(tx, scope, lesson.text, (Kind.LESSON,), _LOOK):
-        other = candidate.lesson
+    for other in await nearest(tx, scope, lesson.text, _LOOK):
         if other.id != lesson.id and _opposed(lesson, other):
             for one, two in ((lesson.id, other.id), (other.id, lesson.id)):
                 values = {"from_id": one, "relation": RELATION, "to_kind": "lesson", "to_id": two}
@@ -32,11 +31,11 @@ def _opposed(one: Lesson, other: Lesson) -> bool:
     return contradict((one.mistake or "", one.correction or ""), (other.mistake or "", other.correction or ""))
 
 
-async def among(reader: Reader, lessons: Iterable[Lesson]) -> Mapping[str, tuple[str, ...]]:
+def among(reading: Reading, lessons: Iterable[Lesson]) -> Mapping[str, tuple[str, ...]]:
     """Which of `lessons` contradict which other ones of them, by id."""
     ids = [lesson.id for lesson in lessons if lesson.kind is Kind.LESSON]
     found: dict[str, tuple[str, ...]] = {}
-    for row in await reader.rows("links_among", {"ids": ids, "relation": RELATION}) if len(ids) > 1 else ():
+    for row in reading.rows("links_among", {"ids": ids, "relation": RELATION}) if len(ids) > 1 else ():
         found[row["from_id"]] = (*found.get(row["from_id"], ()), row["to_id"])
     return found
 

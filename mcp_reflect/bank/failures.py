@@ -3,8 +3,7 @@
 import json
 from collections.abc import Iterable
 
-from mcp_reflect.bank.candidates import Reader
-from mcp_reflect.bank.sqlite.database import Transaction
+from mcp_reflect.bank.sqlite.database import Reader, Transaction
 from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.records.failure import Failure, WorkedCall
 from mcp_reflect.records.lesson import Lesson

@@ -1,16 +1,16 @@
 """Lessons in the bank: stored or merged, changed, retired, restored, erased."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from mcp_reflect.bank import contradictions
-from mcp_reflect.bank.candidates import candidates
+from mcp_reflect.bank import contradictions, indexing
+from mcp_reflect.bank.candidates import nearest
 from mcp_reflect.bank.merging import same_lesson
 from mcp_reflect.bank.opposites import contradict
 from mcp_reflect.bank.redaction import clean_text, context_hash
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_values
-from mcp_reflect.bank.words import index_text
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
 from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, State, lesson_text
@@ -62,8 +62,13 @@ def _clean(text: str | None) -> str | None:
 
 async def add(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
     """Store a record as it is, and make it findable."""
-    await tx.run("lesson_add", lesson_values(scope, lesson))
-    await tx.run("search_add", index_values(lesson))
+    await add_all(tx, [(scope, lesson)])
+
+
+async def add_all(tx: Transaction, written: Sequence[tuple[Scope, Lesson]]) -> None:
+    """Store records as they are, and make them findable."""
+    await tx.run_many("lesson_add", [lesson_values(scope, lesson) for scope, lesson in written])
+    await indexing.add(tx, written)
 
 
 async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[str, str]:
@@ -80,8 +85,7 @@ async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[s
 
 
 async def _twin(tx: Transaction, scope: Scope, lesson: Lesson) -> Lesson | None:
-    for candidate in await candidates(tx, scope, lesson.text, (Kind.LESSON,), _MERGE_LOOK):
-        other = candidate.lesson
+    for other in await nearest(tx, scope, lesson.text, _MERGE_LOOK):
         mine, theirs = (lesson.mistake or "", lesson.correction or ""), (other.mistake or "", other.correction or "")
         if same_lesson(mine, theirs) and not contradict(mine, theirs) and _of_one_kind(lesson, other):
             return other
@@ -113,8 +117,7 @@ def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 async def change(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
     """Write a changed lesson and its words; the caller keeps the version."""
     await tx.run("lesson_change", lesson_values(scope, lesson))
-    await tx.run("search_remove", {"id": lesson.id})
-    await tx.run("search_add", index_values(lesson))
+    await indexing.renew(tx, scope, lesson)
 
 
 async def keep_version(tx: Transaction, record_id: str, reason: str, lesson: Lesson) -> None:
@@ -179,26 +182,14 @@ async def erase(db: Database, scope: Scope, lesson_id: str) -> None:
     """Remove a record, its words, history, ties and outcomes, and overwrite their bytes."""
     async with db.write() as tx:
         found = await lesson(tx, scope, lesson_id)
-        await tx.run("search_remove", {"id": found.id})
+        await indexing.erase(tx, scope, found)
         for name in ("version_erase", "link_erase"):
             await tx.run(name, {"id": found.id})
         for name in ("failure_erase", "lesson_erase", "reflection_erase"):
             await tx.run(name, {"id": found.id, "tenant": scope.tenant})
-        await tx.run("search_forget", {})
     await db.truncate_log()
 
 
 def _text_of(changed: Lesson) -> str:
     """The text of a changed record: of a lesson, made of its mistake and correction."""
     return lesson_text(changed.mistake, changed.correction) if changed.mistake and changed.correction else changed.text
-
-
-def index_values(lesson: Lesson) -> dict[str, Any]:
-    """The words of a lesson by field, for the index."""
-    return {
-        "id": lesson.id,
-        "text": index_text(f"{lesson.text}\n{lesson.why or ''}"),
-        "symptoms": index_text("\n".join((*lesson.symptoms, *lesson.keywords))),
-        "labels": index_text(" ".join((lesson.task_type or "", *lesson.tags))),
-        "context": index_text(lesson.context or ""),
-    }

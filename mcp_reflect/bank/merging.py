@@ -7,7 +7,7 @@ words that carry the point differs: numbers, identifiers, paths, code, and words
 import re
 from typing import Final
 
-from mcp_reflect.bank.words import STOP_WORDS
+from mcp_reflect.bank.stopwords import ENGLISH
 
 # Jaccard similarity of the words; chosen so that a changed word in six or more still is the same lesson.
 SAME_WORDS: Final = 0.7
@@ -28,8 +28,12 @@ def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
 
 def alike(one: str, other: str) -> float:
     """The share of words that two texts have in common, 0..1."""
-    first, second = telling_words(one), telling_words(other)
-    return len(first & second) / len(first | second) if first | second else 1.0
+    return shared(telling_words(one), telling_words(other))
+
+
+def shared(one: set[str], other: set[str]) -> float:
+    """Jaccard's coefficient: the part of two sets of words that is in both, 0..1."""
+    return len(one & other) / len(one | other) if one or other else 1.0
 
 
 def same_text(one: str, other: str) -> bool:
@@ -64,7 +68,7 @@ def is_code(token: str) -> bool:
 def telling_words(text: str) -> set[str]:
     """The stems of a text's words, without stop words where there are others."""
     words = {word.lower() for word in re.findall(r"[^\W_]+", text)}
-    telling = words - STOP_WORDS or words
+    telling = words - ENGLISH or words
     return set(map(stem, telling))
 
 

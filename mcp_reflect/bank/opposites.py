@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.bank.merging import SAME_WORDS, is_code, points, stem, telling_words, tokens
-from mcp_reflect.bank.words import STOP_WORDS
+from mcp_reflect.bank.merging import SAME_WORDS, is_code, points, shared, stem, telling_words, tokens
+from mcp_reflect.bank.stopwords import ENGLISH
 
 # Words that turn an instruction round, and words that say no more than the instruction itself.
 _NEGATIONS: Final = frozenset(
@@ -80,8 +80,7 @@ def _clash(some: "list[_Instruction]", others: "list[_Instruction]") -> bool:
 def _same_situation(one: str, other: str) -> bool:
     """Most words are shared, and only one side may say more: a word in another's place is another situation."""
     first, second = telling_words(one), telling_words(other)
-    shared = len(first & second) / len(first | second) if first | second else 1.0
-    return shared >= SAME_WORDS and (first <= second or second <= first) and points(one) == points(other)
+    return shared(first, second) >= SAME_WORDS and (first <= second or second <= first) and points(one) == points(other)
 
 
 def _instructions(correction: str) -> list[_Instruction]:
@@ -93,9 +92,9 @@ def _instructions(correction: str) -> list[_Instruction]:
         words = tuple(
             word if is_code(word) else stem(word)
             for word in plain
-            if word not in _NEGATIONS and word not in _EMPTY and (word not in STOP_WORDS or stem(word) in _TURNING)
+            if word not in _NEGATIONS and word not in _EMPTY and (word not in ENGLISH or stem(word) in _TURNING)
         )
-        verbs = [word for word in plain if word not in _NEGATIONS and word not in STOP_WORDS - {"use"}]
+        verbs = [word for word in plain if word not in _NEGATIONS and word not in ENGLISH - {"use"}]
         if words:
             found.append(_Instruction(words, verbs[0] if verbs else "", negated))
     return found

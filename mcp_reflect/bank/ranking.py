@@ -10,18 +10,14 @@ from typing import Final
 
 from mcp_reflect.bank.candidates import Candidate
 from mcp_reflect.bank.contradictions import settled
-from mcp_reflect.bank.merging import alike
+from mcp_reflect.bank.merging import shared, telling_words
 from mcp_reflect.bank.redaction import context_hash
+from mcp_reflect.bank.relevance import Gate, gate_for
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.records.lesson import Ask, Hit, Kind, Lesson, Trust
 from mcp_reflect.records.scope import GLOBAL
 
-# Relevant is what covers a fair part of the question's weight, or holds several of its telling words.
-LEAST_SHARE: Final = 0.2
-LEAST_TERMS: Final = 3
-LEAST_SHARE_OF_SEVERAL: Final = 0.12
-
-SAME_HIT: Final = 0.8  # two hits with more of their words in common say the same
+SAME_HIT: Final = 0.9  # two hits with more of their words in common say the same
 LOOK_ALIKES: Final = 5  # of so many hits that are wanted, one may say what another says already
 HALF_LIFE_DAYS: Final = 180.0
 DAY: Final = 86_400.0
@@ -41,8 +37,10 @@ def rank(found: Iterable[Candidate], ask: Ask, rates: Rates, now: float, tied: M
     """Rank candidates. `rates` are the scope's base rates, `now` seconds since 1970, `tied` who contradicts whom."""
     hidden: Counter[str] = Counter()
     fitting: list[tuple[float, Candidate]] = []
-    for candidate in found:
-        reason = _held_back(candidate, ask, rates)
+    known = list(found)
+    gate = gate_for(known)
+    for candidate in known:
+        reason = _held_back(candidate, gate, ask, rates)
         if reason:
             hidden[reason] += 1
         else:
@@ -55,13 +53,14 @@ def rank(found: Iterable[Candidate], ask: Ask, rates: Rates, now: float, tied: M
     )
 
 
-def _held_back(candidate: Candidate, ask: Ask, rates: Rates) -> str | None:
+def _held_back(candidate: Candidate, gate: Gate, ask: Ask, rates: Rates) -> str | None:
     lesson = candidate.lesson
-    several = len(candidate.terms) >= LEAST_TERMS and candidate.share >= LEAST_SHARE_OF_SEVERAL
-    if candidate.share < LEAST_SHARE and not several:
+    if not gate.lets_in(candidate):
         return "not_relevant"
     if lesson.trust is Trust.QUARANTINED:
         return "quarantined"
+    if ask.kinds and lesson.kind not in ask.kinds:
+        return "other_kinds"
     if ask.tags and not set(ask.tags) & set(lesson.tags):
         return "other_tags"
     if lesson.importance < ask.min_importance:
@@ -76,7 +75,6 @@ def _held_back(candidate: Candidate, ask: Ask, rates: Rates) -> str | None:
 def _score(candidate: Candidate, ask: Ask, rates: Rates, now: float) -> float:
     """Relevance in 0..1, scaled by .6 to 1 for worth, plus .1 for the task type and .05 for the context."""
     lesson = candidate.lesson
-    relevance = 0.5 * candidate.fit + 0.5 * candidate.share
     recency = 0.5 ** (max(now - lesson.updated_at, 0) / DAY / HALF_LIFE_DAYS)
     worth = (
         0.4 * rates.mean(lesson)
@@ -87,7 +85,7 @@ def _score(candidate: Candidate, ask: Ask, rates: Rates, now: float) -> float:
     )
     same_type = ask.task_type is not None and lesson.task_type == ask.task_type
     same_context = _same_context(lesson, ask)
-    return relevance * (0.6 + 0.4 * worth) + 0.1 * same_type + 0.05 * same_context
+    return candidate.fit * (0.6 + 0.4 * worth) + 0.1 * same_type + 0.05 * same_context
 
 
 def _preferred(fitting: list[tuple[float, Candidate]], ask: Ask, hidden: Counter[str]) -> list[tuple[float, Candidate]]:
@@ -108,20 +106,22 @@ def _pick(
     opposed: tuple[Mapping[str, tuple[str, ...]], Mapping[str, str]],
 ) -> Iterable[Hit]:
     tied, reasons = opposed
-    chosen: list[Lesson] = []
+    chosen: dict[str, set[str]] = {}
     left = ask.max_chars
     for score, candidate in fitting:
         lesson = candidate.lesson
-        rest = (other for other in chosen if other.id not in tied.get(lesson.id, ()))  # opposites look alike
-        if sum(alike(lesson.text, other.text) >= SAME_HIT for other in rest) > ask.limit // LOOK_ALIKES:
-            hidden["similar"] += 1
-        elif len(chosen) >= ask.limit:
+        if len(chosen) >= ask.limit:
             hidden["over_limit"] += 1
+            continue
+        words, opposite = telling_words(lesson.text), tied.get(lesson.id, ())  # opposites look alike
+        same = sum(shared(words, other) >= SAME_HIT for name, other in chosen.items() if name not in opposite)
+        if same > ask.limit // LOOK_ALIKES:
+            hidden["similar"] += 1
         elif len(lesson.text) > left:
             hidden["over_max_chars"] += 1
         else:
             left -= len(lesson.text)
-            chosen.append(lesson)
+            chosen[lesson.id] = words
             yield _hit(candidate, score, ask, now, reasons.get(lesson.id))
 
 

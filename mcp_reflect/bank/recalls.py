@@ -4,19 +4,20 @@ from collections import deque
 from typing import Any, Final
 
 from mcp_reflect.bank import contradictions
-from mcp_reflect.bank.candidates import Reader, candidates
+from mcp_reflect.bank.candidates import candidates
 from mcp_reflect.bank.holdout import withheld
+from mcp_reflect.bank.lexical import Question
 from mcp_reflect.bank.ranking import Ranked, rank
 from mcp_reflect.bank.redaction import clean_text
-from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.database import Database, Reading, Transaction
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, BankReadOnlyError
-from mcp_reflect.records.lesson import Ask, Kind, Recall
+from mcp_reflect.records.lesson import Ask, Recall
 from mcp_reflect.records.scope import Scope
 
-_LOOK: Final = 50  # candidates that ranking chooses from, or ten for each hit that is wanted
+_LOOK: Final = 25  # candidates that ranking chooses from, or five for each hit that is wanted
 _MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; the oldest go first
 
 
@@ -69,9 +70,9 @@ class Ledger:
         self._queue = deque((values for values in self._queue if values["id"] not in ids), _MOST_QUEUED)
 
 
-async def rates(reader: Reader, scope: Scope) -> Rates:
+def rates(reading: Reading, scope: Scope) -> Rates:
     """How often the lessons of a scope, and global ones, worked, by task type."""
-    rows = await reader.rows("base_rates", scope_values(scope))
+    rows = reading.rows("base_rates", scope_values(scope))
     return Rates({row["task_type"]: (row["wins"], row["told"]) for row in rows})
 
 
@@ -90,10 +91,8 @@ async def recall(
     `applied` false notes the recall, so that its outcome can be told, and counts no lesson as applied.
     `holdout` is the share (0..1) of tasks whose lessons are not shown.
     """
-    kinds = ask.kinds or tuple(Kind)
-    found = await candidates(db, scope, ask.text, kinds, max(_LOOK, ask.limit * 10))
-    tied = await contradictions.among(db, (candidate.lesson for candidate in found))
-    ranked = rank(found, ask, await rates(db, scope), clock.now(), tied)
+    now = clock.now()
+    ranked = await db.look(lambda reading: _ranked(reading, scope, ask, now))
     held_out = len(ranked.hits) if withheld(scope, ask.task, holdout) else 0
     if held_out:
         ranked = Ranked((), {**ranked.hidden, "held_out": held_out})
@@ -111,3 +110,10 @@ async def recall(
         }
     )
     return Recall(recall_id=recall_id, lessons=ranked.hits, hidden=ranked.hidden, scope=str(scope))
+
+
+def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float) -> Ranked:
+    question = Question(ask.text, ask.task_type, ask.tags, tuple(kind.value for kind in ask.kinds))
+    found = candidates(reading, scope, question, max(_LOOK, ask.limit * 5))
+    tied = contradictions.among(reading, (candidate.lesson for candidate in found))
+    return rank(found, ask, rates(reading, scope), now, tied)

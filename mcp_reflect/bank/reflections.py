@@ -7,9 +7,10 @@ from typing import Any
 from mcp_reflect.bank import failures, lessons
 from mcp_reflect.bank.capacity import keep_within
 from mcp_reflect.bank.sqlite.database import Database, Transaction
-from mcp_reflect.bank.sqlite.rows import Row, scope_values
+from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
+from mcp_reflect.records.lesson import State
 from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.records.scope import Scope
 
@@ -119,7 +120,7 @@ async def _replace_faces(tx: Transaction, scope: Scope, reflection_id: str, now:
     """Retire the strategy that the earlier judgement wrote; its lessons stay, for they were seen."""
     for row in await tx.rows("lesson_of_reflection", {"reflection_id": reflection_id, "tenant": scope.tenant}):
         if row["kind"] == "strategy" and row["state"] == "active":
-            await tx.run("lesson_retire", {"id": row["id"], "tenant": scope.tenant, "now": now})
+            await lessons.change(tx, scope, replace(lesson_from(row), state=State.RETIRED, updated_at=now))
 
 
 async def _note_failures(tx: Transaction, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float) -> None:

@@ -12,7 +12,7 @@ from mcp_reflect.records.lesson import LessonDraft, State, Stored
 from mcp_reflect.records.scope import Scope
 
 _PAGE: Final = 1000
-_BATCH: Final = 1000  # lessons a transaction: some tens of milliseconds
+_BATCH: Final = 250  # lessons a transaction: some tens of milliseconds
 
 # What an exported line says beside the fields of store_lesson; import reads past them.
 EXPORT_ONLY: Final = ("id", "state", "trust", "source", "created_at")
@@ -56,15 +56,18 @@ async def imported(
 ) -> AsyncIterator[list[Stored]]:
     """Store drafts that are known to be good, and yield what became of each batch, in order."""
     for start in range(0, len(drafts), _BATCH):
+        # Made before the lock is taken: whoever waits for it waits for SQLite only.
+        batch = [(scope, lessons.made(draft, scope, clock)) for scope, draft in drafts[start : start + _BATCH]]
         done: list[Stored] = []
         async with db.write() as tx:
-            for scope, draft in drafts[start : start + _BATCH]:
-                lesson = lessons.made(draft, scope, clock)
+            if not merge:
+                await lessons.add_all(tx, batch)
+            for scope, lesson in batch:
+                lesson_id, status = lesson.id, "stored"
                 if merge and lesson.state is State.ACTIVE:
                     lesson_id, status = await lessons.add_or_merge(tx, scope, lesson)
-                else:
+                elif merge:
                     await lessons.add(tx, scope, lesson)
-                    lesson_id, status = lesson.id, "stored"
                 done.append(Stored(lesson_id=lesson_id, status=status, scope=str(scope)))
             for scope in dict.fromkeys(scope for scope, _ in drafts[start : start + _BATCH]):
                 await keep_within(tx, scope, size, clock.now())

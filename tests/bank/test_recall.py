@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.words import match_any, telling_terms
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 
@@ -143,10 +142,3 @@ async def test_no_question_breaks_the_search(engine: Engine, task: str, symptoms
         assert error.field.startswith(("task", "symptoms"))  # noqa: PT017 - most questions are not refused
     else:
         assert found.recall_id
-
-
-@given(st.text())
-def test_terms_are_few_and_each_is_one_string_of_the_expression(text: str) -> None:
-    terms = telling_terms(text)
-    assert len(terms) == len(set(terms)) <= 48
-    assert match_any(terms).count('"') == 2 * len(terms)

@@ -7,22 +7,60 @@ processes), one reads, one counts (NORMAL, 50 ms) for ledgers that nobody must w
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import aiosqlite
 
 from mcp_reflect.bank.redaction import clean, clean_text
 from mcp_reflect.bank.sqlite.faults import explained
-from mcp_reflect.bank.sqlite.queries import query
+from mcp_reflect.bank.sqlite.queries import query, reads
 from mcp_reflect.bank.sqlite.schema import Opened, prepare
 from mcp_reflect.errors import BankReadOnlyError
 
 Values = Mapping[str, Any]
 
 COUNTING_WAIT_SECONDS = 0.05
+
+_Found = TypeVar("_Found")
+
+
+class Reading:
+    """Named queries, run one after another on the connection's own thread: many cost no more than one."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
+        """The rows of a named query."""
+        return self._select(name, values).fetchall()
+
+    def numbers(self, name: str, values: Values) -> list[int]:
+        """The integers of a named query that gives them as one JSON list."""
+        return json.loads(self._select(name, values).fetchone()[0])
+
+    def _select(self, name: str, values: Values) -> sqlite3.Cursor:
+        """Only what reads is run: what writes goes through the door of a transaction."""
+        if not reads(name):
+            raise ValueError(f"the query {name} writes")
+        return self._connection.execute(query(name), _plain(values))
+
+    @contextmanager
+    def snapshot(self) -> Generator[None]:
+        """Everything in the block is read as of one moment."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
+
+
+class Reader(Protocol):
+    """The database, or a transaction of it."""
+
+    async def rows(self, name: str, values: dict[str, Any]) -> list[sqlite3.Row]: ...
 
 
 class Transaction:
@@ -50,6 +88,10 @@ class Transaction:
         """The first row of a named query, or none."""
         found = await self.rows(name, values)
         return found[0] if found else None
+
+    async def look(self, work: Callable[[Reading], _Found]) -> _Found:
+        """What `work` makes of named queries, as this transaction sees them."""
+        return await _on_thread(self._connection, work)
 
 
 class Database:
@@ -90,6 +132,17 @@ class Database:
         """The first row of a named query, or none."""
         found = await self.rows(name, values)
         return found[0] if found else None
+
+    async def look(self, work: Callable[[Reading], _Found]) -> _Found:
+        """What `work` makes of named queries, all as of one moment. It runs outside the event loop."""
+
+        def at_once(reading: Reading) -> _Found:
+            with reading.snapshot():
+                return work(reading)
+
+        await self.opened()
+        with explained(self.path):
+            return await _on_thread(await self._connection("read"), at_once)
 
     @asynccontextmanager
     async def write(self) -> AsyncGenerator[Transaction]:
@@ -161,6 +214,12 @@ class Database:
             await connection.close()
             raise
         return connection
+
+
+async def _on_thread(connection: aiosqlite.Connection, work: Callable[[Reading], _Found]) -> _Found:
+    """Run `work` on the thread that owns the connection: one change of threads for any number of queries."""
+    raw = connection._conn  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return await connection._execute(work, Reading(raw))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 @asynccontextmanager

@@ -30,6 +30,12 @@ def query(name: str) -> str:
 
 
 @cache
+def reads(name: str) -> bool:
+    """Whether a named query only reads."""
+    return re.match(r"(?:--.*\n)*SELECT\b", query(name)) is not None
+
+
+@cache
 def migrations() -> tuple[tuple[int, str], ...]:
     """Every migration as (version, SQL), oldest first; the version is the file's leading number."""
     files = sorted((_FOLDER / "migrations").glob("[0-9]*.sql"))

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from typing import Any
 
+from mcp_reflect.bank.features import Features
 from mcp_reflect.records.lesson import Kind, Lesson, Source, State, Trust
 from mcp_reflect.records.scope import Scope
 
@@ -43,6 +44,11 @@ def lesson_from(row: sqlite3.Row) -> Lesson:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
+
+
+def features_from(row: sqlite3.Row) -> Features:
+    """A row of `features` as the record."""
+    return Features(row["row"], json.loads(row["terms"]), row["length"])
 
 
 def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:

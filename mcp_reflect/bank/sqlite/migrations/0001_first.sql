@@ -35,11 +35,36 @@ CREATE TABLE lessons (
 CREATE INDEX lessons_by_scope ON lessons (tenant, project, kind, state);
 CREATE INDEX lessons_by_reflection ON lessons (reflection_id);
 
--- The words of each row of lessons that recall looks in; rowid is lessons.row.
+-- Which active rows of lessons hold which term: rowid is lessons.row. Terms carry their scope's number, so that a
+-- project never reads the postings of another. What is taken out needs its old terms: they are in features.
 CREATE VIRTUAL TABLE search USING fts5 (
-  text, symptoms, labels, context,
-  tokenize = 'porter unicode61 remove_diacritics 2'
+  terms,
+  content = '', columnsize = 0, detail = none,
+  tokenize = "ascii tokenchars '_'"
 );
+
+-- The analysed terms of each active row with how often they are there, and how many of them tell something.
+CREATE TABLE features (
+  row INTEGER PRIMARY KEY REFERENCES lessons (row) ON DELETE CASCADE,
+  scope INTEGER NOT NULL,
+  length REAL NOT NULL,
+  terms TEXT NOT NULL CHECK (json_valid(terms))
+) STRICT;
+
+-- In how many active rows of a scope a term is.
+CREATE TABLE terms (
+  scope INTEGER NOT NULL,
+  term TEXT NOT NULL,
+  found INTEGER NOT NULL CHECK (found >= 0),
+  PRIMARY KEY (scope, term)
+) STRICT, WITHOUT ROWID;
+
+-- How many active rows a scope has, and how many telling terms are in them.
+CREATE TABLE sizes (
+  scope INTEGER PRIMARY KEY,
+  found INTEGER NOT NULL CHECK (found >= 0),
+  length INTEGER NOT NULL CHECK (length >= 0)
+) STRICT;
 
 -- A run that was looked back on: the redacted trace, and the reflection as it was returned.
 CREATE TABLE reflections (

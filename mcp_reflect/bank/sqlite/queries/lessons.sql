@@ -60,50 +60,9 @@ SELECT * FROM lessons
 WHERE tenant = :tenant AND (:project IS NULL OR project = :project) AND id > :after
 ORDER BY id LIMIT :limit;
 
--- name: lesson_rows
--- Lessons by row, for candidates.
-SELECT * FROM lessons WHERE row IN (SELECT value FROM json_each(:rows));
-
 -- name: lesson_of_reflection
 -- What a reflection wrote: its own face, its strategy, the lessons made of it.
 SELECT * FROM lessons WHERE reflection_id = :reflection_id AND tenant = :tenant ORDER BY id;
-
--- name: search_add
--- Make a lesson's words findable.
-INSERT INTO search (rowid, text, symptoms, labels, context)
-SELECT row, :text, :symptoms, :labels, :context FROM lessons WHERE id = :id;
-
--- name: search_remove
--- Take a lesson's words out again.
-DELETE FROM search WHERE rowid = (SELECT row FROM lessons WHERE id = :id);
-
--- name: search_candidates
--- The lessons whose words fit best, of any state of trust, best first (bm25 is negative: less is better).
-SELECT lessons.*, bm25(search, 1.0, 1.0, 0.6, 0.3) AS bm25
-FROM search JOIN lessons ON lessons.row = search.rowid
-WHERE search MATCH :match AND lessons.tenant = :tenant AND lessons.project IN (:project, '')
-  AND lessons.state = 'active' AND lessons.kind IN (SELECT value FROM json_each(:kinds))
-ORDER BY bm25, lessons.row LIMIT :limit;
-
--- name: search_terms
--- Which of the candidates hold which term, and how many of the bank do (counted up to a limit).
-SELECT term.key AS term,
-  (SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH term.value LIMIT :most)) AS found,
-  (SELECT json_group_array(rowid) FROM search
-    WHERE search MATCH term.value AND rowid IN (SELECT value FROM json_each(:rows))) AS rows
-FROM json_each(:terms) AS term;
-
--- name: lesson_count
--- How many rows there are to find.
-SELECT count(*) AS count FROM lessons WHERE tenant = :tenant AND project IN (:project, '') AND state = 'active';
-
--- name: lesson_retire
--- Take a record out of every recall.
-UPDATE lessons SET state = 'retired', updated_at = :now WHERE id = :id AND tenant = :tenant;
-
--- name: search_forget
--- Rewrite the index without what was removed from it, so that erased words leave the file.
-INSERT INTO search (search) VALUES ('optimize');
 
 -- name: task_types
 -- The task types there are, the most frequent first.

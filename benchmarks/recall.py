@@ -1,0 +1,177 @@
+"""How well recall finds what fits, and stays silent where nothing does: python -m benchmarks.recall --data DIR.
+
+For DIR, or each folder in it (or in its `recall`), with docs.jsonl `{id, text}` and queries.jsonl `{id, text,
+relevant[]}`: the documents are imported as lessons (the first sentence as the mistake, the rest as the
+correction), and every query is a recall_lessons call for ten. A line of figures for each set: nDCG@10,
+recall@5, recall@10, MRR, the part of empty answers, and milliseconds a call. `--typed` gives the type of task
+with documents and queries, where the set has one.
+
+Then, with more than one set, who is answered: tasks of each set against each bank (`empty` is the part that
+gets an empty list), with tasks whose documents were left out of their own set's bank as `unknown`, and the
+same over the height of the gate.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from benchmarks.retrieval import DEPTH, Asked, Document, Judged, collections, ndcg, recall, reciprocal_rank
+from mcp_reflect.bank.lexical import Match, Question, matches
+from mcp_reflect.bank.relevance import BAR, gate_for
+from mcp_reflect.bank.sqlite.database import Database
+from mcp_reflect.engine import Engine
+from mcp_reflect.settings import Settings
+
+PASSAGE: Final = 5_000  # characters that a mistake or a correction may have
+BARS: Final = (0.2, 0.3, 0.4, 0.45, BAR, 0.55, 0.6, 0.7, 0.85, 1.0)
+STRANGERS: Final = 200  # tasks of another set that are tried on a bank
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--typed", action="store_true", help="give the task's type, where the set has one")
+    given = parser.parse_args()
+    sets = collections(given.data)
+    if not sets:
+        print(f"no data: neither {given.data} nor a folder in it has docs.jsonl and queries.jsonl", file=sys.stderr)
+        return 2
+    asyncio.run(measure(sets, typed=given.typed))
+    return 0
+
+
+async def measure(sets: Sequence[Judged], *, typed: bool) -> None:
+    """Print the figures of each set, then who is answered by whose bank."""
+    shown: list[dict[str, Any]] = []
+    for one in sets:
+        async with bank_of(one.documents, typed=typed) as engine:
+            print(json.dumps(await figures(engine, one, typed=typed)), flush=True)
+            shown.extend(await answered(engine, one, sets))
+        shown.append(await _unknown(one))
+    for line in shown:
+        print(json.dumps(line), flush=True)
+
+
+@asynccontextmanager
+async def bank_of(documents: Sequence[Document], *, typed: bool = False) -> AsyncIterator[Engine]:
+    """An engine over a new bank with these documents, imported as `mcp-reflect import` does."""
+    with TemporaryDirectory() as folder:
+        async with Engine(Settings(bank=Path(folder) / "bank.db", project="benchmark")) as engine:
+            numbered = [(place, lesson_line(document, typed=typed)) for place, document in enumerate(documents, 1)]
+            async for _ in engine.import_lessons(engine.import_drafts(numbered)):
+                pass
+            yield engine
+
+
+def lesson_line(document: Document, *, typed: bool = False) -> dict[str, Any]:
+    """A document as a line of an import."""
+    head, sign, tail = document.text.partition(". ")
+    if not tail.strip():
+        head, sign, tail = document.text, "", "-"
+    line = {"mistake": (head + sign.strip())[:PASSAGE], "correction": tail[:PASSAGE], "external_id": document.id}
+    return {**line, "task_type": document.type} if typed and document.type else line
+
+
+async def figures(engine: Engine, one: Judged, *, typed: bool) -> dict[str, Any]:
+    """Means over the queries of a set; times are of the clock, so they want a quiet machine."""
+    sums = dict.fromkeys(("ndcg@10", "recall@5", "recall@10", "mrr", "empty"), 0.0)
+    took: list[float] = []
+    for query in one.queries:
+        more = {"task_type": query.type} if typed and query.type else {}
+        start = time.perf_counter()
+        answer = await engine.recall(task=query.text, limit=DEPTH, max_chars=100_000, **more)
+        took.append(1000 * (time.perf_counter() - start))
+        found = [str(hit.external_id) for hit in answer.lessons]
+        sums["ndcg@10"] += ndcg(found, query.relevant)
+        sums["recall@5"] += recall(found[:5], query.relevant)
+        sums["recall@10"] += recall(found, query.relevant)
+        sums["mrr"] += reciprocal_rank(found, query.relevant)
+        sums["empty"] += not found
+    took.sort()
+    means = {name: round(total / len(one.queries), 4) for name, total in sums.items()}
+    times = {f"ms_p{part}": round(took[min(len(took) - 1, len(took) * part // 100)], 2) for part in (50, 95)}
+    return {"set": one.name, "typed": typed, "documents": len(one.documents), "queries": len(took), **means, **times}
+
+
+async def answered(engine: Engine, bank: Judged, sets: Sequence[Judged]) -> list[dict[str, Any]]:
+    """Who gets an answer from a bank, over the height of the gate.
+
+    Of its own set's tasks, the part of relevant hits among the first ten that the gate keeps; of those of other
+    sets, the part that gets an empty list.
+    """
+    names = {lesson.id: str(lesson.external_id) for lesson in await engine.bank.lessons(engine.scopes.own, limit=10**6)}
+    database = Database(engine.bank.path)
+    try:
+        found = {one.name: await _found(database, engine, one.queries, own=one is bank) for one in sets}
+        rows = await database.look(
+            lambda reading: {row["row"]: names[row["id"]] for row in reading.rows("lesson_list", _everything(engine))}
+        )
+    finally:
+        await database.close()
+    lines: list[dict[str, Any]] = []
+    for bar in BARS:
+        line: dict[str, Any] = {"bank": bank.name, "bar": bar}
+        for one in sets:
+            if one is bank:
+                line["own_hits_kept"] = _kept(found[one.name], rows, bar)
+            else:
+                line[f"empty_for_{one.name}"] = _empty([top for _, top in found[one.name]], bar)
+        lines.append(line)
+    return lines
+
+
+Tops = list[tuple[Asked, list[Match]]]
+
+
+async def _found(database: Database, engine: Engine, queries: Sequence[Asked], *, own: bool) -> Tops:
+    """The ten best rows for each query, before the gate."""
+    scope = engine.scopes.own
+    step = 1 if own else max(1, len(queries) // STRANGERS)
+    return await database.look(
+        lambda reading: [(query, matches(reading, scope, Question(query.text))[:DEPTH]) for query in queries[::step]]
+    )
+
+
+def _everything(engine: Engine) -> dict[str, Any]:
+    scope = engine.scopes.own
+    page = {"kind": None, "state": None, "limit": 10**9, "offset": 0}
+    return {"tenant": scope.tenant, "project": scope.project, **page}
+
+
+def _kept(tops: Tops, names: dict[int, str], bar: float) -> float:
+    all_hits = kept = 0
+    for query, top in tops:
+        gate = gate_for(top, bar)
+        hits = [match for match in top if names[match.row] in query.relevant]
+        all_hits += len(hits)
+        kept += sum(map(gate.lets_in, hits))
+    return round(kept / max(1, all_hits), 4)
+
+
+def _empty(tops: Sequence[Sequence[Match]], bar: float) -> float:
+    silent = sum(not any(map(gate_for(top, bar).lets_in, top)) for top in tops)
+    return round(silent / max(1, len(tops)), 4)
+
+
+async def _unknown(one: Judged) -> dict[str, Any]:
+    """The part of a set's tasks that get an empty list where their documents are not in the bank.
+
+    The documents of a tenth of the tasks are left out, with all that is relevant to the same tasks.
+    """
+    asked = one.queries[:: max(1, len(one.queries) // max(1, min(20, len(one.queries) // 10)))]
+    gone = frozenset[str]().union(*(query.relevant for query in asked))
+    async with bank_of([document for document in one.documents if document.id not in gone]) as engine:
+        answers = [await engine.recall(task=query.text, max_chars=100_000) for query in asked]
+    empty = sum(not answer.lessons for answer in answers) / max(1, len(asked))
+    return {"bank": one.name, "unknown_topics": len(asked), "left_out": len(gone), "empty": round(empty, 4)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""The index: what makes active records findable, kept with them in the same transaction."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from mcp_reflect.bank.features import Features, features_of, postings, scope_number
+from mcp_reflect.bank.sqlite.database import Transaction
+from mcp_reflect.bank.sqlite.rows import features_from
+from mcp_reflect.records.lesson import Lesson, State
+from mcp_reflect.records.scope import Scope
+
+
+async def add(tx: Transaction, written: Sequence[tuple[Scope, Lesson]]) -> None:
+    """Make stored records findable; those that are not active stay out. The scope's tenant counts."""
+    entries = [
+        (lesson.id, _number(scope, lesson), features_of(lesson))
+        for scope, lesson in written
+        if lesson.state is State.ACTIVE
+    ]
+    await tx.run_many(
+        "index_add_features",
+        [
+            {"id": name, "scope": number, "length": features.length, "terms": features.counts}
+            for name, number, features in entries
+        ],
+    )
+    await tx.run_many(
+        "index_add_terms",
+        [{"id": name, "terms": postings(number, features.counts)} for name, number, features in entries],
+    )
+    await _count(tx, [(number, features) for _, number, features in entries], 1)
+
+
+async def remove(tx: Transaction, record_id: str) -> None:
+    """Take a record out of the index; one that is not in it stays out."""
+    row = await tx.row("index_of", {"id": record_id})
+    if row is None:
+        return
+    features = features_from(row)
+    # Exactly what went in: anything else would leave its postings behind.
+    gone = {"row": features.row, "terms": postings(row["scope"], features.counts)}
+    await tx.run("index_remove_terms", gone)
+    await tx.run("index_remove_features", {"row": features.row})
+    await _count(tx, [(row["scope"], features)], -1)
+
+
+async def renew(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
+    """Bring the index up to a changed record; where its words are the same, nothing is written."""
+    row = await tx.row("index_of", {"id": lesson.id})
+    after = features_of(lesson).counts if lesson.state is State.ACTIVE else None
+    if after != (features_from(row).counts if row else None):
+        await remove(tx, lesson.id)
+        await add(tx, [(scope, lesson)])
+
+
+async def erase(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
+    """Take a record out so that no byte of its words is left in the index."""
+    await remove(tx, lesson.id)
+    await tx.run("index_forget", {"scope": _number(scope, lesson)})
+    await tx.run("index_optimize", {})
+
+
+def _number(scope: Scope, lesson: Lesson) -> int:
+    return scope_number(Scope(scope.tenant, lesson.project))
+
+
+async def _count(tx: Transaction, entries: Sequence[tuple[int, Features]], sign: int) -> None:
+    """Count rows and terms that came in (sign 1) or left (-1)."""
+    terms: Counter[tuple[int, str]] = Counter()
+    rows: Counter[int] = Counter()
+    lengths: Counter[int] = Counter()
+    for number, features in entries:
+        terms.update((number, term) for term in features.counts)
+        rows[number] += 1
+        lengths[number] += round(features.length)
+    # In the order of the table, so that neighbours are written together.
+    await tx.run_many(
+        "index_count",
+        [{"scope": number, "term": term, "found": sign * found} for (number, term), found in sorted(terms.items())],
+    )
+    await tx.run_many(
+        "index_resize",
+        [{"scope": number, "found": sign * rows[number], "length": sign * lengths[number]} for number in sorted(rows)],
+    )

@@ -1,0 +1,168 @@
+"""Which rows fit a question by their words: terms weighed, rows gathered, scored, and what they share named."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.bank import postings
+from mcp_reflect.bank.analysis import words_of
+from mcp_reflect.bank.features import Features, kind_mark, scope_number, tag_mark, type_mark
+from mcp_reflect.bank.scoring import FITTED, Parameters, Scorer, idf
+from mcp_reflect.bank.spelling import words_like
+from mcp_reflect.bank.sqlite.database import Reading
+from mcp_reflect.bank.sqlite.rows import features_from
+from mcp_reflect.bank.stopwords import STOP_WORDS
+from mcp_reflect.records.scope import GLOBAL, Scope
+
+MOST_TERMS: Final = 48  # telling terms of a question that count: the rarest
+MOST_READ: Final = 400  # distinct terms of a question that are looked up
+SCORED: Final = 100  # rows that get an exact score
+_FEW: Final = 2_000  # a scope with no more rows than this needs no help to find what a filter lets through
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is looked for. `tags` and `kinds` only widen the search: whoever shows rows checks them.
+
+    `scored` is how many rows get an exact score.
+    """
+
+    text: str
+    task_type: str | None = None
+    tags: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    scored: int = SCORED
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A row that shares words with the question.
+
+    `score` is lexical, relative to the best row's, and `share` the part of the question's weight (inverse
+    document frequency) that its words cover, both in 0..1. `terms` are the question's words it shares, the
+    most telling first, of the `asked` telling words that it has.
+    """
+
+    row: int
+    score: float
+    share: float
+    terms: tuple[str, ...]
+    asked: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """A question's terms with their weights: all of them, and the telling ones, among them look-alikes."""
+
+    every: dict[str, float]
+    own: dict[str, float]
+    alike: dict[str, tuple[str, float]]
+
+
+def matches(reading: Reading, scope: Scope, question: Question, parameters: Parameters = FITTED) -> list[Match]:
+    """The rows of a scope, and global ones, that share telling words with the question, best first."""
+    index = Counts(reading, scope)
+    words = words_of(question.text)
+    if not words or not index.size:
+        return []
+    weighed = _weighed(index, list(words)[:MOST_READ], parameters)
+    rows = [features_from(row) for row in reading.rows("index_features", {"rows": _gathered(index, question, weighed)})]
+    scores = Scorer(weighed.every, index.average, parameters).scores(rows, index.shared_idf)
+    best = max(scores.values(), default=0.0)
+    total = sum(weighed.own.values())
+    if not best or not total:
+        return []
+    # A question of stop words alone asks for all of them: some of them are in every text.
+    least = 0 if weighed.own.keys() - STOP_WORDS else len(weighed.own)
+    found: list[Match] = []
+    for row in sorted(rows, key=lambda row: (-scores[row.row], -row.row)):
+        held = _held(row, weighed)
+        if len(held) < least:
+            continue
+        shared = tuple(words[term] for term in sorted(held, key=lambda term: (-held[term], term)))
+        share = min(sum(held.values()) / total, 1.0)
+        found.append(Match(row.row, scores[row.row] / best, share, shared, len(weighed.own)))
+    return found
+
+
+class Counts:
+    """How many rows there are in a scope and the global one, and how many hold a term."""
+
+    def __init__(self, reading: Reading, scope: Scope) -> None:
+        self.reading = reading
+        own, everywhere = scope_number(scope), scope_number(Scope(scope.tenant, GLOBAL))
+        self.numbers = list(dict.fromkeys((own, everywhere)))
+        sizes = reading.rows("index_sizes", {"scopes": self.numbers})
+        self.sizes: dict[int, int] = {row["scope"]: row["found"] for row in sizes}
+        self.size = sum(self.sizes.values())
+        self.average = sum(row["length"] for row in sizes) / self.size if self.size else 0.0
+        self.found: dict[int, dict[str, int]] = {number: {} for number in self.numbers}
+
+    def look_up(self, terms: Sequence[str]) -> None:
+        """Count the rows that hold these terms, by scope."""
+        for row in self.reading.rows("index_terms", {"scopes": self.numbers, "terms": terms}):
+            self.found[row["scope"]][row["term"]] = row["found"]
+
+    def rows_with(self, term: str) -> int:
+        """How many rows hold a term that was looked up."""
+        return sum(found.get(term, 0) for found in self.found.values())
+
+    def shared_idf(self, terms: Sequence[str]) -> Mapping[str, float]:
+        """The inverse document frequencies of those terms that more than one row holds."""
+        self.look_up([term for term in terms if not self.rows_with(term)])
+        counted = {term: self.rows_with(term) for term in terms}
+        return {term: idf(found, self.size) for term, found in counted.items() if found > 1}
+
+
+def _weighed(index: Counts, terms: Sequence[str], parameters: Parameters) -> _Weighed:
+    """The terms with their weights; where all are stop words, they tell what there is to tell."""
+    index.look_up(terms)
+    weights = {term: idf(index.rows_with(term), index.size) for term in terms}
+    telling = [term for term in terms if term not in STOP_WORDS and (len(term) > 1 or not term.isascii())]
+    chosen = sorted(telling or terms, key=lambda term: -weights[term])[:MOST_TERMS]
+    own = {term: weights[term] for term in terms if term in set(chosen)}
+    unknown = [term for term in own if not index.rows_with(term)]
+    alike = words_like(index.reading, index.numbers, unknown) if unknown else {}
+    index.look_up(list(alike))
+    every = dict(own)
+    for other, (word, similar) in alike.items():
+        every.setdefault(other, own[word] * similar)
+    for term in terms:
+        if term in STOP_WORDS:
+            every.setdefault(term, weights[term] * parameters.stop)
+    return _Weighed(every, own, {other: pair for other, pair in alike.items() if other not in own})
+
+
+def _gathered(index: Counts, question: Question, weighed: _Weighed) -> list[int]:
+    """The rows that are worth an exact score, from the project and from everywhere."""
+    asked = {term: weighed.every[term] for term in (*weighed.own, *weighed.alike)}
+    groups = [list(map(kind_mark, question.kinds)), list(map(tag_mark, question.tags))]
+    preferred = [type_mark(question.task_type)] if question.task_type else []
+    index.look_up([mark for group in (*groups, preferred) for mark in group])
+    chosen: dict[int, None] = {}
+    for number in index.numbers:
+        size, found = index.sizes.get(number, 0), index.found[number]
+        if not size:
+            continue
+        narrow = [group for group in groups if _narrows(group, found, size)]
+        looks: list[list[list[str]]] = [[], narrow] if narrow else [[]]
+        if _narrows(preferred, found, size):
+            looks.append([*narrow, preferred])
+        for within in looks:
+            rows = postings.gather(index.reading, number, asked, found, size, within)
+            chosen.update(dict.fromkeys(postings.heaviest(rows, question.scored)))
+    return list(chosen)
+
+
+def _narrows(marks: Sequence[str], found: Mapping[str, int], size: int) -> bool:
+    """Whether so few rows have one of the marks that a look among all could miss them."""
+    return bool(marks) and size > _FEW and sum(found.get(mark, 0) for mark in marks) < size / 2
+
+
+def _held(row: Features, weighed: _Weighed) -> dict[str, float]:
+    """The question's telling terms that a row holds, itself or as a look-alike, with their weight."""
+    held = {term: weight for term, weight in weighed.own.items() if term in row.counts}
+    for other, (word, similar) in weighed.alike.items():
+        if other in row.counts:
+            held[word] = max(held.get(word, 0.0), weighed.own[word] * similar)
+    return held
