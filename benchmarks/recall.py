@@ -16,7 +16,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -60,7 +60,7 @@ async def measure(sets: Sequence[Judged], *, typed: bool) -> None:
 
 
 @asynccontextmanager
-async def bank_of(documents: Sequence[Document], *, typed: bool = False) -> AsyncIterator[Engine]:
+async def bank_of(documents: Sequence[Document], *, typed: bool = False) -> AsyncGenerator[Engine]:
     """An engine over a new bank with these documents, imported as `mcp-reflect import` does."""
     with TemporaryDirectory() as folder:
         async with Engine(Settings(bank=Path(folder) / "bank.db", project="benchmark")) as engine:

@@ -1,5 +1,6 @@
 """The index: what makes active records findable, kept with them in the same transaction."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 
@@ -20,7 +21,12 @@ async def add(tx: Transaction, written: Sequence[tuple[Scope, Lesson]]) -> None:
     await tx.run_many(
         "index_add_features",
         [
-            {"id": name, "scope": number, "length": features.length, "terms": features.counts}
+            {
+                "id": name,
+                "scope": number,
+                "length": features.length,
+                "terms": json.dumps(features.counts, ensure_ascii=False),
+            }
             for name, number, features in entries
         ],
     )

@@ -16,7 +16,7 @@ from mcp_reflect.records.scope import GLOBAL, Scope
 
 MOST_TERMS: Final = 48  # telling terms of a question that count: the rarest
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
-SCORED: Final = 100  # rows that get an exact score
+SCORED: Final = 120  # rows that get an exact score
 _FEW: Final = 2_000  # a scope with no more rows than this needs no help to find what a filter lets through
 
 

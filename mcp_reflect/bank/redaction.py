@@ -58,6 +58,9 @@ _KINDS: Final[tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]] = (
     ),
 )
 
+# One look tells most texts free of all kinds: whatever is written passes here, down to single words.
+_ANY_HINT: Final = re.compile("|".join(re.escape(hint) for _, hints, _ in _KINDS for hint in hints))
+
 _NAME_AND_SIGN: Final = 40  # characters from the start of such a name to the sign after it, at the most
 
 # Names whose value is a secret whatever it looks like.
@@ -78,6 +81,8 @@ def clean_text(text: str) -> str:
     if _UNSEEN.search(text):
         text = _UNSEEN.sub("", text)
     folded = text.lower()
+    if not _ANY_HINT.search(folded):
+        return text
     for kind, hints, pattern in _KINDS:
         if any(hint in folded for hint in hints) and (kind != "password" or _assigns(folded, hints)):
             text = pattern.sub(_replacement(kind), text)

@@ -24,12 +24,12 @@ class Parameters:
     question's own, of which `feedback_terms` are taken.
     """
 
-    k1: float = 0.9
-    b: float = 0.8
+    k1: float = 0.7
+    b: float = 0.9
     stop: float = 0.4
     trigrams: float = 1.1
     trigram_rows: int = 60
-    feedback: float = 0.4
+    feedback: float = 0.5
     feedback_rows: int = 3
     feedback_terms: int = 10
 

@@ -16,14 +16,16 @@ _MEASURED: Final = re.compile(r"(?:[aeiou]|(?<=[^aeiou])y)+(?:[^aeiouy]|(?<=[aei
 _DOUBLE: Final = re.compile(r"([^aeiouylsz])\1$")
 _SHORT: Final = re.compile(r"[^aeiou](?:[aeiou]|(?<=[^aeiou])y)[^aeiouwxy]$")
 
+# The longer endings first.
 _STEP_2: Final = (
-    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("abli", "able"),
-    ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"),
-    ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"),
-    ("iviti", "ive"), ("biliti", "ble"), ("logi", "log"),
+    ("ational", "ate"), ("ization", "ize"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"),
+    ("tional", "tion"), ("biliti", "ble"), ("entli", "ent"), ("ousli", "ous"), ("ation", "ate"),
+    ("alism", "al"), ("aliti", "al"), ("iviti", "ive"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
+    ("abli", "able"), ("alli", "al"), ("ator", "ate"), ("logi", "log"), ("eli", "e"),
 )  # fmt: skip
 _STEP_3: Final = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
+    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ness", ""),
+    ("ful", ""),
 )  # fmt: skip
 _STEP_4: Final = (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize",
@@ -74,8 +76,8 @@ def _past_and_gerund(word: str) -> str:
 
 
 def _replaced(word: str, pairs: tuple[tuple[str, str], ...]) -> str:
-    """The word with the longest ending of `pairs` replaced, where enough is left before it."""
-    for ending, other in sorted(pairs, key=lambda pair: -len(pair[0])):
+    """The word with the first ending of `pairs` that it has replaced, where enough is left before it."""
+    for ending, other in pairs:
         if word.endswith(ending):
             rest = word[: -len(ending)]
             return rest + other if _measure(rest) else word

