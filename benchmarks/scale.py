@@ -6,8 +6,8 @@ A bank of each size is made through the public import: lessons of about thirty w
 store in milliseconds, and, in turns with the same questions, those of plain FTS5 (porter, any of the words without
 stop words, `ORDER BY rank LIMIT 10`) over the same texts.
 
-`cpu_` figures are processor time, on a busy machine the only ones to trust; the ratio is of these. `--keep DIR` keeps the banks there
-and uses those it finds.
+`cpu_` figures are processor time, on a busy machine the only ones to trust; the ratio is of these. `--keep DIR`
+keeps the banks there and uses those it finds.
 """
 
 import argparse

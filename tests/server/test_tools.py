@@ -28,10 +28,10 @@ async def test_the_whole_loop_goes_through_five_tools(client: Client) -> None:
     assert (stored["status"], stored["scope"]) == ("stored", "project app")
     recalled = await told(client, "recall_lessons", {"task": "read settings, get the orders of a customer"})
     assert stored["lesson_id"] in [hit["id"] for hit in recalled["lessons"]]
-    learnt = await told(client, "recall_lessons", {"task": "read orders/setings.toml"})
-    assert reflected["lessons"][0]["id"] in [hit["id"] for hit in learnt["lessons"]]
     updated = await told(client, "record_outcome", {"success": True, "recall_id": recalled["recall_id"]})
     assert all(one["effectiveness"] > 0.5 and one["times_applied"] == 1 for one in updated["updated"])
+    learnt = await told(client, "recall_lessons", {"task": "read orders/setings.toml"})
+    assert reflected["lessons"][0]["id"] in [hit["id"] for hit in learnt["lessons"]]
     forgotten = await told(client, "forget_lesson", {"lesson_id": stored["lesson_id"], "reason": "wrong"})
     assert forgotten == {"lesson_id": stored["lesson_id"], "state": "retired", "scope": "project app"}
     again = await told(client, "recall_lessons", {"task": "get the orders of a customer"})
