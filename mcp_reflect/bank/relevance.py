@@ -13,7 +13,7 @@ from typing import Final, Protocol
 BAR: Final = 0.5  # part of the weight that one word's question needs covered; divided by the root of its words
 SURE_SHARE: Final = 0.4  # so much covered is enough with one word; with less, two words must be shared
 LEAST_WORDS: Final = 2
-BESIDE: Final = 0.5  # beside a sure one, so much of the bar is enough
+BESIDE: Final = 0.35  # beside a sure one, so much of the bar is enough
 
 
 class Covering(Protocol):
