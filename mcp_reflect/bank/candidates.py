@@ -20,6 +20,7 @@ class Candidate:
     `fit` is its relevance score relative to the best candidate's, `share` the part of the question's weight
     (inverse document frequency) that its words cover; both in 0..1. `terms` are the words shared, the
     most telling first, of the `asked` telling words that the question has.
+    `by_error`: one of the errors that were told is a symptom of the lesson.
     """
 
     lesson: Lesson
@@ -27,6 +28,7 @@ class Candidate:
     share: float
     terms: tuple[str, ...]
     asked: int
+    by_error: bool = False
 
 
 def candidates(reading: Reading, scope: Scope, question: Question, limit: int) -> list[Candidate]:

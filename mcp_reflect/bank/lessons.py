@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from mcp_reflect.bank import contradictions, indexing
+from mcp_reflect.bank import contradictions, indexing, symptoms
 from mcp_reflect.bank.candidates import nearest
 from mcp_reflect.bank.merging import same_lesson
 from mcp_reflect.bank.opposites import contradict
@@ -69,6 +69,7 @@ async def add_all(tx: Transaction, written: Sequence[tuple[Scope, Lesson]]) -> N
     """Store records as they are, and make them findable."""
     await tx.run_many("lesson_add", [lesson_values(scope, lesson) for scope, lesson in written])
     await indexing.add(tx, written)
+    await symptoms.add(tx, written)
 
 
 async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[str, str]:
@@ -118,6 +119,7 @@ async def change(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
     """Write a changed lesson and its words; the caller keeps the version."""
     await tx.run("lesson_change", lesson_values(scope, lesson))
     await indexing.renew(tx, scope, lesson)
+    await symptoms.renew(tx, scope, lesson)
 
 
 async def keep_version(tx: Transaction, record_id: str, reason: str, lesson: Lesson) -> None:

@@ -19,6 +19,7 @@ from mcp_reflect.records.scope import GLOBAL
 
 SAME_HIT: Final = 0.9  # two hits with more of their words in common say the same
 LOOK_ALIKES: Final = 5  # of so many hits that are wanted, one may say what another says already
+BY_ERROR: Final = 1.0  # relevance, task type and context together reach 1.15, and such a lesson has relevance 1
 HALF_LIFE_DAYS: Final = 180.0
 DAY: Final = 86_400.0
 
@@ -38,7 +39,7 @@ def rank(found: Iterable[Candidate], ask: Ask, rates: Rates, now: float, tied: M
     hidden: Counter[str] = Counter()
     fitting: list[tuple[float, Candidate]] = []
     known = list(found)
-    gate = gate_for(known)
+    gate = gate_for([candidate for candidate in known if not candidate.by_error])
     for candidate in known:
         reason = _held_back(candidate, gate, ask, rates)
         if reason:
@@ -55,7 +56,7 @@ def rank(found: Iterable[Candidate], ask: Ask, rates: Rates, now: float, tied: M
 
 def _held_back(candidate: Candidate, gate: Gate, ask: Ask, rates: Rates) -> str | None:
     lesson = candidate.lesson
-    if not gate.lets_in(candidate):
+    if not candidate.by_error and not gate.lets_in(candidate):
         return "not_relevant"
     if lesson.trust is Trust.QUARANTINED:
         return "quarantined"
@@ -73,7 +74,10 @@ def _held_back(candidate: Candidate, gate: Gate, ask: Ask, rates: Rates) -> str 
 
 
 def _score(candidate: Candidate, ask: Ask, rates: Rates, now: float) -> float:
-    """Relevance in 0..1, scaled by .6 to 1 for worth, plus .1 for the task type and .05 for the context."""
+    """Relevance in 0..1, scaled by .6 to 1 for worth, plus .1 for the task type and .05 for the context.
+
+    A lesson that the very error shows comes before all that only share words.
+    """
     lesson = candidate.lesson
     recency = 0.5 ** (max(now - lesson.updated_at, 0) / DAY / HALF_LIFE_DAYS)
     worth = (
@@ -85,7 +89,8 @@ def _score(candidate: Candidate, ask: Ask, rates: Rates, now: float) -> float:
     )
     same_type = ask.task_type is not None and lesson.task_type == ask.task_type
     same_context = _same_context(lesson, ask)
-    return candidate.fit * (0.6 + 0.4 * worth) + 0.1 * same_type + 0.05 * same_context
+    fit = candidate.fit * (0.6 + 0.4 * worth)
+    return fit + 0.1 * same_type + 0.05 * same_context + BY_ERROR * candidate.by_error
 
 
 def _preferred(fitting: list[tuple[float, Candidate]], ask: Ask, hidden: Counter[str]) -> list[tuple[float, Candidate]]:
@@ -154,7 +159,8 @@ def _same_context(lesson: Lesson, ask: Ask) -> bool:
 
 
 def _why(lesson: Lesson, candidate: Candidate, ask: Ask) -> list[str]:
-    reasons = [f"shares {', '.join(candidate.terms[:5])}"]
+    in_words = f"shares {', '.join(candidate.terms[:5])}"
+    reasons = ["this very error is a symptom of it" if candidate.by_error else in_words]
     if ask.task_type is not None and lesson.task_type == ask.task_type:
         reasons.append(f"same task type ({lesson.task_type})")
     if _same_context(lesson, ask):

@@ -115,5 +115,9 @@ async def recall(
 def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float) -> Ranked:
     question = Question(ask.text, ask.task_type, ask.tags, tuple(kind.value for kind in ask.kinds))
     found = candidates(reading, scope, question, max(_LOOK, ask.limit * 5))
+    if ask.symptoms:
+        from mcp_reflect.bank.symptoms import with_symptoms  # noqa: PLC0415 - only where an error is told
+
+        found = with_symptoms(reading, scope, ask.symptoms, found)
     tied = contradictions.among(reading, (candidate.lesson for candidate in found))
     return rank(found, ask, rates(reading, scope), now, tied)

@@ -300,3 +300,12 @@ CREATE TABLE warnings (
   settled_at REAL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX warnings_by_session ON warnings (tenant, project, session, exact);
+
+-- The errors, by their fingerprint, that a lesson is known by.
+CREATE TABLE symptoms (
+  tenant TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  lesson_id TEXT NOT NULL REFERENCES lessons (id) ON DELETE CASCADE,
+  PRIMARY KEY (tenant, fingerprint, lesson_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX symptoms_by_lesson ON symptoms (lesson_id);

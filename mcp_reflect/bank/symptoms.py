@@ -1,0 +1,51 @@
+"""Lessons by the errors that show them: an error's fingerprint finds what its words might not."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from mcp_reflect.bank.candidates import Candidate
+from mcp_reflect.bank.sqlite.database import Reading, Transaction
+from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.records.lesson import Lesson
+from mcp_reflect.records.scope import Scope
+from mcp_reflect.signature import fingerprint
+
+LEAST_CHARS: Final = 12  # of a fingerprint: "error" or "failed" name none
+MOST_LINES: Final = 20  # of a printed error, the last ones, each of which may be the one that names it
+
+
+async def add(tx: Transaction, written: Iterable[tuple[Scope, Lesson]]) -> None:
+    """Remember which errors new lessons are known by."""
+    values = [
+        {"lesson_id": lesson.id, "fingerprint": one, "tenant": scope.tenant}
+        for scope, lesson in written
+        for one in sorted(_fingerprints(lesson.symptoms, lines=False))
+    ]
+    if values:
+        await tx.run_many("symptom_add", values)
+
+
+async def renew(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
+    """Remember which errors a changed lesson is known by now."""
+    await tx.run("symptom_remove", {"lesson_id": lesson.id})
+    await add(tx, [(scope, lesson)])
+
+
+def with_symptoms(
+    reading: Reading, scope: Scope, symptoms: Iterable[str], found: Sequence[Candidate]
+) -> list[Candidate]:
+    """The candidates, with the lessons that one of these very errors shows before the others."""
+    told = _fingerprints(symptoms, lines=True)
+    rows = reading.rows("symptom_lessons", {"fingerprints": sorted(told), **scope_values(scope)}) if told else []
+    shown = [Candidate(lesson_from(row), fit=1.0, share=1.0, terms=(), asked=0, by_error=True) for row in rows]
+    ids = {candidate.lesson.id for candidate in shown}
+    return [*shown, *(candidate for candidate in found if candidate.lesson.id not in ids)]
+
+
+def _fingerprints(symptoms: Iterable[str], *, lines: bool) -> set[str]:
+    found: set[str] = set()
+    for symptom in symptoms:
+        found.add(fingerprint(symptom))
+        if lines:
+            found.update(fingerprint(line) for line in symptom[-10_000:].splitlines()[-MOST_LINES:])
+    return {one for one in found if len(one) >= LEAST_CHARS}
