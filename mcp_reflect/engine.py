@@ -6,6 +6,7 @@ cannot be used and BankError where the bank cannot do it, and has stored nothing
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.records.trigger import Advice
     from mcp_reflect.records.watch import AfterCall, CallWarning
+    from mcp_reflect.reflect.scorer import Scorer
     from mcp_reflect.thinking import Host, Thinking
 
 # The work of each method is in a room of its own (`reflecting`, `critiquing`, `searching`, `remembering`), which
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
 class Engine:
     """Reflects, remembers, recalls. Use it as an async context manager, or call `close`.
 
-    `llm` is a language model and `store` a bank made elsewhere; `settings` default to the environment's.
+    `llm` is a language model, `store` a bank and `scorer` one that scores runs, made elsewhere; `settings` default
+    to the environment's. `reflection_bank_size` goes before their `bank_size`.
     """
 
     def __init__(
@@ -46,9 +49,14 @@ class Engine:
         *,
         llm: "LLM | None" = None,
         store: Bank | None = None,
+        scorer: "Scorer | None" = None,
         clock: Clock | None = None,
+        reflection_bank_size: int | None = None,
     ) -> None:
         self.settings = settings or Settings.from_env()
+        if reflection_bank_size is not None:
+            self.settings = replace(self.settings, bank_size=reflection_bank_size)
+        self.scorer = scorer
         self.clock = clock or Clock()
         self.scopes = Scopes.of(self.settings)
         self.bank = store or Bank(

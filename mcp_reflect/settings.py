@@ -72,6 +72,9 @@ class Settings:
     )
     risk_threshold: float = _setting(0.7, "should_reflect says yes to a risk (0 to 1) above it.", most=1)
     drift_threshold: float = _setting(0.4, "should_reflect says yes to a goal drift (0 to 1) above it.", most=1)
+    latency_threshold: float | None = _setting(
+        None, "From where on reflect calls a latency worse, in the unit that callers use. Default: none."
+    )
     periodic_interval: int = _setting(5, "should_reflect says yes after every so many steps; 0: never.")
     max_reflections_per_step: int = _setting(
         2, "How often should_reflect says yes for one step of a run (with `run_id`); all processes of a run share it."
@@ -191,8 +194,8 @@ def _read(name: str, text: str, kind: Any, most: float | None) -> Any:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     if kind is bool:
         return _truth(name, text)
-    if kind in (int, float, int | None):
-        return _number(name, text, float if kind is float else int, most)
+    if kind in (int, float, int | None, float | None):
+        return _number(name, text, int if kind in (int, int | None) else float, most)
     return Path(text) if kind == Path | None else text
 
 

@@ -25,6 +25,7 @@ from mcp_reflect.llm.stack import Stack
 from mcp_reflect.llm.timeout import Timeout
 from mcp_reflect.prompts import Input, Prompts, Rendered
 from mcp_reflect.records.json import Json
+from mcp_reflect.reflect.scorer import Scorer
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
@@ -234,3 +235,5 @@ class Parts(Protocol):
     def log(self) -> Log: ...
     @property
     def thinking(self) -> Thinking: ...
+    @property
+    def scorer(self) -> Scorer | None: ...

@@ -1,23 +1,18 @@
 """The arguments of critique: a piece of work, and the evidence for it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.arguments.door import Shape, read
 from mcp_reflect.arguments.lessons import Results
-from mcp_reflect.arguments.texts import Label, Labels, Phrase, Task
+from mcp_reflect.arguments.texts import Label, Labels, Phrase, Task, named_criteria
 from mcp_reflect.errors import InputError
 
 __all__ = ["CritiqueShape", "read"]
 
 MOST_TEXT = 200_000
-
-
-def _criteria(value: Any) -> Any:
-    """`{"tone": "friendly"}` and `["tone"]` both name criteria."""
-    return tuple(f"{name}: {about}" for name, about in value.items()) if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType]
 
 
 class CritiqueShape(Shape):
@@ -35,11 +30,11 @@ class CritiqueShape(Shape):
     executed: Annotated[Label | None, Field(description="The one that ran")] = None
     tool_results: Results = ()
     criteria: Annotated[
-        Labels, BeforeValidator(_criteria), WithJsonSchema({"type": "array", "items": {"type": "string"}})
+        Labels, BeforeValidator(named_criteria), WithJsonSchema({"type": "array", "items": {"type": "string"}})
     ] = ()
     max_iterations: Annotated[int | None, Field(ge=0, le=5)] = None
     recall_id: Label | None = None
-    critique_id: Annotated[Label | None, Field(description="From the first call, with `analysis`")] = None
+    critique_id: Label | None = None
     analysis: Annotated[
         JsonValue,
         Field(description="Your critique: {quality_score, issues, suggested_fix, criteria, corrected_steps}"),

@@ -53,8 +53,8 @@ class LessonShape(Shape):
     correction: Annotated[Passage, Field(description="What works instead")]
     task_type: Label | None = None
     context: Task | None = None
-    symptoms: Annotated[Phrases, Field(description="Error texts that show it")] = ()
-    keywords: Annotated[Labels, Field(description="Other words to find it by")] = ()
+    symptoms: Phrases = ()
+    keywords: Labels = ()
     importance: Annotated[Share | None, Field(description="0 trivial to 1 critical")] = None
     confidence: Share | None = None
     tags: Labels = ()

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.arguments.door import Shape, renamed
-from mcp_reflect.arguments.texts import Category, Label, Labels, Task
+from mcp_reflect.arguments.texts import Category, Label, Labels, Task, named_criteria
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.trace import EventType, Outcome
 
@@ -100,6 +100,20 @@ class ReflectShape(Shape):
         # The categories are in docs/tools.md; listing them here would cost every client 300 bytes.
         WithJsonSchema({"type": "object", "description": "{category, message, context} of the run"}),
     ] = None
+    # What stands in them is checked in order, and a failed check is a result: see `reflect.decisions.checks`.
+    decision: Annotated[JsonValue, WithJsonSchema({"type": "object", "description": "{action, component, error}"})] = (
+        None
+    )
+    execution: Annotated[
+        JsonValue,
+        WithJsonSchema({"type": "object", "description": "{component, result, error, metrics{latency, accuracy}}"}),
+    ] = None
+    allowed_actions: Labels = ()
+    criteria: Annotated[
+        Labels,
+        BeforeValidator(named_criteria),
+        WithJsonSchema({"type": "array", "items": {"type": "string"}, "unlisted": True}),
+    ] = ()
     analysis: Annotated[
         JsonValue,
         Field(

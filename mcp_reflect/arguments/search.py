@@ -34,9 +34,7 @@ class ReplanShape(Shape):
 
     user_message: Annotated[Task | None, Field(description="What the person asked for")] = None
     queries: Annotated[list[JsonValue], Field(max_length=50), WithJsonSchema(_QUERIES)] = Field(default_factory=_none)
-    results: Annotated[
-        JsonValue, WithJsonSchema({"type": "object", "description": "Count or list of results by table"})
-    ] = None
+    results: Annotated[JsonValue, WithJsonSchema({"type": "object", "description": "Count or list by table"})] = None
     zero_result_tables: Labels = ()
     retry_count: Annotated[int, Field(ge=0, le=1000)] = 0
     catalog: Annotated[  # its words have passed the door, and `replan.reading` reads them: once is enough

@@ -26,6 +26,11 @@ def _category(value: Any) -> Any:
     return value
 
 
+def named_criteria(value: Any) -> Any:
+    """`{"tone": "friendly"}` and `["tone"]` both name criteria."""
+    return tuple(f"{name}: {about}" for name, about in value.items()) if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType]
+
+
 Task: TypeAlias = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(_not_blank)]
 Passage: TypeAlias = Annotated[str, Field(min_length=1, max_length=5_000), AfterValidator(_not_blank)]
 Label: TypeAlias = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_not_blank)]

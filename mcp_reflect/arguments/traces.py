@@ -13,6 +13,7 @@ from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.records.trace import Cut, ErrorCategory, Event, EventType, Outcome, RunError, Trace
 
 _START_SHARE: Final = 5
+_DECIDED: Final = ("decision", "execution", "allowed_actions")
 _LOOK: Final = 8  # a long text is cleaned over so many times what is kept of it, half at each end
 
 
@@ -32,7 +33,7 @@ def plain_run(sent: ReflectShape, limits: Limits, clean: Callable[[str], str]) -
     """
     run = sent.model_dump(
         mode="json",
-        include={"task", "outcome", "goal", "error", "task_type", "tags", "run_id"},
+        include={"task", "outcome", "goal", "error", "task_type", "tags", "run_id", *_DECIDED},
         exclude_none=True,
         exclude_defaults=True,
     )
@@ -44,6 +45,9 @@ def plain_run(sent: ReflectShape, limits: Limits, clean: Callable[[str], str]) -
     kept = [_shortened(event, scissors) for event in _within(events, limits.events, lost)]
     if "error" in run:
         run["error"] = _error_within(scissors.short(run["error"]), limits.trace_chars, lost)
+    for name in _DECIDED:
+        if name in run:
+            run[name] = scissors.short(run[name])
     run["events"] = _within_chars(kept, limits.trace_chars, lost)
     if any(lost.values()):
         run["cut"] = lost

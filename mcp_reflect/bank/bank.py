@@ -186,6 +186,16 @@ class Bank:
         """Whether warnings keep failures from coming back; see `proof`."""
         return await proof.proof(self._db, scope)
 
+    async def metrics_before(self, scope: Scope, component: str) -> dict[str, Json]:
+        """The metrics of the latest execution of a component that was reflected on; empty where there is none."""
+        return await reflections.metrics_before(self._db, scope, component)
+
+    async def important_reflections(
+        self, scope: Scope, *, limit: int, min_importance: float, tags: Sequence[str] = ()
+    ) -> list[StoredReflection]:
+        """Active reflections of at least that importance (0..1) with any of the tags, the most important first."""
+        return await reflections.important(self._db, scope, limit, min_importance, tags)
+
     async def stats(self, scope: Scope) -> dict[str, Json]:
         """What is in the bank, counted."""
         return await stats.stats(self._db, scope)

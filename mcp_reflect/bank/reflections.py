@@ -1,6 +1,7 @@
 """Reflections in the bank: written with all that belongs to them, and given their next version."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -79,6 +80,21 @@ async def next_version(
 async def reflection(db: Database, scope: Scope, reflection_id: str) -> StoredReflection:
     """The reflection of this scope with that id; NotFoundError names the field."""
     return reflection_from(await _row(db, scope, reflection_id))
+
+
+async def metrics_before(db: Database, scope: Scope, component: str) -> dict[str, Any]:
+    """The metrics that the latest execution of a component had."""
+    row = await db.row("reflection_of_component", {"component": component.strip(), **scope_values(scope)})
+    return json.loads(row["trace"])["execution"]["metrics"] if row else {}
+
+
+async def important(
+    db: Database, scope: Scope, limit: int, min_importance: float, tags: Sequence[str]
+) -> list[StoredReflection]:
+    """Reflections by importance, the latest first where they are equal."""
+    values = {"limit": limit, "min_importance": min_importance, "tags": list(tags), **scope_values(scope)}
+    rows = await db.rows("reflection_by_importance", values)
+    return [await reflection(db, scope, row["id"]) for row in rows]
 
 
 async def _row(reader: Database | Transaction, scope: Scope, reflection_id: str) -> Row:

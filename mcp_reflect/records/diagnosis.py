@@ -72,7 +72,8 @@ class Diagnosis:
     """What the rules can say of a run. Importance and confidence are in 0..1, null where nothing was seen.
 
     `first_failing_event` is the earliest event that failed; `category` is that of the failure that
-    mattered most, which is a later one where the first was put right.
+    mattered most, which is a later one where the first was put right. `calls` counts the calls that were
+    made, `wasted` those of them that failed or went round in a loop.
     """
 
     summary: str
@@ -89,3 +90,5 @@ class Diagnosis:
     recommendation: str | None = None
     failures: tuple[Failure, ...] = ()
     worked: tuple[WorkedCall, ...] = ()
+    calls: int = 0
+    wasted: int = 0

@@ -3,22 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
-    """A judgement that came from the host or a model, validated. Scores are in 0..1, null where not given."""
-
-    reflection: str
-    strategy: str | None = None
-    importance: float | None = None
-    confidence: float | None = None
-    tags: tuple[str, ...] = ()
-    mistake: str | None = None
-    correction: str | None = None
-    symptoms: tuple[str, ...] = ()
-    keywords: tuple[str, ...] = ()
-    source_event_ids: tuple[str, ...] = ()
-    raw_sections: Mapping[str, str] = field(default_factory=dict[str, str])
+from mcp_reflect.records.decision import Validation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +39,29 @@ class Assessment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """A judgement that came from the host or a model, validated. Scores are in 0..1, null where not given.
+
+    `insights` and `assessment` are read off its text; `scores` are what it says of criteria.
+    """
+
+    reflection: str
+    strategy: str | None = None
+    importance: float | None = None
+    confidence: float | None = None
+    tags: tuple[str, ...] = ()
+    mistake: str | None = None
+    correction: str | None = None
+    symptoms: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    source_event_ids: tuple[str, ...] = ()
+    insights: Insights | None = None
+    assessment: Assessment | None = None
+    scores: Mapping[str, Score] = field(default_factory=dict[str, Score])
+    raw_sections: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LearntLesson:
     """What became of a lesson that a reflection made: stored, merged or quarantined."""
 
@@ -66,14 +74,15 @@ class Reflection:
     """What `reflect` returns. Scores are in 0..1; what nobody could know is null, and left out.
 
     `thinker` names who thought (host, rules, or a model), `note` says why nobody above that rung did, or
-    how the answer was read; `next` says what would make it better.
+    how the answer was read; `next` says what would make it better. Where a check of the decision failed,
+    `validation` says which, nothing was stored, and `reflection_id` and `reflection` are empty.
     """
 
-    reflection_id: str
+    reflection_id: str = ""
     strategy_id: str | None = None
     thinker: str
     note: str | None = None
-    reflection: str
+    reflection: str = ""
     strategy: str | None = None
     importance: float | None = None
     confidence: float | None = None
@@ -82,6 +91,8 @@ class Reflection:
     first_failing_event: str | None = None
     source_event_ids: tuple[str, ...] = ()
     insights: Insights | None = None
+    assessment: Assessment | None = None
+    validation: Validation | None = None
     lessons: tuple[LearntLesson, ...] = ()
     related: tuple[str, ...] = ()
     triggered_by: str | None = None

@@ -2,14 +2,17 @@
 
 import difflib
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.extract import without_thinking
 from mcp_reflect.llm.parsing import read_json, read_object
 from mcp_reflect.records.json import Json
-from mcp_reflect.records.reflection import Analysis
+from mcp_reflect.records.reflection import Analysis, Assessment
 from mcp_reflect.reflect import fields
+from mcp_reflect.reflect.assessing.assessment import read_assessment
 from mcp_reflect.reflect.citations import check_listed, cited_in
+from mcp_reflect.reflect.insights import read_insights
 from mcp_reflect.reflect.sections import field_name, split_sections
 
 TEXT_LIMIT = 200_000
@@ -28,6 +31,7 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
     "correction": frozenset({"lesson", "lesson_text", "lesson_learned", "lessons_learned", "fix", "prevention"}),
     "symptoms": frozenset({"symptom"}),
     "keywords": frozenset({"keyword"}),
+    "scores": frozenset({"evaluation", "criteria", "ratings"}),
     "source_event_ids": frozenset({"event_ids", "source_events", "cited_events"}),
 }  # fmt: skip
 _FIELDS = {name: name for name in SYNONYMS} | {other: name for name, others in SYNONYMS.items() for other in others}
@@ -46,7 +50,12 @@ def read_analysis(value: Json, event_ids: Collection[str] = ()) -> Analysis:
         return _from_text(value, event_ids)
     if not isinstance(value, dict):
         raise InputError("analysis", f"is {fields.kind(value)}", _FIX)
-    return _checked(_named(_unwrapped(value)), event_ids)
+    return _of_object(_checked(_named(_unwrapped(value)), event_ids))
+
+
+def _of_object(analysis: Analysis) -> Analysis:
+    """An object's reflection may itself be markdown."""
+    return _of_prose(analysis, analysis.reflection)
 
 
 def _from_text(text: str, event_ids: Collection[str]) -> Analysis:
@@ -62,7 +71,7 @@ def _from_text(text: str, event_ids: Collection[str]) -> Analysis:
         whole = read_json(text)
         found = whole if isinstance(whole, dict) else None
     if found is not None and (_holds_reflection(found) or plain.startswith(("{", "[", "```"))):
-        return _checked(_named(_unwrapped(found)), event_ids)
+        return _of_object(_checked(_named(_unwrapped(found)), event_ids))
     return _from_markdown(plain, event_ids)
 
 
@@ -74,7 +83,7 @@ def _from_markdown(text: str, event_ids: Collection[str]) -> Analysis:
     """Known headings are fields, the others are kept; without a known one the whole text is the reflection."""
     sections = split_sections(text, _FIELDS.keys())
     if not any(section.name in _FIELDS for section in sections):
-        return _checked({"reflection": text}, event_ids)
+        return _of_prose(_checked({"reflection": text}, event_ids), text)
     bodies: dict[str, Json] = {}
     other: dict[str, str] = {}
     for section in sections:
@@ -86,7 +95,22 @@ def _from_markdown(text: str, event_ids: Collection[str]) -> Analysis:
             bodies[name] = _joined(before if isinstance(before, str) else None, section.body)
     if "reflection" not in bodies and "" in other:
         bodies["reflection"] = other.pop("")
-    return _checked(bodies, event_ids, {title or "preamble": body for title, body in other.items()}, prose=True)
+    if "reflection" not in bodies and any(other.values()):
+        bodies["reflection"] = text
+    raw = {title or "preamble": body for title, body in other.items()}
+    found = _of_prose(_checked(bodies, event_ids, raw, prose=True), text)
+    return found if raw else replace(found, insights=None)  # its headings are the fields
+
+
+def _of_prose(analysis: Analysis, text: str) -> Analysis:
+    """With what the text says under headings, and what it makes of the decision and its execution."""
+    insights = read_insights(text)
+    assessment = read_assessment(text)
+    return replace(
+        analysis,
+        insights=insights if insights.raw_sections else None,
+        assessment=None if assessment == Assessment() else assessment,
+    )
 
 
 def _joined(before: str | None, after: str) -> str:
@@ -162,6 +186,7 @@ def _checked(
         symptoms=fields.texts("analysis.symptoms", named.get("symptoms"), commas=False),
         keywords=fields.texts("analysis.keywords", named.get("keywords")),
         source_event_ids=tuple(dict.fromkeys(sources + cited)),
+        scores=fields.scores("analysis.scores", named.get("scores")),
         raw_sections=dict(other or {}),
     )
 

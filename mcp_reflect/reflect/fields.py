@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.json import Json
+from mcp_reflect.records.reflection import Score
 from mcp_reflect.reflect.sections import items
 
 REFLECTION_LIMIT = 20_000
 """Characters of a reflection."""
 TEXT_LIMIT = 5_000
 """Characters of a strategy, mistake or correction."""
+SCORES_LIMIT = 20
 ITEMS_LIMIT = 50
 TAGS_LIMIT = 20
 ITEM_LIMIT = 300
@@ -60,6 +62,20 @@ def score(field: str, value: Json, *, prose: bool = False) -> float | None:
     if not 0 <= number <= 1:
         raise InputError(field, f"is {_shown(number)}, outside 0..1", fix)
     return float(number)
+
+
+def scores(field: str, value: Json) -> dict[str, Score]:
+    """`{"safety": 0.9}` or `{"safety": {"score": 0.9, "reason": "..."}}`; a score may be null. By criterion."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InputError(field, f"is {kind(value)}", 'Send an object like {"safety": 0.9}.')
+    found: dict[str, Score] = {}
+    for name, said in list(value.items())[:SCORES_LIMIT]:
+        given = said if isinstance(said, dict) else {"score": said}
+        number = score(f"{field}.{name[:60]}", given.get("score"))
+        found[name[:60]] = Score(score=number, reason=text(f"{field}.{name[:60]}.reason", given.get("reason")) or "")
+    return found
 
 
 def texts(field: str, value: Json, limit: int = ITEMS_LIMIT, *, commas: bool = True) -> tuple[str, ...]:

@@ -1,12 +1,12 @@
 """From what rules saw and what the agent or a model judged to one reflection, and what is worth keeping of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mcp_reflect.records.diagnosis import Correction, Diagnosis
 from mcp_reflect.records.lesson import UNKNOWN_SCORE, Kind, LessonDraft, Source, lesson_text
 from mcp_reflect.records.memory import Link
-from mcp_reflect.records.reflection import Analysis, Insights
+from mcp_reflect.records.reflection import Analysis, Assessment, Insights
 from mcp_reflect.records.trace import Trace
 from mcp_reflect.reflect.rules.words import clip
 
@@ -33,6 +33,7 @@ class Judged:
     source_event_ids: tuple[str, ...]
     insights: Insights | None
     lessons: tuple[LessonDraft, ...]
+    assessment: Assessment | None = None
 
 
 def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Source) -> Judged:
@@ -50,6 +51,7 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
         first_failing_event=seen.first_failing_event,
         source_event_ids=(analysis.source_event_ids if analysis else ()) or seen.source_event_ids[:MOST_EVENTS],
         insights=_insights(seen, analysis),
+        assessment=analysis.assessment if analysis else None,
         lessons=_lessons(trace, seen, analysis, tags, source),
     )
 
@@ -117,7 +119,11 @@ def _tool(seen: Diagnosis) -> str | None:
 def _insights(seen: Diagnosis, analysis: Analysis | None) -> Insights | None:
     """What rules say by heading; an analysis speaks for itself, and only its own headings are kept."""
     if analysis is not None:
-        return Insights(raw_sections=analysis.raw_sections) if analysis.raw_sections else None
+        read = analysis.insights
+        if read is not None and read.summary == analysis.reflection:
+            read = replace(read, summary=None)
+        raw = {**(read.raw_sections if read else {}), **analysis.raw_sections}
+        return replace(read or Insights(), raw_sections=raw) if raw else None
     improvements = tuple(text for text in seen.improvements if text not in seen.summary)
     recommendation = None if seen.recommendation == seen.strategy else seen.recommendation
     if not (seen.strengths or improvements or recommendation):

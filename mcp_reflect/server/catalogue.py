@@ -45,7 +45,7 @@ TOOLS: Final = (
         description=(
             "Reflect on what you did and learn from failure: send task, outcome and events (calls, responses, "
             "errors) of a failed or hard-won run. Finds what failed first, loops, and what mended it; keeps the "
-            "lesson. Add your judgement as `analysis`, now or later with reflection_id."
+            "lesson. Add your `analysis`, now or later with reflection_id."
         ),
         shape=ReflectShape,
         result=Reflection,
@@ -77,7 +77,7 @@ TOOLS: Final = (
         description=(
             "Replan a failed search (zero results, nothing found): send what the person asked, the queries you "
             "ran and what came back; get untried queries (relax, rewrite, pivot), a friendly message, or when to "
-            "give up. Report again with search_id."
+            "give up."
         ),
         shape=ReplanShape,
         result=SearchPlan,
@@ -87,7 +87,7 @@ TOOLS: Final = (
         name="store_lesson",
         description=(
             "Remember a lesson learned: a mistake and the correction that worked, with the exact error and fix, "
-            "for later tasks. The same again strengthens it."
+            "for later tasks."
         ),
         shape=LessonShape,
         result=Stored,

@@ -37,7 +37,7 @@ def listed(schema: Any) -> Any:
         return schema
     given: dict[str, Any] = dict(schema)  # pyright: ignore[reportUnknownArgumentType]
     return {
-        name: {key: listed(inner) for key, inner in item.items() if key not in UNLISTED}
+        name: {key: listed(inner) for key, inner in item.items() if key not in UNLISTED and not inner.get("unlisted")}
         if name == "properties"
         else listed(item)
         for name, item in given.items()

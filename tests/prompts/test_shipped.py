@@ -8,16 +8,18 @@ import pytest
 
 from mcp_reflect.fence import DATA_RULE
 from mcp_reflect.prompts import Prompts, shipped_folder
+from mcp_reflect.records.trace import Outcome
 from mcp_reflect.reflect.analysis import SYNONYMS
 
 HASHES = Path(__file__).with_name("hashes.json")
 NAMES = (
-    "correct critique critique_answer distill distill_lessons dream evaluate reflect_failure reflect_success replan "
-    "replan_search review_task start_task"
+    "correct critique critique_answer distill distill_lessons dream evaluate reflect_error reflect_failure "
+    "reflect_partial reflect_success reflect_timeout replan replan_search review_task start_task"
 ).split()
 ANALYSES = {
-    "reflect_failure": set(SYNONYMS) - {"source_event_ids"},
-    "reflect_success": set(SYNONYMS) - {"source_event_ids"},
+    **dict.fromkeys(
+        (f"reflect_{outcome.value}" for outcome in Outcome), set(SYNONYMS) - {"source_event_ids", "scores"}
+    ),
     "critique": {"quality_score", "issues", "suggested_fix", "criteria", "corrected_steps"},
     "replan": {"reasoning", "strategy", "user_message", "new_queries"},
 }

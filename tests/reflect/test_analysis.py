@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.json import Json
-from mcp_reflect.records.reflection import Analysis
+from mcp_reflect.records.reflection import Analysis, Assessment
 from mcp_reflect.reflect.analysis import read_analysis
 
 FULL: dict[str, Json] = {
@@ -97,7 +97,8 @@ def test_text_nested_ten_thousand_deep_is_only_text() -> None:
 
 def test_text_without_headings_is_the_reflection() -> None:
     text = "I called the tool twice: it failed both times.\nNext time I check {braces} first."
-    assert read_analysis(text) == Analysis(reflection=text)
+    failed = Assessment(execution_effective=False, confidence="medium")
+    assert read_analysis(text) == Analysis(reflection=text, assessment=failed)
 
 
 def test_unknown_sections_of_markdown_are_kept() -> None:

@@ -33,10 +33,11 @@ def read_assessment(markdown: str) -> Assessment:
     judged = [one for section in split_sections(markdown, _ABOUT) for one in _read(section)]
     decision = _TRUTH.get(stated.get("decision", ""), _most([one.decision for one in judged]))
     execution = _TRUTH.get(stated.get("execution", ""), _most([one.execution for one in judged]))
+    said = decision is not None or execution is not None
     return Assessment(
         decision_appropriate=decision,
         execution_effective=execution,
-        confidence=_level(stated["confidence"]) if "confidence" in stated else _sure(judged),
+        confidence=_level(stated["confidence"]) if said and "confidence" in stated else _sure(judged),
     )
 
 
@@ -67,5 +68,9 @@ def _level(value: str) -> str | None:
     number = value.rstrip("% ")
     if not re.fullmatch(r"[\d.]+", number):
         return None
-    share = float(number) / (100 if "%" in value else 1)
+    return level_of(float(number) / (100 if "%" in value else 1))
+
+
+def level_of(share: float) -> str:
+    """A confidence in 0..1 as a word."""
     return "high" if share >= HIGH else "medium" if share >= MEDIUM else "low"

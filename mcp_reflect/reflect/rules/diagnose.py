@@ -40,12 +40,20 @@ def diagnose(trace: Trace) -> Diagnosis:
         recommendation=corrections[0].correction if corrections else strategy,
         failures=_failures(reading),
         worked=_worked(reading),
+        calls=sum(item.call.made for item in reading.tried),
+        wasted=_wasted(reading),
     )
 
 
 def failures(trace: Trace) -> tuple[Failure, ...]:
     """The failing calls of a trace with their signatures, and the arguments that later worked."""
     return _failures(read(trace))
+
+
+def _wasted(reading: Reading) -> int:
+    """Calls that brought nothing: those that failed, and every round of a loop after its first."""
+    again = {item.index for loop in reading.loops for item in loop.calls[loop.period :]}
+    return sum(item.call.made and (item.failed or item.index in again) for item in reading.tried)
 
 
 def _failures(reading: Reading) -> tuple[Failure, ...]:

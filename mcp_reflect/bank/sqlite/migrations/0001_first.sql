@@ -86,6 +86,8 @@ CREATE TABLE reflections (
 CREATE INDEX reflections_by_digest ON reflections (tenant, project, digest);
 CREATE INDEX reflections_by_run ON reflections (tenant, project, run_id);
 CREATE INDEX reflections_by_time ON reflections (tenant, project, created_at);
+CREATE INDEX reflections_by_component ON reflections (tenant, project, trim(json_extract(trace, '$.decision.component')))
+WHERE json_extract(trace, '$.decision.component') IS NOT NULL;
 
 -- Calls that are known to fail, by signature, a row for each form in which they were made.
 -- head, exact, bare and loose are keys of the call's forms; session and step say where it failed last.

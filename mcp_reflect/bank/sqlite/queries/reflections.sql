@@ -26,6 +26,26 @@ WHERE digest = :digest AND tenant = :tenant AND project = :project ORDER BY id L
 SELECT id FROM reflections
 WHERE run_id = :run_id AND tenant = :tenant AND project = :project ORDER BY id DESC LIMIT 1;
 
+-- name: reflection_of_component
+-- The latest run of this project that executed a decision about a component.
+SELECT trace FROM reflections
+WHERE tenant = :tenant AND project = :project
+  AND json_extract(trace, '$.decision.component') IS NOT NULL
+  AND trim(json_extract(trace, '$.decision.component')) = :component
+  AND json_extract(trace, '$.execution.metrics') IS NOT NULL
+ORDER BY id DESC LIMIT 1;
+
+-- name: reflection_by_importance
+-- The faces of active reflections that matter most, with any of these tags (or any at all).
+SELECT id FROM lessons
+WHERE kind = 'reflection' AND state = 'active' AND trust <> 'quarantined'
+  AND tenant = :tenant AND project IN (:project, '')
+  AND importance >= :min_importance
+  AND (:tags = '[]' OR EXISTS (
+    SELECT 1 FROM json_each(lessons.tags) AS own JOIN json_each(:tags) AS asked ON lower(own.value) = lower(asked.value)
+  ))
+ORDER BY importance DESC, id DESC LIMIT :limit;
+
 -- name: reflection_list
 -- Reflections of a scope, newest first.
 SELECT * FROM reflections WHERE tenant = :tenant AND project IN (:project, '')

@@ -1,0 +1,50 @@
+"""How a decision is reflected on: its metrics against what they were before, in the bank or in the call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_reflect.bank.redaction import clean
+from mcp_reflect.records.decision import Decision
+from mcp_reflect.records.diagnosis import Diagnosis
+from mcp_reflect.records.json import Json
+from mcp_reflect.records.scope import Scope
+from mcp_reflect.reflect.decisions.checks import decision_of
+from mcp_reflect.reflect.decisions.metrics import ACCURACY, LATENCY, measures, others
+from mcp_reflect.reflect.decisions.wording import Written, fallback, write
+from mcp_reflect.settings import Settings
+from mcp_reflect.thinking import Parts
+
+_FINDINGS = 2  # sentences on the events that stand beside the trends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A decision that passed its checks, and what rules write about it."""
+
+    decision: Decision
+    metrics: Mapping[str, Json]
+    written: Written
+
+    def fallback(self, message: str) -> str:
+        """What is kept where a language model was to reflect on it and failed."""
+        return fallback(self.decision, self.metrics, message)
+
+
+async def decided(parts: Parts, scope: Scope, run: Mapping[str, Any], seen: Diagnosis) -> Decided | None:
+    """What rules write about the decision of a run; null where it has none."""
+    if run.get("decision") is None:
+        return None
+    decision = decision_of(run["decision"])
+    execution: Mapping[str, Any] = run.get("execution") or {}
+    metrics: Mapping[str, Json] = execution.get("metrics") or {}
+    earlier = await parts.bank.metrics_before(scope, clean(decision.component))
+    found = measures(metrics, earlier, thresholds(parts.settings))
+    findings = [finding.text for finding in seen.findings[:_FINDINGS]]
+    return Decided(decision=decision, metrics=metrics, written=write(decision, found, others(metrics), findings))
+
+
+def thresholds(settings: Settings) -> dict[str, float]:
+    """The marks that a person set, by metric."""
+    latency = {} if settings.latency_threshold is None else {LATENCY: settings.latency_threshold}
+    return {ACCURACY: settings.quality_threshold, **latency}
