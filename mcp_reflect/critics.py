@@ -46,9 +46,9 @@ class Thinker:
         inputs = {
             "goal": self.working["goal"],
             "step_description": self.working["step_description"],
-            "steps": _numbered(verified.steps),
+            "steps": numbered(verified.steps),
             "findings": "\n".join(verified.issues)[:SHOWN],
-            "evidence": _shown(self.working["tool_results"]),
+            "evidence": shown(self.working["tool_results"]),
             "criteria": "\n".join(self.working["criteria"]),
             "lessons": self.lessons,
         }
@@ -65,9 +65,9 @@ class Thinker:
         least = len(verified.steps)
         inputs = {
             "goal": self.working["goal"],
-            "steps": _numbered(verified.steps),
+            "steps": numbered(verified.steps),
             "issues": "\n".join(issues)[:SHOWN],
-            "evidence": _shown(self.working["tool_results"]),
+            "evidence": shown(self.working["tool_results"]),
         }
         thought = await self._ask(Role.CORRECTOR, "correct", inputs, lambda value: _corrected_steps(value, least))
         return thought.value or ()
@@ -120,10 +120,12 @@ def _corrected_steps(value: Any, least: int) -> tuple[str, ...]:
     return opinion.corrected_steps
 
 
-def _numbered(steps: Sequence[str]) -> str:
+def numbered(steps: Sequence[str]) -> str:
+    """Steps as a numbered list, cut at SHOWN characters."""
     return "\n".join(f"{place}. {step}" for place, step in enumerate(steps, start=1))[:SHOWN]
 
 
-def _shown(results: Sequence[Mapping[str, Any]]) -> str:
+def shown(results: Sequence[Mapping[str, Any]]) -> str:
+    """The last SHOWN characters of what tools printed, each under its name and exit code."""
     parts = [f"{one.get('tool') or 'tool'} (exit code {one.get('exit_code')}):\n{one['content']}" for one in results]
     return "\n\n".join(parts)[-SHOWN:]

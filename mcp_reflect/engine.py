@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 from mcp_reflect import remembering
 from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
+from mcp_reflect.looking_back import LookingBack
 from mcp_reflect.records.critique import Critique
 from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import Ask, Forgotten, Lesson, LessonDraft, OutcomeResult, Recall, Stored
-from mcp_reflect.records.reflection import Reflection
+from mcp_reflect.records.lesson import Ask, Forgotten, Hit, Lesson, LessonDraft, OutcomeResult, Recall, Stored
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.search import SearchPlan
 from mcp_reflect.scopes import Scopes
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from mcp_reflect.critics import OnComplete, OnStart
     from mcp_reflect.critiquing import Iteration
     from mcp_reflect.llm.protocol import LLM
-    from mcp_reflect.records.trigger import Advice
     from mcp_reflect.records.watch import AfterCall, CallWarning
     from mcp_reflect.reflect.scorer import Scorer
     from mcp_reflect.thinking import Host, Thinking
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 # is imported when it is first used where it brings more than the command line's recall needs.
 
 
-class Engine:
+class Engine(LookingBack):
     """Reflects, remembers, recalls. Use it as an async context manager, or call `close`.
 
     `llm` is a language model, `store` a bank and `scorer` one that scores runs, made elsewhere; `settings` default
@@ -99,26 +98,6 @@ class Engine:
         }
         return await methods[tool](**arguments)
 
-    async def should_reflect(self, /, **arguments: Any) -> "Advice":
-        """Whether to look back at this step, and why; a run's processes share the budget of its steps."""
-        from mcp_reflect.triggering import should_reflect  # noqa: PLC0415 - needed by no other tool
-
-        return await should_reflect(self, arguments)
-
-    async def reset_step_counts(self, run_id: str | None = None) -> None:
-        """Give the steps of a run (null: of every run of the project) their whole budget of reflections again."""
-        await self.bank.steps.reset(self.scopes.own, run_id)
-
-    async def reflect(self, /, **arguments: Any) -> Reflection:
-        """Look back at a run, keep what it teaches; see `reflecting`."""
-        return await self._reflect(arguments, None)
-
-    async def _reflect(self, arguments: Mapping[str, Any], host: "Host | None") -> Reflection:
-        from mcp_reflect.reflecting import reflect  # noqa: PLC0415 - the rules are needed by no other tool
-        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
-
-        return await reflect(self, arguments, host or NO_HOST)
-
     async def critique(
         self, /, *, on_start: "OnStart | None" = None, on_complete: "OnComplete | None" = None, **arguments: Any
     ) -> Critique:
@@ -171,6 +150,10 @@ class Engine:
         """The few lessons that fit a task, best first; see `remembering`."""
         return await remembering.recall(self, arguments)
 
+    async def get_relevant_lessons(self, task: str, /, **arguments: Any) -> tuple[Hit, ...]:
+        """The lessons of a recall alone."""
+        return (await self.recall(task=task, **arguments)).lessons
+
     async def recall_for(self, ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
         """Recall for what was read already; `applied` false does not count the lessons as applied."""
         return await remembering.recall_for(self, ask, project, applied=applied)
@@ -182,6 +165,10 @@ class Engine:
     async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
         """Note what became of using lessons, with as much weight as its evidence bears."""
         return await remembering.record_outcome(self, arguments, self._settle)
+
+    async def record_lesson_outcome(self, lesson_id: str, success: bool | str, /, **arguments: Any) -> OutcomeResult:
+        """Note what became of using one lesson; `success` is true, false or "partial"."""
+        return await self.record_outcome(lesson_ids=[lesson_id], success=success, **arguments)
 
     async def _settle(self, scope: Scope, search_id: str, paid: float) -> None:
         from mcp_reflect.searching import settle  # noqa: PLC0415 - see `_replan`

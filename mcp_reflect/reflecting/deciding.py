@@ -35,11 +35,18 @@ async def decided(parts: Parts, scope: Scope, run: Mapping[str, Any], seen: Diag
     """What rules write about the decision of a run; null where it has none."""
     if run.get("decision") is None:
         return None
+    earlier = await parts.bank.metrics_before(scope, clean(decision_of(run["decision"]).component))
+    return written(parts.settings, run, seen, earlier)
+
+
+def written(settings: Settings, run: Mapping[str, Any], seen: Diagnosis, earlier: Mapping[str, Json]) -> Decided | None:
+    """The same where what the metrics were before is known already; needs no bank."""
+    if run.get("decision") is None:
+        return None
     decision = decision_of(run["decision"])
     execution: Mapping[str, Any] = run.get("execution") or {}
     metrics: Mapping[str, Json] = execution.get("metrics") or {}
-    earlier = await parts.bank.metrics_before(scope, clean(decision.component))
-    found = measures(metrics, earlier, thresholds(parts.settings))
+    found = measures(metrics, earlier, thresholds(settings))
     findings = [finding.text for finding in seen.findings[:_FINDINGS]]
     return Decided(decision=decision, metrics=metrics, written=write(decision, found, others(metrics), findings))
 

@@ -1,0 +1,28 @@
+"""Finding reflections again: by what they say, or by how much they matter."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from mcp_reflect.arguments.door import read
+from mcp_reflect.arguments.lessons import RecallShape
+from mcp_reflect.records.lesson import Kind
+from mcp_reflect.records.reflection import Reflection
+from mcp_reflect.reflecting.results import from_stored
+from mcp_reflect.thinking import Parts
+
+_ANY = "any"  # what stands in the place of a text that is not given, so that the rest is read as ever
+
+
+async def query(parts: Parts, asked: Mapping[str, Any]) -> tuple[Reflection, ...]:
+    """Reflections by the words of `asked`, as recall reads them; without a text by importance. Counts as no use."""
+    given = asked.get("task")
+    sent = read(RecallShape, {**asked, "task": _ANY if given is None else given, "max_chars": 100_000})
+    scope = parts.scopes.named(sent.project)
+    if given is None:
+        stored = await parts.bank.important_reflections(
+            scope, limit=sent.limit, min_importance=sent.min_importance, tags=sent.tags
+        )
+        return tuple(from_stored(one) for one in stored)
+    found = await parts.bank.recall(scope, replace(sent.ask(), kinds=(Kind.REFLECTION,)), applied=False)
+    return tuple([from_stored(await parts.bank.reflection(scope, hit.id)) for hit in found.lessons])

@@ -1,0 +1,55 @@
+"""The prompts that would be sent to reflect and to improve, for whoever asks a language model of their own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mcp_reflect.arguments.door import read
+from mcp_reflect.arguments.run import ReflectShape
+from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
+from mcp_reflect.bank.redaction import clean, clean_text
+from mcp_reflect.critics import numbered, shown
+from mcp_reflect.errors import InputError
+from mcp_reflect.prompts import Rendered
+from mcp_reflect.records.critique import Critique
+from mcp_reflect.records.decision import ACTIONS
+from mcp_reflect.reflect.decisions.checks import validate
+from mcp_reflect.reflect.rules.diagnose import diagnose
+from mcp_reflect.reflecting.deciding import written
+from mcp_reflect.reflecting.judging import PROMPTS, inputs
+from mcp_reflect.thinking import Parts
+
+
+def reflection_prompt(parts: Parts, arguments: Mapping[str, Any]) -> Rendered:
+    """The prompt of a run's outcome, redacted as it would be sent. A decision's metrics are told without the bank."""
+    sent = read(ReflectShape, arguments)
+    if sent.reflection_id is not None:
+        raise InputError("reflection_id", "a prompt is built without the bank", "Send the run itself.")
+    settings = parts.settings
+    limits = Limits(settings.max_events, settings.max_event_chars, settings.max_trace_chars)
+    run: dict[str, Any] = clean(plain_run(sent, limits, clean_text))
+    if sent.decision is not None or sent.execution is not None:
+        checked = validate(run.get("decision"), run.get("execution"), sent.allowed_actions or ACTIONS)
+        if not checked.valid:
+            raise InputError("decision", checked.checks[-1].detail or "", "Mend it, or leave it out.")
+    trace = trace_from(run)
+    seen = diagnose(trace)
+    filled = inputs(trace, seen, written(settings, run, seen, earlier={}))
+    return parts.thinking.render(PROMPTS[trace.outcome], filled)
+
+
+def improvement_prompt(
+    parts: Parts,
+    goal: str,
+    steps: Sequence[str] | str,
+    found: Critique | Sequence[str],
+    tool_results: Sequence[Mapping[str, Any]],
+) -> Rendered:
+    """The prompt that asks for the steps with what was found put right."""
+    issues = found.issues if isinstance(found, Critique) else tuple(found)
+    filled = {
+        "goal": clean_text(goal),
+        "steps": numbered([clean_text(step) for step in ([steps] if isinstance(steps, str) else steps)]),
+        "issues": clean_text("\n".join(issues)),
+        "evidence": clean_text(shown(tool_results)),
+    }
+    return parts.thinking.render("correct", filled)

@@ -1,0 +1,140 @@
+"""The engine in Python: reflections generated and stored apart and found again, prompts, the examples of the page."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import InputError
+from mcp_reflect.llm.errors import UnreachableError
+from mcp_reflect.settings import Settings
+from tests.scripted import Scripted
+from tests.server.calls import FAILED_RUN, LESSON
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_page_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len(blocks) == 4
+    space: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), space)  # noqa: S102 - our own page
+
+
+async def test_generating_stores_nothing_and_storing_twice_stores_once(settings: Settings) -> None:
+    async with Engine(settings) as engine:
+        generated = await engine.generate_reflection(**FAILED_RUN)
+        assert not await engine.bank.reflections(engine.scopes.own)
+        kept = await engine.store_reflection(generated)
+        assert await engine.store_reflection(generated) == kept
+        (stored,) = await engine.bank.reflections(engine.scopes.own)
+        assert stored.id == kept.reflection_id
+        assert (await engine.bank.lesson(engine.scopes.own, kept.strategy_id or "")).kind == "strategy"
+        assert (await engine.reflect(**FAILED_RUN)).reflection_id == kept.reflection_id
+
+
+async def test_what_failed_a_check_cannot_be_stored(engine: Engine) -> None:
+    generated = await engine.generate_reflection(task="t", outcome="success", decision={"action": "keep"})
+    assert generated.reflection.validation is not None
+    with pytest.raises(InputError, match=r"^reflection: a check of its decision failed"):
+        await engine.store_reflection(generated)
+
+
+async def test_reflections_are_found_by_text_by_importance_and_by_tag(engine: Engine) -> None:
+    for name, importance in (("alpha", 0.9), ("beta", 0.6), ("gamma", 0.2)):
+        said = {"reflection": f"The {name} service was down.", "importance": importance, "tags": [name]}
+        await engine.reflect(task=f"Call the {name} service", outcome="failure", analysis=said)
+
+    async def names(*args: Any, **more: Any) -> list[str]:
+        return [found.tags[0] for found in await engine.query_reflections(*args, **more)]
+
+    assert await names() == ["alpha", "beta"]
+    assert await names(min_importance=0) == ["alpha", "beta", "gamma"]
+    assert await names(k=1) == ["alpha"]
+    assert await names(min_importance=0, tags=["Gamma", "beta"]) == ["beta", "gamma"]
+    assert (await names("the beta service is down"))[0] == "beta"
+    assert await names("the gamma service is down", tags=["gamma"]) == []  # below the importance
+    assert await names("the gamma service is down", min_importance=0, tags=["gamma"]) == ["gamma"]
+    with pytest.raises(InputError, match=r"^limit: 0 is too small"):
+        await engine.query_reflections(k=0)
+    assert all(lesson.times_applied == 0 for lesson in await engine.bank.lessons(engine.scopes.own, kind=None))
+
+
+def test_prompts_are_built_and_read_without_a_bank_or_a_language_model(settings: Settings) -> None:
+    engine = Engine(settings)
+    decision = {"action": "keep", "component": "cache"}
+    execution = {"component": "cache", "metrics": {"accuracy": 0.9}}
+    prompt = engine.build_reflection_prompt(**FAILED_RUN, decision=decision, execution=execution)
+    assert "Accuracy 0.9 is better than the threshold (0.5)." in prompt.user
+    with pytest.raises(InputError, match=r"^decision: decision\.component is missing"):
+        engine.build_reflection_prompt(**FAILED_RUN, decision={"action": "keep"})
+    with pytest.raises(InputError, match=r"^reflection_id"):
+        engine.build_reflection_prompt(reflection_id="ref_1", analysis="x")
+    assert engine.parse_reflection({"reflection": "So."}).reflection == "So."
+    assert "step one" in engine.build_improvement_prompt("goal", "step one", ["wrong"]).user
+    assert not settings.bank_path.exists()
+
+
+async def test_names_of_older_engines_are_understood(engine: Engine) -> None:
+    found = await engine.reflect(
+        task_description="Do it",
+        task_goal="done",
+        session_id="s1",
+        outcome="error",
+        events=[{"event_type": "error_event", "event_id": "x", "tool_name": "bash", "error_message": "boom"}],
+        error={"error_category": "timeout", "error_message": "late"},
+        analysis={"reflection_text": "It was late.", "strategy_text": "Wait longer."},
+    )
+    assert (found.reflection, found.strategy, found.error_category) == ("It was late.", "Wait longer.", "timeout_error")
+    again = await engine.reflect(
+        task="Next", outcome="success", related_memory_ids=[found.reflection_id], analysis={"reflection": "Fine."}
+    )
+    assert again.related == (found.reflection_id,)
+    assert (await engine.should_reflect(confidence=0.1, session_id="s1")).reflections_left == 1
+
+
+def test_the_size_of_the_bank_is_passed_on_and_goes_before_the_setting(settings: Settings) -> None:
+    assert Engine(settings, reflection_bank_size=100).settings.bank_size == 100
+    assert Engine(settings).settings.bank_size is None
+
+
+async def test_every_log_event_has_the_keys_of_the_page(
+    bank_path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Broken:
+        def score(self, trace: Any) -> Any:
+            raise ZeroDivisionError(trace)
+
+    told = dict(re.findall(r"^\| `(\w+)` \| ([\w, ]+) \|$", PAGE, re.MULTILINE))
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    (prompts / "evaluate.md").write_text("nonsense")
+    settings = Settings(bank=bank_path, project="app", log_level="info", prompts_dir=prompts)
+    thought, scores = json.dumps({"reflection": "So."}), json.dumps({"scores": {"tone": 0.5}})
+    answers = (thought, scores, UnreachableError("x:y", "it is down", "Start it"), "none", "none")
+    with Scripted(*answers) as llm:
+        async with Engine(settings, llm=llm, scorer=Broken()) as engine:
+            await engine.should_reflect(confidence=0.1, run_id="r")
+            await engine.reflect(**FAILED_RUN, criteria=["tone"])
+            await engine.reflect(**{**FAILED_RUN, "task": "Another"}, criteria=["tone"])
+            await engine.reflect(task="t", outcome="success", decision={})
+    async with Engine(settings) as engine:
+        await engine.critique(goal="Add", response="2 + 2 = 4")
+        await engine.replan(user_message="find it", queries=[{"table": "t", "query_text": "it"}])
+        stored = await engine.store_lesson(**LESSON)
+        await engine.recall(task="get the orders of a customer")
+        await engine.record_outcome(success=True, lesson_ids=[stored.lesson_id])
+        await engine.forget_lesson(lesson_id=stored.lesson_id, reason="wrong")
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    keys = {
+        line["event"]: ", ".join(key for key in line if key not in ("event", "level", "timestamp")) for line in lines
+    }
+    elsewhere = {"setting_unknown", "tool_failed"}  # the server's, tested there
+    assert {name: sorted(found.split(", ")) for name, found in keys.items()} == {
+        name: sorted(found.split(", ")) for name, found in told.items() if name not in elsewhere
+    }
