@@ -56,6 +56,10 @@ class ErrorShape(Shape):
     context: JsonValue = None
 
 
+def _lower(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 def _events(value: Any) -> Any:
     """Events under our names, so that an unknown one is named with its place."""
     if not isinstance(value, list | tuple):
@@ -87,7 +91,7 @@ class ReflectShape(Shape):
     }
 
     task: Annotated[Task | None, Field(description="What you were asked")] = None
-    outcome: Outcome | None = None
+    outcome: Annotated[Outcome | None, BeforeValidator(_lower)] = None
     events: Annotated[
         tuple[EventShape, ...],
         BeforeValidator(_events),

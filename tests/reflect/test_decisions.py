@@ -27,6 +27,7 @@ FAULTS: list[tuple[Check, Any, Any, str]] = [
     (Check.REQUIRED_FIELDS, {"action": "keep"}, RAN, "decision.component is missing."),
     (Check.REQUIRED_FIELDS, {"action": "keep", "component": "  "}, RAN, "decision.component is empty."),
     (Check.REQUIRED_FIELDS, {"action": 1, "component": "x"}, RAN, "decision.action is a number, not text."),
+    (Check.REQUIRED_FIELDS, {**GOOD, "component": "x" * 201}, RAN, "decision.component has 201 characters"),
     (
         Check.ALLOWED_ACTION,
         {**GOOD, "action": "divorce"},
@@ -59,14 +60,11 @@ def test_other_actions_are_allowed_where_the_caller_says_so() -> None:
     assert validate(GOOD, RAN, ("scale",)).failed_check is Check.ALLOWED_ACTION
 
 
-@given(
-    decision=st.recursive(
-        st.none() | st.booleans() | st.floats() | st.text(),
-        lambda inner: (
-            st.lists(inner) | st.dictionaries(st.sampled_from(["action", "component", "error", "metrics"]), inner)
-        ),
-    )
-)
+values = st.none() | st.booleans() | st.floats() | st.text(max_size=9) | st.lists(st.text(max_size=3), max_size=2)
+parts = st.dictionaries(st.sampled_from(["action", "component", "error", "metrics"]), values, max_size=4)
+
+
+@given(decision=values | parts)
 def test_nothing_that_can_be_sent_makes_a_check_raise(decision: Any) -> None:
     for one, other in ((decision, RAN), (GOOD, decision)):
         found = validate(one, other)
@@ -180,6 +178,13 @@ def test_each_action_and_each_standing_has_its_own_analysis() -> None:
     texts = {written(metrics, action).text for metrics in sets for action in ("keep", "kill", "marry", "tune")}
     assert len(texts) == 16
     assert written({"accuracy": 0.91}).text != written({"accuracy": 0.92}).text
+    assert written({"latency": 120}).text != written({"latency": 121}).text
+
+
+def test_a_metric_that_is_null_was_not_measured() -> None:
+    assert (
+        written({"latency": None}).insights.raw_sections["Execution Assessment"].startswith("- Latency: not measured.")
+    )
 
 
 @pytest.mark.parametrize(

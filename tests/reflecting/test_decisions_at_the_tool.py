@@ -30,7 +30,7 @@ async def test_a_decision_is_reflected_on_by_its_metrics(client: Client) -> None
     assert found["validation"]["reflection_success"] is True
     assert found["assessment"]["decision_appropriate"] is True
     assert "Accuracy 0.91 is better than the threshold (0.5)." in found["reflection"]
-    assert "No earlier latency is known." in found["reflection"]
+    assert "has no earlier value to compare with." in found["reflection"]
     assert next(iter(found["insights"]["raw_sections"])) == TITLE
     assert len(found["insights"]["raw_sections"]) == 7
     assert {"keep", "retriever"} <= set(found["tags"])
@@ -44,7 +44,7 @@ async def test_what_a_component_did_before_is_known_from_the_bank(client: Client
     assert "Latency 120 is better than before (150)." in found["reflection"]
     assert "Accuracy 0.91 is worse than before (0.95)." in found["reflection"]
     other = {**BOTH, "decision": {**DECISION, "component": "cache"}, "execution": {**EXECUTION, "component": "cache"}}
-    assert "No earlier latency is known." in (await told(client, "reflect", other))["reflection"]
+    assert "has no earlier value to compare with." in (await told(client, "reflect", other))["reflection"]
 
 
 @pytest.mark.parametrize(

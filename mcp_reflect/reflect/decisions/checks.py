@@ -6,6 +6,8 @@ from typing import Final
 from mcp_reflect.records.decision import ACTIONS, Check, Checked, Decision, Validation
 from mcp_reflect.records.json import Json
 
+LONGEST: Final = 200
+"""Characters of an action or a component."""
 _SHOWN: Final = 80  # characters of what was sent that a fault quotes
 
 
@@ -23,7 +25,7 @@ def validate(decision: Json, execution: Json, allowed: Sequence[str] = ACTIONS) 
 def decision_of(decision: Json) -> Decision:
     """A decision that passed the checks, as the record."""
     assert isinstance(decision, dict)  # noqa: S101 - checked by `validate`
-    return Decision(action=_action(decision), component=str(decision["component"]).strip())
+    return Decision(action=_action(decision), component=_flat(decision["component"]))
 
 
 def _checks(
@@ -63,6 +65,8 @@ def _missing(decision: Json) -> str | None:
             return f"decision.{name} is {_kind(value)}, not text."
         if not value.strip():
             return f"decision.{name} is empty."
+        if len(value) > LONGEST:
+            return f"decision.{name} has {len(value)} characters, more than {LONGEST}."
     return None
 
 
@@ -77,15 +81,20 @@ def _other_component(decision: Json, execution: Json) -> str | None:
     """An execution that names no component leaves open which one it used; that is no fault."""
     assert isinstance(decision, dict)  # noqa: S101 - checked before
     used = execution.get("component") if isinstance(execution, dict) else None
-    decided = str(decision["component"]).strip()
-    if used is None or str(used).strip() == decided:
+    decided = _flat(decision["component"])
+    if used is None or _flat(used) == decided:
         return None
-    return f"The decision is about '{decided[:_SHOWN]}', and '{str(used).strip()[:_SHOWN]}' was executed."
+    return f"The decision is about '{decided[:_SHOWN]}', and '{_flat(used)[:_SHOWN]}' was executed."
+
+
+def _flat(name: Json) -> str:
+    """A name on one line."""
+    return " ".join(str(name).split())
 
 
 def _action(decision: Json) -> str:
     assert isinstance(decision, dict)  # noqa: S101 - checked before
-    return str(decision["action"]).strip().lower()
+    return _flat(decision["action"]).lower()
 
 
 def _kind(value: Json) -> str:

@@ -32,7 +32,7 @@ def measures(
     """
     found: list[Measure] = []
     for name in JUDGED:
-        if name not in metrics:
+        if metrics.get(name) is None:
             continue
         value = _usable(name, metrics[name])
         before = _usable(name, _beside(metrics, name, _BEFORE, earlier.get(name)))

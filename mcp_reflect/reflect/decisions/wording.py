@@ -21,8 +21,8 @@ SURE_FROM: Final = 3  # comparisons that agree make the assessment sure; fewer a
 
 _DOING: Final = {"keep": "Keeping", "kill": "Killing", "marry": "Marrying"}
 _STANDS: Final[dict[Standing, str]] = {
-    "good": "every metric holds its mark (its threshold, or else what it was before)",
-    "bad": "every metric misses its mark (its threshold, or else what it was before)",
+    "good": "every metric that has a mark holds it (its threshold, or else what it was before)",
+    "bad": "every metric that has a mark misses it (its threshold, or else what it was before)",
     "mixed": "one metric holds its mark (its threshold, or else what it was before) and one misses it",
     "unknown": "there is nothing to compare its metrics with",
 }
@@ -106,9 +106,8 @@ def told(one: Measure) -> list[str]:
     lines: list[str] = []
     for mark, words in ((one.before, "before"), (one.threshold, "the threshold")):
         if mark is None:
-            lines.append(
-                f"No earlier {one.name} is known." if words == "before" else f"No {one.name} threshold is set."
-            )
+            missing = "earlier value" if words == "before" else "threshold"
+            lines.append(f"{name} {value} has no {missing} to compare with.")
             continue
         how = compared(one.name, one.value, mark)
         which = "the same as" if how == "same" else f"{how} than"
