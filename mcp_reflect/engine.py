@@ -58,13 +58,15 @@ class Engine(LookingBack):
         self.scorer = scorer
         self.clock = clock or Clock()
         self.scopes = Scopes.of(self.settings)
+        self.log = Log(self.settings.log_level, self.settings.log_format)
         self.bank = store or Bank(
             self.settings.bank_path,
             clock=self.clock,
             busy_seconds=self.settings.bank_busy_seconds,
             size=self.settings.bank_size,
+            log=self.log,
+            sets_aside=self.settings.sets_aside,
         )
-        self.log = Log(self.settings.log_level, self.settings.log_format)
         self._llm = llm
         self._thinking: Thinking | None = None
         self._own_session = self.clock.new_id("ses")

@@ -47,6 +47,10 @@ class NotABankError(BankError):
     """The file is not an SQLite database, or a database of another program. It is left as it is."""
 
 
+class BankDamagedError(BankError):
+    """The file was a bank, or was to be one, and cannot be read as one. It is set aside, never deleted."""
+
+
 class PromptError(McpReflectError):
     """A prompt template cannot be used. The person who edited `file` has to react; the shipped one serves.
 

@@ -115,6 +115,8 @@ class Settings:
     )
     # Names of the environment that look like settings and are none: doctor and the log say them.
     unknown: tuple[str, ...] = ()
+    # A damaged bank is moved out of the way, but never by who may not say so.
+    sets_aside: bool = True
     # Keys and addresses that the providers themselves name: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 

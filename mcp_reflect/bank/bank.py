@@ -1,9 +1,10 @@
 """The face of the bank: everything that other rooms may ask of it. The scope always comes first."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp_reflect.bank import lessons, outcomes, proof, recalls, reflections, stats, transfer
 from mcp_reflect.bank.capacity import keep_within
@@ -21,6 +22,13 @@ from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import Ask, Kind, Lesson, LessonDraft, OutcomeDraft, Recall, State, Stored, Updated
 from mcp_reflect.records.memory import ReflectionDraft, StoredReflection
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.telemetry import Log
+
+if TYPE_CHECKING:
+    from mcp_reflect.bank.rescuing import Rescued
+    from mcp_reflect.bank.sqlite.copies import Health
+
+# What copies and mends a bank is imported when it is asked for: recall must answer at once.
 
 
 class Bank:
@@ -31,12 +39,19 @@ class Bank:
     """
 
     def __init__(
-        self, path: Path, *, clock: Clock | None = None, busy_seconds: float = 30.0, size: int | None = None
+        self,
+        path: Path,
+        *,
+        clock: Clock | None = None,
+        busy_seconds: float = 30.0,
+        size: int | None = None,
+        log: Log | None = None,
+        sets_aside: bool = True,
     ) -> None:
         """`size` is how many records of a kind a project keeps active, null for any number."""
         self._size = size
         self._clock = clock or Clock()
-        self._db = Database(path, busy_seconds=busy_seconds)
+        self._db = Database(path, busy_seconds=busy_seconds, log=log, sets_aside=sets_aside)
         self._ledger = recalls.Ledger(self._db)
         self.spending = Spending(self._db, self._clock)
         self.workings = Workings(self._db, self._clock)
@@ -52,6 +67,35 @@ class Bank:
     async def opened(self) -> Opened:
         """Open the file now; says its schema version, journal mode and whether it can be written."""
         return await self._db.opened()
+
+    async def backup(self, file: Path) -> int:
+        """Copy the bank as it is now to `file`, while servers write; the copy's bytes. BankError where it cannot be."""
+        from mcp_reflect.bank.sqlite import copies  # noqa: PLC0415 - see above
+
+        await self._db.opened()
+        return await asyncio.to_thread(copies.backup, self.path, file)
+
+    async def restore(self, file: Path) -> Path | None:
+        """Put what the copy `file` holds in the place of all that is in the bank, for running servers too.
+
+        Returns where a copy of what was there is kept, none where nothing was. BankError where `file` is no
+        sound bank, or of a newer release.
+        """
+        from mcp_reflect.bank.sqlite import copies  # noqa: PLC0415 - see above
+
+        return await asyncio.to_thread(copies.restore, self.path, file, self._clock.now(), self._db.busy_seconds)
+
+    async def health(self) -> "Health":
+        """Whether every page of the file is sound, and what was set aside. Reads all of the file."""
+        from mcp_reflect.bank.sqlite import copies  # noqa: PLC0415 - see above
+
+        return await asyncio.to_thread(copies.health, self.path)
+
+    async def rescue(self, file: Path | None = None) -> "list[Rescued]":
+        """Bring over what can be read of a damaged file; by default of all that were set aside."""
+        from mcp_reflect.bank import rescuing  # noqa: PLC0415 - see above
+
+        return await rescuing.rescue(self._db, file)
 
     async def close(self) -> None:
         """Count the recalls that are still queued, as far as the bank lets us, and close the file."""

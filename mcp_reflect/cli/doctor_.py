@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from pathlib import Path
 from typing import Any, cast
 
 from mcp_reflect import __version__
@@ -12,7 +13,17 @@ from mcp_reflect.errors import BankError
 
 def run(arguments: list[str]) -> int:
     """Say where everything is, and what does not work as it should. Returns 1 where the bank cannot be used."""
-    given = parser("doctor", "Where everything is, and what does not work as it should.").parse_args(arguments)
+    words = parser("doctor", "Where everything is, and what does not work as it should.")
+    words.add_argument(
+        "--rescue",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="bring over what can be read of a damaged bank: of FILE, or of those that were set aside",
+    )
+    given = words.parse_args(arguments)
+    if given.rescue is not None:
+        return _rescue(given.rescue, as_json=given.json)
     report = with_engine(examine)
     if given.json:
         say_json(report)
@@ -51,6 +62,15 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "mode": oct(engine.bank.path.stat().st_mode & 0o777),
         "bytes": engine.bank.path.stat().st_size,
     }
+    health = await engine.bank.health()
+    report |= {"sound": health.sound, "set_aside": [str(file) for file in health.aside]}
+    if not health.sound:
+        degraded.append("The bank is damaged. Run: mcp-reflect doctor --rescue")
+    if health.aside:
+        degraded.append(
+            f"{health.aside[-1]} was set aside, for it is damaged. What can be read of it comes back with: "
+            "mcp-reflect doctor --rescue"
+        )
     if opened.read_only:
         degraded.append(f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored.")
     if opened.journal_mode != "wal":
@@ -62,6 +82,25 @@ async def examine(engine: Engine) -> dict[str, Any]:
     if not engine.scopes.own.project:
         degraded.append("This directory is nobody's project, so lessons are global. Set MCP_REFLECT_PROJECT to a name.")
     return {**report, "degraded": degraded}
+
+
+def _rescue(file: str, *, as_json: bool) -> int:
+    """Bring over what can be read, and print how many rows came of each file, by table."""
+
+    async def work(engine: Engine) -> list[dict[str, Any]]:
+        done = await engine.bank.rescue(Path(file).absolute() if file else None)
+        return [{"file": str(one.file), "rows": one.rows} for one in done]
+
+    done = with_engine(work)
+    if as_json:
+        say_json(done)
+        return 0
+    for one in done:
+        counts = ", ".join(f"{count} {table}" for table, count in one["rows"].items() if count)
+        say(f"Rescued of {one['file']}: {counts or 'nothing that was not there'}.")
+    if not done:
+        say("Nothing is damaged, and nothing was set aside.")
+    return 0
 
 
 def _text(value: Any) -> str:

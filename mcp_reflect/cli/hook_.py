@@ -75,7 +75,7 @@ def _settings(given: HookInput) -> Settings:
     project = settings.project
     if project is None and given.folder:
         project = project_of(Path(given.folder))
-    return replace(settings, project=project, bank_busy_seconds=BUSY_SECONDS, log_level="error")
+    return replace(settings, project=project, bank_busy_seconds=BUSY_SECONDS, sets_aside=False, log_level="error")
 
 
 async def _said(engine: Engine, given: HookInput) -> str | None:

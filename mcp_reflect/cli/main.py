@@ -22,7 +22,9 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
   prompts            list, show and check the prompt templates
   export             lessons as JSONL
   import FILE        lessons from JSONL
-  doctor             where everything is, and what does not work as it should
+  backup FILE        a copy of the bank, taken while servers run
+  restore FILE       put a copy in the bank's place, for running servers too
+  doctor             where everything is, and what does not work as it should; --rescue mends
   demo               see it learn: a failing run, a new server, the lesson recalled
 
 mcp-reflect COMMAND --help tells more. Tables are for people; --json is for programs.
@@ -39,6 +41,8 @@ COMMANDS = (
     "prompts",
     "export",
     "import",
+    "backup",
+    "restore",
     "doctor",
     "demo",
 )

@@ -139,20 +139,24 @@ def test_only_the_rooms_of_sqlite_execute_sql() -> None:
     asking = re.compile(r"\.(execute|executemany|executescript|execute_fetchall|cursor)\(")
     files = [path for path in (ROOT / "mcp_reflect").rglob("*.py") if asking.search(path.read_text(encoding="utf-8"))]
     assert {path.relative_to(ROOT / "mcp_reflect").as_posix() for path in files} == {
+        "bank/sqlite/connections.py",
+        "bank/sqlite/copies.py",
+        "bank/sqlite/damage.py",
         "bank/sqlite/database.py",
+        "bank/sqlite/journal.py",
+        "bank/sqlite/rescue.py",
         "bank/sqlite/schema.py",
     }
 
 
 def test_every_statement_that_writes_is_run_by_a_transaction() -> None:
     database = (ROOT / "mcp_reflect" / "bank" / "sqlite" / "database.py").read_text(encoding="utf-8")
-    named = re.findall(r"\.(execute\w*)\(query\(name\), (.*?)\)", database)
+    named = re.findall(r"\.(\w+)\((?:connection, )?query\(name\), (.*?)\)", database)
     # What writes binds through the door; what only fetches is given as it is, on connections that cannot write
     # or as part of a transaction.
     assert sorted(named) == [
         ("execute", "_bound(values"),
         ("execute", "_plain(values"),
-        ("execute_fetchall", "_plain(values"),
         ("execute_fetchall", "_plain(values"),
         ("executemany", "[_bound(values"),
     ]

@@ -128,24 +128,14 @@ async def test_a_database_of_another_program_is_refused_and_not_a_byte_of_it_cha
     assert after == before
 
 
-@pytest.mark.parametrize("content", [b"just some notes of mine\n", b"x", b"SQLite format 2\x00" + b"x" * 5000])
-async def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(
-    engine: Engine, bank_path: Path, content: bytes
-) -> None:
-    bank_path.parent.mkdir()
-    bank_path.write_bytes(content)
-    with pytest.raises(NotABankError, match=r"is not an SQLite database; it was left as it is\. Set MCP_REFLECT_BANK"):
-        await engine.recall(task="anything")
-    assert [path.name for path in bank_path.parent.iterdir()] == ["bank.db"]
-    assert bank_path.read_bytes() == content
-
-
-async def test_a_file_that_only_begins_like_a_database_is_refused(engine: Engine, bank_path: Path) -> None:
-    bank_path.parent.mkdir()
-    bank_path.write_bytes(b"SQLite format 3\x00" + b"garbage" * 1000)
-    with pytest.raises(BankError, match=str(bank_path)):
-        await engine.recall(task="anything")
-    assert bank_path.read_bytes() == b"SQLite format 3\x00" + b"garbage" * 1000
+async def test_a_file_that_was_never_to_be_a_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("just some notes of mine\n")
+    async with Engine(Settings(bank=notes, project="app")) as engine:
+        with pytest.raises(NotABankError, match=r"is not an SQLite database; it was left as it is\. Set MCP_REFLECT"):
+            await engine.recall(task="anything")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    assert notes.read_text() == "just some notes of mine\n"
 
 
 @pytest.mark.parametrize("place", [".", "file/bank.db", "file/deeper/bank.db"])

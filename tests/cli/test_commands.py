@@ -180,8 +180,10 @@ def test_stats_and_doctor_tell_people_and_programs(command: Command, stored: lis
 def test_doctor_says_what_is_wrong_with_a_bank(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     (command.folder / "bank.db").write_text("a letter to my aunt")
     assert main(["doctor"]) == 1
-    assert "is not an SQLite database; it was left as it is" in capsys.readouterr().out
-    assert "is not an SQLite database" in command("stats", code=1)
+    assert "does not begin as an SQLite database does. It was set aside as" in capsys.readouterr().out
+    (aside,) = command.folder.glob("bank.db.damaged-*")
+    assert aside.read_text() == "a letter to my aunt"
+    assert "was set aside, for it is damaged" in command("doctor")
 
 
 def test_words_that_make_no_command_are_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,30 +1,37 @@
-"""The bank's file: opened, prepared, created and upgraded in one place, and written through one door.
+"""The bank's file, shared with any number of other processes, and written through one door.
 
-Three connections, each made when first used: one writes (synchronous FULL, waits up to 30 s for other
-processes), one reads, one counts (NORMAL, 50 ms) for ledgers that nobody must wait for.
+What is acknowledged is on disk, in the file that lies at the bank's path. Readers never wait for a writer.
 """
 
 import asyncio
 import json
 import sqlite3
+import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import aiosqlite
 
 from mcp_reflect.bank.redaction import clean, clean_text
+from mcp_reflect.bank.sqlite.connections import Connections, Use
 from mcp_reflect.bank.sqlite.faults import explained
+from mcp_reflect.bank.sqlite.holders import holder
 from mcp_reflect.bank.sqlite.queries import query, reads
-from mcp_reflect.bank.sqlite.schema import Opened, prepare
-from mcp_reflect.errors import BankReadOnlyError
+from mcp_reflect.bank.sqlite.schema import Opened, newer, newest
+from mcp_reflect.bank.sqlite.waiting import patiently
+from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
+from mcp_reflect.telemetry import Log
 
 Values = Mapping[str, Any]
 
-COUNTING_WAIT_SECONDS = 0.05
-
+COUNTING_WAIT_SECONDS: Final = 0.05
+_LONG_WRITE: Final = 0.05  # seconds; after one, others are let in before this process writes again
+_LET_OTHERS_IN: Final = 0.015  # seconds; longer than a waiter pauses, see `waiting`
 _Found = TypeVar("_Found")
+
+_MOST_CHANGES: Final = 3  # files that may follow each other at the path while a write begins
 
 
 class Reading:
@@ -36,6 +43,10 @@ class Reading:
     def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
         """The rows of a named query."""
         return self._select(name, values).fetchall()
+
+    def schema(self) -> int:
+        """The version of the schema in which all this is read."""
+        return self._connection.execute("PRAGMA user_version").fetchone()[0]
 
     def numbers(self, name: str, values: Values) -> list[int]:
         """The integers of a named query that gives them as one JSON list."""
@@ -95,38 +106,46 @@ class Transaction:
 
 
 class Database:
-    """One bank file, shared with any number of other processes."""
+    """One bank file. Every method raises BankError where the file cannot be used."""
 
-    def __init__(self, path: Path, *, busy_seconds: float = 30.0) -> None:
+    def __init__(
+        self, path: Path, *, busy_seconds: float = 30.0, log: Log | None = None, sets_aside: bool = True
+    ) -> None:
         self.path = path
         self.busy_seconds = busy_seconds
-        self._opened: Opened | None = None
-        self._connections: dict[str, aiosqlite.Connection] = {}
-        self._opening = asyncio.Lock()
+        self._file = Connections(path, busy_seconds, log or Log())
+        self._sets_aside = sets_aside
         self._writing = asyncio.Lock()
         self._counting = asyncio.Lock()
+        self._rest_until = 0.0
 
     async def opened(self) -> Opened:
-        """Open the file (make it, upgrade it) once; says its schema, journal mode and whether it can be written."""
-        async with self._opening:
-            if self._opened is None:
-                with explained(self.path):
-                    self._opened = await asyncio.to_thread(prepare, self.path, self.busy_seconds)
-            return self._opened
+        """Open the file (make it, upgrade it); says its schema, journal mode and whether it can be written."""
+        async with self._explained():
+            return await self._file.opened()
 
     async def close(self) -> None:
         """Close every connection; what was acknowledged is on disk already."""
-        while self._connections:
-            _, connection = self._connections.popitem()
-            await connection.close()
-        self._opened = None
+        await self._file.close()
+
+    async def set_aside(self) -> BankDamagedError:
+        """Put the file, found to be damaged, out of the way; what to tell of it. The next use begins a new bank."""
+        with explained(self.path):
+            return await self._file.set_aside(BankDamagedError(f"The bank {self.path} is damaged."), None)
 
     async def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
-        """The rows of a named query. Readers never wait for a writer."""
-        await self.opened()
-        with explained(self.path):
-            connection = await self._connection("read")
-            return list(await connection.execute_fetchall(query(name), _plain(values)))
+        """The rows of a named query. Readers never wait for a writer.
+
+        In a bank of a newer release a row may lack a column: asking for that one raises BankReadOnlyError.
+        """
+        async with self._explained("read"):
+            opened = await self._file.opened()
+            found, schema = await _on_thread(
+                await self._file.get("read"), lambda reading: (reading.rows(name, values), reading.schema())
+            )
+            if schema != opened.schema:
+                opened = await self._file.looked_again()
+            return found if opened.schema <= newest() else [_newer_row(row, self.path, schema) for row in found]
 
     async def row(self, name: str, values: Values) -> sqlite3.Row | None:
         """The first row of a named query, or none."""
@@ -140,9 +159,9 @@ class Database:
             with reading.snapshot():
                 return work(reading)
 
-        await self.opened()
-        with explained(self.path):
-            return await _on_thread(await self._connection("read"), at_once)
+        async with self._explained("read"):
+            await self._file.opened()
+            return await _on_thread(await self._file.get("read"), at_once)
 
     @asynccontextmanager
     async def write(self) -> AsyncGenerator[Transaction]:
@@ -150,70 +169,105 @@ class Database:
 
         Raises BankReadOnlyError, BankBusyError (after `busy_seconds`) or BankError.
         """
-        await self._writable()
         async with self._writing:
-            with explained(self.path):
-                connection = await self._connection("write")
-                async with _transaction(connection):
-                    yield Transaction(connection)
+            await asyncio.sleep(max(self._rest_until - time.monotonic(), 0))
+            start = time.monotonic()
+            async with self._transaction("write", self.busy_seconds) as connection:
+                start = time.monotonic()
+                yield Transaction(connection)
+            if time.monotonic() - start > _LONG_WRITE:
+                self._rest_until = time.monotonic() + _LET_OTHERS_IN
 
     @asynccontextmanager
     async def count(self) -> AsyncGenerator[Transaction]:
         """A transaction for ledgers: gives up with BankBusyError after 50 ms rather than keep a reader waiting."""
-        await self._writable()
-        async with self._counting:
-            with explained(self.path):
-                connection = await self._connection("count")
-                async with _transaction(connection):
-                    yield Transaction(connection)
+        async with self._counting, self._transaction("count", COUNTING_WAIT_SECONDS) as connection:
+            yield Transaction(connection)
 
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers let it: erased bytes are gone."""
-        async with self._writing:
-            with explained(self.path):
-                connection = await self._connection("write")
-                await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+        async with self._writing, self._explained("write"):
+            connection = await self._file.get("write")
+            await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    async def _writable(self) -> None:
-        opened = await self.opened()
-        if opened.read_only:
-            raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
+    @asynccontextmanager
+    async def _transaction(self, use: Use, seconds: float) -> AsyncGenerator[aiosqlite.Connection]:
+        async with self._explained(use):
+            connection = await self._begun(use, seconds)
+            try:
+                yield connection
+                self._refuse_moved(use)
+                await asyncio.shield(patiently(connection.commit, self.busy_seconds))
+            except BaseException:
+                await asyncio.shield(connection.rollback())
+                raise
+            self._refuse_moved(use)
 
-    async def _connection(self, use: str) -> aiosqlite.Connection:
-        async with self._opening:
-            if use not in self._connections:
-                connecting = asyncio.ensure_future(self._connect(use))
-                try:
-                    self._connections[use] = await asyncio.shield(connecting)
-                except asyncio.CancelledError:
-                    # Its thread has begun and must be ended by `close`: keep it for the next caller.
-                    with suppress(sqlite3.Error):
-                        self._connections[use] = await connecting
-                    raise
-            return self._connections[use]
+    async def _begun(self, use: Use, seconds: float) -> aiosqlite.Connection:
+        """A connection in a transaction, on the file at the path and in the schema that this release writes."""
+        for _ in range(_MOST_CHANGES):
+            opened = await self._file.opened()
+            if opened.read_only and use == "write":
+                opened = await self._file.looked_again()  # a person may have given the right to write
+            if opened.read_only:
+                raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
+            connection = await self._file.get(use)
+            try:
+                await patiently(lambda begun=connection: begun.execute("BEGIN IMMEDIATE"), seconds)
+                if await _schema(connection) == opened.schema and not self._file.moved(use):
+                    return connection
+            except BaseException:
+                # A cancelled BEGIN still runs on the connection's own thread, before this: undo it as well.
+                await asyncio.shield(connection.rollback())
+                raise
+            await asyncio.shield(connection.rollback())
+            await self._file.looked_again()
+        raise BankError(f"The bank {self.path} becomes another file again and again. Try again when that has ended.")
 
-    async def _connect(self, use: str) -> aiosqlite.Connection:
-        wait = COUNTING_WAIT_SECONDS if use == "count" else self.busy_seconds
-        connecting = aiosqlite.connect(
-            _uri(self.path, read_only=self._opened is not None and bool(self._opened.read_only)),
-            uri=True,
-            timeout=wait,
-            isolation_level=None,
-        )
-        # Its thread would keep a process alive whose owner ended without closing the bank.
-        connecting._thread.daemon = True  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        connection = await connecting
-        connection.row_factory = sqlite3.Row
+    def _refuse_moved(self, use: Use) -> None:
+        if self._file.moved(use):
+            raise BankError(
+                f"The bank {self.path} was removed or replaced while this was written; it may not have been kept. "
+                "Try again."
+            )
+
+    @asynccontextmanager
+    async def _explained(self, use: Use | None = None) -> AsyncGenerator[None]:
         try:
-            await connection.execute("PRAGMA foreign_keys = ON")
-            await connection.execute(f"PRAGMA synchronous = {'NORMAL' if use == 'count' else 'FULL'}")
-            await connection.execute("PRAGMA secure_delete = ON")
-            if use == "read":
-                await connection.execute("PRAGMA query_only = ON")
-        except sqlite3.Error:
-            await connection.close()
-            raise
-        return connection
+            with explained(self.path):
+                yield
+        except BankBusyError as error:
+            raise BankBusyError(_with_holder(str(error), holder(self.path))) from error
+        except BankDamagedError as error:
+            if not self._sets_aside:
+                raise
+            with explained(self.path):
+                raise await asyncio.shield(self._file.set_aside(error, use)) from error
+        except sqlite3.OperationalError as error:
+            # It asked for what this schema does not have: the bank was upgraded under a running server.
+            version = await self._file.schema()
+            if version <= newest():
+                raise
+            raise BankReadOnlyError(f"The bank {self.path} cannot be read any more: {newer(version)}") from error
+
+
+class _NewerRow(dict[str, Any]):
+    """A row of a bank that a newer release has made: what it does not have any more is told."""
+
+    def __init__(self, row: sqlite3.Row, told: str) -> None:
+        super().__init__(zip(row.keys(), row, strict=True))
+        self._told = told
+
+    def __missing__(self, name: str) -> Any:
+        raise BankReadOnlyError(self._told)
+
+
+def _newer_row(row: sqlite3.Row, path: Path, schema: int) -> sqlite3.Row:
+    return cast("sqlite3.Row", _NewerRow(row, f"The bank {path} cannot be read any more: {newer(schema)}"))
+
+
+def _with_holder(text: str, found: str) -> str:
+    return text.replace("another process", found, 1) if found else text
 
 
 async def _on_thread(connection: aiosqlite.Connection, work: Callable[[Reading], _Found]) -> _Found:
@@ -223,20 +277,8 @@ async def _on_thread(connection: aiosqlite.Connection, work: Callable[[Reading],
     return await held._execute(work, Reading(held._conn))  # noqa: SLF001
 
 
-@asynccontextmanager
-async def _transaction(connection: aiosqlite.Connection) -> AsyncGenerator[None]:
-    try:
-        await connection.execute("BEGIN IMMEDIATE")
-        yield
-        await asyncio.shield(connection.commit())
-    except BaseException:
-        # A cancelled BEGIN still runs on the connection's own thread, before this: undo it as well.
-        await asyncio.shield(connection.rollback())
-        raise
-
-
-def _uri(path: Path, *, read_only: bool) -> str:
-    return f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}"
+async def _schema(connection: aiosqlite.Connection) -> int:
+    return next(iter(await connection.execute_fetchall("PRAGMA user_version")))[0]
 
 
 def _bound(values: Values) -> dict[str, Any]:

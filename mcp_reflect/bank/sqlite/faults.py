@@ -1,22 +1,34 @@
 """What SQLite's errors mean to the person who runs the server."""
 
+import errno
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
-from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError, NotABankError
+from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 
-# A part of SQLite's message → the error, and what to do about it.
-_MEANINGS: tuple[tuple[str, type[BankError], str], ...] = (
-    ("locked", BankBusyError, "is held by another process. Try again, or end the process that holds it"),
-    ("readonly", BankReadOnlyError, "cannot be written. Give this user the right to write it, or set MCP_REFLECT_BANK"),
-    ("disk is full", BankError, "has no room: the disk is full. Free some space; nothing was lost"),
-    ("not a database", NotABankError, "is not an SQLite database. Set MCP_REFLECT_BANK to another file"),
-    ("malformed", BankError, "is damaged. Run mcp-reflect doctor"),
-    ("unable to open", BankError, "cannot be opened. Check that its folder exists and may be written"),
-    ("disk I/O error", BankError, "cannot be read or written: the disk reports an error"),
-)
+_FULL: Final = "has no room: the disk is full. Free some space and try again; what was stored before is kept"
+_DISK: Final = "cannot be read or written: the disk reports an error. Look at the disk; then try again"
+
+# SQLite's result codes (sqlite.org/rescode.html) → the error, and what to do about it.
+_MEANINGS: Final[dict[int, tuple[type[BankError], str]]] = {
+    sqlite3.SQLITE_BUSY: (BankBusyError, "is held by another process. Try again, or end the process that holds it"),
+    sqlite3.SQLITE_PROTOCOL: (BankBusyError, "is held by other processes. Try again"),
+    sqlite3.SQLITE_READONLY: (
+        BankReadOnlyError,
+        "cannot be written. Give this user the right to write it, or set MCP_REFLECT_BANK",
+    ),
+    sqlite3.SQLITE_FULL: (BankError, _FULL),
+    sqlite3.SQLITE_CORRUPT: (BankDamagedError, "is damaged"),
+    sqlite3.SQLITE_NOTADB: (BankDamagedError, "is damaged: its beginning is not an SQLite database's"),
+    sqlite3.SQLITE_CANTOPEN: (BankError, "cannot be opened. Check that its folder exists and may be written"),
+    sqlite3.SQLITE_PERM: (BankError, "may not be opened by this user. Give this user the right to it"),
+    sqlite3.SQLITE_IOERR: (BankError, _DISK),
+    sqlite3.SQLITE_NOMEM: (BankError, "cannot be used: this machine has no memory left. Try again"),
+}
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -27,12 +39,20 @@ def explained(path: Path) -> Generator[None]:
     except sqlite3.IntegrityError:
         raise  # our own fault: the door should have refused the value
     except sqlite3.Error as error:
-        for part, kind, meaning in _MEANINGS:
-            if part in str(error):
-                raise kind(f"The bank {path} {meaning}.") from error
-        raise
+        kind, meaning = meaning_of(error)
+        if kind is None:
+            raise
+        raise kind(f"The bank {path} {meaning}.") from error
     except OSError as error:
+        if error.errno in _NO_ROOM:
+            raise BankError(f"The bank {path} {_FULL}.") from error
         raise BankError(
             f"The bank {path} cannot be used: {error.strerror or error}. "
             "Set MCP_REFLECT_BANK to a file that this user may write."
         ) from error
+
+
+def meaning_of(error: sqlite3.Error) -> tuple[type[BankError] | None, str]:
+    """The class of error and the words for one of SQLite's; none for what only a fault of ours can cause."""
+    code = getattr(error, "sqlite_errorcode", None)  # not there where Python itself raised it
+    return (None, "") if code is None else _MEANINGS.get(code & 0xFF, (None, ""))

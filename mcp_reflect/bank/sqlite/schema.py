@@ -3,23 +3,34 @@
 import os
 import sqlite3
 import time
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from mcp_reflect.bank.sqlite.identity import Identity, alone, beside, emptied, identity, is_opened, note_opened
+from mcp_reflect.bank.sqlite.journal import use_wal
 from mcp_reflect.bank.sqlite.queries import migrations, statements
-from mcp_reflect.errors import NotABankError
+from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 
 APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
-_HEADER = b"SQLite format 3\x00"
+_HEADER: Final = b"SQLite format 3\x00"
+_DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
+"""Names by which a file that is no database was to be one; any other was named by mistake, and is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What was found: the schema's version, the journal mode, and why the file cannot be written, if so."""
+    """What was found: the schema's version, the journal mode, and why the file cannot be written, if so.
+
+    `frozen` where it lies in a folder that takes no log, so that it is read as it is.
+    """
 
     schema: int
     journal_mode: str
+    identity: Identity
     read_only: str | None = None
+    frozen: bool = False
 
 
 def newest() -> int:
@@ -27,41 +38,89 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
+def uri(path: Path, *, read_only: bool = False, frozen: bool = False) -> str:
+    """The address by which SQLite opens a file that is there, and makes none."""
+    return f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if frozen else ''}"
+
+
 def prepare(path: Path, busy_seconds: float) -> Opened:
     """Make or upgrade the file at `path`. Runs in a worker thread; many processes may do it at once.
 
-    Raises NotABankError for a file that is something else (left as it is), OSError or sqlite3.Error.
+    Raises NotABankError for a file that is something else (left as it is), BankDamagedError for one that
+    should be set aside, OSError or sqlite3.Error.
     """
     _make_private(path)
+    found = identity(path)
+    if found is None:
+        raise BankError(f"The bank {path} was removed in this moment. Try again.")
+    if emptied(path):
+        raise BankDamagedError(f"The bank {path} is empty beside its log.")
+    if not is_opened(found):
+        _check_header(path)
+    note_opened(found)
     _refuse_foreign(path)
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-        return _look(path, "the file or its folder may not be written")
-    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
-    try:
-        _check_ours(connection, path)
-        version = _number(connection, "user_version")
+        return _look(path, found, "the file or its folder may not be written")
+    mode = use_wal(path, busy_seconds)
+    with closing(sqlite3.connect(uri(path), uri=True, timeout=busy_seconds, isolation_level=None)) as connection:
+        check_ours(connection, path)
+        version = number_of(connection, "user_version")
         if version > newest():
-            return Opened(version, _mode(connection), _newer(version))
-        mode = _use_wal(connection, busy_seconds)
+            return Opened(version, mode, found, newer(version))
         if version < newest():
-            _upgrade(connection, path)
-        return Opened(newest(), mode)
-    finally:
-        connection.close()
+            upgrade(connection, path)
+        return Opened(newest(), mode, found)
+
+
+def newer(version: int) -> str:
+    """Why a bank of a newer release is only read."""
+    return f"its schema {version} is newer than this release's {newest()}. Upgrade mcp-reflect-server to write it"
+
+
+def clear_logs(path: Path) -> None:
+    """Take a log that belongs to no file any more from `path`, before another file comes there.
+
+    SQLite would read it into the new one. Whoever still has it open keeps it; what it holds is kept aside.
+    """
+    beside(path, "-shm").unlink(missing_ok=True)
+    for ending in ("-wal", "-journal"):
+        log = beside(path, ending)
+        if log.exists() and not log.stat().st_size:
+            log.unlink()
+        elif log.exists():
+            log.rename(beside(path, f".left-{time.time_ns()}{ending}"))
 
 
 def _make_private(path: Path) -> None:
     """Make an empty file that only this user can read, before SQLite writes a byte into it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        with path.open("rb") as file:
-            head = file.read(len(_HEADER))
-        if head and head != _HEADER:
-            raise NotABankError(
-                f"{path} is not an SQLite database; it was left as it is. Set MCP_REFLECT_BANK to another file."
-            ) from None
+    if path.exists():
+        return
+    with alone(path.parent):
+        if path.exists():
+            return
+        clear_logs(path)
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _check_header(path: Path) -> None:
+    """Refuse what does not begin as a database does. Never done while SQLite has the file open: see `identity`."""
+    with path.open("rb") as file:
+        head = file.read(len(_HEADER))
+    if head in (b"", _HEADER):
+        return
+    if path.suffix.lower() not in _DATABASE_ENDINGS and not _has_log(path):
+        raise NotABankError(
+            f"{path} is not an SQLite database; it was left as it is. Set MCP_REFLECT_BANK to another file."
+        )
+    raise BankDamagedError(f"The bank {path} does not begin as an SQLite database does.")
+
+
+def _has_log(path: Path) -> bool:
+    with suppress(OSError):
+        return beside(path, "-wal").stat().st_size > 0
+    return False
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -69,62 +128,50 @@ def _refuse_foreign(path: Path) -> None:
 
     What a log beside the file may still add is looked at when it is opened.
     """
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
-    try:
-        _check_ours(connection, path)
-    except sqlite3.OperationalError:
-        pass  # half of a log is in the file: opening it brings the rest
-    finally:
-        connection.close()
+    # Half of a log may be in the file: then opening it brings the rest, or says what is wrong.
+    with (
+        closing(sqlite3.connect(uri(path, read_only=True, frozen=True), uri=True)) as connection,
+        suppress(sqlite3.DatabaseError),
+    ):
+        check_ours(connection, path)
 
 
-def _look(path: Path, reason: str) -> Opened:
+def _look(path: Path, found: Identity, reason: str) -> Opened:
     """A file that cannot be written, opened for reading alone."""
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     try:
-        _check_ours(connection, path)
-        version = _number(connection, "user_version")
+        return _looked(path, found, reason, frozen=False)
+    except sqlite3.OperationalError:
+        if _has_log(path):
+            raise
+        return _looked(path, found, reason, frozen=True)
+
+
+def _looked(path: Path, found: Identity, reason: str, *, frozen: bool) -> Opened:
+    with closing(sqlite3.connect(uri(path, read_only=True, frozen=frozen), uri=True)) as connection:
+        check_ours(connection, path)
+        version = number_of(connection, "user_version")
         if version == 0:
             raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
-        return Opened(version, _mode(connection), reason)
-    finally:
-        connection.close()
+        mode = str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+        return Opened(version, mode, found, reason, frozen)
 
 
-def _check_ours(connection: sqlite3.Connection, path: Path) -> None:
+def check_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """NotABankError for a database of another program."""
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if tables and _number(connection, "application_id") != APPLICATION_ID:
+    if tables and number_of(connection, "application_id") != APPLICATION_ID:
         raise NotABankError(
             f"{path} is a database of another program; it was left as it is. Set MCP_REFLECT_BANK to another file."
         )
 
 
-def _newer(version: int) -> str:
-    return f"its schema {version} is newer than this release's {newest()}. Upgrade mcp-reflect-server to write it"
-
-
-def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> str:
-    """Switch to WAL; stays with a rollback journal where the file system cannot share memory.
-
-    SQLite does not wait for others in this statement, so we do.
-    """
-    end = time.monotonic() + busy_seconds
-    while True:
-        try:
-            return str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > end:
-                raise
-            time.sleep(0.01)
-
-
-def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
-    """Apply what is missing in one transaction, under the write lock, after a backup."""
+def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
+    """Apply what is missing in one transaction, under the write lock, after a backup beside `path`, if one is given."""
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _number(connection, "user_version")  # another process may have been first
-        if 0 < version < newest():
+        version = number_of(connection, "user_version")  # another process may have been first
+        if path is not None and 0 < version < newest():
             _back_up(path, version)
         for number, script in migrations():
             if number > version:
@@ -142,22 +189,28 @@ def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
 def _back_up(path: Path, version: int) -> None:
     """Copy what is committed to `bank.db.schema-N`, private as the bank is, once for each version."""
     copy = path.with_name(f"{path.name}.schema-{version}")
-    if copy.exists():
-        return
+    if not copy.exists():
+        copy_to(path, copy)
+
+
+def copy_to(path: Path, copy: Path) -> None:
+    """Copy what is committed in the bank at `path` to the file `copy`, whole or not at all, for this user alone.
+
+    Servers may write meanwhile. Raises OSError or sqlite3.Error; a file that is there is replaced.
+    """
     part = copy.with_name(f"{copy.name}.part")
     os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600))
-    source, target = sqlite3.connect(path), sqlite3.connect(part)
     try:
-        source.backup(target)
-    finally:
-        source.close()
-        target.close()
+        with closing(sqlite3.connect(uri(path), uri=True)) as source, closing(sqlite3.connect(part)) as target:
+            source.backup(target)
+            # A copy is one file, also where it is only read later.
+            target.execute("PRAGMA journal_mode = DELETE")
+    except BaseException:
+        part.unlink()
+        raise
     part.replace(copy)
 
 
-def _number(connection: sqlite3.Connection, pragma: str) -> int:
+def number_of(connection: sqlite3.Connection, pragma: str) -> int:
+    """A number that SQLite keeps of a file, as `user_version`."""
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
-
-
-def _mode(connection: sqlite3.Connection) -> str:
-    return str(connection.execute("PRAGMA journal_mode").fetchone()[0])

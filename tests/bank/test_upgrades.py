@@ -1,0 +1,116 @@
+"""Two releases on one bank: a migration while servers run, one that is killed, one that finds no room."""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.bank.sqlite.schema import newest
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import BankReadOnlyError
+from mcp_reflect.settings import Settings
+from tests.processes.servers import LESSON, ROOT, server, told
+
+NEXT = newest() + 1
+
+# The release after this one: it has one more migration, which takes a column away and adds a table.
+NEXT_RELEASE = f"""
+import os, signal, sys
+from mcp_reflect.bank.sqlite import queries, schema
+MIGRATION = '''
+CREATE TABLE moods (id TEXT PRIMARY KEY) STRICT;
+-- half way
+ALTER TABLE lessons ADD COLUMN mood TEXT;
+ALTER TABLE lessons RENAME COLUMN why TO because;
+'''
+ours = queries.migrations()
+schema.migrations = lambda: (*ours, ({NEXT}, MIGRATION))
+"""
+UPGRADE = f"""{NEXT_RELEASE}
+from pathlib import Path
+print(schema.prepare(Path(sys.argv[1]), 30).schema)
+"""
+KILLED_INSIDE = f"""{NEXT_RELEASE}
+from pathlib import Path
+split = schema.statements
+def killed(script):
+    for statement in split(script):
+        if "half way" in statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield statement
+schema.statements = killed
+schema.prepare(Path(sys.argv[1]), 30)
+"""
+
+
+def run(script: str, bank: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script, str(bank)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+
+
+def version_of(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as looking:
+        assert looking.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return looking.execute("PRAGMA user_version").fetchone()[0]
+
+
+def test_a_server_goes_on_recalling_or_says_why_it_cannot_when_a_newer_one_upgrades_the_bank(bank_path: Path) -> None:
+    with server(bank_path) as old:
+        stored = told(old, "store_lesson", LESSON)
+        assert run(UPGRADE, bank_path).stdout.split() == [str(NEXT)]
+        refused = old.call_tool("store_lesson", {**LESSON, "mistake": "Wrote into another schema"})
+        assert refused["isError"]
+        assert f"its schema {NEXT} is newer than this release's {newest()}" in str(refused["content"])
+        read = old.call_tool("recall_lessons", {"task": "deploy on a Friday"})
+        assert "Upgrade mcp-reflect-server" in str(read["content"])  # it asks for a column that is not there any more
+    with closing(sqlite3.connect(bank_path)) as looking:
+        assert looking.execute("SELECT id, mood FROM lessons").fetchall() == [(stored["lesson_id"], None)]
+    assert version_of(bank_path.with_name(f"bank.db.schema-{newest()}")) == newest()
+
+
+async def test_a_write_that_waited_for_the_upgrade_writes_no_row(settings: Settings, bank_path: Path) -> None:
+    async with Engine(settings) as engine:
+        await engine.store_lesson(**LESSON)
+        with closing(sqlite3.connect(bank_path)) as other:
+            other.execute(f"PRAGMA user_version = {NEXT}")
+        with pytest.raises(BankReadOnlyError, match="Upgrade mcp-reflect-server to write it"):
+            await engine.store_lesson(mistake="Written by the old release", correction="Never")
+        assert len((await engine.recall(task="deploy on a Friday")).lessons) == 1
+        with closing(sqlite3.connect(bank_path)) as other:
+            other.execute(f"PRAGMA user_version = {newest()}")
+        assert (await engine.store_lesson(mistake="The bank is ours again", correction="Write")).status == "stored"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_an_upgrade_that_is_killed_half_way_is_undone_and_done_by_the_next_start(bank_path: Path) -> None:
+    with server(bank_path) as old:
+        told(old, "store_lesson", LESSON)
+    assert run(KILLED_INSIDE, bank_path).returncode == -signal.SIGKILL
+    with server(bank_path) as old:
+        assert told(old, "recall_lessons", {"task": "deploy on a Friday"})["lessons"]
+        told(old, "store_lesson", {**LESSON, "mistake": "Deployed at night"})
+    assert version_of(bank_path) == newest()
+    assert run(UPGRADE, bank_path).stdout.split() == [str(NEXT)]
+    with closing(sqlite3.connect(bank_path)) as looking:
+        assert looking.execute("SELECT count(*), count(mood) FROM lessons").fetchone() == (2, 0)
+
+
+async def test_a_backup_that_finds_no_room_stops_the_upgrade(settings: Settings, bank_path: Path) -> None:
+    async with Engine(settings) as engine:
+        await engine.store_lesson(**LESSON)
+    bank_path.with_name(f"bank.db.schema-{newest()}.part").mkdir()
+    done = run(UPGRADE, bank_path)
+    assert (done.returncode, version_of(bank_path)) == (1, newest())
+
+
+def test_servers_that_start_while_the_bank_is_upgraded_all_serve(bank_path: Path) -> None:
+    with server(bank_path) as old:
+        told(old, "store_lesson", LESSON)
+    command = [sys.executable, "-c", UPGRADE, str(bank_path)]
+    processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [process.communicate(timeout=60)[0].strip() for process in processes] == [str(NEXT)] * 3
+    assert version_of(bank_path) == NEXT

@@ -1,0 +1,140 @@
+"""backup, restore and doctor --rescue, while a server runs."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.bank.sqlite.schema import newest
+from mcp_reflect.cli import main
+from mcp_reflect.engine import Engine
+from mcp_reflect.settings import Settings
+from tests.processes.servers import LESSON, server, told
+
+LATER: dict[str, Any] = {"mistake": "Read the wrong configuration", "correction": "Name the configuration"}
+
+
+@pytest.fixture(autouse=True)
+def bank(bank_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(bank_path))
+    monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
+    return bank_path
+
+
+def mistakes(path: Path) -> set[str]:
+    with closing(sqlite3.connect(path)) as looking:
+        assert looking.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return {row[0] for row in looking.execute("SELECT mistake FROM lessons")}
+
+
+def test_a_copy_taken_and_put_back_under_a_running_server(bank: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with server(bank) as running:
+        told(running, "store_lesson", LESSON)
+        assert main(["backup", str(copy)]) == 0
+        assert copy.stat().st_mode & 0o777 == 0o600
+        told(running, "store_lesson", LATER)
+        assert main(["restore", str(copy)]) == 0
+        assert not told(running, "recall_lessons", {"task": "read the configuration"}).get("lessons")
+        assert told(running, "recall_lessons", {"task": "deploy on a Friday"})["lessons"]
+        told(running, "store_lesson", {**LESSON, "mistake": "Stored after the restore"})
+    (kept,) = bank.parent.glob("bank.db.before-restore-*")
+    assert mistakes(kept) == {LESSON["mistake"], LATER["mistake"]}
+    assert mistakes(bank) == {LESSON["mistake"], "Stored after the restore"}
+
+
+def fill(bank: Path) -> None:
+    async def store() -> None:
+        async with Engine(Settings(bank=bank, project="app")) as engine:
+            await engine.store_lesson(**LESSON)
+
+    asyncio.run(store())
+
+
+def test_a_damaged_bank_is_set_aside_by_a_restore(bank: Path, tmp_path: Path) -> None:
+    fill(bank)
+    assert main(["backup", str(tmp_path / "copy.db")]) == 0
+    bank.write_bytes(b"\x00" * 8192)
+    assert main(["restore", str(tmp_path / "copy.db")]) == 0
+    (aside,) = bank.parent.glob("bank.db.damaged-*")
+    assert aside.read_bytes() == b"\x00" * 8192
+    assert mistakes(bank) == {LESSON["mistake"]}
+
+
+def test_doctor_tells_of_damage_and_rescues(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fill(bank)
+    bank.write_bytes(b"\x00" * 4096 + bank.read_bytes()[4096:])
+    assert main(["doctor", "--json"]) == 1
+    assert "It was set aside as" in json.loads(capsys.readouterr().out)["degraded"][-1]
+    assert main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["sound"]
+    assert report["set_aside"][0] in str(report["degraded"])
+    assert main(["doctor", "--rescue"]) == 0
+    assert "1 lessons" in capsys.readouterr().out
+    assert mistakes(bank) == {LESSON["mistake"]}
+    assert main(["doctor", "--rescue", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def newer(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(f"PRAGMA user_version = {newest() + 1}")
+
+
+def foreign(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE theirs (a)")
+
+
+def zeros(path: Path) -> None:
+    path.write_bytes(b"\x00" * 4096)
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-9000])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (newer, "is newer than this release's"),
+        (foreign, "is a database of another program"),
+        (zeros, "is damaged; nothing was restored"),
+        (truncated, "is damaged; nothing was restored"),
+        (empty, "is no bank"),
+        (Path.unlink, "There is no file"),
+    ],
+)
+def test_what_is_no_sound_copy_is_not_restored(
+    bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[Path], None], said: str
+) -> None:
+    fill(bank)
+    copy = tmp_path / "copy.db"
+    assert main(["backup", str(copy)]) == 0
+    spoil(copy)
+    before = copy.read_bytes() if copy.exists() else None
+    assert main(["restore", str(copy)]) == 1
+    assert said in capsys.readouterr().err
+    assert (copy.read_bytes() if copy.exists() else None) == before
+    assert mistakes(bank) == {LESSON["mistake"]}
+    assert not list(bank.parent.glob("*restor*"))
+
+
+def test_a_backup_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert main(["backup", str(tmp_path / "notes.txt")]) == 1
+    assert "is there already" in capsys.readouterr().err
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert main(["backup", str(tmp_path / "nowhere" / "copy.db")]) == 1
+    assert "cannot be used" in capsys.readouterr().err
