@@ -157,7 +157,12 @@ class Database:
 
         def at_once(reading: Reading) -> _Found:
             with reading.snapshot():
-                return work(reading)
+                try:
+                    return work(reading)
+                except IndexError:  # a row without a column that this release asks for
+                    if (schema := reading.schema()) <= newest():
+                        raise
+                    raise BankReadOnlyError(_outgrown(self.path, schema)) from None
 
         async with self._explained("read"):
             await self._file.opened()
@@ -248,7 +253,11 @@ class Database:
             version = await self._file.schema()
             if version <= newest():
                 raise
-            raise BankReadOnlyError(f"The bank {self.path} cannot be read any more: {newer(version)}") from error
+            raise BankReadOnlyError(_outgrown(self.path, version)) from error
+
+
+def _outgrown(path: Path, schema: int) -> str:
+    return f"The bank {path} cannot be read any more: {newer(schema)}"
 
 
 class _NewerRow(dict[str, Any]):
@@ -263,7 +272,7 @@ class _NewerRow(dict[str, Any]):
 
 
 def _newer_row(row: sqlite3.Row, path: Path, schema: int) -> sqlite3.Row:
-    return cast("sqlite3.Row", _NewerRow(row, f"The bank {path} cannot be read any more: {newer(schema)}"))
+    return cast("sqlite3.Row", _NewerRow(row, _outgrown(path, schema)))
 
 
 def _with_holder(text: str, found: str) -> str:
