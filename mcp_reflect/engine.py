@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mcp_reflect.critics import OnComplete, OnStart
     from mcp_reflect.critiquing import Iteration
     from mcp_reflect.llm.protocol import LLM
+    from mcp_reflect.records.dream import Dream, Undone
     from mcp_reflect.records.watch import AfterCall, CallWarning
     from mcp_reflect.reflect.scorer import Scorer
     from mcp_reflect.thinking import Host, Thinking
@@ -251,6 +252,20 @@ class Engine(LookingBack):
             "quality_threshold": self.settings.quality_threshold,
             "holdout": self.settings.holdout,
         }
+
+    async def dream(
+        self, *, plan_only: bool = False, analysis: Mapping[str, Any] | str | None = None, idle: bool = False
+    ) -> "Dream":
+        """Look over the project's records at rest, and apply what was planned; see `dreaming`."""
+        from mcp_reflect.dreaming import dream  # noqa: PLC0415 - no tool needs it
+
+        return await dream(self, plan_only=plan_only, analysis=analysis, idle=idle)
+
+    async def undo_dream(self, dream_id: str) -> "Undone":
+        """Put back what a dream changed."""
+        from mcp_reflect.dreaming import undo  # noqa: PLC0415 - no tool needs it
+
+        return await undo(self, dream_id)
 
     def import_drafts(self, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
         """Numbered lines of an import as drafts; InputError names the first bad line, and nothing has been stored."""

@@ -35,6 +35,10 @@ class BankError(McpReflectError):
     """The bank cannot do what was asked; the message says what the person can do about it."""
 
 
+class DreamBusyError(McpReflectError):
+    """Another process dreams over the project, and only one may at a time."""
+
+
 class BankReadOnlyError(BankError):
     """The bank can be read and not written: its file is read-only, or its schema is newer than ours."""
 

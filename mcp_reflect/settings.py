@@ -95,6 +95,13 @@ class Settings:
     warn_certainty: float = _setting(
         0.6, "How certain (0 to 1) it must be that a call fails before a word is said of it; above 1 none is."
     )
+    dream_idle_minutes: float = _setting(
+        5.0, "In `full`, how many minutes after the last call a server begins to dream; 0: never by itself."
+    )
+    dreams_per_day: int = _setting(4, "How many dreams at idle a project has a day (UTC), over all its servers.")
+    dream_tokens_per_day: int = _setting(
+        50_000, "How many tokens a project's dreams may take a day (UTC); above it, rules dream alone."
+    )
     holdout: float = _setting(
         0.0,
         "The share (0 to 1) of tasks whose recalled lessons are not shown, and of sessions that are watched and not "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_reflect.bank import lessons, outcomes, proof, recalls, reflections, stats, transfer
 from mcp_reflect.bank.capacity import keep_within
+from mcp_reflect.bank.dreams import Dreams
 from mcp_reflect.bank.searches import Searches
 from mcp_reflect.bank.spending import Spending
 from mcp_reflect.bank.sqlite.database import Database
@@ -57,6 +58,7 @@ class Bank:
         self.workings = Workings(self._db, self._clock)
         self.searches = Searches(self._db, self._clock)
         self.steps = Steps(self._db, self._clock)
+        self.dreams = Dreams(self._db, self._clock, size)
         self.watch = Watch(self._db, self._clock)
 
     @property

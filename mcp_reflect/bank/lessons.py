@@ -74,18 +74,19 @@ async def add_all(tx: Transaction, written: Sequence[tuple[Scope, Lesson]]) -> N
 
 async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[str, str]:
     """Store a lesson, or strengthen the one that says the same. Returns its id and `stored` or `merged`."""
-    twin = await _twin(tx, scope, lesson)
-    if twin is None:
+    found = await twin(tx, scope, lesson)
+    if found is None:
         await add(tx, scope, lesson)
         await contradictions.tie(tx, scope, lesson)
         return lesson.id, "stored"
-    if (twin.mistake, twin.correction) != (lesson.mistake, lesson.correction):
-        await keep_version(tx, twin.id, "other_wording", lesson)
-    await change(tx, scope, _strengthened(twin, lesson))
-    return twin.id, "merged"
+    if (found.mistake, found.correction) != (lesson.mistake, lesson.correction):
+        await keep_version(tx, found.id, "other_wording", lesson)
+    await change(tx, scope, joined(found, lesson))
+    return found.id, "merged"
 
 
-async def _twin(tx: Transaction, scope: Scope, lesson: Lesson) -> Lesson | None:
+async def twin(tx: Transaction, scope: Scope, lesson: Lesson) -> Lesson | None:
+    """The stored lesson that says the same, null where there is none."""
     for other in await nearest(tx, scope, lesson.text, _MERGE_LOOK):
         mine, theirs = (lesson.mistake or "", lesson.correction or ""), (other.mistake or "", other.correction or "")
         if same_lesson(mine, theirs) and not contradict(mine, theirs) and _of_one_kind(lesson, other):
@@ -97,11 +98,11 @@ def _of_one_kind(lesson: Lesson, other: Lesson) -> bool:
     return other.project == lesson.project and other.task_type in (None, lesson.task_type)
 
 
-def _strengthened(twin: Lesson, lesson: Lesson) -> Lesson:
-    """The stored lesson after the same was learnt again: surer by a fifth of what is missing."""
+def joined(twin: Lesson, lesson: Lesson) -> Lesson:
+    """The stored record after the same was learnt again: surer by a fifth of what is missing."""
     return replace(
         twin,
-        strength=twin.strength + 1,
+        strength=twin.strength + lesson.strength,
         importance=max(twin.importance, lesson.importance),
         confidence=twin.confidence + 0.2 * (1 - twin.confidence),
         symptoms=_union(twin.symptoms, lesson.symptoms),

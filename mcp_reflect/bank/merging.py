@@ -52,6 +52,11 @@ def points(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def codes(text: str) -> frozenset[str]:
+    """The numbers, identifiers, paths and quoted code of a text."""
+    return frozenset(token.strip("`\"'") for token in tokens(text) if is_code(token))
+
+
 def tokens(text: str) -> list[str]:
     """The words, numbers, identifiers and quoted code of a text, without what ends a sentence."""
     return [token for raw in _TOKEN.findall(text) if (token := raw.rstrip(".:").replace("’", "'"))]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
 from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.server.idle import Idle
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
 
@@ -38,6 +39,7 @@ class Service:
         self._settings = settings
         self._engine = engine
         self._own_engine = engine is None
+        self.idle = Idle(self.engine, settings.dream_idle_minutes * 60 if settings.mode == "full" else 0)
         self.log = Log(settings.log_level, settings.log_format)
         for problem in settings.misspelt() if settings.unknown else ():
             self.log("setting_unknown", "warning", problem=problem)
@@ -51,7 +53,8 @@ class Service:
         return self._engine
 
     async def close(self) -> None:
-        """Close the engine, if this service made one."""
+        """Give up dreaming, and close the engine, if this service made one."""
+        await self.idle.close()
         if self._engine is not None and self._own_engine:
             await self._engine.close()
 
@@ -67,6 +70,7 @@ class Service:
         from mcp_reflect.results import plain  # noqa: PLC0415 - see above
         from mcp_reflect.server.sampling import InputNeeded  # noqa: PLC0415 - see above
 
+        self.idle.call_began()
         try:
             return _result(plain(await self.engine().call(name, arguments, _host(context))))
         except InputNeeded as needed:
@@ -79,6 +83,8 @@ class Service:
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
             return _failure(f"mcp-reflect failed inside {name}; nothing was stored. A person finds more in its log.")
+        finally:
+            self.idle.call_ended()
 
 
 def _host(context: "Context[Any, Any] | None") -> "Host":

@@ -311,3 +311,28 @@ CREATE TABLE symptoms (
   PRIMARY KEY (tenant, fingerprint, lesson_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX symptoms_by_lesson ON symptoms (lesson_id);
+
+-- What dreams did: the plan, and in `changes` what undoes it. `digest` names the state they left the records in.
+CREATE TABLE dreams (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('applied', 'undone')),
+  plan TEXT NOT NULL CHECK (json_valid(plan)),
+  changes TEXT NOT NULL CHECK (json_valid(changes)),
+  digest TEXT NOT NULL,
+  tokens INTEGER NOT NULL CHECK (tokens >= 0),
+  idle INTEGER NOT NULL CHECK (idle IN (0, 1)),
+  created_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX dreams_by_time ON dreams (tenant, project, created_at);
+
+-- What only one process may do at a time, and until when it may (seconds since 1970): a crashed one's runs out.
+CREATE TABLE leases (
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  name TEXT NOT NULL,
+  holder TEXT NOT NULL,
+  until REAL NOT NULL,
+  PRIMARY KEY (tenant, project, name)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,228 @@
+"""Dreams in the bank: what is looked at, the plan applied in one transaction, undone in one, and who may dream now."""
+
+import hashlib
+import json
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from mcp_reflect.bank import lessons
+from mcp_reflect.bank.capacity import keep_within
+from mcp_reflect.bank.contradictions import tie
+from mcp_reflect.bank.dreaming import may_archive
+from mcp_reflect.bank.recalls import rates
+from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.bank.standing import Rates
+from mcp_reflect.clock import Clock
+from mcp_reflect.errors import InputError, NotFoundError
+from mcp_reflect.records.dream import Archiving, DreamPlan, Generalisation, Merge, Undone
+from mcp_reflect.records.lesson import Lesson, State, lesson_text
+from mcp_reflect.records.memory import Link
+from mcp_reflect.records.scope import Scope
+
+MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
+SIMILAR: Final = "similar"
+_DAY: Final = 86_400
+_RESTORED: Final = "state text mistake correction why symptoms keywords tags importance confidence strength".split()
+
+
+class Dreams:
+    """What dreaming reads and writes. A plan adds and supersedes: every record stays, and is linked."""
+
+    def __init__(self, db: Database, clock: Clock, size: int | None) -> None:
+        self._db = db
+        self._clock = clock
+        self._size = size
+
+    async def look(self, scope: Scope) -> tuple[list[Lesson], Rates, dict[str, tuple[str, ...]]]:
+        """The important recent records of a project (not the global ones), its rates, and which are tied as similar."""
+        values = {"limit": MOST_RECORDS, **scope_values(scope)}
+        records = [lesson_from(row) for row in await self._db.rows("dream_records", values)]
+        tied: dict[str, tuple[str, ...]] = {}
+        ids = [record.id for record in records]
+        for row in await self._db.rows("links_among", {"ids": ids, "relation": SIMILAR}):
+            tied[row["from_id"]] = (*tied.get(row["from_id"], ()), row["to_id"])
+        return records, await rates(self._db, scope), tied
+
+    async def lease(self, scope: Scope, holder: str, seconds: float) -> bool:
+        """Take or renew the right to dream for `seconds`; false where another process has it."""
+        now = self._clock.now()
+        async with self._db.write() as tx:
+            values = {"name": "dream", "holder": holder, "now": now, "until": now + seconds, **scope_values(scope)}
+            return await tx.run("lease_take", values) == 1
+
+    async def release(self, scope: Scope, holder: str) -> None:
+        """Give it back."""
+        async with self._db.write() as tx:
+            await tx.run("lease_drop", {"name": "dream", "holder": holder, **scope_values(scope)})
+
+    async def today(self, scope: Scope) -> tuple[int, int]:
+        """How many dreams at idle a project had since midnight (UTC), and the tokens that all its dreams took."""
+        since = self._clock.now() // _DAY * _DAY
+        row = await self._db.row("dreams_since", {"since": since, **scope_values(scope)})
+        return (row["idle"], row["tokens"]) if row else (0, 0)
+
+    async def seen(self, scope: Scope, digest: str) -> bool:
+        """Whether the last dream left the records as they are now."""
+        row = await self._db.row("dream_last", scope_values(scope))
+        return row is not None and row["digest"] == digest
+
+    async def dreamt(self, scope: Scope, limit: int = 20) -> list[dict[str, Any]]:
+        """The dreams of a project, newest first."""
+        rows = await self._db.rows("dream_list", {"limit": limit, **scope_values(scope)})
+        return [{**dict(row), "plan": json.loads(row["plan"])} for row in rows]
+
+    async def apply(
+        self, scope: Scope, plan: DreamPlan, looked: list[Lesson], *, idle: bool
+    ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        """Do what the plan says, in one transaction: the dream's id, the ids it added, and those it passed over.
+
+        A record that changed since it was looked at is passed over, with all that rests on it.
+        """
+        dream_id = self._clock.new_id("drm")
+        async with self._db.write() as tx:
+            work = _Applying(tx, scope, dream_id, self._clock, {one.id: one for one in looked})
+            for merge in plan.merges:
+                await work.merge(merge)
+            for made in plan.generalisations:
+                await work.generalise(made)
+            for archiving in plan.archivings:
+                await work.archive(archiving)
+            for one, other in plan.ties:
+                await work.tie(one, SIMILAR, other)
+                await work.tie(other, SIMILAR, one)
+            await keep_within(tx, scope, self._size, self._clock.now())
+            rows = await tx.rows("dream_records", {"limit": MOST_RECORDS, **scope_values(scope)})
+            values = {
+                "id": dream_id,
+                "plan": json.loads(json.dumps(asdict(plan))),
+                "changes": work.changes,
+                "digest": digest_of([lesson_from(row) for row in rows]),
+                "tokens": plan.tokens,
+                "idle": int(idle),
+                "now": self._clock.now(),
+                **scope_values(scope),
+            }
+            await tx.run("dream_add", values)
+        return dream_id, tuple(work.changes["added"]), tuple(work.skipped)
+
+    async def undo(self, scope: Scope, dream_id: str) -> Undone:
+        """Put back what a dream changed, in one transaction; what somebody changed since stays as it is."""
+        async with self._db.write() as tx:
+            row = await tx.row("dream_by_id", {"id": dream_id, **scope_values(scope)})
+            if row is None:
+                fix = "`mcp-reflect dream --list` shows the dreams."
+                raise NotFoundError("dream_id", f"there is no '{dream_id[:80]}' in {scope}", fix)
+            if row["state"] == "undone":
+                raise InputError("dream_id", "that dream is undone already", "Name another one.")
+            changes = json.loads(row["changes"])
+            restored: list[str] = []
+            skipped: list[str] = []
+            for name, change in changes["records"].items():
+                current = await lessons.lesson(tx, scope, name) if await _there(tx, scope, name) else None
+                if current is None or current.updated_at != change["after"]:
+                    skipped.append(name)
+                    continue
+                await lessons.keep_version(tx, name, f"dream {dream_id} undone", current)
+                now = self._clock.now()
+                await lessons.change(tx, scope, replace(current, **_fields(change["before"]), updated_at=now))
+                restored.append(name)
+            for name in changes["added"]:
+                await lessons.set_state(tx, scope, name, State.ARCHIVED, f"dream {dream_id} undone", self._clock.now())
+            await tx.run_many("link_remove", changes["links"])
+            await tx.run("dream_undone", {"id": dream_id, **scope_values(scope)})
+            await keep_within(tx, scope, self._size, self._clock.now())
+        return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
+
+
+class _Applying:
+    """A plan on its way into the bank, with what is needed to undo it."""
+
+    def __init__(self, tx: Transaction, scope: Scope, dream_id: str, clock: Clock, looked: dict[str, Lesson]) -> None:
+        self._tx = tx
+        self._scope = scope
+        self._dream = dream_id
+        self._clock = clock
+        self._looked = looked
+        self.changes: dict[str, Any] = {"records": {}, "added": [], "links": []}
+        self.skipped: list[str] = []
+
+    async def merge(self, merge: Merge) -> None:
+        keep = await self._unchanged(merge.keep)
+        gone = [one for name in merge.gone if (one := await self._unchanged(name)) is not None]
+        if keep is None or not gone:
+            return
+        after = keep
+        for one in gone:
+            if one.text != keep.text:
+                await lessons.keep_version(self._tx, keep.id, f"merged from {one.id}", one)
+            after = lessons.joined(after, one)
+        if merge.wording is not None:
+            text = lesson_text(merge.wording.mistake, merge.wording.correction)
+            words = {"mistake": merge.wording.mistake, "correction": merge.wording.correction, "text": text}
+            after = lessons.cleaned(replace(after, **words))
+        await self._change(keep, after, f"merged in dream {self._dream}")
+        for one in gone:
+            await self._change(one, replace(one, state=State.ARCHIVED), f"merged into {keep.id}")
+            await self.tie(one.id, "merged_into", keep.id)
+            await self.tie(keep.id, "merged_from", one.id)
+
+    async def generalise(self, made: Generalisation) -> None:
+        sources = [await self._unchanged(name) for name in made.sources]
+        if None in sources:
+            return
+        lesson = lessons.made(made.lesson, self._scope, self._clock)
+        if await lessons.twin(self._tx, self._scope, lesson) is not None:
+            return
+        await lessons.add(self._tx, self._scope, lesson)
+        await tie(self._tx, self._scope, lesson)
+        self.changes["added"].append(lesson.id)
+        for name in made.sources:
+            await self.tie(lesson.id, "derived_from", name)
+            await self.tie(name, "source_of", lesson.id)
+
+    async def archive(self, archiving: Archiving) -> None:
+        record = await self._unchanged(archiving.id)
+        if record is not None and may_archive(record):
+            await self._change(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
+
+    async def tie(self, one: str, relation: str, other: str) -> None:
+        link = Link(relation=relation, to_kind="record", to_id=other)
+        if await self._tx.run("link_add", {"from_id": one, **asdict(link)}):
+            self.changes["links"].append({"from_id": one, **asdict(link)})
+
+    async def _unchanged(self, name: str) -> Lesson | None:
+        """The record as it was looked at, or as this dream left it; null where somebody changed it meanwhile."""
+        row = await self._tx.row("lesson_by_id", {"id": name, **scope_values(self._scope)})
+        current = None if row is None else lesson_from(row)
+        before = self._looked.get(name)
+        mine = self.changes["records"].get(name)
+        expected = mine["after"] if mine else before and before.updated_at
+        if current is None or current.state is not State.ACTIVE or current.updated_at != expected:
+            self.skipped.append(name)
+            return None
+        return current
+
+    async def _change(self, before: Lesson, after: Lesson, reason: str) -> None:
+        await lessons.keep_version(self._tx, before.id, reason, before)
+        now = self._clock.now()
+        await lessons.change(self._tx, self._scope, replace(after, updated_at=now))
+        first = {name: getattr(before, name) for name in _RESTORED}
+        kept = self.changes["records"].setdefault(before.id, {"before": first})
+        kept["after"] = now
+
+
+def digest_of(records: list[Lesson]) -> str:
+    """What names the state of records: 16 hex digits; scores that outcomes move count too."""
+    state = sorted([one.id, one.updated_at, one.wins, one.losses, one.times_applied] for one in records)
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16]
+
+
+async def _there(tx: Transaction, scope: Scope, name: str) -> bool:
+    return await tx.row("lesson_by_id", {"id": name, **scope_values(scope)}) is not None
+
+
+def _fields(before: dict[str, Any]) -> dict[str, Any]:
+    """The kept fields as the record has them."""
+    lists = {name: tuple(before[name]) for name in ("symptoms", "keywords", "tags")}
+    return {**before, **lists, "state": State(before["state"])}

@@ -1,0 +1,238 @@
+"""Dreaming: planned, applied in one transaction, the same for any order, and put back by undo."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from mcp_reflect.bank.clusters import clusters, same_groups
+from mcp_reflect.bank.dreaming import planned
+from mcp_reflect.bank.standing import Rates
+from mcp_reflect.cli import main
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import DreamBusyError, InputError, NotFoundError
+from mcp_reflect.records.lesson import Kind, Lesson, State
+from mcp_reflect.settings import Settings
+from tests.held_clock import HeldClock
+
+ROOT = Path(__file__).parent.parent.parent
+SAME = (
+    "I searched for the wrong page of the orders service and should have looked at the log first",
+    "I searched for the wrong page of the orders service and should have looked at the logs first",
+)
+NEAR = "I searched for the right page of the orders service and should have looked at the wiki instead"
+FAR = "Tulips want water in the evening"
+BAD: dict[str, Any] = {"evidence": "test", "tool_results": [{"content": "1 failed", "exit_code": 1}]}
+
+
+async def reflections(engine: Engine, *texts: str) -> list[str]:
+    """The ids of reflections with these texts."""
+    found: list[str] = []
+    for number, text in enumerate(texts):
+        one = await engine.reflect(task=f"Task {number}", outcome="failure", analysis={"reflection": text})
+        found.append(one.reflection_id)
+    return found
+
+
+async def everything(engine: Engine) -> list[Lesson]:
+    return await engine.bank.lessons(engine.scopes.own, kind=None, state=None, limit=1000)
+
+
+async def links(engine: Engine, name: str, relation: str) -> list[str]:
+    return [link["to_id"] for link in await engine.bank.links(engine.scopes.own, name) if link["relation"] == relation]
+
+
+async def test_what_says_the_same_is_merged_and_stays_reachable(engine: Engine) -> None:
+    ids = await reflections(engine, *SAME, FAR)
+    dream = await engine.dream()
+    (merge,) = dream.plan.merges
+    assert {merge.keep, *merge.gone} == set(ids[:2])
+    gone = await engine.bank.lesson(engine.scopes.own, merge.gone[0])
+    kept = await engine.bank.lesson(engine.scopes.own, merge.keep)
+    assert (gone.state, kept.state, kept.strength) == (State.ARCHIVED, State.ACTIVE, 2)
+    assert await links(engine, gone.id, "merged_into") == [kept.id]
+    assert await links(engine, kept.id, "merged_from") == [gone.id]
+    assert gone.text in [version["text"] for version in await engine.bank.history(engine.scopes.own, kept.id)]
+
+
+async def test_a_plan_changes_nothing_and_a_second_dream_neither(engine: Engine) -> None:
+    await reflections(engine, *SAME, NEAR, FAR)
+    before = await everything(engine)
+    planned_only = await engine.dream(plan_only=True)
+    assert (planned_only.status, await everything(engine)) == ("planned", before)
+    first = await engine.dream()
+    assert first.plan == planned_only.plan
+    after = await everything(engine)
+    second = await engine.dream()
+    assert (second.status, second.dream_id, await everything(engine)) == ("nothing_to_do", None, after)
+    assert second.plan.clusters == first.plan.clusters
+
+
+async def test_similar_records_are_tied_but_not_merged(engine: Engine) -> None:
+    one, other, far = await reflections(engine, SAME[0], NEAR, FAR)
+    dream = await engine.dream()
+    assert [set(cluster) for cluster in dream.plan.clusters] == [{one, other}]
+    assert await links(engine, one, "similar") == [other]
+    assert await links(engine, far, "similar") == []
+
+
+async def test_undo_puts_back_what_nobody_changed_since(engine: Engine, clock: HeldClock) -> None:
+    ids = await reflections(engine, *SAME, NEAR)
+    before = {one.id: (one.state, one.text, one.strength) for one in await everything(engine)}
+    dream = await engine.dream()
+    assert dream.dream_id is not None
+    undone = await engine.undo_dream(dream.dream_id)
+    assert set(undone.restored) == set(ids[:2])
+    assert {one.id: (one.state, one.text, one.strength) for one in await everything(engine)} == before
+    assert await links(engine, ids[0], "similar") == []
+    with pytest.raises(InputError, match="undone already"):
+        await engine.undo_dream(dream.dream_id)
+    with pytest.raises(NotFoundError, match="no 'drm_none'"):
+        await engine.undo_dream("drm_none")
+    again = await engine.dream()
+    assert again.dream_id is not None
+    clock.time += 60
+    kept = again.plan.merges[0].keep
+    await engine.edit_lesson(kept, {"importance": 0.9})
+    undone = await engine.undo_dream(again.dream_id)
+    assert undone.skipped == (kept,)
+    assert (await engine.bank.lesson(engine.scopes.own, kept)).importance == 0.9
+
+
+async def test_what_is_proved_useless_is_archived_unless_it_matters_too_much(engine: Engine) -> None:
+    low = await engine.store_lesson(mistake="Used the amber lamp", correction="Use the birch lamp", importance=0.7)
+    high = await engine.store_lesson(mistake="Moved the cedar desk", correction="Lift the daisy desk", importance=0.8)
+    for _ in range(5):
+        await engine.record_outcome(success=False, lesson_ids=[low.lesson_id, high.lesson_id], **BAD)
+    dream = await engine.dream()
+    assert [one.id for one in dream.plan.archivings] == [low.lesson_id]
+    assert (await engine.bank.lesson(engine.scopes.own, low.lesson_id)).state is State.ARCHIVED
+
+
+async def test_only_one_process_dreams_and_a_crashed_ones_lease_runs_out(
+    settings: Settings, engine: Engine, clock: HeldClock
+) -> None:
+    await reflections(engine, *SAME)
+    assert await engine.bank.dreams.lease(engine.scopes.own, "another", 120)
+    async with Engine(settings, clock=clock) as second:
+        with pytest.raises(DreamBusyError, match="Try again in two minutes"):
+            await second.dream()
+        assert (await second.dream(plan_only=True)).plan.merges
+        clock.time += 121
+        assert (await second.dream()).status == "applied"
+        assert await engine.bank.dreams.lease(engine.scopes.own, "another", 120)
+
+
+async def test_a_dream_that_is_broken_off_has_changed_nothing(engine: Engine) -> None:
+    await reflections(engine, *SAME, NEAR)
+    before = await everything(engine)
+    for turns in range(0, 60, 3):
+        dreaming = asyncio.create_task(engine.dream())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        dreaming.cancel()
+        await asyncio.wait([dreaming])
+        if not dreaming.cancelled():
+            return
+        assert [one.state for one in await everything(engine)] == [one.state for one in before]
+        assert await engine.bank.dreams.dreamt(engine.scopes.own) == []
+
+
+KILLED = """
+import asyncio, os, signal
+from mcp_reflect.bank import dreams
+from mcp_reflect.engine import Engine
+async def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+dreams._Applying.tie = die
+asyncio.run(Engine().dream())
+"""
+
+
+def test_a_process_killed_in_the_middle_of_applying_loses_nothing(
+    bank_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def prepared() -> list[Lesson]:
+        async with Engine(Settings(bank=bank_path, project="app")) as engine:
+            await reflections(engine, *SAME, NEAR)
+            return await everything(engine)
+
+    async def found() -> list[Lesson]:
+        async with Engine(Settings(bank=bank_path, project="app")) as engine:
+            return await everything(engine)
+
+    before = asyncio.run(prepared())
+    env = {**os.environ, "MCP_REFLECT_BANK": str(bank_path), "MCP_REFLECT_PROJECT": "app"}
+    done = subprocess.run([sys.executable, "-c", KILLED], cwd=ROOT, env=env, check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL
+    assert asyncio.run(found()) == before
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(bank_path))
+    monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
+    assert main(["dream"]) == 1
+    assert "Another process dreams" in capsys.readouterr().err
+
+
+def test_the_command_plans_does_lists_and_undoes(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(settings.bank))
+    monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
+    runs = [{"task": f"Task {place}", "outcome": "failure", "analysis": text} for place, text in enumerate(SAME)]
+    (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, runs)))
+    assert main(["reflect", str(tmp_path / "runs.jsonl")]) == 0
+    capsys.readouterr()
+
+    def said(*words: str) -> str:
+        assert main(["dream", *words]) == 0
+        return capsys.readouterr().out
+
+    assert "merge into" in said("--plan")
+    assert "No dreams" in said("--list")
+    dream = json.loads(said("--json"))
+    assert dream["status"] == "applied"
+    assert dream["dream_id"] in said("--list")
+    assert "nothing to do" in said()
+    assert "2 records are as they were" in said("--undo", dream["dream_id"])
+    assert "ref_" in said("--prompt")
+
+
+WORDS = "search page wrong loop answer query table list first look name found".split()
+TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join), max_size=12)
+
+
+def record(text: str, number: int) -> Lesson:
+    return Lesson(id=f"ref_{number:03}", project="app", kind=Kind.REFLECTION, text=text, created_at=0, updated_at=0)
+
+
+def by_text(groups: list[tuple[Lesson, ...]]) -> list[list[str]]:
+    return sorted(sorted(one.text for one in group) for group in groups)
+
+
+@hypothesis_settings(deadline=None, max_examples=60)
+@given(TEXTS, st.integers(0, 1000))
+def test_clusters_do_not_depend_on_order_and_what_is_kept_is_never_the_same(texts: list[str], seed: int) -> None:
+    texts = list(dict.fromkeys(texts))
+    one = [record(text, number) for number, text in enumerate(texts)]
+    shuffled = random.Random(seed).sample(texts, len(texts))
+    other = [record(text, number) for number, text in enumerate(shuffled)]
+
+    def quiet() -> bool:
+        return False
+
+    assert by_text(clusters(one, quiet)) == by_text(clusters(other, quiet))
+    groups = same_groups(one, quiet)
+    assert by_text(groups) == by_text(same_groups(other, quiet))
+    kept = [group[0] for group in groups]
+    assert all(len(group) == 1 for group in same_groups(kept, quiet))
+    assert sorted(one.id for group in groups for one in group) == sorted(one.id for one in one)
+    assert not planned(kept, Rates({}), {}).merges

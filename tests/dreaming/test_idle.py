@@ -1,0 +1,93 @@
+"""Dreaming at idle: after a quiet time, given up where a call comes, within the day's budget."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.server.app import build
+from mcp_reflect.server.idle import Idle
+from mcp_reflect.settings import Settings
+from tests.dreaming.test_dreams import FAR, SAME, reflections
+from tests.held_clock import HeldClock
+
+
+class Quiet:
+    """A wait that ends when the test says so."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+        self.asked: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        await self.over.wait()
+
+
+async def dreams(engine: Engine) -> int:
+    return len(await engine.bank.dreams.dreamt(engine.scopes.own))
+
+
+async def quiet_time(idle: Idle) -> None:
+    """Let a quiet time pass, and the dream of it end."""
+    idle.call_began()
+    idle.call_ended()
+    waiting = idle._waiting  # pyright: ignore[reportPrivateUsage]
+    assert waiting is not None
+    await waiting
+
+
+async def test_a_quiet_time_brings_a_dream_and_one_without_news_none(engine: Engine) -> None:
+    await reflections(engine, *SAME, FAR)
+    quiet = Quiet()
+    quiet.over.set()
+    idle = Idle(lambda: engine, 300, quiet)
+    await quiet_time(idle)
+    assert (await dreams(engine), quiet.asked) == (1, [300])
+    await quiet_time(idle)
+    assert await dreams(engine) == 1
+
+
+async def test_a_call_ends_the_waiting_and_the_dream(engine: Engine) -> None:
+    await reflections(engine, *SAME)
+    quiet = Quiet()
+    idle = Idle(lambda: engine, 300, quiet)
+    idle.call_began()
+    idle.call_ended()
+    quiet.over.set()
+    for _ in range(6):
+        await asyncio.sleep(0)
+    idle.call_began()
+    assert (await engine.recall(task="search the wrong page of the orders service")).lessons
+    assert await dreams(engine) == 0
+    idle.call_ended()
+    await idle.close()
+
+
+async def test_the_day_has_a_budget_of_dreams(settings: Settings, clock: HeldClock) -> None:
+    async with Engine(replace(settings, dreams_per_day=1), clock=clock) as engine:
+        quiet = Quiet()
+        quiet.over.set()
+        idle = Idle(lambda: engine, 300, quiet)
+        await reflections(engine, *SAME)
+        await quiet_time(idle)
+        texts = ("The gate of the mill stood open", "The gates of the mill stood open")
+        await reflections(engine, *texts)
+        await quiet_time(idle)
+        assert await dreams(engine) == 1
+        clock.time += 86_400
+        await quiet_time(idle)
+        assert await dreams(engine) == 2
+
+
+@pytest.mark.parametrize(("mode", "begins"), [("full", True), ("lite", False)])
+async def test_only_full_dreams_by_itself(settings: Settings, mode: Any, begins: bool) -> None:
+    async with Engine(replace(settings, mode=mode)) as engine:
+        server = build(engine=engine)
+        async with Client(server, mode="2026-07-28") as client:
+            await client.call_tool("recall_lessons", {"task": "x"})
+            waiting = server.service.idle._waiting  # pyright: ignore[reportPrivateUsage]
+            assert (waiting is not None) == begins
