@@ -167,7 +167,7 @@ def _short(record: Lesson) -> str:
     return flat if len(flat) <= MOST_CHARS else f"{flat[:MOST_CHARS]} …"
 
 
-def _object(value: Answer | Json) -> dict[str, Any]:
+def _object(value: "Answer | Json") -> dict[str, Any]:
     """The object in what was sent; InputError where there is none of the shape."""
     found: object = read_object(value, {"merge", "generalise", "archive"}) if isinstance(value, str) else value
     if not isinstance(found, Mapping) or not {"merge", "generalise", "archive"} & set(cast("Mapping[str, Any]", found)):
