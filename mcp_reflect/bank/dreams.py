@@ -42,7 +42,7 @@ class Dreams:
         ids = [record.id for record in records]
         for row in await self._db.rows("links_among", {"ids": ids, "relation": SIMILAR}):
             tied[row["from_id"]] = (*tied.get(row["from_id"], ()), row["to_id"])
-        return records, await rates(self._db, scope), tied
+        return records, await self._db.look(lambda reading: rates(reading, scope)), tied
 
     async def lease(self, scope: Scope, holder: str, seconds: float) -> bool:
         """Take or renew the right to dream for `seconds`; false where another process has it."""
