@@ -189,6 +189,24 @@ def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(host:
     assert sessions.WORKING in said
 
 
+def test_sessions_that_run_at_once_share_a_bank(host: Host) -> None:
+    env = {**os.environ, "MCP_REFLECT_BANK": str(host.bank)}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "mcp_reflect", "hook", "PostToolUseFailure"], stdin=-1, stdout=-1, env=env
+        )
+        for _ in range(4)
+    ]
+    for number, process in enumerate(started):
+        sent = {"session_id": f"s{number}", "cwd": str(host.folder), **PUSH, "error": REFUSED}
+        out, _ = process.communicate(json.dumps(sent).encode(), timeout=60)
+        assert process.returncode == 0
+        assert not out or "hookSpecificOutput" in json.loads(out)
+    rows = sqlite3.connect(host.bank).execute("SELECT times, (SELECT count(*) FROM sessions) FROM failures").fetchall()
+    assert len(rows) == 1
+    assert rows[0][0] == rows[0][1] <= 4
+
+
 def test_an_interrupted_call_did_not_fail(host: Host) -> None:
     host.send("PostToolUseFailure", **PUSH, error=REFUSED, is_interrupt=True)
     assert host.send("PreToolUse", "s2", **PUSH) is None

@@ -12,7 +12,7 @@ from mcp_reflect.reflect.rules.scores import confidence_of, importance_of
 from mcp_reflect.reflect.rules.wording import improvements_of, strategy_of, strengths_of, summary_of
 from mcp_reflect.reflect.rules.words import unique
 
-MAX_FAILURES = 100  # failing calls that are kept with their signatures
+MAX_FAILURES = 1_000  # failing calls that are kept with their signatures
 MAX_WORKED = 500  # working calls, the last ones, that can clear a failure which is known
 
 
