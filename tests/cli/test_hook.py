@@ -197,9 +197,15 @@ def test_sessions_that_run_at_once_share_a_bank(host: Host) -> None:
         )
         for _ in range(4)
     ]
-    for number, process in enumerate(started):
-        sent = {"session_id": f"s{number}", "cwd": str(host.folder), **PUSH, "error": REFUSED}
-        out, _ = process.communicate(json.dumps(sent).encode(), timeout=60)
+    for number, process in enumerate(started):  # all at once: each begins when it has been fed
+        assert process.stdin is not None
+        process.stdin.write(
+            json.dumps({"session_id": f"s{number}", "cwd": str(host.folder), **PUSH, "error": REFUSED}).encode()
+        )
+        process.stdin.close()
+        process.stdin = None
+    for process in started:
+        out, _ = process.communicate(timeout=60)
         assert process.returncode == 0
         assert not out or "hookSpecificOutput" in json.loads(out)
     rows = sqlite3.connect(host.bank).execute("SELECT times, (SELECT count(*) FROM sessions) FROM failures").fetchall()
