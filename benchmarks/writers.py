@@ -17,6 +17,7 @@ _FOUND: Final = {
     "lesson": "SELECT 1 FROM lessons WHERE id = ?",
     "forgotten": "SELECT 1 FROM lessons WHERE id = ? AND state = 'retired'",
     "reflection": "SELECT 1 FROM reflections WHERE id = ?",
+    "search": "SELECT 1 FROM searches WHERE id = ?",
     "working": "SELECT 1 FROM workings WHERE id = ?",
     "outcome": "SELECT 1 FROM outcomes WHERE recall_id = ? AND lesson_id = ?",
 }
@@ -77,7 +78,7 @@ class Writer:
     def _replan(self, word: str) -> Written:
         query = {"table": "orders", "search_mode": "hybrid", "query_text": f"late {word}", "limit": 5}
         told = self._call("replan_search", user_message=f"Where is {word}?", queries=[query])
-        return Written("working", (told["search_id"],))
+        return Written("search", (told["search_id"],))
 
     def _critique(self, word: str) -> Written:
         told = self._call("critique", goal=f"Add up {word}", steps=["2 + 2 = 5", "So it is 5"], max_iterations=1)

@@ -1,0 +1,223 @@
+"""Disks and file systems that refuse: a clear error, recalls as far as can be, and recovery without a restart."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.clock import Clock
+from mcp_reflect.engine import Engine
+from mcp_reflect.settings import Settings
+from tests.processes.servers import LESSON, ROOT, server, told
+
+TASK = {"task": "deploy on a Friday"}
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two megabytes."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
+    if sys.platform != "linux" or os.geteuid() or subprocess.run(mounted, capture_output=True, check=False).returncode:
+        pytest.skip("only who may mount has a small disk")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def _fill(file: Path) -> None:
+    with file.open("ab", buffering=0) as filler:
+        while True:
+            filler.write(bytes(4096))
+
+
+def test_a_full_disk_is_told_and_recalls_go_on_and_room_is_all_it_needs(small_disk: Path) -> None:
+    with server(small_disk / "bank.db") as running:
+        stored = told(running, "store_lesson", LESSON)
+        with pytest.raises(OSError, match="No space"):
+            _fill(small_disk / "filler")
+        said = ""
+        for number in range(30):
+            long = {"mistake": f"Filled the disk {number} " + "x" * 4000, "correction": "Free some space"}
+            result = running.call_tool("store_lesson", long)
+            if result.get("isError"):
+                said = str(result["content"])
+                break
+        assert "has no room: the disk is full. Free some space and try again" in said
+        assert [hit["id"] for hit in told(running, "recall_lessons", TASK)["lessons"]] == [stored["lesson_id"]]
+        (small_disk / "filler").unlink()
+        told(running, "store_lesson", {**LESSON, "mistake": "Filled the disk"})
+
+
+def test_a_bank_that_may_not_be_written_is_recalled_from_and_written_when_it_may(bank_path: Path) -> None:
+    with server(bank_path) as running:
+        told(running, "store_lesson", LESSON)
+    if subprocess.run(["chattr", "+i", str(bank_path)], capture_output=True, check=False).returncode:
+        pytest.skip("this file system knows no file that nobody may write")
+    try:
+        with server(bank_path) as running:
+            assert told(running, "recall_lessons", TASK)["lessons"]
+            refused = running.call_tool("store_lesson", LESSON)
+            assert "can only be read: the file or its folder may not be written" in str(refused["content"])
+            subprocess.run(["chattr", "-i", str(bank_path)], check=True)
+            told(running, "store_lesson", {**LESSON, "mistake": "Took the right to write"})
+    finally:
+        subprocess.run(["chattr", "-i", str(bank_path)], check=True)
+
+
+AS_NOBODY = """
+import asyncio, os, sys
+os.setgid(65534); os.setuid(65534)
+from pathlib import Path
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import BankError
+from mcp_reflect.settings import Settings
+
+async def main():
+    async with Engine(Settings(bank=Path(sys.argv[1]), project="app")) as engine:
+        for call in (engine.store_lesson(mistake="a b", correction="c d"), engine.recall(task="deploy on a Friday")):
+            try:
+                print(len((await call).lessons))
+            except BankError as error:
+                print(error)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize(
+    ("file", "folder", "write", "read"),
+    [
+        (0o600, 0o700, "Permission denied", "Permission denied"),
+        (0o600, 0o755, "cannot be", "cannot be"),
+        (0o644, 0o755, "can only be read: the file or its folder may not be written", "1"),
+    ],
+)
+def test_who_has_no_right_is_told_or_reads(bank_path: Path, file: int, folder: int, write: str, read: str) -> None:
+    for above in (bank_path.parent.parent, bank_path.parent.parent.parent, bank_path.parent.parent.parent.parent):
+        if above.is_relative_to("/tmp/pytest-of-root"):  # noqa: S108 - where pytest keeps a user's folders
+            above.chmod(0o755)
+    with server(bank_path) as running:
+        told(running, "store_lesson", LESSON)
+    bank_path.chmod(file)
+    bank_path.parent.chmod(folder)
+    done = subprocess.run(
+        [sys.executable, "-c", AS_NOBODY, str(bank_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if "ModuleNotFoundError" in done.stderr or "Permission denied: " in done.stderr:
+        pytest.skip("another user cannot run this checkout")
+    said = done.stdout.splitlines()
+    assert write in said[0]
+    assert read in said[1]
+
+
+WITHOUT_SHARED_MEMORY = """
+import asyncio, ctypes, sys
+lib = ctypes.CDLL(sys.argv[2])
+lib.sqlite3_vfs_find.restype = ctypes.c_void_p
+lib.sqlite3_vfs_register(ctypes.c_void_p(lib.sqlite3_vfs_find(b"unix-dotfile")), 1)
+from pathlib import Path
+from mcp_reflect.engine import Engine
+from mcp_reflect.settings import Settings
+
+async def main():
+    async with Engine(Settings(bank=Path(sys.argv[1]), project="app")) as engine:
+        print((await engine.bank.opened()).journal_mode)
+        print((await engine.store_lesson(mistake="Used a network drive", correction="Use a disk")).status)
+        print(len((await engine.recall(task="deploy on a Friday")).lessons))
+
+asyncio.run(main())
+"""
+
+
+def shared_sqlite() -> str | None:
+    """The library that Python's own module has loaded, where it is one apart."""
+    import sqlite3  # noqa: PLC0415 - loads it
+
+    del sqlite3
+    maps = Path("/proc/self/maps")
+    lines = maps.read_text().splitlines() if maps.exists() else []
+    return next((line.split()[-1] for line in lines if "libsqlite3.so" in line), None)
+
+
+@pytest.mark.parametrize("made_elsewhere", [False, True])
+def test_where_no_memory_can_be_shared_a_rollback_journal_serves(bank_path: Path, *, made_elsewhere: bool) -> None:
+    library = shared_sqlite()
+    if library is None:
+        pytest.skip("Python brings its own SQLite")
+    if made_elsewhere:
+        with server(bank_path) as running:
+            told(running, "store_lesson", LESSON)
+    command = [sys.executable, "-c", WITHOUT_SHARED_MEMORY, str(bank_path), library]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.stdout.split()[0] == "delete", done.stderr
+        assert done.stdout.split()[2] == str(int(made_elsewhere))
+
+
+def test_a_suspended_writer_is_named_and_recalls_go_on(bank_path: Path) -> None:
+    with server(bank_path) as running:
+        told(running, "store_lesson", LESSON)
+    holding = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(bank_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    try:
+        assert holding.stdout is not None
+        assert holding.stdout.readline() == "held\n"
+        os.kill(holding.pid, signal.SIGSTOP)
+        with server(bank_path, MCP_REFLECT_BANK_BUSY_SECONDS="0.3") as running:
+            assert told(running, "recall_lessons", TASK)["lessons"]
+            said = str(running.call_tool("store_lesson", {**LESSON, "mistake": "Waited for a sleeper"})["content"])
+            if Path("/proc/locks").exists():
+                assert f"process {holding.pid} (" in said
+                assert "which is suspended" in said
+            os.kill(holding.pid, signal.SIGCONT)
+            holding.communicate(timeout=30)
+            told(running, "store_lesson", {**LESSON, "mistake": "Waited for a sleeper"})
+    finally:
+        holding.kill()
+        holding.wait()
+
+
+HOLDING = """
+import sqlite3, sys
+c = sqlite3.connect(sys.argv[1], isolation_level=None)
+c.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+c.execute("ROLLBACK") if sys.stdin is None else None
+import os, time
+before = time.monotonic()
+while time.monotonic() - before < 0.2:
+    pass
+c.execute("ROLLBACK")
+"""
+
+
+class BackwardClock(Clock):
+    """A clock that is set back by a day at each look."""
+
+    def __init__(self) -> None:
+        self._now = 2_000_000_000.0
+
+    def now(self) -> float:
+        self._now -= 86_400
+        return self._now
+
+
+async def test_a_clock_that_is_set_back_loses_and_mixes_up_nothing(bank_path: Path) -> None:
+    async with Engine(Settings(bank=bank_path, project="app"), clock=BackwardClock()) as engine:
+        ids = [
+            (await engine.store_lesson(mistake=f"Mistake number {number}x", correction=f"Mend {number}x")).lesson_id
+            for number in range(5)
+        ]
+        found = await engine.recall(task="Mistake number 3x", limit=5)
+        assert ids[3] in [hit.id for hit in found.lessons]
+        assert min(hit.age_days for hit in found.lessons) >= 0
+        updated = (await engine.record_outcome(success=True, recall_id=found.recall_id)).updated
+        assert {one.id for one in updated} == {hit.id for hit in found.lessons}
+        assert len(set(ids)) == 5
