@@ -27,10 +27,11 @@ from mcp_reflect.bank.lexical import Match, Question, matches
 from mcp_reflect.bank.relevance import BAR, gate_for
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.engine import Engine
+from mcp_reflect.records.scope import Scope
 from mcp_reflect.settings import Settings
 
 PASSAGE: Final = 5_000  # characters that a mistake or a correction may have
-BARS: Final = (0.2, 0.3, 0.4, 0.45, BAR, 0.55, 0.6, 0.7, 0.85, 1.0)
+BARS: Final = (0.2, 0.3, 0.4, 0.5, BAR, 0.6, 0.7, 0.85, 1.0)
 STRANGERS: Final = 200  # tasks of another set that are tried on a bank
 
 
@@ -106,13 +107,10 @@ async def answered(engine: Engine, bank: Judged, sets: Sequence[Judged]) -> list
     Of its own set's tasks, the part of relevant hits among the first ten that the gate keeps; of those of other
     sets, the part that gets an empty list.
     """
-    names = {lesson.id: str(lesson.external_id) for lesson in await engine.bank.lessons(engine.scopes.own, limit=10**6)}
     database = Database(engine.bank.path)
     try:
         found = {one.name: await _found(database, engine, one.queries, own=one is bank) for one in sets}
-        rows = await database.look(
-            lambda reading: {row["row"]: names[row["id"]] for row in reading.rows("lesson_list", _everything(engine))}
-        )
+        rows = await rows_by_document(database, engine.scopes.own)
     finally:
         await database.close()
     lines: list[dict[str, Any]] = []
@@ -139,10 +137,11 @@ async def _found(database: Database, engine: Engine, queries: Sequence[Asked], *
     )
 
 
-def _everything(engine: Engine) -> dict[str, Any]:
-    scope = engine.scopes.own
+async def rows_by_document(database: Database, scope: Scope) -> dict[int, str]:
+    """The id of the document that each row of a bank was made of."""
     page = {"kind": None, "state": None, "limit": 10**9, "offset": 0}
-    return {"tenant": scope.tenant, "project": scope.project, **page}
+    rows = await database.rows("lesson_list", {"tenant": scope.tenant, "project": scope.project, **page})
+    return {row["row"]: row["external_id"] for row in rows}
 
 
 def _kept(tops: Tops, names: dict[int, str], bar: float) -> float:

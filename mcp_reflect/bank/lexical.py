@@ -14,9 +14,13 @@ from mcp_reflect.bank.sqlite.rows import features_from
 from mcp_reflect.bank.stopwords import STOP_WORDS
 from mcp_reflect.records.scope import GLOBAL, Scope
 
-MOST_TERMS: Final = 48  # telling terms of a question that count: the rarest
+MOST_TERMS: Final = 32  # telling terms of a question that count: the rarest
+SEARCHED: Final = 24  # of these, the rarest so many find the rows
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
-SCORED: Final = 120  # rows that get an exact score
+SCORED: Final = 70  # rows that get an exact score
+# Telling terms that a bank holds when half of a new text's words are known to it, or so: in a small bank, that a
+# word is unknown tells little.
+HALF_KNOWN: Final = 1_000
 _FEW: Final = 2_000  # a scope with no more rows than this needs no help to find what a filter lets through
 
 
@@ -95,7 +99,8 @@ class Counts:
         sizes = reading.rows("index_sizes", {"scopes": self.numbers})
         self.sizes: dict[int, int] = {row["scope"]: row["found"] for row in sizes}
         self.size = sum(self.sizes.values())
-        self.average = sum(row["length"] for row in sizes) / self.size if self.size else 0.0
+        self.length = sum(row["length"] for row in sizes)
+        self.average = self.length / self.size if self.size else 0.0
         self.found: dict[int, dict[str, int]] = {number: {} for number in self.numbers}
 
     def look_up(self, terms: Sequence[str]) -> None:
@@ -117,13 +122,19 @@ class Counts:
 def _weighed(index: Counts, terms: Sequence[str], parameters: Parameters) -> _Weighed:
     """The terms with their weights; where all are stop words, they tell what there is to tell."""
     index.look_up(terms)
-    weights = {term: idf(index.rows_with(term), index.size) for term in terms}
+    surprise = index.length / (index.length + HALF_KNOWN)
+    weights = {
+        term: idf(found, index.size) if (found := index.rows_with(term)) else surprise * idf(0, index.size)
+        for term in terms
+    }
     telling = [term for term in terms if term not in STOP_WORDS and (len(term) > 1 or not term.isascii())]
     chosen = sorted(telling or terms, key=lambda term: -weights[term])[:MOST_TERMS]
     own = {term: weights[term] for term in terms if term in set(chosen)}
     unknown = [term for term in own if not index.rows_with(term)]
     alike = words_like(index.reading, index.numbers, unknown) if unknown else {}
     index.look_up(list(alike))
+    for other, (word, _) in alike.items():  # it is known after all, as the word that it stands for
+        own[word] = max(own[word], idf(index.rows_with(other), index.size))
     every = dict(own)
     for other, (word, similar) in alike.items():
         every.setdefault(other, own[word] * similar)
@@ -135,7 +146,8 @@ def _weighed(index: Counts, terms: Sequence[str], parameters: Parameters) -> _We
 
 def _gathered(index: Counts, question: Question, weighed: _Weighed) -> list[int]:
     """The rows that are worth an exact score, from the project and from everywhere."""
-    asked = {term: weighed.every[term] for term in (*weighed.own, *weighed.alike)}
+    known = sorted(weighed.own, key=lambda term: -weighed.own[term])[:SEARCHED]
+    asked = {term: weighed.every[term] for term in (*known, *weighed.alike)}
     groups = [list(map(kind_mark, question.kinds)), list(map(tag_mark, question.tags))]
     preferred = [type_mark(question.task_type)] if question.task_type else []
     index.look_up([mark for group in (*groups, preferred) for mark in group])

@@ -4,7 +4,6 @@ Common words must not cost: terms are read from the rarest on until the budget i
 SQLite intersects the lists itself and hands over only what they have in common.
 """
 
-import heapq
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Final
@@ -15,7 +14,7 @@ from mcp_reflect.bank.sqlite.database import Reading
 # Postings read whole: a tenth of a scope's rows, within these bounds. 4,000 take about a millisecond.
 LEAST_BUDGET: Final = 4_000
 MOST_BUDGET: Final = 40_000
-COMMON_TERMS: Final = 6  # of the terms beyond the budget, the rarest so many are intersected with those read
+COMMON_TERMS: Final = 3  # of the terms beyond the budget, the rarest so many are intersected with those read
 SCANNED: Final = 300_000  # postings that SQLite may go over for that: some 100 ns each
 PAIRED_TERMS: Final = 3  # where what was read tells too little, so many common terms are taken in pairs
 ENOUGH: Final = 0.5  # part of the question's weight that the terms read should have
@@ -56,8 +55,8 @@ def gather(
 
 
 def heaviest(rows: Mapping[int, float], limit: int) -> list[int]:
-    """The rows that share most, the newer first where it is the same."""
-    return heapq.nlargest(limit, rows, key=lambda row: (rows[row], row))
+    """The rows that share most; where it is the same, those with the rarer terms, which were read first."""
+    return sorted(rows, key=rows.__getitem__, reverse=True)[:limit]
 
 
 def _intersect(

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-BAR: Final = 0.5  # part of the weight that one word's question needs covered; divided by the root of its words
+BAR: Final = 0.55  # part of the weight that one word's question needs covered; divided by the root of its words
 SURE_SHARE: Final = 0.4  # so much covered is enough with one word; with less, two words must be shared
 LEAST_WORDS: Final = 2
 BESIDE: Final = 0.35  # beside a sure one, so much of the bar is enough

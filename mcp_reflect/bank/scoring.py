@@ -28,7 +28,7 @@ class Parameters:
     b: float = 0.9
     stop: float = 0.4
     trigrams: float = 1.1
-    trigram_rows: int = 60
+    trigram_rows: int = 30
     feedback: float = 0.5
     feedback_rows: int = 3
     feedback_terms: int = 10
@@ -69,12 +69,10 @@ class Scorer:
 
     def bm25(self, row: Features, weights: Mapping[str, float]) -> float:
         """BM25 of one row; `weights` are inverse document frequencies, scaled."""
-        k1, norm, counts, score = self.parameters.k1, self._norm(row), row.counts, 0.0
-        for term, weight in weights.items():
-            count = counts.get(term)
-            if count:
-                score += weight * count * (k1 + 1) / (count + norm)
-        return score
+        k1, norm, counts = self.parameters.k1 + 1, self._norm(row), row.counts
+        shared = weights.keys() & counts.keys()
+        # Exactly summed: a set has its terms in another order in every process.
+        return math.fsum([weights[term] * counts[term] * k1 / (counts[term] + norm) for term in shared])
 
     def _norm(self, row: Features) -> float:
         b = self.parameters.b
@@ -91,11 +89,12 @@ class Scorer:
             for term, count in row.counts.items():
                 grams = shared.get(term)
                 if grams is None:
-                    grams = shared[term] = () if term[0] == "_" else tuple(sorted(trigrams(term) & wanted))
+                    grams = shared[term] = () if term[0] == "_" else tuple(trigrams(term) & wanted)
                 for gram in grams:
                     counts[gram] = counts.get(gram, 0.0) + count
             norm = self._norm(row)
-            found[row.row] = sum(count * (k1 + 1) / (count + norm) for count in counts.values())
+            # Exactly summed: a set has its trigrams in another order in every process.
+            found[row.row] = math.fsum([count * (k1 + 1) / (count + norm) for count in counts.values()])
         best = max(found.values(), default=0.0)
         return {row: self.parameters.trigrams * score / best for row, score in found.items()} if best else {}
 
