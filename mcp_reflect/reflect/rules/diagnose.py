@@ -7,6 +7,7 @@ from mcp_reflect.reflect.failing import failure_of
 from mcp_reflect.reflect.forms import forms_of
 from mcp_reflect.reflect.rules.findings import findings_of
 from mcp_reflect.reflect.rules.lessons import corrections_from
+from mcp_reflect.reflect.rules.outcomes import said_of_outcome
 from mcp_reflect.reflect.rules.reading import Reading, read
 from mcp_reflect.reflect.rules.scores import confidence_of, importance_of
 from mcp_reflect.reflect.rules.wording import improvements_of, strategy_of, strengths_of, summary_of
@@ -24,7 +25,7 @@ def diagnose(trace: Trace) -> Diagnosis:
     strategy = strategy_of(reading, corrections)
     fault = reading.mattered.fault if reading.mattered else None
     return Diagnosis(
-        summary=summary_of(trace, findings),
+        summary=" ".join(part for part in (summary_of(trace, findings), said_of_outcome(reading)) if part),
         category=reading.category,
         first_failing_event=reading.first.failing_event if reading.first else None,
         findings=findings,
