@@ -59,8 +59,8 @@ def reflection_node(
     try:
         found = _run(sent, make_engine)
     except McpReflectError as error:
-        metrics: dict[str, Any] = (result or {}).get("metrics") or {}  # its structure was checked
-        return _failed(state, checked, fallback(about, metrics, str(error)), str(error))
+        ran: dict[str, Any] = result or {}  # its structure was checked
+        return _failed(state, checked, fallback(about, ran.get("metrics") or {}, str(error)), str(error))
     if found.validation is not None and found.validation.reflection_success is False:
         return _failed(state, checked, found.reflection, found.note or "the language model gave nothing")
     return {
