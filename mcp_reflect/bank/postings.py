@@ -11,11 +11,11 @@ from typing import Final
 from mcp_reflect.bank.features import posting
 from mcp_reflect.bank.sqlite.database import Reading
 
-# Postings read whole: a tenth of a scope's rows, within these bounds. 4,000 take about a millisecond.
-LEAST_BUDGET: Final = 4_000
-MOST_BUDGET: Final = 40_000
+# Postings read whole: a tenth of a scope's rows, within these bounds; each costs some 250 ns.
+LEAST_BUDGET: Final = 3_000
+MOST_BUDGET: Final = 6_000
 COMMON_TERMS: Final = 3  # of the terms beyond the budget, the rarest so many are intersected with those read
-SCANNED: Final = 300_000  # postings that SQLite may go over for that: some 100 ns each
+SCANNED: Final = 60_000  # postings that SQLite may go over for that: some 100 ns each
 PAIRED_TERMS: Final = 3  # where what was read tells too little, so many common terms are taken in pairs
 ENOUGH: Final = 0.5  # part of the question's weight that the terms read should have
 
