@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as laws
 from mcp import Client
 
 from mcp_reflect.engine import Engine
@@ -15,6 +17,10 @@ from mcp_reflect.settings import PREFIX, Settings
 from tests.held_clock import HeldClock
 
 Era = Literal["legacy", "2026-07-28"]
+
+# A law holds or not, however slow the machine is that others share: hypothesis's own clocks are no part of it.
+laws.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+laws.load_profile("shared machine")
 
 
 @pytest.fixture(autouse=True)
