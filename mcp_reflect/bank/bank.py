@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_reflect.bank import lessons, outcomes, proof, recalls, reflections, stats, transfer
+from mcp_reflect.bank import graph, lessons, outcomes, proof, recalls, reflections, stats, transfer
 from mcp_reflect.bank.capacity import keep_within
 from mcp_reflect.bank.dreams import Dreams
 from mcp_reflect.bank.searches import Searches
@@ -188,6 +188,10 @@ class Bank:
         """What a record is tied to."""
         await lessons.lesson(self._db, scope, record_id)
         return [dict(row) for row in await self._db.rows("link_list", {"from_id": record_id})]
+
+    async def neighbours(self, scope: Scope, kind: str, name: str) -> list[dict[str, Json]]:
+        """One step of the graph from a record, or from a tool, file, failure or error code by its name."""
+        return await graph.neighbours(self._db, scope, kind, name)
 
     async def set_state(self, scope: Scope, lesson_id: str, state: State, reason: str) -> Lesson:
         """Retire, archive or restore a lesson; what it was stays in its history."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mcp_reflect.bank import contradictions, indexing, symptoms
 from mcp_reflect.bank.candidates import nearest
+from mcp_reflect.bank.graph import named
 from mcp_reflect.bank.merging import same_lesson
 from mcp_reflect.bank.opposites import contradict
 from mcp_reflect.bank.redaction import clean_text, context_hash
@@ -78,6 +79,7 @@ async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[s
     if found is None:
         await add(tx, scope, lesson)
         await contradictions.tie(tx, scope, lesson)
+        await keep_links(tx, lesson.id, named("\n".join((lesson.text, *lesson.symptoms))))
         return lesson.id, "stored"
     if (found.mistake, found.correction) != (lesson.mistake, lesson.correction):
         await keep_version(tx, found.id, "other_wording", lesson)

@@ -125,7 +125,9 @@ async def _write_parts(
     for lesson_draft in draft.lessons:
         lesson = replace(lessons.made(lesson_draft, scope, clock), reflection_id=reflection_id)
         lesson_id, status = await lessons.add_or_merge(tx, scope, lesson)
-        await lessons.keep_links(tx, lesson_id, (Link(relation="from", to_kind="reflection", to_id=reflection_id),))
+        tools = tuple(link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags)
+        origin = Link(relation="from", to_kind="reflection", to_id=reflection_id)
+        await lessons.keep_links(tx, lesson_id, (origin, *tools))
         learnt.append({"id": lesson_id, "status": status})
     body["lessons"] = learnt
     await lessons.keep_links(tx, reflection_id, draft.links)

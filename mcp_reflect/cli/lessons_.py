@@ -74,6 +74,7 @@ async def _show(engine: Engine, given: dict[str, Any]) -> int:
         **plain(lesson),
         "versions": compact(await engine.bank.history(engine.scopes.own, lesson.id)),
         "links": await engine.bank.links(engine.scopes.own, lesson.id),
+        "neighbours": await engine.bank.neighbours(engine.scopes.own, "record", lesson.id),
     }
     if given["json"]:
         say_json(whole)

@@ -29,6 +29,8 @@ RESOURCES: Final = (
 )
 TEMPLATES: Final = (
     Listed("lesson://{id}", "lesson", "Lesson", "A lesson with its versions and links"),
+    Listed("lesson://{id}/neighbours", "neighbours", "Neighbours", "The records one step from a lesson, and why"),
+    Listed("graph://{kind}/{name}", "graph", "Graph", "The records of a tool, file, failure or error_code"),
     Listed("reflection://{id}", "reflection", "Reflection", "A reflection with its redacted trace and versions"),
     Listed("prompt://{name}", "prompt", "Prompt template", "A prompt template as it serves now, and where it is from"),
 )
@@ -53,6 +55,8 @@ async def read(service: Service, uri: str) -> str:
                 value = await _lessons(service)
             case "bank", "reflections":
                 value = await _reflections(service)
+            case "graph", name if "/" in name:
+                value = await _graph(service, *name.split("/", 1))
             case "lesson", name if name:
                 value = await _lesson(service, name)
             case "reflection", name if name:
@@ -98,6 +102,8 @@ async def _reflections(service: Service) -> dict[str, Any]:
 async def _lesson(service: Service, name: str) -> dict[str, Any]:
     from mcp_reflect.results import plain  # noqa: PLC0415 - nothing of the engine at the start
 
+    if name.endswith("/neighbours"):
+        return await _neighbours(service, name.removesuffix("/neighbours"))
     engine = service.engine()
     scope = engine.scopes.own
     lesson = await engine.bank.lesson(scope, name)
@@ -105,7 +111,19 @@ async def _lesson(service: Service, name: str) -> dict[str, Any]:
         **plain(lesson),
         "versions": await engine.bank.history(scope, name),
         "links": await engine.bank.links(scope, name),
+        "neighbours": await engine.bank.neighbours(scope, "record", name),
     }
+
+
+async def _neighbours(service: Service, name: str) -> dict[str, Any]:
+    engine = service.engine()
+    lesson = await engine.bank.lesson(engine.scopes.own, name)
+    return {"id": lesson.id, "neighbours": await engine.bank.neighbours(engine.scopes.own, "record", lesson.id)}
+
+
+async def _graph(service: Service, kind: str, name: str) -> dict[str, Any]:
+    engine = service.engine()
+    return {"kind": kind, "name": name, "neighbours": await engine.bank.neighbours(engine.scopes.own, kind, name)}
 
 
 async def _reflection(service: Service, name: str) -> dict[str, Any]:

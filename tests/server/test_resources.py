@@ -23,7 +23,13 @@ async def test_the_bank_and_its_records_are_listed_by_address(client: Client) ->
     templates = (await client.list_resource_templates()).resource_templates
     addresses = [str(one.uri) for one in found if not str(one.uri).startswith("prompt://")]
     assert addresses == ["bank://stats", "bank://lessons", "bank://reflections"]
-    assert [one.uri_template for one in templates] == ["lesson://{id}", "reflection://{id}", "prompt://{name}"]
+    assert [one.uri_template for one in templates] == [
+        "lesson://{id}",
+        "lesson://{id}/neighbours",
+        "graph://{kind}/{name}",
+        "reflection://{id}",
+        "prompt://{name}",
+    ]
 
 
 async def test_the_bank_tells_what_is_in_it(client: Client) -> None:
