@@ -3,9 +3,11 @@
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 
 from mcp_reflect.cli.hosts.file import Change, text_of
+from mcp_reflect.cli.hosts.hooks import HOOKS, hooked, hooks, unhooked
 from mcp_reflect.cli.hosts.known import HOSTS, Command, Host, Places, System, host
 from mcp_reflect.cli.hosts.rules import RULES
 from mcp_reflect.cli.running import parser, say, say_json
@@ -19,6 +21,7 @@ def run(arguments: list[str]) -> int:
     words.add_argument("--yes", action="store_true", help="do not ask")
     words.add_argument("--print", action="store_true", dest="only_print", help="print the entry, change nothing")
     words.add_argument("--uninstall", action="store_true", help="take it out again, with the hooks")
+    words.add_argument("--hooks", action="store_true", help="and its hooks, where the host has them (docs/hooks.md)")
     words.add_argument("--here", action="store_true", help="for the people of this project alone, where the host can")
     words.add_argument(
         "--project", metavar="NAME", help="the project whose lessons it reads and writes (MCP_REFLECT_PROJECT)"
@@ -32,8 +35,13 @@ def run(arguments: list[str]) -> int:
     command = _command(given)
     if given.only_print:
         say(chosen.added("", command).rstrip())
+        if given.hooks:
+            say(hooked("", hooks(given.host, chosen).events, command).rstrip())
         return 0
-    changes = [one for one in [_server(chosen, command, given)] if one.needed]
+    changes = [_server(chosen, command, given)]
+    if given.hooks or (given.uninstall and given.host in HOOKS):
+        changes.append(_hooks(chosen, command, given))
+    changes = [one for one in changes if one.needed]
     if not changes:
         return _told(given, [], "Nothing to change: " + ("it is not there." if given.uninstall else "it is there."))
     if not given.yes and not _agreed(changes, given):
@@ -48,16 +56,32 @@ def run(arguments: list[str]) -> int:
 
 
 def _server(chosen: Host, command: Command, given: Namespace) -> Change:
-    path = _file(chosen, here=given.here)
+    def edit(text: str) -> str:
+        return chosen.removed(text) if given.uninstall else chosen.added(text, command)
+
+    return _change(_file(chosen, here=given.here), edit)
+
+
+def _hooks(chosen: Host, command: Command, given: Namespace) -> Change:
+    known = hooks(given.host, chosen)
+
+    def edit(text: str) -> str:
+        return unhooked(text, known.events) if given.uninstall else hooked(text, known.events, command)
+
+    return _change((Path.cwd() if given.here else Path.home()) / known.file, edit)
+
+
+def _change(path: Path, edit: Callable[[str], str]) -> Change:
+    """What `edit` makes of a file; one that we made goes with the last entry."""
     before = text_of(path)
     try:
-        if not given.uninstall:
-            return Change(path, before, chosen.added(before or "", command))
-        after = chosen.removed(before) if before is not None else None
+        after = edit(before or "")
     except InputError as error:
         raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
-    made_by_us = after is not None and after.strip() in {"", "{}"} and not Change(path, before, after).backup.exists()
-    return Change(path, before, None if made_by_us and after != before else after)
+    if after == (before or ""):
+        return Change(path, before, before)
+    made_by_us = after.strip() in {"", "{}"} and not Change(path, before, after).backup.exists()
+    return Change(path, before, None if made_by_us else after)
 
 
 def _file(chosen: Host, *, here: bool) -> Path:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import sys
 import tomllib
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
+from mcp_reflect.cli.hosts.hooks import HOOKS, hooked
 from mcp_reflect.cli.hosts.known import HOSTS, Command, Form, Places, System
 from mcp_reflect.cli.hosts.rules import RULES
 
@@ -158,6 +160,32 @@ def test_the_entry_starts_a_server(capsys: pytest.CaptureFixture[str]) -> None:
     assert os.access(entry["command"], os.X_OK)
 
 
+def test_hooks_are_written_beside_foreign_ones_and_taken_out_with_the_server(home: Path) -> None:
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    foreign = {"matcher": "Bash", "hooks": [{"type": "command", "command": "x"}]}
+    before = json.dumps({"hooks": {"PreToolUse": [foreign]}}, indent=2)
+    path.write_text(before, "utf-8")
+    assert main(["install", "claude-code", "--hooks", "--yes", "--project", "my shop"]) == 0
+    written = json.loads(path.read_text("utf-8"))["hooks"]
+    assert [len(entries) for entries in written.values()] == [2, 1, 1, 1, 1, 1]
+    (own,) = written["SessionEnd"][0]["hooks"]
+    assert shlex.split(own["command"])[:2] == ["env", "MCP_REFLECT_PROJECT=my shop"]
+    assert shlex.split(own["command"])[-2:] == ["hook", "SessionEnd"]
+    once = path.read_text("utf-8")
+    assert main(["install", "claude-code", "--hooks", "--yes", "--project", "my shop"]) == 0
+    assert path.read_text("utf-8") == once
+    assert main(["install", "claude-code", "--uninstall", "--yes"]) == 0
+    assert json.loads(path.read_text("utf-8")) == json.loads(before)
+    assert not (home / ".claude.json").exists()
+
+
+def test_hooks_that_were_not_tried_are_not_written(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "windsurf", "--hooks", "--yes"]) == 2
+    assert "--hooks: we write none for Windsurf." in capsys.readouterr().err
+    assert list(home.iterdir()) == []
+
+
 def test_an_unknown_host_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install", "emacs"]) == 2
     assert "HOST: 'emacs' is not one we know. Name one of claude-code, claude-desktop" in capsys.readouterr().err
@@ -188,6 +216,8 @@ def test_the_documents_show_the_entries_that_are_written() -> None:
     for name in ("claude-desktop", "cursor", "vscode"):
         assert f"`{json.dumps(entry_of(name))}`" in readme, name
     assert RULES in page
+    (hooks,) = snippets((ROOT / "docs" / "hooks.md").read_text("utf-8"), "json")
+    assert json.loads(hooked("", HOOKS["claude-code"].events, SNIPPET)) == json.loads(hooks)
 
 
 @pytest.mark.parametrize(
