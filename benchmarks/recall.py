@@ -4,7 +4,8 @@ For DIR, or each folder in it (or in its `recall`), with docs.jsonl `{id, text}`
 relevant[]}`: the documents are imported as lessons (the first sentence as the mistake, the rest as the
 correction), and every query is a recall_lessons call for ten. A line of figures for each set: nDCG@10,
 recall@5, recall@10, MRR, the part of empty answers, and milliseconds a call. `--typed` gives the type of task
-with documents and queries, where the set has one.
+with documents and queries, where the set has one. `--embed` names an embedder as MCP_REFLECT_EMBEDDINGS does;
+then a line says how long a text takes.
 
 Then, with more than one set, who is answered: tasks of each set against each bank (`empty` is the part that
 gets an empty list), with tasks whose documents were left out of their own set's bank as `unknown`, and the
@@ -14,18 +15,22 @@ same over the height of the gate.
 import argparse
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from benchmarks.retrieval import DEPTH, Asked, Document, Judged, collections, ndcg, recall, reciprocal_rank
+from mcp_reflect.bank.hybrid import Meant, fused
 from mcp_reflect.bank.lexical import Match, Question, matches
+from mcp_reflect.bank.recalls import NEAR
 from mcp_reflect.bank.relevance import BAR, gate_for
-from mcp_reflect.bank.sqlite.database import Database
+from mcp_reflect.bank.sqlite.database import Database, Reading
 from mcp_reflect.engine import Engine
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.settings import Settings
@@ -39,36 +44,52 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--typed", action="store_true", help="give the task's type, where the set has one")
+    parser.add_argument("--embed", metavar="EMBEDDER", default="off", help="what MCP_REFLECT_EMBEDDINGS says")
     given = parser.parse_args()
     sets = collections(given.data)
     if not sets:
         print(f"no data: neither {given.data} nor a folder in it has docs.jsonl and queries.jsonl", file=sys.stderr)
         return 2
-    asyncio.run(measure(sets, typed=given.typed))
+    asyncio.run(measure(sets, typed=given.typed, embed=given.embed))
     return 0
 
 
-async def measure(sets: Sequence[Judged], *, typed: bool) -> None:
+async def measure(sets: Sequence[Judged], *, typed: bool, embed: str = "off") -> None:
     """Print the figures of each set, then who is answered by whose bank."""
     shown: list[dict[str, Any]] = []
     for one in sets:
-        async with bank_of(one.documents, typed=typed) as engine:
+        async with bank_of(one.documents, typed=typed, embed=embed) as engine:
             print(json.dumps(await figures(engine, one, typed=typed)), flush=True)
             shown.extend(await answered(engine, one, sets))
-        shown.append(await _unknown(one))
+        shown.append(await _unknown(one, embed))
     for line in shown:
         print(json.dumps(line), flush=True)
 
 
 @asynccontextmanager
-async def bank_of(documents: Sequence[Document], *, typed: bool = False) -> AsyncGenerator[Engine]:
-    """An engine over a new bank with these documents, imported as `mcp-reflect import` does."""
+async def bank_of(documents: Sequence[Document], *, typed: bool = False, embed: str = "off") -> AsyncGenerator[Engine]:
+    """An engine over a new bank with these documents, imported as `mcp-reflect import` does, and embedded."""
     with TemporaryDirectory() as folder:
-        async with Engine(Settings(bank=Path(folder) / "bank.db", project="benchmark")) as engine:
+        named: dict[str, Any] = {"embeddings": embed, "embeddings_seconds": 60.0, "provider_env": dict(os.environ)}
+        async with Engine(Settings(bank=Path(folder) / "bank.db", project="benchmark", **named)) as engine:
             numbered = [(place, lesson_line(document, typed=typed)) for place, document in enumerate(documents, 1)]
             async for _ in engine.import_lessons(engine.import_drafts(numbered)):
                 pass
+            await _embedded(engine)
             yield engine
+
+
+async def _embedded(engine: Engine) -> None:
+    """Give every lesson its vector, where an embedder is named; say how long one takes."""
+    meaning = engine.bank.meaning
+    if meaning is None:
+        return
+    start, cpu = time.perf_counter(), time.process_time()
+    total = sum([done async for done in meaning.caught_up()])
+    if meaning.problem:
+        raise SystemExit(meaning.problem)
+    each = {"ms": (time.perf_counter() - start) / total, "cpu_ms": (time.process_time() - cpu) / total}
+    print(json.dumps({"embedded": total, **{name: round(1000 * one, 1) for name, one in each.items()}}), flush=True)
 
 
 def lesson_line(document: Document, *, typed: bool = False) -> dict[str, Any]:
@@ -130,11 +151,18 @@ Tops = list[tuple[Asked, list[Match]]]
 
 async def _found(database: Database, engine: Engine, queries: Sequence[Asked], *, own: bool) -> Tops:
     """The ten best rows for each query, before the gate."""
-    scope = engine.scopes.own
-    step = 1 if own else max(1, len(queries) // STRANGERS)
-    return await database.look(
-        lambda reading: [(query, matches(reading, scope, Question(query.text))[:DEPTH]) for query in queries[::step]]
-    )
+    scope, meaning = engine.scopes.own, engine.bank.meaning
+    tops: Tops = []
+    for query in queries[:: 1 if own else max(1, len(queries) // STRANGERS)]:
+        meant = await meaning.ask(scope, query.text, NEAR) if meaning else None
+        tops.append((query, (await database.look(partial(_matched, scope, query.text, meant)))[:DEPTH]))
+    return tops
+
+
+def _matched(scope: Scope, text: str, meant: Meant | None, reading: Reading) -> list[Match]:
+    """The rows as recall has them before the gate."""
+    found = matches(reading, scope, Question(text))
+    return fused(found, meant.beside(reading, [match.row for match in found])) if meant else found
 
 
 async def rows_by_document(database: Database, scope: Scope) -> dict[int, str]:
@@ -159,14 +187,14 @@ def _empty(tops: Sequence[Sequence[Match]], bar: float) -> float:
     return round(silent / max(1, len(tops)), 4)
 
 
-async def _unknown(one: Judged) -> dict[str, Any]:
+async def _unknown(one: Judged, embed: str) -> dict[str, Any]:
     """The part of a set's tasks that get an empty list where their documents are not in the bank.
 
     The documents of a tenth of the tasks are left out, with all that is relevant to the same tasks.
     """
     asked = one.queries[:: max(1, len(one.queries) // max(1, min(20, len(one.queries) // 10)))]
     gone = frozenset[str]().union(*(query.relevant for query in asked))
-    async with bank_of([document for document in one.documents if document.id not in gone]) as engine:
+    async with bank_of([document for document in one.documents if document.id not in gone], embed=embed) as engine:
         answers = [await engine.recall(task=query.text, max_chars=100_000) for query in asked]
     empty = sum(not answer.lessons for answer in answers) / max(1, len(asked))
     return {"bank": one.name, "unknown_topics": len(asked), "left_out": len(gone), "empty": round(empty, 4)}

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mcp_reflect import remembering
-from mcp_reflect.bank.bank import Bank
+from mcp_reflect.bank.bank import Bank, Means
 from mcp_reflect.clock import Clock
 from mcp_reflect.looking_back import LookingBack
 from mcp_reflect.records.critique import Critique
@@ -26,6 +26,7 @@ from mcp_reflect.telemetry import Log
 if TYPE_CHECKING:
     from mcp_reflect.critics import OnComplete, OnStart
     from mcp_reflect.critiquing import Iteration
+    from mcp_reflect.embedding.protocol import Embedder
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.records.dream import Dream, Undone
     from mcp_reflect.records.watch import AfterCall, CallWarning
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 class Engine(LookingBack):
     """Reflects, remembers, recalls. Use it as an async context manager, or call `close`.
 
-    `llm` is a language model, `store` a bank and `scorer` one that scores runs, made elsewhere; `settings` default
-    to the environment's. `reflection_bank_size` goes before their `bank_size`.
+    `llm` is a language model, `embedder` an embedding model, `store` a bank and `scorer` one that scores runs, made
+    elsewhere; `settings` default to the environment's. `reflection_bank_size` goes before their `bank_size`.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Engine(LookingBack):
         settings: Settings | None = None,
         *,
         llm: "LLM | None" = None,
+        embedder: "Embedder | None" = None,
         store: Bank | None = None,
         scorer: "Scorer | None" = None,
         clock: Clock | None = None,
@@ -67,10 +69,27 @@ class Engine(LookingBack):
             size=self.settings.bank_size,
             log=self.log,
             sets_aside=self.settings.sets_aside,
+            meaning=self._means(embedder),
         )
         self._llm = llm
         self._thinking: Thinking | None = None
         self._own_session = self.clock.new_id("ses")
+
+    def _means(self, embedder: "Embedder | None") -> Means | None:
+        """How the bank finds lessons by what they mean: by the embedder given here, else the settings'."""
+        settings = self.settings
+        if embedder is None and not settings.has_embeddings:
+            return None
+
+        def opened() -> "Embedder":
+            from mcp_reflect.embedding.checked import Checked  # noqa: PLC0415 - most have no embedder
+            from mcp_reflect.embedding.choose import open_embedder  # noqa: PLC0415 - same
+
+            return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
+
+        own = self.scopes.own
+        scopes = [own, *(Scope(own.tenant, project) for project in self.scopes.others)]
+        return Means(open_embedder=opened, scopes=scopes, seconds=settings.embeddings_seconds)
 
     async def __aenter__(self) -> Self:
         return self

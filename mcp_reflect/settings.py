@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 from mcp_reflect.errors import InputError
 
 PREFIX = "MCP_REFLECT_"
+_FOR_PROVIDERS = (f"{PREFIX}LLM", f"{PREFIX}EMBEDDINGS")
 
 
 def _setting(default: Any, meaning: str, *, most: float | None = None) -> Any:
@@ -80,6 +81,14 @@ class Settings:
         2, "How often should_reflect says yes for one step of a run (with `run_id`); all processes of a run share it."
     )
     max_iterations: int = _setting(2, "How many corrections critique tries where the call does not say.", most=5)
+    embeddings: str = _setting(
+        "off",
+        "Who tells recall what texts mean: `local` (all-MiniLM-L6-v2, where its package is installed), `local:FOLDER`, "
+        "`openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), or `off`: see [embeddings](embeddings.md).",
+    )
+    embeddings_seconds: float = _setting(
+        1.0, "How long a recall waits for the embedder; then it goes by words alone, and asks again after a while."
+    )
     critique: Literal["auto", "always", "off"] = _setting(
         "auto", "When critique asks a language model: where checks leave something open, always, or never."
     )
@@ -159,7 +168,12 @@ class Settings:
     def llm_settings(self) -> dict[str, str]:
         """What the providers and their limits read, by the names of the environment."""
         own = {PREFIX + item.name.upper(): str(getattr(self, item.name)) for item in documented()}
-        return {**self.provider_env, **{name: text for name, text in own.items() if name.startswith(f"{PREFIX}LLM")}}
+        return {**self.provider_env, **{name: text for name, text in own.items() if name.startswith(_FOR_PROVIDERS)}}
+
+    @property
+    def has_embeddings(self) -> bool:
+        """Whether an embedder is named: if not, nothing of it is imported."""
+        return self.embeddings.strip().casefold() not in ("", "off")
 
     @property
     def prompts_folder(self) -> Path | None:

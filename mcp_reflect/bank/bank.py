@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.bank import graph, lessons, outcomes, proof, recalls, reflections, stats, transfer
 from mcp_reflect.bank.capacity import keep_within
@@ -31,6 +32,26 @@ if TYPE_CHECKING:
 
 # What copies and mends a bank is imported when it is asked for: recall must answer at once.
 
+if TYPE_CHECKING:
+    from mcp_reflect.bank.vectors.meaning import Meaning
+    from mcp_reflect.embedding.protocol import Embedder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """How lessons are found by what they mean: who embeds, whose lessons, and how long a recall waits for it (s).
+
+    The first of `scopes` is the server's own; global lessons always belong to them.
+    """
+
+    open_embedder: "Callable[[], Embedder]"
+    scopes: Sequence[Scope]
+    seconds: float = 1.0
+
+
+_NEW_WORDS: Final = frozenset({"lesson_add", "lesson_change"})
+"""The statements after which a lesson may want a vector."""
+
 
 class Bank:
     """What was learned, in one SQLite file that many processes share. Opened when it is first used.
@@ -48,8 +69,12 @@ class Bank:
         size: int | None = None,
         log: Log | None = None,
         sets_aside: bool = True,
+        meaning: "Means | None" = None,
     ) -> None:
-        """`size` is how many records of a kind a project keeps active, null for any number."""
+        """`size` is how many records of a kind a project keeps active, null for any number.
+
+        `meaning` is how lessons are found by what they mean; null finds them by words alone.
+        """
         self._size = size
         self._clock = clock or Clock()
         self._db = Database(path, busy_seconds=busy_seconds, log=log, sets_aside=sets_aside)
@@ -59,7 +84,15 @@ class Bank:
         self.searches = Searches(self._db, self._clock)
         self.steps = Steps(self._db, self._clock)
         self.dreams = Dreams(self._db, self._clock, size)
+        self.meaning = self._opened_meaning(meaning) if meaning else None
         self.watch = Watch(self._db, self._clock)
+
+    def _opened_meaning(self, means: "Means") -> "Meaning":
+        from mcp_reflect.bank.vectors.meaning import Meaning  # noqa: PLC0415 - most have no embedder
+
+        meaning = Meaning(self._db, self._clock, means.open_embedder, means.scopes, means.seconds)
+        self._db.watch(_NEW_WORDS, meaning.written)
+        return meaning
 
     @property
     def path(self) -> Path:
@@ -102,6 +135,8 @@ class Bank:
     async def close(self) -> None:
         """Count the recalls that are still queued, as far as the bank lets us, and close the file."""
         try:
+            if self.meaning:
+                await self.meaning.close()
             await self._ledger.settle()
         finally:
             await self._db.close()
@@ -119,7 +154,16 @@ class Bank:
 
         In `holdout` (a share, 0..1) of the tasks they are held out.
         """
-        return await recalls.recall(self._db, self._ledger, scope, ask, self._clock, applied=applied, holdout=holdout)
+        return await recalls.recall(
+            self._db,
+            self._ledger,
+            scope,
+            ask,
+            self._clock,
+            applied=applied,
+            holdout=holdout,
+            meaning=self.meaning,
+        )
 
     async def standing(self, scope: Scope, lesson: Lesson) -> Standing:
         """What a lesson is worth by its evidence, against the base rate of its task type."""
@@ -247,8 +291,9 @@ class Bank:
         return await reflections.important(self._db, scope, limit, min_importance, tags)
 
     async def stats(self, scope: Scope) -> dict[str, Json]:
-        """What is in the bank, counted."""
-        return await stats.stats(self._db, scope)
+        """What is in the bank, counted, and how far it is known by meaning."""
+        embeddings = await self.meaning.state(scope) if self.meaning else "off"
+        return {**await stats.stats(self._db, scope), "embeddings": embeddings}
 
     def exported(self, tenant: str, project: str | None) -> AsyncIterator[dict[str, Any]]:
         """Every lesson of a project (null: of all), as import reads it."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mcp_reflect.bank.hybrid import Meant, fused
 from mcp_reflect.bank.lexical import Match, Question, matches
 from mcp_reflect.bank.sqlite.database import Reading, Transaction
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
@@ -19,8 +20,8 @@ class Candidate:
 
     `fit` is its relevance score relative to the best candidate's, `share` the part of the question's weight
     (inverse document frequency) that its words cover; both in 0..1. `terms` are the words shared, the
-    most telling first, of the `asked` telling words that the question has.
-    `by_error`: one of the errors that were told is a symptom of the lesson.
+    most telling first, of the `asked` telling words that the question has. `close` is how close the meanings
+    are, 0..1, null where nobody embeds. `by_error`: one of the errors that were told is a symptom of the lesson.
     """
 
     lesson: Lesson
@@ -28,16 +29,37 @@ class Candidate:
     share: float
     terms: tuple[str, ...]
     asked: int
+    close: float | None = None
     by_error: bool = False
 
 
-def candidates(reading: Reading, scope: Scope, question: Question, limit: int) -> list[Candidate]:
+def candidates(
+    reading: Reading, scope: Scope, question: Question, limit: int, meant: Meant | None = None
+) -> list[Candidate]:
     """The active lessons of a scope, and global ones, that share telling words with a question, best first.
 
-    Run it with `look` of a database or a transaction: it is many queries, and one change of threads.
+    With what is `meant` by the question, also those that mean something close. Run it with `look` of a database or
+    a transaction: it is many queries, and one change of threads.
     """
-    found = matches(reading, scope, question)[:limit]
-    return _with_lessons(reading, scope, found)
+    found = matches(reading, scope, question)
+    if meant is not None:
+        found = fused(found, meant.beside(reading, [match.row for match in found]))
+    found = found[:limit]
+    lessons = _lessons(reading, scope, found)
+    if meant is not None:
+        meant.forget([match.row for match in found if match.row not in lessons])
+    return [
+        Candidate(
+            lessons[match.row],
+            fit=match.score,
+            share=match.share,
+            terms=match.terms,
+            asked=match.asked,
+            close=match.close,
+        )
+        for match in found
+        if match.row in lessons
+    ]
 
 
 async def nearest(tx: Transaction, scope: Scope, text: str, limit: int) -> list[Lesson]:
@@ -47,12 +69,7 @@ async def nearest(tx: Transaction, scope: Scope, text: str, limit: int) -> list[
     return [candidate.lesson for candidate in found if candidate.lesson.kind is Kind.LESSON][:limit]
 
 
-def _with_lessons(reading: Reading, scope: Scope, found: Sequence[Match]) -> list[Candidate]:
-    """The matches with their records, in the same order; rows that recall may not show are left out."""
+def _lessons(reading: Reading, scope: Scope, found: Sequence[Match]) -> dict[int, Lesson]:
+    """The records of matches by row, but for those that recall may not show."""
     values: dict[str, Any] = {"rows": [match.row for match in found], **scope_values(scope)}
-    lessons = {row["row"]: lesson_from(row) for row in reading.rows("index_lessons", values)}
-    return [
-        Candidate(lessons[match.row], fit=match.score, share=match.share, terms=match.terms, asked=match.asked)
-        for match in found
-        if match.row in lessons
-    ]
+    return {row["row"]: lesson_from(row) for row in reading.rows("index_lessons", values)}

@@ -44,7 +44,8 @@ class Match:
 
     `score` is lexical, relative to the best row's, and `share` the part of the question's weight (inverse
     document frequency) that its words cover, both in 0..1. `terms` are the question's words it shares, the
-    most telling first, of the `asked` telling words that it has.
+    most telling first, of the `asked` telling words that it has. `close` is how close their meanings are
+    (see `hybrid`), 0..1, null where nobody embeds.
     """
 
     row: int
@@ -52,6 +53,7 @@ class Match:
     share: float
     terms: tuple[str, ...]
     asked: int
+    close: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from mcp_reflect.bank.candidates import Candidate
 from mcp_reflect.bank.contradictions import settled
 from mcp_reflect.bank.merging import shared, telling_words
 from mcp_reflect.bank.redaction import context_hash
-from mcp_reflect.bank.relevance import Gate, gate_for
+from mcp_reflect.bank.relevance import SURE_CLOSE, Gate, gate_for
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.records.lesson import Ask, Hit, Kind, Lesson, Trust
 from mcp_reflect.records.scope import GLOBAL
@@ -159,8 +159,11 @@ def _same_context(lesson: Lesson, ask: Ask) -> bool:
 
 
 def _why(lesson: Lesson, candidate: Candidate, ask: Ask) -> list[str]:
-    in_words = f"shares {', '.join(candidate.terms[:5])}"
-    reasons = ["this very error is a symptom of it" if candidate.by_error else in_words]
+    reasons = [f"shares {', '.join(candidate.terms[:5])}"] if candidate.terms else []
+    if candidate.by_error:
+        reasons = ["this very error is a symptom of it"]
+    if candidate.close is not None and candidate.close >= SURE_CLOSE:
+        reasons.append(f"means something close ({candidate.close:.2f})")
     if ask.task_type is not None and lesson.task_type == ask.task_type:
         reasons.append(f"same task type ({lesson.task_type})")
     if _same_context(lesson, ask):

@@ -1,11 +1,12 @@
 """Recall, and the ledger of what was shown, which nobody ever waits for."""
 
 from collections import deque
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.bank import contradictions
 from mcp_reflect.bank.candidates import candidates
 from mcp_reflect.bank.holdout import withheld
+from mcp_reflect.bank.hybrid import Meant
 from mcp_reflect.bank.lexical import Question
 from mcp_reflect.bank.ranking import Ranked, rank
 from mcp_reflect.bank.redaction import clean_text
@@ -17,6 +18,10 @@ from mcp_reflect.errors import BankError, BankReadOnlyError
 from mcp_reflect.records.lesson import Ask, Recall
 from mcp_reflect.records.scope import Scope
 
+if TYPE_CHECKING:
+    from mcp_reflect.bank.vectors.meaning import Meaning
+
+NEAR: Final = 100  # lessons that are compared because they mean something near: as many as words bring
 _LOOK: Final = 25  # candidates that ranking chooses from, or five for each hit that is wanted
 _MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; the oldest go first
 
@@ -85,14 +90,16 @@ async def recall(
     *,
     applied: bool = True,
     holdout: float = 0.0,
+    meaning: "Meaning | None" = None,
 ) -> Recall:
     """The few lessons that fit a task, best first; an empty list where none is relevant.
 
     `applied` false notes the recall, so that its outcome can be told, and counts no lesson as applied.
-    `holdout` is the share (0..1) of tasks whose lessons are not shown.
+    `holdout` is the share (0..1) of tasks whose lessons are not shown. `meaning` finds them by what they mean, too.
     """
     now = clock.now()
-    ranked = await db.look(lambda reading: _ranked(reading, scope, ask, now))
+    meant = await meaning.ask(scope, ask.text, NEAR) if meaning else None
+    ranked = await db.look(lambda reading: _ranked(reading, scope, ask, now, meant))
     held_out = len(ranked.hits) if withheld(scope, ask.task, holdout) else 0
     if held_out:
         ranked = Ranked((), {**ranked.hidden, "held_out": held_out})
@@ -109,12 +116,18 @@ async def recall(
             **scope_values(scope),
         }
     )
-    return Recall(recall_id=recall_id, lessons=ranked.hits, hidden=ranked.hidden, scope=str(scope))
+    return Recall(
+        recall_id=recall_id,
+        lessons=ranked.hits,
+        hidden=ranked.hidden,
+        mode="hybrid" if meant else "lexical",
+        scope=str(scope),
+    )
 
 
-def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float) -> Ranked:
+def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float, meant: Meant | None) -> Ranked:
     question = Question(ask.text, ask.task_type, ask.tags, tuple(kind.value for kind in ask.kinds))
-    found = candidates(reading, scope, question, max(_LOOK, ask.limit * 5))
+    found = candidates(reading, scope, question, max(_LOOK, ask.limit * 5), meant)
     if ask.symptoms:
         from mcp_reflect.bank.symptoms import with_symptoms  # noqa: PLC0415 - only where an error is told
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mcp_reflect import __version__
-from mcp_reflect.cli.running import parser, say, say_json, with_engine
+from mcp_reflect.cli.running import parser, say, say_json, vectors_said, with_engine
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError
 
@@ -71,6 +71,10 @@ async def examine(engine: Engine) -> dict[str, Any]:
             f"{health.aside[-1]} was set aside, for it is damaged. What can be read of it comes back with: "
             "mcp-reflect doctor --rescue"
         )
+    meaning = engine.bank.meaning
+    if meaning is not None and (problem := await meaning.probed()) is not None:
+        degraded.append(f"Recall goes by words alone. {problem}")
+    report["embeddings"] = await meaning.state(engine.scopes.own) if meaning else "off"
     if opened.read_only:
         degraded.append(f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored.")
     if opened.journal_mode != "wal":
@@ -105,6 +109,8 @@ def _rescue(file: str, *, as_json: bool) -> int:
 
 def _text(value: Any) -> str:
     """A value for a person: roles with the same language model stand together."""
+    if isinstance(value, dict) and "with_vector" in value:
+        return vectors_said(cast("dict[str, Any]", value))
     if isinstance(value, dict):
         roles: dict[str, list[str]] = {}
         for role, llm in cast("dict[str, str]", value).items():

@@ -25,6 +25,7 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
   import FILE        lessons from JSONL
   backup FILE        a copy of the bank, taken while servers run
   restore FILE       put a copy in the bank's place, for running servers too
+  embed              give every lesson its vector now (docs/embeddings.md)
   doctor             where everything is, and what does not work as it should; --rescue mends
   demo               see it learn: a failing run, a new server, the lesson recalled
 
@@ -45,6 +46,7 @@ COMMANDS = (
     "import",
     "backup",
     "restore",
+    "embed",
     "doctor",
     "demo",
 )

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from mcp_reflect.engine import Engine
@@ -38,6 +38,11 @@ def say(text: str) -> None:
 def say_json(value: Any) -> None:
     """A value for a program, on one line."""
     say(json.dumps(value, ensure_ascii=False))
+
+
+def vectors_said(state: Mapping[str, Any]) -> str:
+    """Which embedder a bank has, and how many lessons have a vector of it, for a person."""
+    return f"{state['embedder']}, {state['with_vector']} of {state['lessons']} lessons have a vector"
 
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str], widest: int = 60) -> str:

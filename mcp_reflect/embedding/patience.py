@@ -32,6 +32,14 @@ class Patient:
         """The embedder's name, null where it was not opened yet, or cannot be."""
         return self._embedder.name if self._embedder else None
 
+    def opened_name(self) -> str | None:
+        """The embedder's name, which opens it; null where it cannot be opened, and `problem` says why."""
+        try:
+            return self._opened().name
+        except LLMSettingError as error:
+            self.problem = str(error)
+            return None
+
     @property
     def resting(self) -> bool:
         """Whether it failed a short while ago, so that asking would only cost time."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.llm.errors import LLMSettingError
-from mcp_reflect.llm.spec import OFF, Spec, parse_spec
+from mcp_reflect.llm.spec import Spec, parse_spec
 
 SETTING: Final = "MCP_REFLECT_EMBEDDINGS"
 LOCAL: Final = "local"
@@ -16,11 +16,6 @@ class Folder:
     """A model on this machine: in this folder, or, null, in the package that carries one."""
 
     path: str | None
-
-
-def is_off(text: str) -> bool:
-    """Whether the setting asks for nothing, so that nothing is imported."""
-    return text.strip().casefold() in {"", OFF}
 
 
 def parse(text: str) -> Spec | Folder:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from zlib import crc32
 
 from mcp_reflect.records.json import Json
 from tests.llm.loopback import Answer, Loopback, Received, Step
@@ -16,10 +17,17 @@ CONCEPTS: tuple[frozenset[str], ...] = (
 )
 
 
+OTHERS = 16
+
+
 def vector(text: str) -> list[float]:
-    """How much of each concept a text has, and a little of nothing in particular."""
+    """How much of each concept a text has, and a little of each other word."""
     words = re.findall(r"[a-z]+", text.lower())
-    return [float(sum(word in concept for word in words)) for concept in CONCEPTS] + [0.2]
+    known = [float(sum(word in concept for word in words)) for concept in CONCEPTS]
+    others = [0.1] * OTHERS
+    for word in words:
+        others[crc32(word.encode()) % OTHERS] += 0.3 * (len(word) > 3 and not any(word in one for one in CONCEPTS))
+    return [*known, *others]
 
 
 def inputs(received: Received) -> list[str]:

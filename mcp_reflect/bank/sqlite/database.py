@@ -79,9 +79,11 @@ class Transaction:
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         self._connection = connection
+        self.ran: set[str] = set()
 
     async def run(self, name: str, values: Values) -> int:
         """Run a named statement; returns how many rows it changed."""
+        self.ran.add(name)
         cursor = await self._connection.execute(query(name), _bound(values))
         changed = cursor.rowcount
         await cursor.close()
@@ -89,6 +91,7 @@ class Transaction:
 
     async def run_many(self, name: str, rows: Iterable[Values]) -> None:
         """Run a named statement once for each of `rows`."""
+        self.ran.add(name)
         await self._connection.executemany(query(name), [_bound(values) for values in rows])
 
     async def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
@@ -115,6 +118,7 @@ class Database:
         self.busy_seconds = busy_seconds
         self._file = Connections(path, busy_seconds, log or Log())
         self._sets_aside = sets_aside
+        self._watched: list[tuple[frozenset[str], Callable[[], None]]] = []
         self._writing = asyncio.Lock()
         self._counting = asyncio.Lock()
         self._rest_until = 0.0
@@ -179,9 +183,17 @@ class Database:
             start = time.monotonic()
             async with self._transaction("write", self.busy_seconds) as connection:
                 start = time.monotonic()
-                yield Transaction(connection)
+                tx = Transaction(connection)
+                yield tx
             if time.monotonic() - start > _LONG_WRITE:
                 self._rest_until = time.monotonic() + _LET_OTHERS_IN
+        for names, told in self._watched:
+            if names & tx.ran:
+                told()
+
+    def watch(self, names: frozenset[str], told: Callable[[], None]) -> None:
+        """Call `told` after each transaction of this process that ran one of these statements."""
+        self._watched.append((names, told))
 
     @asynccontextmanager
     async def count(self) -> AsyncGenerator[Transaction]:

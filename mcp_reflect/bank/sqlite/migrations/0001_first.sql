@@ -1,6 +1,6 @@
 -- What recall can return: lessons, strategies, and the face of each reflection.
 CREATE TABLE lessons (
-  row INTEGER PRIMARY KEY,
+  row INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
   tenant TEXT NOT NULL,
   project TEXT NOT NULL,
@@ -336,3 +336,50 @@ CREATE TABLE leases (
   until REAL NOT NULL,
   PRIMARY KEY (tenant, project, name)
 ) STRICT, WITHOUT ROWID;
+
+-- Embedding models that lessons have vectors of, with the cosine of unrelated texts. One process at a time writes
+-- the vectors of a model: its keeper.
+CREATE TABLE embedders (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  dims INTEGER NOT NULL CHECK (dims > 0),
+  background REAL NOT NULL CHECK (background BETWEEN 0 AND 0.9),
+  keeper TEXT,
+  kept_until REAL NOT NULL DEFAULT 0,
+  used_at REAL NOT NULL,
+  UNIQUE (name, dims)
+) STRICT;
+
+-- The vector of an active lesson: a signed byte for each dimension, to be multiplied by the scale.
+CREATE TABLE vectors (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  lesson INTEGER NOT NULL REFERENCES lessons (row) ON DELETE CASCADE,
+  embedder INTEGER NOT NULL REFERENCES embedders (id) ON DELETE CASCADE,
+  scale REAL NOT NULL CHECK (scale > 0),
+  vector BLOB NOT NULL,
+  UNIQUE (lesson, embedder)
+) STRICT;
+
+-- How far the lessons of a project were embedded: every active one up to this row has a vector, or is in unembedded.
+CREATE TABLE embedded (
+  embedder INTEGER NOT NULL REFERENCES embedders (id) ON DELETE CASCADE,
+  tenant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  upto INTEGER NOT NULL,
+  PRIMARY KEY (embedder, tenant, project)
+) STRICT, WITHOUT ROWID;
+
+-- Lessons whose words changed since they were embedded.
+CREATE TABLE unembedded (
+  lesson INTEGER NOT NULL REFERENCES lessons (row) ON DELETE CASCADE,
+  embedder INTEGER NOT NULL REFERENCES embedders (id) ON DELETE CASCADE,
+  PRIMARY KEY (lesson, embedder)
+) STRICT, WITHOUT ROWID;
+
+-- Whoever changes a lesson's words or state takes its vectors along, and need not know that there are any.
+CREATE TRIGGER lesson_changed AFTER UPDATE OF text, symptoms, keywords, state ON lessons
+WHEN (old.text, old.symptoms, old.keywords, old.state) IS NOT (new.text, new.symptoms, new.keywords, new.state)
+BEGIN
+  DELETE FROM vectors WHERE lesson = new.row;
+  INSERT OR IGNORE INTO unembedded (lesson, embedder) SELECT new.row, id FROM embedders;
+END;

@@ -1,0 +1,51 @@
+"""A question as a vector, beside the lessons of its scope."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mcp_reflect.bank.sqlite.database import Reading
+from mcp_reflect.embedding.index import Index, moved, open_index
+from mcp_reflect.embedding.protocol import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`query` is a unit vector of the model `embedder`, `index` the vectors of the scope, `near` the nearest rows.
+
+    Where there are too many to hold (`beyond`), the index is empty, and so is `near`. `background` is the cosine
+    that unrelated texts have in this model.
+    """
+
+    query: Vector
+    embedder: int
+    index: Index
+    background: float
+    near: tuple[int, ...] = ()
+    beyond: bool = False
+
+    def beside(self, reading: Reading, rows: Sequence[int]) -> "Asked":
+        """The same, with the vectors of `rows` at hand: they are read where there were too many to hold."""
+        if not self.beyond:
+            return self
+        index = open_index(len(self.query))
+        kept = reading.rows("vectors_of", {"embedder": self.embedder, "lessons": list(rows)})
+        index.put((row["lesson"], row["scale"], row["vector"]) for row in kept)
+        return replace(self, index=index)
+
+    def closeness(self, rows: Sequence[int]) -> Mapping[int, float]:
+        """How close the question is to each of `rows` that has a vector: 0 for unrelated, 1 for the same."""
+        cosines = self.index.cosines(self.query, rows)
+        return {row: closeness(cosine, self.background) for row, cosine in cosines.items()}
+
+    def moved(self, rows: Sequence[int], weight: float) -> "Asked":
+        """The question moved towards the middle of `rows`."""
+        return replace(self, query=moved(self.query, self.index.mean(rows), weight))
+
+    def forget(self, rows: Sequence[int]) -> None:
+        """Drop the vectors of lessons that are not shown any more."""
+        self.index.drop(rows)
+
+
+def closeness(cosine: float, background: float) -> float:
+    """A cosine on the scale from unrelated (0) to the same (1) of its model."""
+    return min(max((cosine - background) / (1 - background), 0.0), 1.0)

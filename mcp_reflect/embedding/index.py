@@ -1,0 +1,90 @@
+"""Many vectors in memory, and which of them lie nearest to one. With numpy where it is installed, else plainly."""
+
+import math
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from operator import mul
+from typing import TYPE_CHECKING, Final, Protocol
+
+from mcp_reflect.embedding.packing import unpacked
+from mcp_reflect.embedding.protocol import Vector
+
+if TYPE_CHECKING:
+    from array import array
+
+MOST_VECTORS: Final = 100_000
+"""More are not searched one by one: then only what words found is scored by meaning as well."""
+
+MOST_NUMBERS_PLAINLY: Final = 400_000  # some 15 ms without numpy
+
+Packed = tuple[int, float, bytes]
+"""The row of a lesson, the scale, and the signed bytes."""
+
+
+class Index(Protocol):
+    """Vectors of one length, by row. A cosine of an unknown row is not there."""
+
+    most: int
+
+    def __len__(self) -> int: ...
+    def put(self, vectors: Iterable[Packed]) -> None: ...
+    def drop(self, rows: Iterable[int]) -> None: ...
+    def nearest(self, query: Vector, limit: int) -> list[int]: ...
+    def cosines(self, query: Vector, rows: Iterable[int]) -> dict[int, float]: ...
+    def mean(self, rows: Iterable[int]) -> Vector: ...
+
+
+def open_index(dims: int) -> Index:
+    """An empty index for vectors of `dims` numbers."""
+    if find_spec("numpy") is None:
+        return PlainIndex(dims)
+    from mcp_reflect.embedding.matrix import Matrix  # noqa: PLC0415 - numpy hangs on it
+
+    return Matrix(dims)
+
+
+class PlainIndex:
+    """An index without numpy."""
+
+    def __init__(self, dims: int) -> None:
+        self.most = MOST_NUMBERS_PLAINLY // dims
+        self._dims = dims
+        self._kept: dict[int, tuple[float, array[int]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def put(self, vectors: Iterable[Packed]) -> None:
+        """Keep vectors; one of a known row takes the place of the one before."""
+        for row, scale, blob in vectors:
+            self._kept[row] = (scale, unpacked(blob))
+
+    def drop(self, rows: Iterable[int]) -> None:
+        """Forget the vectors of rows."""
+        for row in rows:
+            self._kept.pop(row, None)
+
+    def nearest(self, query: Vector, limit: int) -> list[int]:
+        """The rows with the greatest cosines, the nearest first; the smaller row where two are alike."""
+        found = self.cosines(query, self._kept)
+        return sorted(found, key=lambda row: (-found[row], row))[:limit]
+
+    def cosines(self, query: Vector, rows: Iterable[int]) -> dict[int, float]:
+        """The cosine (-1 to 1) of each of `rows` that has a vector."""
+        known = ((row, self._kept[row]) for row in rows if row in self._kept)
+        return {row: scale * sum(map(mul, query, numbers)) for row, (scale, numbers) in known}
+
+    def mean(self, rows: Iterable[int]) -> Vector:
+        """The middle of the vectors of rows, all zero where none is known."""
+        kept = [self._kept[row] for row in rows if row in self._kept]
+        sums = [0.0] * self._dims
+        for scale, numbers in kept:
+            sums = [total + scale * number for total, number in zip(sums, numbers, strict=True)]
+        return [total / max(len(kept), 1) for total in sums]
+
+
+def moved(query: Vector, towards: Vector, weight: float) -> Vector:
+    """The unit vector from `query` plus `weight` times `towards`: what the best answers have in common is asked for."""
+    summed: Sequence[float] = [one + weight * other for one, other in zip(query, towards, strict=True)]
+    length = math.hypot(*summed)
+    return [number / length for number in summed] if length else query
