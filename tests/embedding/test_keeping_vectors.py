@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -155,10 +155,8 @@ async def test_many_lessons_are_embedded_in_batches_and_an_interrupted_run_goes_
                 (number, {"mistake": f"Mistake {number}", "correction": "Mend it"}) for number in range(2 * BATCH + 5)
             )
             assert [len(batch) async for batch in engine.import_lessons(drafts)] == [2 * BATCH + 5]
-            await meaning(engine).close()
-            async for done in meaning(engine).caught_up():
-                assert done == BATCH
-                break
+            async with aclosing(meaning(engine).caught_up()) as working:
+                assert await anext(working) == BATCH
         clock.time += CLAIM_SECONDS
         async with engine_at(server, settings, clock) as engine:
             assert await caught_up(engine) == BATCH + 5

@@ -6,7 +6,7 @@ Each batch is one short transaction that also notes how far the work is, so it g
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -94,7 +94,7 @@ class Keeper:
                 async for _ in self.catch_up():
                     pass
 
-    async def catch_up(self) -> AsyncIterator[int]:
+    async def catch_up(self) -> AsyncGenerator[int]:
         """Embed what has no vector yet; yields how many lessons each batch gave one.
 
         It ends when none is left, when another process is at it, or when the embedder gives none (its

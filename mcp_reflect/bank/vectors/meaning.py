@@ -1,7 +1,8 @@
 """What lessons mean, for recall: the vectors of a scope in memory, and the question as a vector beside them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -59,11 +60,12 @@ class Meaning:
         """End what goes on in the background."""
         await self._keeper.close()
 
-    async def caught_up(self) -> AsyncIterator[int]:
+    async def caught_up(self) -> AsyncGenerator[int]:
         """Give every lesson its vector now; yields how many each batch brought. See `problem` where it stops short."""
         await self._keeper.close()  # what waits in the background is done here
-        async for done in self._keeper.catch_up():
-            yield done
+        async with aclosing(self._keeper.catch_up()) as batches:
+            async for done in batches:
+                yield done
 
     @property
     def problem(self) -> str | None:
