@@ -2,8 +2,9 @@
 
 A population of lessons with known true worth is used 20 times each; a use succeeds with the probability of its
 lesson's worth, and a test proves which it was. Printed is Kendall's tau-b between the order of recall and the true
-worth (what recall holds back as harmful comes last, by its posterior), beside that of ranking by the sample mean,
-and what becomes of a harmful lesson, of a good one that starts badly, and of one that only its agent praises.
+worth: each score is divided by the same lesson's score before its first use, for made-up words never fit a task
+quite equally. What recall holds back as harmful comes last, by its posterior. Beside it stand ranking by the sample
+mean, and what becomes of a harmful lesson, of a good one that starts badly, and of one that only its agent praises.
 """
 
 import argparse
@@ -91,13 +92,14 @@ async def ranking(seed: int, low: float, high: float, count: int) -> tuple[float
     async with _bank() as engine:
         ids = await population(engine, count)
         good = dict.fromkeys(ids, 0)
+        first = {hit.id: hit.score for hit in (await recalled(engine)).lessons}
         for _ in range(USES):
             won = [name for name, worth in zip(ids, truth, strict=True) if chance.random() < worth]
             for name in won:
                 good[name] += 1
             await told(engine, won, success=True)
             await told(engine, [name for name in ids if name not in won], success=False)
-        hits = {hit.id: hit.score for hit in (await recalled(engine)).lessons}
+        hits = {hit.id: hit.score / first[hit.id] for hit in (await recalled(engine)).lessons}
         scores: list[float] = []
         for name in ids:
             lesson = await engine.bank.lesson(engine.scopes.own, name)
