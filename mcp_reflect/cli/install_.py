@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcp_reflect.cli.hosts.file import Change, text_of
-from mcp_reflect.cli.hosts.hooks import HOOKS, hooked, hooks, unhooked
+from mcp_reflect.cli.hosts.hook_entries import HOOKS, hooked, hooks, unhooked
 from mcp_reflect.cli.hosts.known import HOSTS, Command, Host, Places, System, host
 from mcp_reflect.cli.hosts.rules import RULES
 from mcp_reflect.cli.running import parser, say, say_json

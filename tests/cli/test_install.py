@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts.hooks import HOOKS, hooked
+from mcp_reflect.cli.hosts.hook_entries import HOOKS, hooked
 from mcp_reflect.cli.hosts.known import HOSTS, Command, Form, Places, System
 from mcp_reflect.cli.hosts.rules import RULES
 

@@ -1,76 +1,167 @@
-"""Hook entries in a host's settings, written where they are missing and taken out again; docs/hooks.md says why."""
+"""The hooks of hosts: which event means what, what it carries, and in which form an answer is read.
 
-import shlex
-from collections.abc import Mapping
+After the hosts' own references: Claude Code (code.claude.com/docs/en/hooks), Codex (developers.openai.com/codex/hooks),
+Gemini CLI (geminicli.com/docs/hooks/reference), Cursor (cursor.com/docs/hooks). A host that has no place for
+a word before a call is told with the call's result.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any, Final, cast
 
-from mcp_reflect.cli.hosts.json_edits import with_item, without_items
-from mcp_reflect.cli.hosts.jsonc import read
-from mcp_reflect.cli.hosts.known import Command, Host
-from mcp_reflect.errors import InputError
+from mcp_reflect.records.json import Json
 
-SECONDS: Final = 5
-"""After which the host gives up on one; ours ends after 3 by itself."""
+
+class Moment(Enum):
+    """What a hook is called for."""
+
+    START = auto()
+    PROMPT = auto()
+    BEFORE = auto()
+    AFTER = auto()
+    END = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
-    """Where a host keeps hooks, beside home or project, and its names of the moments."""
+class Form:
+    """An event of a host: its moment, and the key its answer's text stands under; null where there is no place."""
 
-    file: str
-    events: tuple[str, ...]
+    moment: Moment
+    key: str | None
 
 
-HOOKS: Final[Mapping[str, Hooks]] = {
-    "claude-code": Hooks(
-        ".claude/settings.json",
-        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionEnd"),
-    )
+_NESTED: Final = "hookSpecificOutput"
+_FLAT: Final = "additional_context"
+
+# By the event's own name. Claude Code, Codex and VS Code share theirs; Gemini CLI and Cursor have their own.
+EVENTS: Final[Mapping[str, Form]] = {
+    "SessionStart": Form(Moment.START, _NESTED),
+    "UserPromptSubmit": Form(Moment.PROMPT, _NESTED),
+    "PreToolUse": Form(Moment.BEFORE, _NESTED),
+    "PostToolUse": Form(Moment.AFTER, _NESTED),
+    "PostToolUseFailure": Form(Moment.AFTER, _NESTED),
+    "SessionEnd": Form(Moment.END, None),
+    "BeforeAgent": Form(Moment.PROMPT, _NESTED),
+    "BeforeTool": Form(Moment.BEFORE, None),
+    "AfterTool": Form(Moment.AFTER, _NESTED),
+    "sessionStart": Form(Moment.START, _FLAT),
+    "beforeSubmitPrompt": Form(Moment.PROMPT, None),
+    "preToolUse": Form(Moment.BEFORE, None),
+    "postToolUse": Form(Moment.AFTER, _FLAT),
+    "postToolUseFailure": Form(Moment.AFTER, _FLAT),
+    "sessionEnd": Form(Moment.END, None),
 }
-"""Hosts whose hooks were tried with the program itself."""
 
 
-def hooks(name: str, host: Host) -> Hooks:
-    """The hooks of a host; InputError where we do not write any."""
-    if name not in HOOKS:
-        raise InputError("--hooks", f"we write none for {host.title}", "Leave it out; docs/hooks.md has them by hand.")
-    return HOOKS[name]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookInput:
+    """What a host sent, by our names; null where it did not. `error` is there where the host calls it a failure."""
+
+    event: str
+    form: Form
+    session: str
+    folder: str | None = None
+    tool: str | None = None
+    call_id: str | None = None
+    arguments: Json = None
+    result: Json = None
+    error: str | None = None
+    prompt: str | None = None
+    transcript: str | None = None
+    anew: bool = False
 
 
-def hooked(text: str, events: tuple[str, ...], command: Command) -> str:
-    """The settings with one hook of ours at each moment, and no older one of ours."""
-    wanted = {event: _entry(event, command) for event in events}
-    present = {event: [one for one in _entries(text, event) if _ours(one)] for event in events}
-    for event, entry in wanted.items():
-        if present[event] == [entry]:
-            continue
-        text = with_item(without_items(text, ("hooks", event), _ours), ("hooks", event), entry)
-    return text
+def read_hook(event: str | None, sent: object) -> HookInput | None:
+    """A host's JSON; null where the event is none of ours, or carries nothing to go by.
+
+    `event` is the command's own word for it; without one the host's `hook_event_name` counts.
+    """
+    if not isinstance(sent, dict):
+        return None
+    values = cast("dict[str, Any]", sent)
+    name = event or _text(values, "hook_event_name") or ""
+    form = EVENTS.get(name)
+    session = _text(values, "session_id", "conversation_id", "sessionId")
+    if form is None or session is None or values.get("is_interrupt") is True:
+        return None
+    return HookInput(
+        event=name,
+        form=form,
+        session=session[:200],
+        folder=_text(values, "cwd") or _first_root(values),
+        tool=_text(values, "tool_name"),
+        call_id=_text(values, "tool_use_id"),
+        arguments=_json(values.get("tool_input")),
+        result=_answer(values.get("tool_response", values.get("tool_output"))),
+        error=_error(name, values),
+        prompt=_text(values, "prompt"),
+        transcript=_text(values, "transcript_path"),
+        anew=values.get("source") in ("clear", "compact"),
+    )
 
 
-def unhooked(text: str, events: tuple[str, ...]) -> str:
-    """The settings without hooks of ours."""
-    for event in events:
-        text = without_items(text, ("hooks", event), _ours)
-    return text
+def answer(given: HookInput, text: str) -> dict[str, object] | None:
+    """The text in the form that the host reads; null where the event has no place for it."""
+    match given.form.key:
+        case None:
+            return None
+        case "hookSpecificOutput":
+            return {_NESTED: {"hookEventName": given.event, "additionalContext": text}}
+        case key:
+            return {key: text}
 
 
-def _entry(event: str, command: Command) -> dict[str, Any]:
-    env = [f"{name}={value}" for name, value in (command.env or {}).items()]
-    words = [*(["env", *env] if env else []), command.program, *command.arguments, "hook", event]
-    return {"hooks": [{"type": "command", "command": shlex.join(words), "timeout": SECONDS}]}
+def _text(values: Mapping[str, Any], *names: str) -> str | None:
+    for name in names:
+        value = values.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+    return None
 
 
-def _entries(text: str, event: str) -> list[Any]:
-    found: Any = read(text).value
-    for name in ("hooks", event):
-        found = cast("dict[str, Any]", found).get(name, {}) if isinstance(found, dict) else {}
-    return cast("list[Any]", found) if isinstance(found, list) else []
+def _first_root(values: Mapping[str, Any]) -> str | None:
+    roots = values.get("workspace_roots")
+    return next((str(root) for root in cast("list[object]", roots)), None) if isinstance(roots, list) else None
 
 
-def _ours(entry: Any) -> bool:
-    """Whether an entry runs nothing but `mcp-reflect hook`."""
-    inner: Any = cast("dict[str, Any]", entry).get("hooks") if isinstance(entry, dict) else None
-    commands = [str(cast("dict[str, Any]", one).get("command")) for one in inner or [] if isinstance(one, dict)]
-    return bool(commands) and all("mcp-reflect hook " in one or "mcp_reflect hook " in one for one in commands)
+def _error(event: str, values: Mapping[str, Any]) -> str | None:
+    """The error, where the event or its answer is one."""
+    response = values.get("tool_response")
+    inner = cast("dict[str, Any]", response).get("error") if isinstance(response, dict) else None
+    if inner:
+        return inner if isinstance(inner, str) else _text({"": _message(inner)}, "") or "error"
+    if event not in ("PostToolUseFailure", "postToolUseFailure"):
+        return None
+    told = values.get("error", values.get("error_message"))
+    return told if isinstance(told, str) and told.strip() else json.dumps(told) if told else "the call failed"
+
+
+def _message(error: object) -> object:
+    return cast("dict[str, Any]", error).get("message") if isinstance(error, dict) else None
+
+
+def _json(value: object) -> Json:
+    """Arguments; Cursor and some tools send them as text that holds JSON."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return cast("Json", value)
+
+
+def _answer(value: object) -> Json:
+    """What a tool answered: its text where it is wrapped in a known way, else as it is."""
+    value = _json(value)
+    if isinstance(value, dict):
+        if "stdout" in value or "stderr" in value:
+            return "\n".join(str(value[key]) for key in ("stdout", "stderr") if value.get(key))
+        for key in ("llmContent", "content", "output"):
+            inner = value.get(key)
+            if isinstance(inner, str | list) and not value.get("error"):
+                return _answer(inner)
+    if isinstance(value, list) and value and all(isinstance(part, dict) and "text" in part for part in value):
+        return "\n".join(str(part["text"]) for part in cast("Sequence[Mapping[str, object]]", value))
+    return value
