@@ -72,5 +72,9 @@ def _entries(text: str, event: str) -> list[Any]:
 def _ours(entry: Any) -> bool:
     """Whether an entry runs nothing but `mcp-reflect hook`."""
     inner: Any = cast("dict[str, Any]", entry).get("hooks") if isinstance(entry, dict) else None
-    commands = [str(cast("dict[str, Any]", one).get("command")) for one in inner or [] if isinstance(one, dict)]
+    if not isinstance(inner, list) or not inner:
+        return False
+    commands = [
+        str(cast("dict[str, Any]", one).get("command")) for one in cast("list[Any]", inner) if isinstance(one, dict)
+    ]
     return bool(commands) and all("mcp-reflect hook " in one or "mcp_reflect hook " in one for one in commands)
