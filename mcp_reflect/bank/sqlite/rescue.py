@@ -5,6 +5,7 @@ to it is lost, a row belongs to the table whose columns it fits. The good bank's
 last word; a row that is there already stays as it is, so that a rescue can be repeated.
 """
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,6 +25,8 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 }
 DERIVED: Final = ("features", "terms", "sizes", "vectors")
 """Tables beside the word index that hold nothing but what is made from the lessons."""
+
+_ID: Final = re.compile(r"[a-z]+_[0-9a-z]{16,}")
 
 _BATCH: Final = 500  # rows a transaction: other servers write in between
 
@@ -54,9 +57,12 @@ class _Table:
                 return None
         return tuple(values)
 
-    def names_tenant(self, row: tuple[Value, ...], tenants: set[Value]) -> bool:
-        """Whether tenants stand where this table has them, and nowhere else: an index's entries can look like rows."""
-        return all((value in tenants) is (name == "tenant") for name, value in zip(self.columns, row, strict=True))
+    def holds(self, row: tuple[Value, ...], tenants: set[Value]) -> bool:
+        """Whether tenants and ids stand where this table has them: an index's entries can look like rows."""
+        return all(
+            (value in tenants) is (name == "tenant") and (name != "from_id" or bool(_ID.fullmatch(str(value))))
+            for name, value in zip(self.columns, row, strict=True)
+        )
 
 
 def rescue(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
@@ -122,7 +128,7 @@ def _sorted_out(pages: Pages, tables: list[_Table]) -> dict[str, list[tuple[Valu
     ]
     tenants = _tenants([*((by_name["lessons"], row) for row in found["lessons"]), *guessed])
     for table, row in guessed:
-        if table.names_tenant(row, tenants):
+        if table.holds(row, tenants):
             found[table.name].append(row)
     return found
 
