@@ -1,8 +1,8 @@
-"""The cases that the bank's door is measured with: secrets, their look-alikes, attacks, honest lessons.
+r"""The cases that the bank's door is measured with: secrets, their look-alikes, attacks, honest lessons.
 
 No file holds a secret: `⟦b62*36⟧` in a text stands for 36 characters of that alphabet, which are made when
 the case is read, the same ones each time, and must not pass the door. `‹hex*40›` is made in the same way
-and has to stay. `⟦pem:KIND⟧` is a private key in its armour (`pem1`: with its line ends written as \\n).
+and has to stay. `⟦pem:KIND⟧` is a private key in its armour (`pem1`: with its line ends written as \n).
 """
 
 import hashlib

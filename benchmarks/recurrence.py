@@ -23,10 +23,10 @@ from benchmarks.trace_events import iter_cases
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
-from mcp_reflect.bank.redaction import clean, clean_text
 from mcp_reflect.engine import Engine
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.trace import Trace
+from mcp_reflect.redaction import clean, clean_text
 from mcp_reflect.reflect.rules.tried import Tried, tried_calls
 from mcp_reflect.settings import Settings
 

@@ -9,10 +9,10 @@ import json
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
 
-from mcp_reflect.bank.redaction import clean
 from mcp_reflect.bank.searches import KeptCatalogue
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.search import CatalogEntry
+from mcp_reflect.redaction import clean
 from mcp_reflect.replan import shown, storing
 from mcp_reflect.replan.reading import read_catalog
 

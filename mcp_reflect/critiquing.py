@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_reflect.arguments.critique import CritiqueShape, read
-from mcp_reflect.bank.redaction import clean
 from mcp_reflect.critics import SHOWN, Listener, OnComplete, OnStart, Thinker
 from mcp_reflect.critique import loop
 from mcp_reflect.critique.checks.checker import Work
@@ -23,6 +22,7 @@ from mcp_reflect.records.critique import Critique, Stopped
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.thinker import HOST
 from mcp_reflect.records.verdict import ToolResult
+from mcp_reflect.redaction import clean
 from mcp_reflect.thinking import CALL_SECONDS, Host, Parts
 
 

@@ -13,7 +13,6 @@ from typing import Any, Final, TypeAlias, cast
 from mcp_reflect.bank.dreaming import planned
 from mcp_reflect.bank.dreams import digest_of
 from mcp_reflect.bank.proposals import proposals
-from mcp_reflect.bank.redaction import clean
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.errors import DreamBusyError, InputError
 from mcp_reflect.llm.parsing import read_object
@@ -23,6 +22,7 @@ from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import Lesson, Source
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.thinker import HOST
+from mcp_reflect.redaction import clean
 from mcp_reflect.thinking import NO_HOST, Parts
 
 LEASE_SECONDS: Final = 120.0  # more than one question to a language model takes; a crashed process's runs out

@@ -27,10 +27,12 @@ class Scopes:
         if project is None or project == self.own.project:
             return self.own
         if project not in self.others:
+            from mcp_reflect.redaction import quoted  # noqa: PLC0415 - only an error needs it
+
             allowed = ", ".join(dict.fromkeys((self.own.project or "(global)", *self.others)))
             raise InputError(
                 "project",
-                f"'{project[:80]}' is not one that this server may use",
+                f"'{quoted(project)}' is not one that this server may use",
                 f"Leave it out, or send one of: {allowed}. A person can allow more in MCP_REFLECT_PROJECTS.",
             )
         return Scope(tenant=self.own.tenant, project=project)

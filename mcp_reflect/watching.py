@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from mcp_reflect.bank.bank import Bank
-from mcp_reflect.bank.redaction import clean
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.records.failure import WorkedCall
@@ -18,6 +17,7 @@ from mcp_reflect.records.lesson import Ask, Lesson, Trust
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.trace import ErrorCategory
 from mcp_reflect.records.watch import AfterCall, CallWarning, KnownFailure, Match, SessionState
+from mcp_reflect.redaction import clean
 from mcp_reflect.reflect.forms import Forms, forms_of
 from mcp_reflect.reflect.matching import due
 from mcp_reflect.reflect.rules.tools import may_change

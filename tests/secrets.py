@@ -14,7 +14,7 @@ SECRETS: dict[str, str] = {
     "stripe_key": "sk" + "_live_9Hx2Lm4Qp7Rt1Vw8Zb3Nc6",
     "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiI4Mzc0NjEifQ.Vt9xQm2Lk7Rp4Wz8Hn3Bc6Yd1Sf5Gj0",
     "url_password": "postgres://deploy:" + "Wq7tXz3pLm" + "@db.internal:5432/app",
-    "bearer_token": "Authorization: Bearer " + "q8Zx3Wv7Bn2Mk9Lj4Hg6Fd1Sp5",
+    "authorization": "Authorization: Bearer " + "q8Zx3Wv7Bn2Mk9Lj4Hg6Fd1Sp5",
     "password": "DB_PASSWORD=" + "hR7kQ2vN9x!",
 }
 
@@ -29,7 +29,7 @@ TELLING: dict[str, tuple[str, ...]] = {
     "stripe_key": ("9Hx2Lm4Qp7Rt1Vw8Zb3Nc6",),
     "jwt": ("hbGciOiJIUzI1NiJ9", "eyJzdWIiOiI4Mzc0NjEifQ", "Vt9xQm2Lk7Rp4Wz8Hn3Bc6Yd1Sf5Gj0"),
     "url_password": ("Wq7tXz3pLm",),
-    "bearer_token": ("q8Zx3Wv7Bn2Mk9Lj4Hg6Fd1Sp5",),
+    "authorization": ("q8Zx3Wv7Bn2Mk9Lj4Hg6Fd1Sp5",),
     "password": ("hR7kQ2vN9x",),
 }
 

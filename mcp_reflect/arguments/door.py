@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_reflect.arguments.faults import explain, unknown
 from mcp_reflect.errors import HALF_CHARACTER, TOO_DEEP, InputError
+from mcp_reflect.redaction import quoted
 
 DEEPEST: Final = 64  # levels of lists and objects; a trace has no use for more
 
@@ -65,17 +66,17 @@ def _check_values(sent: Mapping[str, Any]) -> None:
             if isinstance(value, Mapping):
                 for name, item in cast("Mapping[Any, Any]", value).items():
                     _check_one(place, name)
-                    deeper.append(((place, f".{str(name)[:40]}"), item))
+                    deeper.append(((place, name), item))
             elif isinstance(value, list | tuple) and not _is_fair_text(cast("list[Any]", value)):
-                deeper += [((place, f"[{at}]"), item) for at, item in enumerate(cast("list[Any]", value))]
+                deeper += [((place, at), item) for at, item in enumerate(cast("list[Any]", value))]
         if not deeper:
             return
         level = deeper
     raise _deep(level[0][0])
 
 
-_Place: TypeAlias = "tuple[_Place | None, str]"
-"""Where a value stands: what it stands in, and its own part of the path. Put together only for an error."""
+_Place: TypeAlias = "tuple[_Place | None, object]"
+"""Where a value stands: what it stands in, and its name or number there. Put together only for an error."""
 
 
 def _path(place: _Place) -> str:
@@ -83,8 +84,8 @@ def _path(place: _Place) -> str:
     inside: _Place | None = place
     while inside is not None:
         inside, part = inside
-        parts.append(part)
-    return "".join(reversed(parts))[:120]
+        parts.append(f"[{part}]" if isinstance(part, int) else f".{quoted(part, 40)}")
+    return quoted("".join(reversed(parts)).removeprefix("."), 120)
 
 
 def _deep(place: _Place) -> InputError:

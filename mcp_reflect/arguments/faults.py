@@ -1,10 +1,12 @@
 """What pydantic found wrong, in our words: the field, the fault, the fix."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.redaction import quoted
 
 _KIND: Final[dict[type, str]] = {
     bool: "true or false",
@@ -30,7 +32,7 @@ def unknown(path: str, name: str, known: Iterable[str]) -> InputError:
     names = list(known)
     near = get_close_matches(name[:80], names, n=1, cutoff=0.5)
     fix = f"Did you mean '{near[0]}'?" if near else f"Send any of {', '.join(names)}."
-    return InputError(path[:120], "there is no such argument", fix)
+    return InputError(quoted(path, 120), "there is no such argument", fix)
 
 
 def _said(error: Any) -> tuple[str, str]:
@@ -49,12 +51,17 @@ def _named(value: object) -> str:
     return "null" if value is None else _KIND.get(type(value), "something else")
 
 
+_PLAIN_WORD: Final = re.compile(r"[A-Za-z _-]{1,40}|\w{1,5}")
+
+
 def _choice(value: object, context: dict[str, Any]) -> tuple[str, str]:
     expected = str(context.get("expected", ""))
     names = [part.strip().strip("'") for part in expected.replace(" or ", ", ").split(",")]
     near = get_close_matches(str(value)[:80].lower(), names, n=1, cutoff=0.5)
     hint = f" Did you mean '{near[0]}'?" if near else ""
-    return f"'{str(value)[:80]}' is not one of its values", f"Send one of {', '.join(names)}.{hint}"
+    # A validator may have changed its case, by which a secret is known: only what is a plain word is repeated.
+    told = f"'{quoted(value)}'" if _PLAIN_WORD.fullmatch(str(value)) else "what was sent"
+    return f"{told} is not one of its values", f"Send one of {', '.join(names)}.{hint}"
 
 
 def _custom(_: object, context: dict[str, Any]) -> tuple[str, str]:
@@ -92,4 +99,4 @@ def _path(loc: Sequence[str | int]) -> str:
             path += f"[{part}]"
         elif part.isidentifier() or not path:
             path += f".{part}" if path else part
-    return path[:120] or "arguments"
+    return quoted(path, 120) or "arguments"

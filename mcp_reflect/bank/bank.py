@@ -21,7 +21,18 @@ from mcp_reflect.bank.watch import Watch
 from mcp_reflect.bank.workings import Workings
 from mcp_reflect.clock import Clock
 from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import Ask, Kind, Lesson, LessonDraft, OutcomeDraft, Recall, State, Stored, Updated
+from mcp_reflect.records.lesson import (
+    Ask,
+    Kind,
+    Lesson,
+    LessonDraft,
+    OutcomeDraft,
+    Recall,
+    State,
+    Stored,
+    Trust,
+    Updated,
+)
 from mcp_reflect.records.memory import ReflectionDraft, StoredReflection
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.telemetry import Log
@@ -144,9 +155,11 @@ class Bank:
     async def store_lesson(self, scope: Scope, draft: LessonDraft) -> Stored:
         """Store a lesson, or strengthen the one that says the same."""
         async with self._db.write() as tx:
-            lesson_id, status = await lessons.add_or_merge(tx, scope, lessons.made(draft, scope, self._clock))
+            made = lessons.made(draft, scope, self._clock)
+            lesson_id, status = await lessons.add_or_merge(tx, scope, made)
             gone = await keep_within(tx, scope, self._size, self._clock.now())
         reason = "archived at once: the bank is full of what is worth more" if lesson_id in gone else None
+        reason = f"{made.held}; a person decides" if made.held else reason
         return Stored(lesson_id=lesson_id, status=status, reason=reason, scope=str(scope))
 
     async def recall(self, scope: Scope, ask: Ask, *, applied: bool = True, holdout: float = 0.0) -> Recall:
@@ -185,7 +198,7 @@ class Bank:
         ids = await outcomes.recalled(self._db, scope, recall_id)
         rows = [await self._db.row("lesson_by_id", {"id": name, **scope_values(scope)}) for name in ids]
         found = [lesson_from(row) for row in rows if row is not None]
-        return [lesson for lesson in found if lesson.state is State.ACTIVE]
+        return [one for one in found if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED]
 
     async def lesson(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """A lesson, strategy or reflection's face by its id; NotFoundError names `field`."""
@@ -199,9 +212,11 @@ class Bank:
         state: State | None = State.ACTIVE,
         limit: int = 50,
         offset: int = 0,
+        held: bool = False,
     ) -> list[Lesson]:
-        """Records of a scope, newest first; null means any kind or state."""
+        """Records of a scope, newest first; null means any kind or state. `held` asks for what is in quarantine."""
         values = {
+            "held": int(held),
             "kind": kind and kind.value,
             "state": state and state.value,
             "limit": limit,
@@ -245,6 +260,10 @@ class Bank:
                 whose = Scope(scope.tenant, found.project)
                 await keep_within(tx, whose, self._size, self._clock.now(), spare=lesson_id)
         return found
+
+    async def decide(self, scope: Scope, lesson_id: str, *, approved: bool) -> Lesson:
+        """A person's word on a lesson in quarantine: trusted from now on, or retired."""
+        return await lessons.decide(self._db, scope, lesson_id, self._clock.now(), approved=approved)
 
     async def edit(self, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:
         """Change a lesson's fields; the wording before stays as a version."""

@@ -26,6 +26,8 @@ async def tie(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
 
 
 def _opposed(one: Lesson, other: Lesson) -> bool:
+    if other.trust is Trust.QUARANTINED:
+        return False
     if None not in (one.task_type, other.task_type) and one.task_type != other.task_type:
         return False
     return contradict((one.mistake or "", one.correction or ""), (other.mistake or "", other.correction or ""))

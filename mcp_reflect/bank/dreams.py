@@ -19,6 +19,7 @@ from mcp_reflect.records.dream import Archiving, DreamPlan, Generalisation, Merg
 from mcp_reflect.records.lesson import Lesson, State, lesson_text
 from mcp_reflect.records.memory import Link
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.redaction import quoted
 
 MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
 SIMILAR: Final = "similar"
@@ -112,7 +113,7 @@ class Dreams:
             row = await tx.row("dream_by_id", {"id": dream_id, **scope_values(scope)})
             if row is None:
                 fix = "`mcp-reflect dream --list` shows the dreams."
-                raise NotFoundError("dream_id", f"there is no '{dream_id[:80]}' in {scope}", fix)
+                raise NotFoundError("dream_id", f"there is no '{quoted(dream_id)}' in {scope}", fix)
             if row["state"] == "undone":
                 raise InputError("dream_id", "that dream is undone already", "Name another one.")
             changes = json.loads(row["changes"])

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 
+from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.bank.sqlite.database import Reader, Transaction
 from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.records.failure import Failure, WorkedCall
@@ -29,7 +30,11 @@ async def note(
     step: int = 0,
     again: bool = True,
 ) -> None:
-    """Note a failing call; `again` false where it was counted before, and only what is new of it is kept."""
+    """Note a failing call; `again` false where it was counted before, and only what is new of it is kept.
+
+    An error that orders its reader about is not kept, for a warning would repeat it.
+    """
+    held = suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
     await tx.run(
         "failure_add",
         {
@@ -43,8 +48,8 @@ async def note(
             "fingerprint": failure.fingerprint,
             "arguments": [failure.arguments],
             "category": failure.category.value,
-            "error": failure.error,
-            "worked": None if failure.worked is None else [failure.worked],
+            "error": failure.error if held is None else f"(held back: {held})",
+            "worked": None if failure.worked is None or held else [failure.worked],
             "reflection_id": reflection_id,
             "session": session,
             "step": step,

@@ -9,22 +9,24 @@ from mcp_reflect.bank.candidates import nearest
 from mcp_reflect.bank.graph import named
 from mcp_reflect.bank.merging import same_lesson
 from mcp_reflect.bank.opposites import contradict
-from mcp_reflect.bank.redaction import clean_text, context_hash
+from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_values
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import NotFoundError
-from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, State, lesson_text
+from mcp_reflect.errors import InputError, NotFoundError
+from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, State, Trust, lesson_text
 from mcp_reflect.records.memory import Link
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.redaction import clean_text, context_hash, quoted
 
 _PREFIX: Final = {Kind.LESSON: "les", Kind.STRATEGY: "str", Kind.REFLECTION: "ref"}
 _MERGE_LOOK: Final = 8  # candidates compared before a lesson counts as new
+_HELD_BEFORE: Final = "it was in quarantine where it comes from"
 _MOST_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson may gather
 
 
 def made(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
-    """A draft as the record that will be stored."""
+    """A draft as the record that will be stored: cleaned, and in quarantine where its text orders its reader about."""
     now = clock.now()
     lesson = Lesson(
         **asdict(draft),
@@ -33,7 +35,23 @@ def made(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None =
         created_at=now,
         updated_at=now,
     )
-    return cleaned(lesson)
+    return quarantined_if_suspicious(lesson)
+
+
+def quarantined_if_suspicious(lesson: Lesson) -> Lesson:
+    """A record cleaned, and in quarantine where one of its texts is suspicious, in words that `held` gives.
+
+    A context is only searched by, never shown: a suspicious one is left out, and its record stays.
+    """
+    labels = "\n".join(filter(None, (lesson.task_type, *lesson.symptoms, *lesson.keywords, *lesson.tags)))
+    reason = suspicion((lesson.mistake, lesson.correction, lesson.text, lesson.why, labels))
+    if suspicion((lesson.context,)):
+        lesson = replace(lesson, context=None)
+    if reason is None and lesson.trust is Trust.QUARANTINED:
+        reason = lesson.held or _HELD_BEFORE
+    if reason is None or lesson.trust is Trust.TRUSTED:
+        return cleaned(lesson)
+    return cleaned(replace(lesson, trust=Trust.QUARANTINED, held=reason))
 
 
 def cleaned(lesson: Lesson) -> Lesson:
@@ -42,11 +60,14 @@ def cleaned(lesson: Lesson) -> Lesson:
     The parts of a secret would not be known as one any more, and a hash of it tells whoever can guess.
     """
     context = _clean(lesson.context)
+    mistake, correction = _clean(lesson.mistake), _clean(lesson.correction)
+    # What tells a secret may be where its line ends: two texts are cleaned before they are put together.
+    text = lesson_text(mistake, correction) if mistake and correction else lesson.text
     return replace(
         lesson,
-        text=clean_text(lesson.text),
-        mistake=_clean(lesson.mistake),
-        correction=_clean(lesson.correction),
+        text=clean_text(text),
+        mistake=mistake,
+        correction=correction,
         why=_clean(lesson.why),
         task_type=_clean(lesson.task_type),
         context=context,
@@ -74,7 +95,12 @@ async def add_all(tx: Transaction, written: Sequence[tuple[Scope, Lesson]]) -> N
 
 
 async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[str, str]:
-    """Store a lesson, or strengthen the one that says the same. Returns its id and `stored` or `merged`."""
+    """Store a lesson, or strengthen the one that says the same.
+
+    Returns its id and `stored`, `merged` or `quarantined`: what waits for a person is merged into nothing.
+    """
+    if lesson.trust is Trust.QUARANTINED:
+        return await _hold(tx, scope, lesson), "quarantined"
     found = await twin(tx, scope, lesson)
     if found is None:
         await add(tx, scope, lesson)
@@ -87,6 +113,15 @@ async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[s
     return found.id, "merged"
 
 
+async def _hold(tx: Transaction, scope: Scope, lesson: Lesson) -> str:
+    """Put a lesson into quarantine, once: the same text again is the same one. Returns its id."""
+    same = await tx.row("lesson_held_same", {"text": lesson.text, "kind": lesson.kind.value, **scope_values(scope)})
+    if same is not None:
+        return same["id"]
+    await add(tx, scope, lesson)
+    return lesson.id
+
+
 async def twin(tx: Transaction, scope: Scope, lesson: Lesson) -> Lesson | None:
     """The stored lesson that says the same, null where there is none."""
     for other in await nearest(tx, scope, lesson.text, _MERGE_LOOK):
@@ -97,7 +132,8 @@ async def twin(tx: Transaction, scope: Scope, lesson: Lesson) -> Lesson | None:
 
 
 def _of_one_kind(lesson: Lesson, other: Lesson) -> bool:
-    return other.project == lesson.project and other.task_type in (None, lesson.task_type)
+    same_task = other.task_type in (None, lesson.task_type)
+    return other.project == lesson.project and same_task and other.trust is not Trust.QUARANTINED
 
 
 def joined(twin: Lesson, lesson: Lesson) -> Lesson:
@@ -153,7 +189,7 @@ async def lesson(reader: Database | Transaction, scope: Scope, lesson_id: str, f
     if row is None:
         raise NotFoundError(
             field,
-            f"there is no '{lesson_id[:80]}' in {scope}",
+            f"there is no '{quoted(lesson_id)}' in {scope}",
             "Send an id that recall_lessons or bank://lessons gave.",
         )
     return lesson_from(row)
@@ -170,15 +206,33 @@ async def set_state(tx: Transaction, scope: Scope, lesson_id: str, state: State,
     return after
 
 
+async def decide(db: Database, scope: Scope, lesson_id: str, now: float, *, approved: bool) -> Lesson:
+    """A person's word on a lesson in quarantine: trusted from now on, or retired. InputError where it is not there."""
+    async with db.write() as tx:
+        before = await lesson(tx, scope, lesson_id)
+        if before.trust is not Trust.QUARANTINED or before.state is not State.ACTIVE:
+            raise InputError(
+                "id",
+                f"'{quoted(lesson_id)}' does not wait for anybody",
+                "`mcp-reflect lessons review` lists what does.",
+            )
+        await keep_version(tx, before.id, "approved" if approved else "rejected", before)
+        if approved:
+            after = replace(before, trust=Trust.TRUSTED, held=None, updated_at=now)
+        else:
+            after = replace(before, state=State.RETIRED, updated_at=now)
+        await change(tx, scope, after)
+        return after
+
+
 async def edit(db: Database, scope: Scope, lesson_id: str, changes: dict[str, Any], now: float) -> Lesson:
     """Change a lesson's fields; the wording before stays as a version."""
     async with db.write() as tx:
         before = await lesson(tx, scope, lesson_id)
-        after = replace(before, **changes, updated_at=now)
-        after = cleaned(replace(after, text=_text_of(after)))
+        after = quarantined_if_suspicious(replace(before, **changes, updated_at=now))
         await keep_version(tx, before.id, "edited", before)
         await change(tx, scope, after)
-        if after.kind is Kind.LESSON:
+        if after.kind is Kind.LESSON and after.trust is not Trust.QUARANTINED:
             await contradictions.tie(tx, scope, after)
         return after
 
@@ -193,8 +247,3 @@ async def erase(db: Database, scope: Scope, lesson_id: str) -> None:
         for name in ("failure_erase", "lesson_erase", "reflection_erase"):
             await tx.run(name, {"id": found.id, "tenant": scope.tenant})
     await db.truncate_log()
-
-
-def _text_of(changed: Lesson) -> str:
-    """The text of a changed record: of a lesson, made of its mistake and correction."""
-    return lesson_text(changed.mistake, changed.correction) if changed.mistake and changed.correction else changed.text

@@ -10,6 +10,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.records.lesson import Evidence, Lesson, OutcomeDraft, Trust, Updated
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.redaction import quoted
 
 
 async def record(db: Database, scope: Scope, draft: OutcomeDraft, clock: Clock) -> tuple[Updated, ...]:
@@ -76,7 +77,7 @@ async def _about(tx: Transaction, scope: Scope, draft: OutcomeDraft) -> tuple[st
         if lesson_id not in shown:
             raise InputError(
                 f"lesson_ids[{place}]",
-                f"'{lesson_id[:80]}' was not among what {draft.recall_id} showed",
+                f"'{quoted(lesson_id)}' was not among what {draft.recall_id} showed",
                 "Name lessons of that recall, or leave recall_id out.",
             )
     if not shown and not recall["held_out"]:
@@ -93,7 +94,7 @@ async def _recall(reader: Database | Transaction, scope: Scope, recall_id: str) 
     row = await reader.row("recall_by_id", {"id": recall_id, **scope_values(scope)})
     if row is None:
         raise NotFoundError(
-            "recall_id", f"there is no '{recall_id[:80]}' in {scope}", "Send the id that recall_lessons gave."
+            "recall_id", f"there is no '{quoted(recall_id)}' in {scope}", "Send the id that recall_lessons gave."
         )
     return row
 

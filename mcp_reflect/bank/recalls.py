@@ -9,7 +9,6 @@ from mcp_reflect.bank.holdout import withheld
 from mcp_reflect.bank.hybrid import Meant
 from mcp_reflect.bank.lexical import Question
 from mcp_reflect.bank.ranking import Ranked, rank
-from mcp_reflect.bank.redaction import clean_text
 from mcp_reflect.bank.sqlite.database import Database, Reading, Transaction
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.bank.standing import Rates
@@ -17,6 +16,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, BankReadOnlyError
 from mcp_reflect.records.lesson import Ask, Recall
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.redaction import clean_text
 
 if TYPE_CHECKING:
     from mcp_reflect.bank.vectors.meaning import Meaning

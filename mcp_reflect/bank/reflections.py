@@ -11,9 +11,10 @@ from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
-from mcp_reflect.records.lesson import State
+from mcp_reflect.records.lesson import State, waits
 from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.redaction import quoted
 
 
 async def store(db: Database, scope: Scope, draft: ReflectionDraft, clock: Clock, size: int | None) -> StoredReflection:
@@ -101,7 +102,7 @@ async def _row(reader: Database | Transaction, scope: Scope, reflection_id: str)
     row = await reader.row("reflection_by_id", {"id": reflection_id, **scope_values(scope)})
     if row is None:
         raise NotFoundError(
-            "reflection_id", f"there is no '{reflection_id[:80]}' in {scope}", "Send the id that reflect gave."
+            "reflection_id", f"there is no '{quoted(reflection_id)}' in {scope}", "Send the id that reflect gave."
         )
     return row
 
@@ -117,10 +118,14 @@ async def _write_parts(
         await lessons.add(tx, scope, face)
     else:
         await lessons.change(tx, scope, face)
+    if face.held:  # what a person has to look at first is not shown by another way
+        body |= {"reflection": waits(face.held), "insights": None, "tags": []}
     if draft.strategy is not None:
         strategy = replace(lessons.made(draft.strategy, scope, clock), reflection_id=reflection_id)
         await lessons.add(tx, scope, strategy)
         body["strategy_id"] = strategy.id
+        if strategy.held:
+            body["strategy"] = waits(strategy.held)
     learnt: list[dict[str, str]] = []
     for lesson_draft in draft.lessons:
         lesson = replace(lessons.made(lesson_draft, scope, clock), reflection_id=reflection_id)

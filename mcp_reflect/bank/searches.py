@@ -10,6 +10,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, NotFoundError
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.search import Kind, Payoff, Strategy
+from mcp_reflect.redaction import quoted
 
 
 class KeptSearch(NamedTuple):
@@ -38,7 +39,7 @@ class Searches:
         row = await self._db.row("ledger_by_id", {"id": search_id, **scope_values(scope)})
         if row is None:
             raise NotFoundError(
-                "search_id", f"there is no '{search_id[:80]}' in {scope}", "Send the id that the first call gave."
+                "search_id", f"there is no '{quoted(search_id)}' in {scope}", "Send the id that the first call gave."
             )
         return KeptSearch(json.loads(row["body"]), row["version"])
 

@@ -63,12 +63,12 @@ async def imported(
             if not merge:
                 await lessons.add_all(tx, batch)
             for scope, lesson in batch:
-                lesson_id, status = lesson.id, "stored"
+                lesson_id, status = lesson.id, "quarantined" if lesson.held else "stored"
                 if merge and lesson.state is State.ACTIVE:
                     lesson_id, status = await lessons.add_or_merge(tx, scope, lesson)
                 elif merge:
                     await lessons.add(tx, scope, lesson)
-                done.append(Stored(lesson_id=lesson_id, status=status, scope=str(scope)))
+                done.append(Stored(lesson_id=lesson_id, status=status, reason=lesson.held, scope=str(scope)))
             for scope in dict.fromkeys(scope for scope, _ in drafts[start : start + _BATCH]):
                 await keep_within(tx, scope, size, clock.now())
         yield done

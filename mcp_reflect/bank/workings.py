@@ -8,6 +8,7 @@ from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.redaction import quoted
 
 
 class Workings:
@@ -22,7 +23,7 @@ class Workings:
         row = await self._db.row("working_by_id", {"id": working_id, **scope_values(scope)})
         if row is None:
             raise NotFoundError(
-                "critique_id", f"there is no '{working_id[:80]}' in {scope}", "Send the id that the first call gave."
+                "critique_id", f"there is no '{quoted(working_id)}' in {scope}", "Send the id that the first call gave."
             )
         return json.loads(row["body"])
 

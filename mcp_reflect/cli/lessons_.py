@@ -1,9 +1,10 @@
-"""`mcp-reflect lessons list|show|edit|forget|restore|erase`."""
+"""`mcp-reflect lessons list|show|edit|forget|restore|erase|review`."""
 
 import argparse
 import sys
 from typing import Any
 
+from mcp_reflect.cli.reviewing import review
 from mcp_reflect.cli.running import parser, say, say_json, table, with_engine
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
@@ -13,7 +14,7 @@ from mcp_reflect.results import compact, plain
 
 def run(arguments: list[str]) -> int:
     """Look at lessons and change them, as a person."""
-    words = parser("lessons", "Look at lessons, change, retire, restore or erase them.")
+    words = parser("lessons", "Look at lessons, change, retire, restore, erase or review them.")
     actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
     _add(actions, "list", "the newest lessons")
     _add(actions, "show", "one lesson with its history", takes_id=True)
@@ -21,8 +22,10 @@ def run(arguments: list[str]) -> int:
     _add(actions, "forget", "retire a lesson: it leaves every recall and stays in the history", takes_id=True)
     _add(actions, "restore", "bring a retired lesson back", takes_id=True)
     _add(actions, "erase", "remove a lesson, its history and its bytes for good", takes_id=True)
+    _add(actions, "review", "what waits in quarantine: list it, look at it, and decide")
     given = vars(words.parse_args(arguments))
     work = {"list": _list, "show": _show, "edit": _edit, "forget": _forget, "restore": _restore, "erase": _erase}
+    work |= {"review": review}
     action = work[given["action"]]
     return with_engine(lambda engine: action(engine, given))
 
@@ -44,6 +47,12 @@ def _add(actions: Any, name: str, about: str, *, takes_id: bool = False) -> None
         made.add_argument("--task-type")
         made.add_argument("--importance", type=float)
         made.add_argument("--tag", action="append", dest="tags", help="replaces the tags; may be given again")
+    if name == "review":
+        made.add_argument("--show", metavar="ID", help="one of them, with all its words")
+        made.add_argument("--approve", metavar="ID", nargs="+", default=[], help="a person vouches for it: trusted")
+        made.add_argument(
+            "--reject", metavar="ID", nargs="+", default=[], help="retired: it does not come back by itself"
+        )
     if name == "forget":
         made.add_argument("--reason", default="a person said so")
     if name == "erase":

@@ -16,7 +16,7 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
   recall TASK        the lessons that fit a task
   reflect FILE       reflect on a run, or on each line of a JSONL file (- reads stdin)
   hook [EVENT]       answer a host's hook (docs/hooks.md)
-  lessons            list, show, edit, forget, restore and erase lessons
+  lessons            list, show, edit, forget, restore, erase and review lessons
   dream              look over the lessons at rest: merge, tie, archive; --plan, --undo ID
   stats              what is in the bank, counted
   proof              whether warnings keep failures from coming back
@@ -72,7 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stderr.write(f"mcp-reflect: there is no command '{command[:80]}'.\n\n{USAGE}")
                 return 2
     except McpReflectError as error:
-        sys.stderr.write(f"mcp-reflect: {error}\n")
+        from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - only an error needs it
+
+        sys.stderr.write(f"mcp-reflect: {clean_text(str(error))}\n")  # it may repeat what was given
         return 2 if isinstance(error, InputError) else 1
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output left; there is nobody to tell

@@ -10,6 +10,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.llm.parsing import read_object
 from mcp_reflect.records.critique import Opinion, Score
 from mcp_reflect.records.json import Json
+from mcp_reflect.redaction import quoted
 
 FIELDS: Final = ("quality_score", "issues", "suggested_fix", "criteria", "corrected_steps")
 _NONE: Final = {"", "none", "no issues", "no issues found", "no issues found.", "none.", "n/a", "nothing"}
@@ -49,7 +50,7 @@ def read_opinion(value: Json, field: str = "analysis") -> Opinion:
         if name not in FIELDS:
             near = get_close_matches(name[:80], FIELDS, n=1)
             raise InputError(
-                f"{field}.{name[:80]}", "there is no such field", f"Did you mean {near[0]}?" if near else _FIX
+                f"{field}.{quoted(name)}", "there is no such field", f"Did you mean {near[0]}?" if near else _FIX
             )
     return Opinion(
         quality_score=_score(value.get("quality_score"), f"{field}.quality_score"),
@@ -94,7 +95,7 @@ def _score(value: Json, field: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(field, f"{str(value)[:40]} is not in 0..1", "Send a number from 0 to 1, or leave it out.")
+        raise InputError(field, f"{quoted(value, 40)} is not in 0..1", "Send a number from 0 to 1, or leave it out.")
     return float(value)
 
 
@@ -124,9 +125,9 @@ def _criteria(value: Json, field: str) -> Mapping[str, Score]:
     found: dict[str, Score] = {}
     for name, item in value.items():
         given = cast("dict[str, Any]", item) if isinstance(item, dict) else {"score": item}
-        score = _score(given.get("score"), f"{field}.{name[:80]}")
+        score = _score(given.get("score"), f"{field}.{quoted(name)}")
         if score is not None:
             found[name[:80]] = Score(
-                score=score, reason=_text(given.get("reason"), f"{field}.{name[:80]}.reason") or ""
+                score=score, reason=_text(given.get("reason"), f"{field}.{quoted(name)}.reason") or ""
             )
     return found

@@ -63,6 +63,11 @@ def lesson_text(mistake: str, correction: str) -> str:
     return f"{mistake.rstrip()}{end} {correction.strip()}"
 
 
+def waits(reason: str) -> str:
+    """What stands in the place of a text in quarantine."""
+    return f"(in quarantine: {reason}. A person sees it with `mcp-reflect lessons review`.)"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonDraft:
     """A lesson on its way into the bank, or what a strategy or reflection shows of itself to recall.
@@ -93,12 +98,14 @@ class Lesson(LessonDraft):
     """A stored lesson. Times are seconds since 1970 (UTC); effectiveness is null until the first outcome.
 
     `wins` and `losses` are the outcomes so far, weighed by their evidence, `proof` the weight of those that
-    are more than an agent's own word; `strength` counts how often it was learnt.
+    are more than an agent's own word; `strength` counts how often it was learnt. `held` says why it waits in
+    quarantine for a person; it is null elsewhere.
     """
 
     id: str
     project: str
     context_hash: str | None = None
+    held: str | None = None
     reflection_id: str | None = None
     strength: int = 1
     times_applied: int = 0

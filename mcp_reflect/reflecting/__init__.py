@@ -10,13 +10,13 @@ from typing import Any
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
-from mcp_reflect.bank.redaction import clean, clean_text
 from mcp_reflect.clock import iso
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.decision import ACTIONS, Validation
 from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.records.reflection import Analysis, Reflection
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.redaction import clean, clean_text
 from mcp_reflect.reflect.decisions.checks import validate
 from mcp_reflect.reflect.reflector import Judged, face, judge, links, strategy
 from mcp_reflect.reflect.rules.diagnose import diagnose

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_reflect.bank.redaction import clean
 from mcp_reflect.records.decision import Decision
 from mcp_reflect.records.diagnosis import Diagnosis
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.redaction import clean
 from mcp_reflect.reflect.decisions.checks import decision_of
 from mcp_reflect.reflect.decisions.metrics import ACCURACY, LATENCY, measures, others
 from mcp_reflect.reflect.decisions.wording import Written, fallback, write

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mcp_reflect.bank.redaction import clean
 from mcp_reflect.critique.checks.evidence.reading import seen as reports_in
 from mcp_reflect.critique.checks.evidence.report import Kind
 from mcp_reflect.errors import InputError
@@ -18,6 +17,7 @@ from mcp_reflect.records.json import Json
 from mcp_reflect.records.reflection import Assessment, Score
 from mcp_reflect.records.trace import EventType, Trace
 from mcp_reflect.records.verdict import ToolResult
+from mcp_reflect.redaction import clean
 from mcp_reflect.reflect import evaluator, fields
 from mcp_reflect.reflect.assessing.assessment import level_of
 from mcp_reflect.reflect.scorer import Scorer, installed

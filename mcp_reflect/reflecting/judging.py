@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_reflect.arguments.run import ReflectShape
-from mcp_reflect.bank.redaction import clean
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.prompts import Input
@@ -13,6 +12,7 @@ from mcp_reflect.records.lesson import Source
 from mcp_reflect.records.reflection import Analysis
 from mcp_reflect.records.thinker import HOST, RULES
 from mcp_reflect.records.trace import Outcome, Trace
+from mcp_reflect.redaction import clean
 from mcp_reflect.reflect.analysis import read_analysis
 from mcp_reflect.reflect.decisions.wording import markdown
 from mcp_reflect.reflect.trace_text import trace_text

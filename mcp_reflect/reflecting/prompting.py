@@ -6,12 +6,12 @@ from typing import Any
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
-from mcp_reflect.bank.redaction import clean, clean_text
 from mcp_reflect.critics import numbered, shown
 from mcp_reflect.errors import InputError
 from mcp_reflect.prompts import Rendered
 from mcp_reflect.records.critique import Critique
 from mcp_reflect.records.decision import ACTIONS
+from mcp_reflect.redaction import clean, clean_text
 from mcp_reflect.reflect.decisions.checks import validate
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from mcp_reflect.reflecting.deciding import written

@@ -37,7 +37,9 @@ async def review_task(service: Service, given: dict[str, str]) -> dict[str, Any]
     before = await engine.bank.reflection(engine.scopes.own, name) if name else None
     outcome = given.get("outcome", before.outcome if before else "").strip().lower()
     if outcome and outcome not in outcomes():
-        raise InputError("outcome", f"'{outcome[:80]}' is none", f"Send one of {', '.join(outcomes())}.")
+        from mcp_reflect.redaction import quoted  # noqa: PLC0415 - nothing of ours at the start
+
+        raise InputError("outcome", f"'{quoted(outcome)}' is none", f"Send one of {', '.join(outcomes())}.")
     return {
         "task": given.get("task") or (before.task if before else None),
         "outcome": Outcome(outcome) if outcome else None,
@@ -107,7 +109,9 @@ def _note(one: "StoredReflection") -> str:
 
 
 def _kept(one: "Lesson") -> str:
-    return f"- lesson {one.id}: {one.text}"
+    from mcp_reflect.records.lesson import waits  # noqa: PLC0415 - nothing of ours at the start
+
+    return f"- lesson {one.id}: {waits(one.held) if one.held else one.text}"
 
 
 def _task_type(one: "StoredReflection") -> object:

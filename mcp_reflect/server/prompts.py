@@ -102,7 +102,7 @@ async def get(service: Service, name: str, arguments: dict[str, Any]) -> GetProm
     """
     try:
         if name not in PROMPTS:
-            raise InputError("name", f"there is no prompt '{name[:80]}'", _nearest(name, PROMPTS))
+            raise InputError("name", f"there is no prompt '{_quoted(name)}'", _nearest(name, PROMPTS))
         one = PROMPTS[name]
         inputs = await one.inputs(service, _given(name, one, arguments))
         rendered = service.engine().thinking.render(name, inputs)
@@ -135,7 +135,7 @@ def _given(name: str, one: Listed, arguments: dict[str, Any]) -> Given:
     """The arguments that say something: hosts send what a person left out as an empty text."""
     for argument in arguments:
         if argument not in one.arguments:
-            raise InputError(argument[:80], f"{name} has no such argument", _nearest(argument, one.arguments))
+            raise InputError(_quoted(argument), f"{name} has no such argument", _nearest(argument, one.arguments))
     given = {argument: str(value) for argument, value in arguments.items() if str(value or "").strip()}
     for argument, value in given.items():
         if len(value) > _LONGEST:
@@ -148,6 +148,12 @@ def _given(name: str, one: Listed, arguments: dict[str, Any]) -> Given:
                 f"Send it: {one.arguments[argument][:1].lower()}{one.arguments[argument][1:]}.",
             )
     return given
+
+
+def _quoted(name: str) -> str:
+    from mcp_reflect.redaction import quoted  # noqa: PLC0415 - nothing of ours at the start
+
+    return quoted(name)
 
 
 def _nearest(name: str, known: dict[str, Any]) -> str:

@@ -64,12 +64,18 @@ async def read(service: Service, uri: str) -> str:
             case "prompt", name if name in service.engine().thinking.prompts.names():
                 value = _prompt(service, name)
             case _:
-                raise ResourceNotFoundError(f"Unknown resource: {uri[:200]}")
+                raise _unknown(uri)
     except NotFoundError as error:
         raise ResourceNotFoundError(str(error)) from None
     except McpReflectError as error:
         raise ResourceError(str(error)) from None
     return json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def _unknown(uri: str) -> ResourceNotFoundError:
+    from mcp_reflect.redaction import quoted  # noqa: PLC0415 - nothing of ours at the start
+
+    return ResourceNotFoundError(f"Unknown resource: {quoted(unquote(uri), 200)}")
 
 
 async def complete(service: Service, template: str, start: str) -> list[str]:
@@ -108,8 +114,8 @@ async def _lesson(service: Service, name: str) -> dict[str, Any]:
     scope = engine.scopes.own
     lesson = await engine.bank.lesson(scope, name)
     return {
-        **plain(lesson),
-        "versions": await engine.bank.history(scope, name),
+        **shown(plain(lesson)),
+        "versions": [shown(version) for version in await engine.bank.history(scope, name)],
         "links": await engine.bank.links(scope, name),
         "neighbours": await engine.bank.neighbours(scope, "record", name),
     }
@@ -124,6 +130,19 @@ async def _neighbours(service: Service, name: str) -> dict[str, Any]:
 async def _graph(service: Service, kind: str, name: str) -> dict[str, Any]:
     engine = service.engine()
     return {"kind": kind, "name": name, "neighbours": await engine.bank.neighbours(engine.scopes.own, kind, name)}
+
+
+_WORDS: Final = ("mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags")
+
+
+def shown(record: dict[str, Any]) -> dict[str, Any]:
+    """A lesson or a version of one; of what is in quarantine, everything but its words."""
+    if record.get("trust") != "quarantined":
+        return record
+    from mcp_reflect.records.lesson import waits  # noqa: PLC0415 - nothing of ours at the start
+
+    kept = {name: value for name, value in record.items() if name not in _WORDS}
+    return {**kept, "text": waits(record.get("held") or "it waits for a person")}
 
 
 async def _reflection(service: Service, name: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from mcp.types import (
 
 from mcp_reflect.llm.errors import BadRequestError, BudgetExceededError, TimedOutError, UnreachableError
 from mcp_reflect.llm.protocol import Reply, Request, Stop
+from mcp_reflect.redaction import quoted
 
 NAME: Final = "sampling"
 MOST_REQUESTS: Final = 8
@@ -93,7 +94,7 @@ class Sampling:
             raise TimedOutError(NAME, f"the host did not answer in {request.timeout:.0f} s", "Try again") from None
         except MCPError as error:
             raise UnreachableError(
-                NAME, f"the host declined: {str(error)[:200]}", "Allow sampling in the host"
+                NAME, f"the host declined: {quoted(error, 200)}", "Allow sampling in the host"
             ) from None
         plain = _plain(answer)
         return Reply(text=plain["text"], stop=Stop(plain["stop"]), llm=NAME)

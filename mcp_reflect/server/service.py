@@ -78,7 +78,7 @@ class Service:
         except McpReflectError as error:
             return _failure(str(error))
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
-            from mcp_reflect.bank.redaction import clean_text  # noqa: PLC0415 - see above
+            from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - see above
 
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
@@ -106,9 +106,11 @@ def _names() -> list[str]:
 
 
 def _unknown_tool(name: str) -> InputError:
+    from mcp_reflect.redaction import quoted  # noqa: PLC0415 - see above
+
     near = get_close_matches(name[:80], _names(), n=1)
     fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(_names())}."
-    return InputError("name", f"there is no tool '{name[:80]}'", fix)
+    return InputError("name", f"there is no tool '{quoted(name)}'", fix)
 
 
 def _result(value: dict[str, Any]) -> CallToolResult:

@@ -14,7 +14,6 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 import aiosqlite
 
-from mcp_reflect.bank.redaction import clean, clean_text
 from mcp_reflect.bank.sqlite.connections import Connections, Use
 from mcp_reflect.bank.sqlite.faults import explained
 from mcp_reflect.bank.sqlite.holders import holder
@@ -22,6 +21,7 @@ from mcp_reflect.bank.sqlite.queries import query, reads
 from mcp_reflect.bank.sqlite.schema import Opened, newer, newest
 from mcp_reflect.bank.sqlite.waiting import patiently
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
+from mcp_reflect.redaction import clean, clean_text
 from mcp_reflect.telemetry import Log
 
 Values = Mapping[str, Any]

@@ -6,7 +6,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mcp_reflect.bank.redaction import clean_text
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.bank.vectors.asked import Asked
@@ -17,6 +16,7 @@ from mcp_reflect.embedding.patience import Patient
 from mcp_reflect.embedding.protocol import Embedder
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.redaction import clean_text
 
 MOST_SCOPES: Final = 4  # whose vectors are kept in memory; the least recently asked goes first
 _PAGE: Final = 5000

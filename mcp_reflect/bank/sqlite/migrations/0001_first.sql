@@ -15,6 +15,7 @@ CREATE TABLE lessons (
   task_type TEXT,
   context TEXT,
   context_hash TEXT,
+  held TEXT CHECK (held IS NULL OR trust = 'quarantined'),  -- why it waits for a person
   symptoms TEXT NOT NULL CHECK (json_valid(symptoms)),
   keywords TEXT NOT NULL CHECK (json_valid(keywords)),
   tags TEXT NOT NULL CHECK (json_valid(tags)),
@@ -33,6 +34,7 @@ CREATE TABLE lessons (
   CHECK (kind <> 'lesson' OR (mistake IS NOT NULL AND correction IS NOT NULL))
 ) STRICT;
 CREATE INDEX lessons_by_scope ON lessons (tenant, project, kind, state);
+CREATE INDEX lessons_held ON lessons (tenant, project) WHERE trust = 'quarantined';
 CREATE INDEX lessons_by_reflection ON lessons (reflection_id);
 
 -- Which active rows of lessons hold which term: rowid is lessons.row. Terms carry their scope's number, so that a

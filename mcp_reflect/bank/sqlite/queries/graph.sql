@@ -9,5 +9,5 @@ FROM (
   WHERE :kind NOT IN (SELECT value FROM json_each(:shared)) AND mine.from_id = :name AND other.from_id <> :name
     AND mine.to_kind IN (SELECT value FROM json_each(:shared))
 ) AS near JOIN lessons ON lessons.id = near.id
-WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '')
+WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '') AND lessons.trust <> 'quarantined'
 ORDER BY near.relation, near.through, lessons.id LIMIT :limit;

@@ -2,11 +2,11 @@
 -- Store a lesson, strategy, or the face of a reflection.
 INSERT INTO lessons (
   id, tenant, project, kind, state, trust, source, text, mistake, correction, why, task_type, context,
-  context_hash, symptoms, keywords, tags, importance, confidence, external_id, reflection_id, strength,
+  context_hash, held, symptoms, keywords, tags, importance, confidence, external_id, reflection_id, strength,
   times_applied, effectiveness, wins, losses, created_at, updated_at
 ) VALUES (
   :id, :tenant, :project, :kind, :state, :trust, :source, :text, :mistake, :correction, :why, :task_type, :context,
-  :context_hash, :symptoms, :keywords, :tags, :importance, :confidence, :external_id, :reflection_id, :strength,
+  :context_hash, :held, :symptoms, :keywords, :tags, :importance, :confidence, :external_id, :reflection_id, :strength,
   :times_applied, :effectiveness, :wins, :losses, :created_at, :updated_at
 );
 
@@ -14,7 +14,7 @@ INSERT INTO lessons (
 -- Write a lesson's changed text, scores, trust or state; its history is kept by version_add.
 UPDATE lessons SET
   state = :state, trust = :trust, text = :text, mistake = :mistake, correction = :correction, why = :why,
-  task_type = :task_type, context = :context, context_hash = :context_hash, symptoms = :symptoms,
+  task_type = :task_type, context = :context, context_hash = :context_hash, held = :held, symptoms = :symptoms,
   keywords = :keywords, tags = :tags, importance = :importance, confidence = :confidence,
   strength = :strength, updated_at = :updated_at
 WHERE id = :id AND tenant = :tenant;
@@ -38,10 +38,11 @@ DELETE FROM lessons WHERE id = :id AND tenant = :tenant;
 SELECT * FROM lessons WHERE id = :id AND tenant = :tenant AND project IN (:project, '');
 
 -- name: lesson_list
--- Lessons of a scope, newest first. NULL for kind or state means any.
+-- Lessons of a scope, newest first. NULL for kind or state means any; `held` is 1 for what is in quarantine.
 SELECT * FROM lessons
 WHERE tenant = :tenant AND project IN (:project, '')
   AND (:kind IS NULL OR kind = :kind) AND (:state IS NULL OR state = :state)
+  AND (:held = (trust = 'quarantined'))
 ORDER BY id DESC LIMIT :limit OFFSET :offset;
 
 -- name: lesson_over_size
@@ -53,6 +54,13 @@ ORDER BY importance >= :first, round((wins + 2) / (wins + losses + 4), 3), updat
 LIMIT max(0, (SELECT count(*) FROM lessons
   WHERE tenant = :tenant AND project = :project AND kind = :kind AND state = 'active' AND trust <> 'quarantined')
   - :size);
+
+-- name: lesson_held_same
+-- The same text of a project, where it waits in quarantine already.
+SELECT id FROM lessons
+WHERE tenant = :tenant AND project = :project AND trust = 'quarantined' AND state = 'active' AND kind = :kind
+  AND text = :text
+ORDER BY id LIMIT 1;
 
 -- name: lesson_page
 -- Every lesson of a tenant in order of id, a page at a time; NULL for project means all projects.
@@ -67,5 +75,6 @@ SELECT * FROM lessons WHERE reflection_id = :reflection_id AND tenant = :tenant 
 -- name: task_types
 -- The task types there are, the most frequent first.
 SELECT task_type FROM lessons
-WHERE tenant = :tenant AND project IN (:project, '') AND state = 'active' AND task_type IS NOT NULL
+WHERE tenant = :tenant AND project IN (:project, '') AND state = 'active' AND trust <> 'quarantined'
+  AND task_type IS NOT NULL
 GROUP BY task_type ORDER BY count(*) DESC, task_type LIMIT 1000;

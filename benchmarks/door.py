@@ -1,0 +1,116 @@
+"""How well the bank's door tells secrets and attacks from what looks like them: `python -m benchmarks.door`.
+
+The cases stand in tests/door/cases, written down before the rules. Half of them, by the hash of their
+text, were looked at only after a first figure had been taken on them.
+"""
+
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from benchmarks.door_cases import cases
+from mcp_reflect.bank.poison import suspicion
+from mcp_reflect.redaction import clean_text
+
+HALVES: Final = ("near", "aside", None)
+_ROUNDS: Final = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many positives were found, of how many, and how many of the negatives were taken for one."""
+
+    found: int
+    positives: int
+    false: int
+    negatives: int
+
+    @property
+    def recall(self) -> float:
+        """Share of the positives that were found, 0..1."""
+        return self.found / self.positives
+
+    @property
+    def precision(self) -> float:
+        """Share of what was found that was meant to be, 0..1."""
+        return self.found / (self.found + self.false) if self.found else 0.0
+
+
+def score_secrets(half: str | None = None) -> Score:
+    """The door over secrets and look-alikes; a secret is found where no eight characters of it are left."""
+    secrets = [case for case in cases("secrets") if half in (None, case.half)]
+    others = [case for case in cases("look_alikes") if half in (None, case.half)]
+    return Score(
+        found=sum(not case.leaks(clean_text(case.text)) for case in secrets),
+        positives=len(secrets),
+        false=sum(clean_text(case.text) != case.text for case in others),
+        negatives=len(others),
+    )
+
+
+def score_poison(half: str | None = None) -> Score:
+    """The recogniser over attacks and honest lessons; an attack is found where it would wait for a person."""
+    attacks = [case for case in cases("attacks") if half in (None, case.half)]
+    honest = [case for case in cases("honest") if half in (None, case.half)]
+    return Score(
+        found=sum(suspicion([case.text]) is not None for case in attacks),
+        positives=len(attacks),
+        false=sum(suspicion([case.text]) is not None for case in honest),
+        negatives=len(honest),
+    )
+
+
+def microseconds_per_kilobyte(texts: Sequence[str]) -> float:
+    """Processor time of cleaning, the best of several rounds."""
+    size = sum(len(text.encode()) for text in texts) / 1024
+    best = min(_seconds(texts) for _ in range(_ROUNDS))
+    return best / size * 1e6
+
+
+def _seconds(texts: Iterable[str]) -> float:
+    start = time.process_time()
+    for text in texts:
+        clean_text(text)
+    return time.process_time() - start
+
+
+def main() -> int:
+    """Print every figure."""
+    print("secrets        half    recall            precision   look-alikes changed")
+    for half in HALVES:
+        one = score_secrets(half)
+        print(
+            f"               {half or 'whole':6}  {one.recall:.3f} ({one.found}/{one.positives})   {one.precision:.3f}"
+            f"       {one.false}/{one.negatives}"
+        )
+    print("attacks        half    recognised        honest lessons held back")
+    for half in HALVES:
+        one = score_poison(half)
+        print(
+            f"               {half or 'whole':6}  {one.recall:.3f} ({one.found}/{one.positives})   "
+            f"{one.false / one.negatives:.3f} ({one.false}/{one.negatives})"
+        )
+    root = Path(__file__).parent.parent
+    samples = {
+        "lessons": [case.text for case in cases("honest")],
+        "Python code": [path.read_text(encoding="utf-8") for path in sorted(root.glob("mcp_reflect/*.py"))],
+        "documentation": [path.read_text(encoding="utf-8") for path in sorted(root.glob("docs/*.md"))],
+        "secrets": [case.text for case in cases("secrets")],
+    }
+    honest = samples["lessons"]
+    for text in honest:  # each pattern is compiled when it is first needed
+        suspicion([text])
+    start = time.process_time()
+    for text in honest:
+        suspicion([text])
+    print(f"recogniser     {(time.process_time() - start) / len(honest) * 1e6:.0f} µs a lesson")
+    for name, texts in samples.items():
+        print(f"cost           {name:14} {microseconds_per_kilobyte(texts):6.0f} µs/kB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""The judgement of a record's texts: null, or in words what is suspicious about one of them."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from mcp_reflect.bank.poison import english, languages
+from mcp_reflect.bank.poison.hidden import hides_text
+from mcp_reflect.bank.poison.markup import MARKS
+from mcp_reflect.bank.poison.views import decoded, views
+from mcp_reflect.redaction import compiled
+
+_QUOTED: Final = re.compile(
+    r"\"[^\"\n]{3,300}\"|“[^”\n]{3,300}”|(?<!\w)'[^'\n]{3,300}'(?!\w)|`[^`\n]{3,300}`|«[^»\n]{3,300}»"
+)
+# Words of somebody who tells of an attack, where they stand outside the quotation that they tell of.
+_TOLD: Final = re.compile(
+    r"\b(?:filter|attack|attacker|inject\w*|jailbreak\w*|classifier|scanner|detector|phrases?|sentences?|the words?|"
+    r"test (?:string|set|case)s?|payloads?|flag(?:s|ged)?|block(?:s|ed)?|refused?|missed|report(?:s|ed)?|example"
+    r"|fixture|regex)\b",
+    re.IGNORECASE,
+)
+_LEAST_OUTSIDE: Final = 3  # words around a quotation from which on it is told of
+
+
+def suspicion(texts: Iterable[str | None]) -> str | None:
+    """What is suspicious about a record of these texts, in words; null where nothing is. Each text counts alone."""
+    for text in texts:
+        if text and (reason := _of_text(text)):
+            return reason
+    return None
+
+
+def _of_text(text: str) -> str | None:
+    if hides_text(text):
+        return "it hides text in signs that are not shown"
+    for view in views(text):
+        if reason := _of_view(view):
+            return reason
+    if any(_orders(view) for view in decoded(text)):
+        return "it holds orders to its reader in a code"
+    return None
+
+
+def _of_view(text: str) -> str | None:
+    unquoted = _without_quotations(text)
+    folded = unquoted.lower()
+    for mark in MARKS:
+        if mark.finds(unquoted, folded):
+            return mark.reason
+    return _orders(unquoted)
+
+
+def _orders(text: str) -> str | None:
+    folded = text.lower()
+    for rule in english.RULES:
+        if rule.finds(text, folded):
+            return rule.reason
+    if text.isascii() and not any(word in folded for word in _LATIN_WORDS):
+        return None
+    for reason, pattern in languages.RULES:
+        if compiled(pattern, re.IGNORECASE).search(text):
+            return reason
+    return None
+
+
+# One of these is in every order of the other languages that are written in plain Latin letters.
+_LATIN_WORDS: Final = tuple(
+    """ignor vergiss vergess benutzer nutzer anwender befehl oubli instruc istruz usuari utilisat
+    utente d'ora ahora agora maintenant olvid esque dimentica jetzt sofort negeer vergeet zignoruj zapomnij talimat
+    kural""".split()
+)
+
+
+def _without_quotations(text: str) -> str:
+    """The text without what it only quotes, where the words around say that it tells of an attack."""
+    rest = _QUOTED.sub(' "…" ', text)
+    if len(rest.split()) >= _LEAST_OUTSIDE and _TOLD.search(rest):
+        return rest
+    return text

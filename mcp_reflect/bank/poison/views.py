@@ -1,0 +1,99 @@
+"""The ways in which a text can be read: as it is written, with its disguise taken off, and decoded."""
+
+import base64
+import binascii
+import codecs
+import html
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote
+
+MOST_CHARS: Final = 60_000  # of a field: longer ones do not fit the arguments
+
+_UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\U000e0000-\U000e01ef]"
+)
+# Letters that look like Latin ones; only in words that mix the scripts do they stand for them.
+_LIKE: Final = str.maketrans(
+    "аеорсухіјѕԁһӏոսցօαειορνυκτАВЕКМНОРСТУХІЅЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧɡɩı",
+    "aeopcyxijsdhlnugoaeiopvuktABEKMHOPCTYXISJABEZHIKMNOPTYXgii",
+)
+_LEET: Final = str.maketrans("0134$@5", "oieasas")
+_SPACED: Final = re.compile(r"(?<!\w)(?:\w[ .·_-]){5,200}\w(?!\w)")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{24,8000}={0,2}")
+_HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){12,2000}(?![0-9a-fA-F])")
+_ORDERS: Final = ("ignore", "disregard", "forget", "instruction", "prompt", "obey", "secret", "user")
+_REVERSED: Final = tuple(word[::-1] for word in _ORDERS if word != "user")
+_TURNED: Final = tuple(codecs.encode(word, "rot13") for word in _ORDERS)
+_ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
+
+
+def plain(text: str) -> str:
+    """The text in compatibility form, without unseen signs, with look-alike letters as Latin ones."""
+    text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
+    if text.isascii():
+        return text
+    return re.sub(r"\w+", lambda word: _latin(word[0]), text)
+
+
+def _latin(word: str) -> str:
+    if any("a" <= char.lower() <= "z" for char in word) and not word.isascii():
+        return word.translate(_LIKE)
+    return word
+
+
+def views(text: str) -> Iterator[str]:
+    """The plain text first, then each disguise taken off; a view that says the same is left out."""
+    text = plain(text[:MOST_CHARS])
+    seen = {text}
+    for view in (text, *_undisguised(text)):
+        if view == text or view not in seen:
+            seen.add(view)
+            yield view
+
+
+def decoded(text: str) -> Iterator[str]:
+    """What is written in codes: its readers would have to decode it, so only plain words count there."""
+    text = plain(text[:MOST_CHARS])
+    for found in _BASE64.finditer(text):
+        yield from _from_bytes(_base64(found[0]))
+    for found in _HEX.finditer(text):
+        yield from _from_bytes(bytes.fromhex(found[0]))
+    folded = text.lower()
+    if any(word in folded for word in _REVERSED):
+        yield text[::-1]
+    if any(word in folded for word in _TURNED):
+        yield codecs.encode(text, "rot13")
+
+
+def _undisguised(text: str) -> Iterator[str]:
+    if "&" in text:
+        yield html.unescape(text)
+    if "%" in text:
+        yield unquote(text)
+    if "\\" in text:
+        yield _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
+    if _SPACED.search(text):
+        yield _SPACED.sub(lambda found: re.sub(r"(\w)[ .·_-](?=\w)", r"\1", found[0]), re.sub(r" {2,}", "\n", text))
+    if re.search(r"[a-z][013$@5][a-z]|\b[013$@5][a-z]|[a-z][013$@5]\b", text, re.IGNORECASE):
+        yield re.sub(r"\S+", lambda word: word[0].translate(_LEET) if re.search("[a-z]", word[0]) else word[0], text)
+
+
+def _base64(run: str) -> bytes:
+    run = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(run + "=" * (-len(run) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _from_bytes(content: bytes) -> Iterator[str]:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return
+    if sum(char.isalpha() or char == " " for char in text) >= 0.8 * len(text) and " " in text:
+        yield text

@@ -1,0 +1,96 @@
+"""The door against the cases that were written down before its rules: what goes, what stays, and that it is stable."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.door import score_secrets
+from benchmarks.door_cases import Case, cases
+from mcp_reflect.redaction import clean, clean_text
+
+SECRETS = list(cases("secrets"))
+LOOK_ALIKES = list(cases("look_alikes"))
+PIECES = [case.text for case in (*SECRETS, *LOOK_ALIKES)]
+GLUE = st.sampled_from(["", " ", "\n", '"', "\\", "=", ": ", "'", ";", "&", "//", "@", "password", "[redacted:"])
+
+
+def test_there_are_enough_cases_and_half_of_them_were_kept_aside() -> None:
+    assert len(SECRETS) >= 120
+    assert len(LOOK_ALIKES) >= 300
+    for found in (SECRETS, LOOK_ALIKES):
+        assert 0.4 < sum(case.half == "aside" for case in found) / len(found) < 0.6
+
+
+@pytest.mark.parametrize("half", ["near", "aside", None])
+def test_secrets_are_cut_out_and_look_alikes_are_not(half: str | None) -> None:
+    score = score_secrets(half)
+    assert score.recall >= 0.98
+    assert score.precision >= 0.98
+
+
+def test_no_case_holds_a_secret_before_it_is_read() -> None:
+    lines = [json.dumps({"family": one.family, "text": one.text}) for one in SECRETS]
+    assert sum("AKIA" in line for line in lines) > 5  # they are made when the cases are read
+
+
+@pytest.mark.parametrize("case", [one for one in SECRETS if one.family not in ("keys", "headers")], ids=repr)
+def test_the_words_around_a_secret_stay(case: Case) -> None:
+    assert case.lost(clean_text(case.text)) == []
+
+
+@pytest.mark.parametrize("wrap", ["text", "json", "json in json", "value"])
+def test_a_secret_is_found_however_its_text_is_wrapped(wrap: str) -> None:
+    missed: list[str] = []
+    for case in SECRETS:
+        match wrap:
+            case "text":
+                cleaned = clean_text(f"The log said:\n{case.text}\nand then it stopped.")
+            case "json":
+                cleaned = clean_text(json.dumps({"output": case.text}))
+            case "json in json":
+                cleaned = clean_text(json.dumps({"arguments": json.dumps({"output": case.text})}))
+            case _:
+                cleaned = json.dumps(clean({"events": [{"content": case.text}]}), ensure_ascii=False)
+        if case.leaks(cleaned):
+            missed.append(case.text)
+    assert len(missed) / len(SECRETS) <= 0.02, missed
+
+
+def test_what_is_written_as_json_stays_json() -> None:
+    for case in (*SECRETS, *LOOK_ALIKES):
+        for value in (case.text, {"a": [case.text, case.text]}, json.dumps({"x": case.text})):
+            json.loads(clean_text(json.dumps(value)))
+
+
+@pytest.mark.parametrize(
+    ("structure", "secret"),
+    [
+        ({"name": "DB_PASSWORD", "value": "sunflower"}, "sunflower"),
+        ({"key": "X-Api-Key", "value": "plainword"}, "plainword"),
+        ({"headers": [["Authorization", "Basic c3VuZmxvd2Vy"]]}, "c3VuZmxvd2Vy"),
+        ({"password": 31415926}, "31415926"),
+        ({"credentials": {"password": ["sunflower"]}}, "sunflower"),
+    ],
+)
+def test_a_secrets_name_and_its_value_may_stand_in_fields_of_their_own(structure: object, secret: str) -> None:
+    cleaned = json.dumps(clean(structure))
+    assert secret not in cleaned
+    assert "[redacted:" in cleaned
+
+
+@given(st.lists(st.tuples(st.sampled_from(PIECES), GLUE, st.integers(0, 40), st.text(max_size=3)), max_size=5))
+def test_cleaning_what_was_cleaned_changes_nothing(parts: list[tuple[str, str, int, str]]) -> None:
+    text = "".join(f"{piece[at:]}{glue}{chance}" for piece, glue, at, chance in parts)
+    once = clean_text(text)
+    assert clean_text(once) == once
+
+
+@given(
+    st.sampled_from(SECRETS), st.sampled_from(["The run failed there", "Retry with port 8080", "v1.2.3 ok (see log)"])
+)
+def test_text_around_a_secret_stays_as_it_is(case: Case, around: str) -> None:
+    cleaned = clean_text(f"{around}\n{case.text}\n{around}")
+    assert cleaned.startswith(f"{around}\n")
+    assert cleaned.endswith(f"\n{around}")
