@@ -285,6 +285,10 @@ class Bank:
         """A reflection with its redacted trace."""
         return await reflections.reflection(self._db, scope, reflection_id)
 
+    async def of_same_run(self, scope: Scope, run_digest: str, *, by_model: bool) -> list[StoredReflection]:
+        """What a language model (or rules alone) said of an equal run, the latest first."""
+        return await reflections.of_same_run(self._db, scope, run_digest, by_model=by_model)
+
     async def reflections(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[StoredReflection]:
         """Reflections of a scope, newest first."""
         values = {"limit": limit, "offset": offset, **scope_values(scope)}

@@ -1,14 +1,19 @@
 """The graph of a bank: what a text names becomes a node, and one step from a node leads to what shares it."""
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
-from mcp_reflect.bank.sqlite.database import Database
+from mcp_reflect.bank.sqlite.database import Database, Reading
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.records.json import Json
+from mcp_reflect.records.lesson import Hit, Near
 from mcp_reflect.records.memory import Link
 from mcp_reflect.records.scope import Scope
 
+MENTIONS: Final = "mentions"
+MOST_RELATED: Final = 3  # neighbours that recall shows with a lesson
 MOST_NAMED: Final = 12  # files and error codes of one text
 MOST_NEAR: Final = 50  # neighbours shown of one node
 NAMED: Final = ("file", "error_code", "tool", "failure")
@@ -22,8 +27,8 @@ _CODE: Final = re.compile(r"\b(?:[A-Z]{1,5}-?\d{3,6}|E[A-Z]{4,12}|(?:HTTP|status
 
 def named(text: str) -> tuple[Link, ...]:
     """Ties to the files and error codes that a text names, in its order, at most 12."""
-    files = [Link(relation="mentions", to_kind="file", to_id=found) for found in _FILE.findall(text)]
-    codes = [Link(relation="mentions", to_kind="error_code", to_id=found) for found in _CODE.findall(text)]
+    files = [Link(relation=MENTIONS, to_kind="file", to_id=found) for found in _FILE.findall(text)]
+    codes = [Link(relation=MENTIONS, to_kind="error_code", to_id=found) for found in _CODE.findall(text)]
     return tuple(dict.fromkeys((*files, *codes)))[:MOST_NAMED]
 
 
@@ -34,3 +39,22 @@ async def neighbours(db: Database, scope: Scope, kind: str, name: str) -> list[d
         {key: row[key] for key in ("relation", "through", "id", "kind", "state", "text") if row[key] is not None}
         for row in await db.rows("graph_step", values)
     ]
+
+
+def with_related(reading: Reading, scope: Scope, hits: Iterable[Hit], max_chars: int) -> tuple[Hit, ...]:
+    """Hits with up to three neighbours each, as far as `max_chars` has room beside all of their texts.
+
+    Only what a recall of this scope may show is named: active, out of quarantine, of the project or global.
+    """
+    shown = tuple(hits)
+    left = max_chars - sum(len(hit.text) for hit in shown)
+    found: list[Hit] = []
+    for hit in shown:
+        near: dict[str, Near] = {}
+        for row in reading.rows("graph_related", {"id": hit.id, **scope_values(scope)}):
+            size = len(row["id"]) + len(row["relation"])
+            if row["id"] not in near and len(near) < MOST_RELATED and size <= left:
+                near[row["id"]] = Near(id=row["id"], relation=row["relation"])
+                left -= size
+        found.append(replace(hit, related=tuple(near.values())) if near else hit)
+    return tuple(found)

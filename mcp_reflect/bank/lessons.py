@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mcp_reflect.bank import contradictions, indexing, symptoms
 from mcp_reflect.bank.candidates import nearest
-from mcp_reflect.bank.graph import named
+from mcp_reflect.bank.graph import MENTIONS, named
 from mcp_reflect.bank.merging import same_lesson
 from mcp_reflect.bank.opposites import contradict
 from mcp_reflect.bank.poison import suspicion
@@ -105,7 +105,7 @@ async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[s
     if found is None:
         await add(tx, scope, lesson)
         await contradictions.tie(tx, scope, lesson)
-        await keep_links(tx, lesson.id, named("\n".join((lesson.text, *lesson.symptoms))))
+        await tie_named(tx, lesson)
         return lesson.id, "stored"
     if (found.mistake, found.correction) != (lesson.mistake, lesson.correction):
         await keep_version(tx, found.id, "other_wording", lesson)
@@ -183,6 +183,14 @@ async def keep_links(tx: Transaction, record_id: str, links: tuple[Link, ...]) -
     await tx.run_many("link_add", [{"from_id": record_id, **asdict(link)} for link in links])
 
 
+async def tie_named(tx: Transaction, lesson: Lesson) -> None:
+    """Tie a record to the files and error codes that it names, out of quarantine; an earlier wording's ties are cut."""
+    await tx.run("link_cut_from", {"id": lesson.id, "relation": MENTIONS})
+    if lesson.trust is Trust.QUARANTINED:
+        return
+    await keep_links(tx, lesson.id, named("\n".join((lesson.text, *lesson.symptoms))))
+
+
 async def lesson(reader: Database | Transaction, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
     """The lesson of this scope with that id; NotFoundError names `field`."""
     row = await reader.row("lesson_by_id", {"id": lesson_id, **scope_values(scope)})
@@ -222,6 +230,7 @@ async def decide(db: Database, scope: Scope, lesson_id: str, now: float, *, appr
         else:
             after = replace(before, state=State.RETIRED, updated_at=now)
         await change(tx, scope, after)
+        await tie_named(tx, after)
         return after
 
 
@@ -232,6 +241,7 @@ async def edit(db: Database, scope: Scope, lesson_id: str, changes: dict[str, An
         after = quarantined_if_suspicious(replace(before, **changes, updated_at=now))
         await keep_version(tx, before.id, "edited", before)
         await change(tx, scope, after)
+        await tie_named(tx, after)
         if after.kind is Kind.LESSON and after.trust is not Trust.QUARANTINED:
             await contradictions.tie(tx, scope, after)
         return after

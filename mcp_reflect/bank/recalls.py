@@ -1,10 +1,12 @@
 """Recall, and the ledger of what was shown, which nobody ever waits for."""
 
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.bank import contradictions
 from mcp_reflect.bank.candidates import candidates
+from mcp_reflect.bank.graph import with_related
 from mcp_reflect.bank.holdout import withheld
 from mcp_reflect.bank.hybrid import Meant
 from mcp_reflect.bank.lexical import Question
@@ -133,4 +135,5 @@ def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float, meant: Meant |
 
         found = with_symptoms(reading, scope, ask.symptoms, found)
     tied = contradictions.among(reading, (candidate.lesson for candidate in found))
-    return rank(found, ask, rates(reading, scope), now, tied)
+    ranked = rank(found, ask, rates(reading, scope), now, tied)
+    return replace(ranked, hits=with_related(reading, scope, ranked.hits, ask.max_chars))

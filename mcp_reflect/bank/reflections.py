@@ -14,6 +14,7 @@ from mcp_reflect.errors import NotFoundError
 from mcp_reflect.records.lesson import State, waits
 from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.records.scope import Scope
+from mcp_reflect.records.thinker import HOST, RULES
 from mcp_reflect.redaction import quoted
 
 
@@ -38,6 +39,7 @@ async def store(db: Database, scope: Scope, draft: ReflectionDraft, clock: Clock
             "trace": draft.trace,
             "body": body,
             "digest": draft.digest,
+            "run_digest": draft.run_digest,
             "now": clock.now(),
             **scope_values(scope),
         }
@@ -83,6 +85,13 @@ async def reflection(db: Database, scope: Scope, reflection_id: str) -> StoredRe
     return reflection_from(await _row(db, scope, reflection_id))
 
 
+async def of_same_run(db: Database, scope: Scope, run_digest: str, *, by_model: bool) -> list[StoredReflection]:
+    """What a language model (or rules alone) said of an equal run, the latest first, at most five."""
+    thinks = "model" if by_model else RULES
+    values = {"run_digest": run_digest, "thinks": thinks, "rules": RULES, "host": HOST, **scope_values(scope)}
+    return [reflection_from(row) for row in await db.rows("reflection_of_same_run", values)]
+
+
 async def metrics_before(db: Database, scope: Scope, component: str) -> dict[str, Any]:
     """The metrics that the latest execution of a component had."""
     row = await db.row("reflection_of_component", {"component": component.strip(), **scope_values(scope)})
@@ -120,9 +129,13 @@ async def _write_parts(
         await lessons.change(tx, scope, face)
     if face.held:  # what a person has to look at first is not shown by another way
         body |= {"reflection": waits(face.held), "insights": None, "tags": []}
+    origin = Link(relation="from", to_kind="reflection", to_id=reflection_id)
+    events = _events_of(draft, reflection_id)
     if draft.strategy is not None:
         strategy = replace(lessons.made(draft.strategy, scope, clock), reflection_id=reflection_id)
         await lessons.add(tx, scope, strategy)
+        await lessons.tie_named(tx, strategy)
+        await lessons.keep_links(tx, strategy.id, (origin, *events))
         body["strategy_id"] = strategy.id
         if strategy.held:
             body["strategy"] = waits(strategy.held)
@@ -131,12 +144,16 @@ async def _write_parts(
         lesson = replace(lessons.made(lesson_draft, scope, clock), reflection_id=reflection_id)
         lesson_id, status = await lessons.add_or_merge(tx, scope, lesson)
         tools = tuple(link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags)
-        origin = Link(relation="from", to_kind="reflection", to_id=reflection_id)
-        await lessons.keep_links(tx, lesson_id, (origin, *tools))
+        await lessons.keep_links(tx, lesson_id, (origin, *events, *tools))
         learnt.append({"id": lesson_id, "status": status})
     body["lessons"] = learnt
     await lessons.keep_links(tx, reflection_id, draft.links)
     return body
+
+
+def _events_of(draft: ReflectionDraft, reflection_id: str) -> list[Link]:
+    """Ties to the events that a reflection rests on; another run has an `e1` of its own."""
+    return [replace(link, to_id=f"{reflection_id}/{link.to_id}") for link in draft.links if link.to_kind == "event"]
 
 
 async def _replace_faces(tx: Transaction, scope: Scope, reflection_id: str, now: float) -> None:

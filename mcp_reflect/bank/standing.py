@@ -6,7 +6,7 @@ Whether one is harmful is asked against the others' rate: a bad lesson must not 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from mcp_reflect.bank.beta import below, quantile
@@ -82,6 +82,11 @@ class Rates:
             base_rate=rate,
             harmful=self.harmful(lesson),
         )
+
+
+def plain_standing(standing: Standing) -> dict[str, float | bool]:
+    """A standing as a person is shown it, to three places."""
+    return {name: value if isinstance(value, bool) else round(value, 3) for name, value in asdict(standing).items()}
 
 
 def _shrunk(wins: float, told: float, rate: float) -> float:

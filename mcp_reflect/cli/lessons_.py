@@ -4,6 +4,7 @@ import argparse
 import sys
 from typing import Any
 
+from mcp_reflect.bank.standing import plain_standing
 from mcp_reflect.cli.reviewing import review
 from mcp_reflect.cli.running import parser, say, say_json, table, with_engine
 from mcp_reflect.engine import Engine
@@ -81,6 +82,7 @@ async def _show(engine: Engine, given: dict[str, Any]) -> int:
     lesson = await engine.bank.lesson(engine.scopes.own, given["id"], "id")
     whole = {
         **plain(lesson),
+        "standing": plain_standing(await engine.bank.standing(engine.scopes.own, lesson)),
         "versions": compact(await engine.bank.history(engine.scopes.own, lesson.id)),
         "links": await engine.bank.links(engine.scopes.own, lesson.id),
         "neighbours": await engine.bank.neighbours(engine.scopes.own, "record", lesson.id),

@@ -139,6 +139,14 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """A record one step from another one, and what ties them; `(back)` says that the tie is the other's."""
+
+    id: str
+    relation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A lesson as recall shows it: `score` orders the hits, `why` says in words what it rests on."""
 
@@ -159,6 +167,7 @@ class Hit:
     age_days: int
     score: float
     why: str
+    related: tuple[Near, ...] = ()
     scope: str | None = None
 
 

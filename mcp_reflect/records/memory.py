@@ -20,7 +20,8 @@ class Link:
 class ReflectionDraft:
     """What reflecting on a run made. `body` is the tool's result without the ids that storing gives.
 
-    `digest` names the run and the judgement: the same one again is the same reflection.
+    `digest` names the run and the judgement: the same one again is the same reflection. `run_digest` names the run
+    alone: who judges it anew can be told what is there.
     """
 
     task: str
@@ -31,6 +32,7 @@ class ReflectionDraft:
     trace: Json
     body: Json
     digest: str
+    run_digest: str
     face: LessonDraft
     strategy: LessonDraft | None
     lessons: tuple[LessonDraft, ...]

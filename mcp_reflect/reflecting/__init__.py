@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from mcp_reflect.reflect.decisions.checks import validate
 from mcp_reflect.reflect.reflector import Judged, face, judge, links, strategy
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from mcp_reflect.reflecting.deciding import Decided, decided
+from mcp_reflect.reflecting.equal import equal
 from mcp_reflect.reflecting.evaluating import scored
 from mcp_reflect.reflecting.judging import Judgement, judgement
 from mcp_reflect.reflecting.results import from_body, from_stored, rejected, stored_form
@@ -31,7 +32,8 @@ from mcp_reflect.thinking import Host, Parts
 class Generated:
     """A reflection that is not stored yet: what it says, and what storing it writes.
 
-    `draft` is null where a check of the decision failed: there is nothing to store then.
+    `draft` is null where there is nothing to store: a check of the decision failed, or the same reflection is
+    stored already and `reflection` has its id.
     """
 
     reflection: Reflection
@@ -56,6 +58,8 @@ async def reflect(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ref
 
 async def store(parts: Parts, generated: Generated) -> Kept:
     """Store what `generate` made; the same reflection again writes nothing. InputError where there is nothing."""
+    if generated.draft is None and generated.reflection.reflection_id:
+        return Kept(reflection_id=generated.reflection.reflection_id, strategy_id=generated.reflection.strategy_id)
     if generated.draft is None:
         raise InputError("reflection", "a check of its decision failed", "Store one whose validation is valid.")
     found = await _stored(parts, generated, generated.draft)
@@ -84,6 +88,11 @@ async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ge
         clean(plain_run(sent, limits, clean_text)) if before is None else _same_run(before, sent, limits)
     )
     trace = trace_from(run)
+    await _check_related(parts, scope, sent)
+    known = await equal(parts, scope, sent, _digest(run, None), host)
+    if known is not None:
+        parts.log("reflection_found", reflection_id=known.id, thinker=known.thinker)
+        return Generated(reflection=from_stored(known), scope=scope, draft=None)
     parts.log(
         "reflection_generation_started",
         tenant=scope.tenant,
@@ -91,7 +100,6 @@ async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ge
         outcome=trace.outcome.value,
         event_count=len(trace.events),
     )
-    await _check_related(parts, scope, sent)
     seen = await asyncio.to_thread(diagnose, trace)
     on = await decided(parts, scope, run, seen)
     judging = await judgement(parts, sent, trace, seen, on, host)
@@ -114,7 +122,8 @@ async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ge
         thinker=judging.thinker,
         trace=run,
         body=_body(parts, scope, sent, judging, run, judged, validation),
-        digest=_digest(run, judging.analysis),
+        digest=_digest(run, judging.analysis, sent.criteria),
+        run_digest=_digest(run, None),
         face=face(trace, judged, source),
         strategy=strategy(trace, judged, source),
         lessons=judged.lessons,
@@ -216,10 +225,10 @@ async def _check_related(parts: Parts, scope: Scope, sent: ReflectShape) -> None
         await parts.bank.check_recall(scope, sent.recall_id)
 
 
-def _digest(run: dict[str, Any], analysis: Analysis | None) -> str:
-    """What names a run and its judgement: 32 hex digits of SHA-256."""
+def _digest(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[str] = ()) -> str:
+    """What names a run, its judgement, and by what it was scored: 32 hex digits of SHA-256."""
     judgement = asdict(analysis) if analysis else None
-    text = json.dumps([run, judgement], sort_keys=True, ensure_ascii=False)
+    text = json.dumps([run, judgement, *criteria], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -50,7 +50,7 @@ async def scored(
     if not asked and wanted and parts.thinking.llm(Role.EVALUATOR, host) is not None:
         assessment, asked = await _asked(parts, criteria, trace, before, decided, host)
     foreign = await _foreign(parts, trace)
-    unknown = {_name(one): Score(score=None, reason=_UNKNOWN) for one in criteria}
+    unknown = {name_of(one): Score(score=None, reason=_UNKNOWN) for one in criteria}
     scores = {**unknown, **asked, **own, **foreign}
     kept = {name: one for name, one in scores.items() if one.score is not None or name in unknown}
     return replace(assessment or Assessment(), scores=kept) if kept else assessment
@@ -138,7 +138,7 @@ async def _foreign(parts: Parts, trace: Trace) -> dict[str, Score]:
             given: Any = scorer.score(trace)
             if inspect.isawaitable(given):
                 given = await given
-            found |= {_name(str(criterion)): _checked(value) for criterion, value in given.items()}
+            found |= {name_of(str(criterion)): _checked(value) for criterion, value in given.items()}
         except Exception as error:  # noqa: BLE001 - the edge to code that is not ours: its fault is no fault of the run
             parts.log("scorer_failed", "warning", scorer=name, error=type(error).__name__)
     return found
@@ -150,6 +150,6 @@ def _checked(value: Score | float | None) -> Score:
     return Score(score=number, reason=clean(given.reason)[:500])
 
 
-def _name(criterion: str) -> str:
+def name_of(criterion: str) -> str:
     """A criterion without what stands behind its colon."""
     return criterion.partition(":")[0].strip()[:60]

@@ -28,7 +28,7 @@ RESOURCES: Final = (
     Listed("bank://reflections", "reflections", "Reflections", "The newest reflections of this project"),
 )
 TEMPLATES: Final = (
-    Listed("lesson://{id}", "lesson", "Lesson", "A lesson with its versions and links"),
+    Listed("lesson://{id}", "lesson", "Lesson", "A lesson with its worth, versions, links"),
     Listed("lesson://{id}/neighbours", "neighbours", "Neighbours", "The records one step from a lesson, and why"),
     Listed("graph://{kind}/{name}", "graph", "Graph", "The records of a tool, file, failure or error_code"),
     Listed("reflection://{id}", "reflection", "Reflection", "A reflection with its redacted trace and versions"),
@@ -106,7 +106,8 @@ async def _reflections(service: Service) -> dict[str, Any]:
 
 
 async def _lesson(service: Service, name: str) -> dict[str, Any]:
-    from mcp_reflect.results import plain  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.bank.standing import plain_standing  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.results import plain  # noqa: PLC0415 - same
 
     if name.endswith("/neighbours"):
         return await _neighbours(service, name.removesuffix("/neighbours"))
@@ -115,6 +116,7 @@ async def _lesson(service: Service, name: str) -> dict[str, Any]:
     lesson = await engine.bank.lesson(scope, name)
     return {
         **shown(plain(lesson)),
+        "standing": plain_standing(await engine.bank.standing(scope, lesson)),
         "versions": [shown(version) for version in await engine.bank.history(scope, name)],
         "links": await engine.bank.links(scope, name),
         "neighbours": await engine.bank.neighbours(scope, "record", name),

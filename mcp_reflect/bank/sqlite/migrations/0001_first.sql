@@ -68,7 +68,8 @@ CREATE TABLE sizes (
   length INTEGER NOT NULL CHECK (length >= 0)
 ) STRICT;
 
--- A run that was looked back on: the redacted trace, and the reflection as it was returned.
+-- A run that was looked back on: the redacted trace, and the reflection as it was returned. `digest` names the run
+-- with its judgement, `run_digest` the run alone.
 CREATE TABLE reflections (
   id TEXT PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -81,11 +82,13 @@ CREATE TABLE reflections (
   trace TEXT NOT NULL CHECK (json_valid(trace)),
   body TEXT NOT NULL CHECK (json_valid(body)),
   digest TEXT NOT NULL,
+  run_digest TEXT NOT NULL,
   version INTEGER NOT NULL DEFAULT 1 CHECK (version > 0),
   created_at REAL NOT NULL,
   updated_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reflections_by_digest ON reflections (tenant, project, digest);
+CREATE INDEX reflections_by_run_digest ON reflections (tenant, project, run_digest);
 CREATE INDEX reflections_by_run ON reflections (tenant, project, run_id);
 CREATE INDEX reflections_by_time ON reflections (tenant, project, created_at);
 CREATE INDEX reflections_by_component ON reflections (tenant, project, trim(json_extract(trace, '$.decision.component')))

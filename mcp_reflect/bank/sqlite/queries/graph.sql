@@ -11,3 +11,26 @@ FROM (
 ) AS near JOIN lessons ON lessons.id = near.id
 WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '') AND lessons.trust <> 'quarantined'
 ORDER BY near.relation, near.through, lessons.id LIMIT :limit;
+
+-- name: graph_related
+-- A few records that a recall of this scope may show, one step from a record: its own ties, then what shares a file or
+-- an error code with it. Each way is cut at 30 before it is sifted, for thousands may name one file.
+SELECT near.relation, lessons.id
+FROM (
+  SELECT * FROM (
+    SELECT 0 AS place, relation, to_id AS id FROM links
+    WHERE from_id = :id AND to_kind IN ('record', 'lesson', 'reflection') LIMIT 30
+  )
+  UNION ALL SELECT * FROM (
+    SELECT 1, relation || ' (back)', from_id FROM links
+    WHERE to_kind IN ('record', 'lesson', 'reflection') AND to_id = :id LIMIT 30
+  )
+  UNION ALL SELECT * FROM (
+    SELECT 2, 'shares ' || mine.to_kind, other.from_id
+    FROM links AS mine JOIN links AS other ON other.to_kind = mine.to_kind AND other.to_id = mine.to_id
+    WHERE mine.from_id = :id AND mine.to_kind IN ('file', 'error_code') AND other.from_id <> :id LIMIT 30
+  )
+) AS near JOIN lessons ON lessons.id = near.id
+WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '')
+  AND lessons.state = 'active' AND lessons.trust <> 'quarantined'
+ORDER BY near.place, near.relation, lessons.id LIMIT 30;

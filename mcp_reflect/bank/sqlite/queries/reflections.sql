@@ -1,9 +1,11 @@
 -- name: reflection_add
 -- Store a reflection with its redacted trace.
 INSERT INTO reflections (
-  id, tenant, project, task, task_type, outcome, run_id, thinker, trace, body, digest, version, created_at, updated_at
+  id, tenant, project, task, task_type, outcome, run_id, thinker, trace, body, digest, run_digest, version, created_at,
+  updated_at
 ) VALUES (
-  :id, :tenant, :project, :task, :task_type, :outcome, :run_id, :thinker, :trace, :body, :digest, 1, :now, :now
+  :id, :tenant, :project, :task, :task_type, :outcome, :run_id, :thinker, :trace, :body, :digest, :run_digest, 1, :now,
+  :now
 );
 
 -- name: reflection_change
@@ -20,6 +22,13 @@ SELECT * FROM reflections WHERE id = :id AND tenant = :tenant AND project IN (:p
 -- The same run with the same judgement, if it was stored before.
 SELECT * FROM reflections
 WHERE digest = :digest AND tenant = :tenant AND project = :project ORDER BY id LIMIT 1;
+
+-- name: reflection_of_same_run
+-- The latest reflections on an equal run: by rules, or by a language model.
+SELECT * FROM reflections
+WHERE run_digest = :run_digest AND tenant = :tenant AND project = :project
+  AND CASE thinker WHEN :rules THEN 'rules' WHEN :host THEN 'host' ELSE 'model' END = :thinks
+ORDER BY id DESC LIMIT 5;
 
 -- name: reflection_by_run
 -- The latest reflection on a run.
@@ -79,6 +88,10 @@ WHERE from_id IN (SELECT value FROM json_each(:ids)) AND relation = :relation
 -- name: link_cut
 -- Cut a record's ties of one relation, both ways.
 DELETE FROM links WHERE relation = :relation AND (from_id = :id OR to_id = :id);
+
+-- name: link_cut_from
+-- Cut a record's own ties of one relation.
+DELETE FROM links WHERE relation = :relation AND from_id = :id;
 
 -- name: link_erase
 -- Cut a record's ties, both ways.
