@@ -121,6 +121,7 @@ async def test_every_log_event_has_the_keys_of_the_page(
         async with Engine(settings, llm=llm, scorer=Broken()) as engine:
             await engine.should_reflect(confidence=0.1, run_id="r")
             await engine.reflect(**FAILED_RUN, criteria=["tone"])
+            await engine.reflect(**FAILED_RUN, criteria=["tone"])  # found
             await engine.reflect(**{**FAILED_RUN, "task": "Another"}, criteria=["tone"])
             await engine.reflect(task="t", outcome="success", decision={})
     async with Engine(settings) as engine:
