@@ -88,7 +88,7 @@ async def _embedded(engine: Engine) -> None:
     total = sum([done async for done in meaning.caught_up()])
     if meaning.problem:
         raise SystemExit(meaning.problem)
-    each = {"ms": (time.perf_counter() - start) / total, "cpu_ms": (time.process_time() - cpu) / total}
+    each = {"ms": (time.perf_counter() - start) / max(1, total), "cpu_ms": (time.process_time() - cpu) / max(1, total)}
     print(json.dumps({"embedded": total, **{name: round(1000 * one, 1) for name, one in each.items()}}), flush=True)
 
 

@@ -17,8 +17,8 @@ BESIDE: Final = 0.35  # beside a sure one, so much of the bar is enough
 
 # Where lessons are known by meaning, 0 is the closeness of unrelated texts in the same model and 1 of the same text.
 SURE_CLOSE: Final = 0.4  # so close is enough without any word in common
-CLOSE_BESIDE: Final = 0.3  # beside a sure one
-FAR: Final = 0.2  # what means something so far away shares some words by chance
+CLOSE_BESIDE: Final = 0.25  # beside a sure one
+FAR: Final = 0.05  # what means something so far away shares some words by chance
 NEARLY_ALL: Final = 0.8  # but not such a part of the question's weight: a model knows little of codes and names
 
 
