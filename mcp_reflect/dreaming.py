@@ -63,6 +63,9 @@ async def dream(
             found = Dream(
                 dream_id=dream_id, status="applied", plan=plan, added=added, skipped=skipped, scope=str(scope)
             )
+    except asyncio.CancelledError:  # a call came, or the server ends: nothing is wrong
+        parts.log("dream_given_up", project=scope.project, idle=idle)
+        raise
     except BaseException as error:
         parts.log("dream_failed", "warning", error=type(error).__name__)
         raise

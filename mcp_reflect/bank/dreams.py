@@ -92,7 +92,8 @@ class Dreams:
             for one, other in plan.ties:
                 await work.tie(one, SIMILAR, other)
                 await work.tie(other, SIMILAR, one)
-            await keep_within(tx, scope, self._size, self._clock.now())
+            for name in await keep_within(tx, scope, self._size, self._clock.now()):
+                await work.left_out(name)
             rows = await tx.rows("dream_records", {"limit": MOST_RECORDS, **scope_values(scope)})
             values = {
                 "id": dream_id,
@@ -187,6 +188,15 @@ class _Applying:
         if record is not None and may_archive(record):
             await self._change(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
 
+    async def left_out(self, name: str) -> None:
+        """Note a record that the limit on the bank's size archived now, so that undoing brings it back."""
+        if name in self.changes["added"]:
+            return
+        gone = await lessons.lesson(self._tx, self._scope, name)
+        before = replace(gone, state=State.ACTIVE)
+        kept = self.changes["records"].setdefault(name, {"before": _first(before)})
+        kept["after"] = gone.updated_at
+
     async def tie(self, one: str, relation: str, other: str) -> None:
         link = Link(relation=relation, to_kind="record", to_id=other)
         if await self._tx.run("link_add", {"from_id": one, **asdict(link)}):
@@ -208,8 +218,7 @@ class _Applying:
         await lessons.keep_version(self._tx, before.id, reason, before)
         now = self._clock.now()
         await lessons.change(self._tx, self._scope, replace(after, updated_at=now))
-        first = {name: getattr(before, name) for name in _RESTORED}
-        kept = self.changes["records"].setdefault(before.id, {"before": first})
+        kept = self.changes["records"].setdefault(before.id, {"before": _first(before)})
         kept["after"] = now
 
 
@@ -221,6 +230,11 @@ def digest_of(records: list[Lesson]) -> str:
 
 async def _there(tx: Transaction, scope: Scope, name: str) -> bool:
     return await tx.row("lesson_by_id", {"id": name, **scope_values(scope)}) is not None
+
+
+def _first(before: Lesson) -> dict[str, Any]:
+    """The fields that undoing puts back."""
+    return {name: getattr(before, name) for name in _RESTORED}
 
 
 def _fields(before: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from mcp_reflect.bank.standing import Rates
 from mcp_reflect.cli import main
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import DreamBusyError, InputError, NotFoundError
+from mcp_reflect.llm.protocol import Reply, Request
 from mcp_reflect.records.lesson import Kind, Lesson, State
 from mcp_reflect.settings import Settings
 from tests.held_clock import HeldClock
@@ -236,3 +238,63 @@ def test_clusters_do_not_depend_on_order_and_what_is_kept_is_never_the_same(text
     assert all(len(group) == 1 for group in same_groups(kept, quiet))
     assert sorted(one.id for group in groups for one in group) == sorted(one.id for one in one)
     assert not planned(kept, Rates({}), {}).merges
+
+
+async def test_undo_brings_back_what_the_size_of_the_bank_archived_in_the_dream(bank_path: Path) -> None:
+    async with Engine(Settings(bank=bank_path, project="app")) as roomy:
+        ids = await reflections(roomy, *SAME, FAR, "Roses want light", "The lamp is broken")
+    async with Engine(Settings(bank=bank_path, project="app", bank_size=2)) as narrow:
+        dream = await narrow.dream()
+        assert dream.dream_id is not None
+        active = [one for one in await everything(narrow) if one.state is State.ACTIVE]
+        assert len([one for one in active if one.kind is Kind.REFLECTION]) == 2
+    async with Engine(Settings(bank=bank_path, project="app")) as roomy:
+        undone = await roomy.undo_dream(dream.dream_id)
+        assert undone.skipped == ()
+        assert {one.id for one in await everything(roomy) if one.state is State.ACTIVE} >= set(ids)
+
+
+class Thoughtful:
+    """A language model that is asked, and never done."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def complete(self, request: Request) -> Reply:
+        self.asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError(request)
+
+
+async def test_dreams_log_their_events_with_the_keys_of_the_page(
+    bank_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs/dreaming.md").read_text()
+    told = dict(re.findall(r"^\| `(dream_\w+)` \| ([\w, ]+) \|$", page, re.MULTILINE))
+    settings = Settings(bank=bank_path, project="app", log_level="info")
+    model = Thoughtful()
+    async with Engine(settings) as engine:
+        await reflections(engine, *SAME, FAR)
+    async with Engine(settings, llm=model) as engine:
+        dreaming = asyncio.create_task(engine.dream())
+        await asyncio.wait([dreaming, asyncio.create_task(model.asked.wait())], return_when=asyncio.FIRST_COMPLETED)
+        dreaming.cancel()
+        await asyncio.wait([dreaming])
+        assert dreaming.cancelled()
+    async with Engine(settings) as engine:
+        with pytest.raises(InputError):
+            await engine.dream(analysis="no object")
+        dream = await engine.dream()
+        assert dream.dream_id is not None
+        await engine.undo_dream(dream.dream_id)
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    keys = {
+        line["event"]: sorted(key for key in line if key not in ("event", "level", "timestamp"))
+        for line in lines
+        if line["event"].startswith("dream_")
+    }
+    assert keys == {name: sorted(found.split(", ")) for name, found in told.items()}
+    assert [line["event"] for line in lines if line["event"].startswith("dream_")][:2] == [
+        "dream_started",
+        "dream_given_up",
+    ]
