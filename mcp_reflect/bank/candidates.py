@@ -1,17 +1,15 @@
-"""Which lessons could be meant: the one function that ranking, merging and warnings take their rows from."""
+"""Which lessons could be meant: the one function that ranking and warnings take their rows from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from mcp_reflect.bank.hybrid import Meant, fused
-from mcp_reflect.bank.lexical import Match, Question, matches
-from mcp_reflect.bank.sqlite.database import Reading, Transaction
+from mcp_reflect.bank.lexical import Question, matches
+from mcp_reflect.bank.sqlite.database import Reading
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
-from mcp_reflect.records.lesson import Kind, Lesson
+from mcp_reflect.records.lesson import Lesson
 from mcp_reflect.records.scope import Scope
-
-NEAR_SCORED: Final = 30  # rows scored in search of the same lesson, which has most of its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ def candidates(
     if meant is not None:
         found = fused(found, meant.beside(reading, [match.row for match in found]))
     found = found[:limit]
-    lessons = _lessons(reading, scope, found)
+    lessons = lessons_at(reading, scope, [match.row for match in found])
     if meant is not None:
         meant.forget([match.row for match in found if match.row not in lessons])
     return [
@@ -62,14 +60,7 @@ def candidates(
     ]
 
 
-async def nearest(tx: Transaction, scope: Scope, text: str, limit: int) -> list[Lesson]:
-    """The lessons that share most words with a text, as a transaction sees them: what merging compares."""
-    question = Question(text, kinds=(Kind.LESSON.value,), scored=NEAR_SCORED)
-    found = await tx.look(lambda reading: candidates(reading, scope, question, NEAR_SCORED))
-    return [candidate.lesson for candidate in found if candidate.lesson.kind is Kind.LESSON][:limit]
-
-
-def _lessons(reading: Reading, scope: Scope, found: Sequence[Match]) -> dict[int, Lesson]:
-    """The records of matches by row, but for those that recall may not show."""
-    values: dict[str, Any] = {"rows": [match.row for match in found], **scope_values(scope)}
+def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int, Lesson]:
+    """The records of rows by row, but for those that recall may not show."""
+    values: dict[str, Any] = {"rows": rows, **scope_values(scope)}
     return {row["row"]: lesson_from(row) for row in reading.rows("index_lessons", values)}

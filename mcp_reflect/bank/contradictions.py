@@ -3,22 +3,23 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from mcp_reflect.bank.candidates import nearest
 from mcp_reflect.bank.opposites import contradict
 from mcp_reflect.bank.sqlite.database import Reading, Transaction
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.records.lesson import Kind, Lesson, Trust
-from mcp_reflect.records.scope import Scope
 
 RELATION: Final = "contradicts"
-_LOOK: Final = 8  # candidates compared with a lesson: a contradiction shares nearly all of its words
 _BEHIND: Final = 0.99  # of the leading lesson's score: right after it
 
 
-async def tie(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
-    """Tie a lesson to those it contradicts, both ways; ties of an earlier wording are cut."""
+async def cut(tx: Transaction, lesson: Lesson) -> None:
+    """Cut the ties of a lesson whose wording changed."""
     await tx.run("link_cut", {"id": lesson.id, "relation": RELATION})
-    for other in await nearest(tx, scope, lesson.text, _LOOK):
+
+
+async def tie(tx: Transaction, lesson: Lesson, near: Iterable[Lesson]) -> None:
+    """Tie a lesson to those of the `near` ones (see `nearest`) that it contradicts, both ways."""
+    for other in near:
         if other.id != lesson.id and _opposed(lesson, other):
             for one, two in ((lesson.id, other.id), (other.id, lesson.id)):
                 values = {"from_id": one, "relation": RELATION, "to_kind": "lesson", "to_id": two}

@@ -9,6 +9,7 @@ from mcp_reflect.bank import lessons
 from mcp_reflect.bank.capacity import keep_within
 from mcp_reflect.bank.contradictions import tie
 from mcp_reflect.bank.dreaming import may_archive
+from mcp_reflect.bank.nearest import nearest
 from mcp_reflect.bank.recalls import rates
 from mcp_reflect.bank.sqlite.database import Database, Transaction
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
@@ -177,7 +178,7 @@ class _Applying:
         if await lessons.twin(self._tx, self._scope, lesson) is not None:
             return
         await lessons.add(self._tx, self._scope, lesson)
-        await tie(self._tx, self._scope, lesson)
+        await tie(self._tx, lesson, await nearest(self._tx, self._scope, lesson))
         self.changes["added"].append(lesson.id)
         for name in made.sources:
             await self.tie(lesson.id, "derived_from", name)

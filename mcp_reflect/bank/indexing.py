@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mcp_reflect.bank.features import Features, features_of, postings, scope_number
 from mcp_reflect.bank.sqlite.database import Transaction
@@ -11,30 +12,46 @@ from mcp_reflect.records.lesson import Lesson, State
 from mcp_reflect.records.scope import Scope
 
 
-async def add(tx: Transaction, written: Sequence[tuple[Scope, Lesson]]) -> None:
-    """Make stored records findable; those that are not active stay out. The scope's tenant counts."""
-    entries = [
-        (lesson.id, _number(scope, lesson), features_of(lesson))
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What goes into the index for one record: its id, its scope's number and its terms."""
+
+    id: str
+    number: int
+    features: Features
+
+
+def entries(written: Sequence[tuple[Scope, Lesson]]) -> list[Entry]:
+    """Records as the index will hold them; those that are not active stay out. The scope's tenant counts.
+
+    It takes longer than writing them: who writes many makes them before the lock is taken.
+    """
+    return [
+        Entry(lesson.id, _number(scope, lesson), features_of(lesson))
         for scope, lesson in written
         if lesson.state is State.ACTIVE
     ]
+
+
+async def add(tx: Transaction, made: Sequence[Entry]) -> None:
+    """Make stored records findable."""
     await tx.run_many(
         "index_add_features",
         [
             {
-                "id": name,
-                "scope": number,
-                "length": features.length,
-                "terms": json.dumps(features.counts, ensure_ascii=False),
+                "id": entry.id,
+                "scope": entry.number,
+                "length": entry.features.length,
+                "terms": json.dumps(entry.features.counts, ensure_ascii=False),
             }
-            for name, number, features in entries
+            for entry in made
         ],
     )
     await tx.run_many(
         "index_add_terms",
-        [{"id": name, "terms": postings(number, features.counts)} for name, number, features in entries],
+        [{"id": entry.id, "terms": postings(entry.number, entry.features.counts)} for entry in made],
     )
-    await _count(tx, [(number, features) for _, number, features in entries], 1)
+    await _count(tx, [(entry.number, entry.features) for entry in made], 1)
 
 
 async def remove(tx: Transaction, record_id: str) -> None:
@@ -56,7 +73,7 @@ async def renew(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
     after = features_of(lesson).counts if lesson.state is State.ACTIVE else None
     if after != (features_from(row).counts if row else None):
         await remove(tx, lesson.id)
-        await add(tx, [(scope, lesson)])
+        await add(tx, entries([(scope, lesson)]))
 
 
 async def erase(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
@@ -70,19 +87,22 @@ def _number(scope: Scope, lesson: Lesson) -> int:
     return scope_number(Scope(scope.tenant, lesson.project))
 
 
-async def _count(tx: Transaction, entries: Sequence[tuple[int, Features]], sign: int) -> None:
+async def _count(tx: Transaction, changed: Sequence[tuple[int, Features]], sign: int) -> None:
     """Count rows and terms that came in (sign 1) or left (-1)."""
-    terms: Counter[tuple[int, str]] = Counter()
+    terms: dict[int, Counter[str]] = {}
     rows: Counter[int] = Counter()
     lengths: Counter[int] = Counter()
-    for number, features in entries:
-        terms.update((number, term) for term in features.counts)
+    for number, features in changed:
+        terms.setdefault(number, Counter()).update(features.counts.keys())
         rows[number] += 1
         lengths[number] += round(features.length)
-    # In the order of the table, so that neighbours are written together.
+    # In the order of the table, so that neighbours are written together; one statement for all of a scope.
     await tx.run_many(
-        "index_count",
-        [{"scope": number, "term": term, "found": sign * found} for (number, term), found in sorted(terms.items())],
+        "index_count" if sign > 0 else "index_uncount",
+        [
+            {"scope": number, "terms": json.dumps(sorted(terms[number].items()), ensure_ascii=False)}
+            for number in sorted(terms)
+        ],
     )
     await tx.run_many(
         "index_resize",

@@ -1,13 +1,13 @@
 """Lessons in the bank: stored or merged, changed, retired, restored, erased."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, Final
 
 from mcp_reflect.bank import contradictions, indexing, symptoms
-from mcp_reflect.bank.candidates import nearest
 from mcp_reflect.bank.graph import MENTIONS, named
 from mcp_reflect.bank.merging import same_lesson
+from mcp_reflect.bank.nearest import nearest
 from mcp_reflect.bank.opposites import contradict
 from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.bank.sqlite.database import Database, Transaction
@@ -20,7 +20,6 @@ from mcp_reflect.records.scope import Scope
 from mcp_reflect.redaction import clean_text, context_hash, quoted
 
 _PREFIX: Final = {Kind.LESSON: "les", Kind.STRATEGY: "str", Kind.REFLECTION: "ref"}
-_MERGE_LOOK: Final = 8  # candidates compared before a lesson counts as new
 _HELD_BEFORE: Final = "it was in quarantine where it comes from"
 _MOST_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson may gather
 
@@ -29,7 +28,7 @@ def made(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None =
     """A draft as the record that will be stored: cleaned, and in quarantine where its text orders its reader about."""
     now = clock.now()
     lesson = Lesson(
-        **asdict(draft),
+        **{field.name: getattr(draft, field.name) for field in fields(draft)},
         id=lesson_id or clock.new_id(_PREFIX[draft.kind]),
         project=scope.project,
         created_at=now,
@@ -89,8 +88,15 @@ async def add(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
 
 async def add_all(tx: Transaction, written: Sequence[tuple[Scope, Lesson]]) -> None:
     """Store records as they are, and make them findable."""
+    await add_indexed(tx, written, indexing.entries(written))
+
+
+async def add_indexed(
+    tx: Transaction, written: Sequence[tuple[Scope, Lesson]], entries: Sequence[indexing.Entry]
+) -> None:
+    """Store records as they are, with the entries of the index that were made of them."""
     await tx.run_many("lesson_add", [lesson_values(scope, lesson) for scope, lesson in written])
-    await indexing.add(tx, written)
+    await indexing.add(tx, entries)
     await symptoms.add(tx, written)
 
 
@@ -101,10 +107,11 @@ async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[s
     """
     if lesson.trust is Trust.QUARANTINED:
         return await _hold(tx, scope, lesson), "quarantined"
-    found = await twin(tx, scope, lesson)
+    near = await nearest(tx, scope, lesson)
+    found = _twin(lesson, near)
     if found is None:
         await add(tx, scope, lesson)
-        await contradictions.tie(tx, scope, lesson)
+        await contradictions.tie(tx, lesson, near)
         await tie_named(tx, lesson)
         return lesson.id, "stored"
     if (found.mistake, found.correction) != (lesson.mistake, lesson.correction):
@@ -124,7 +131,11 @@ async def _hold(tx: Transaction, scope: Scope, lesson: Lesson) -> str:
 
 async def twin(tx: Transaction, scope: Scope, lesson: Lesson) -> Lesson | None:
     """The stored lesson that says the same, null where there is none."""
-    for other in await nearest(tx, scope, lesson.text, _MERGE_LOOK):
+    return _twin(lesson, await nearest(tx, scope, lesson))
+
+
+def _twin(lesson: Lesson, near: Sequence[Lesson]) -> Lesson | None:
+    for other in near:
         mine, theirs = (lesson.mistake or "", lesson.correction or ""), (other.mistake or "", other.correction or "")
         if same_lesson(mine, theirs) and not contradict(mine, theirs) and _of_one_kind(lesson, other):
             return other
@@ -243,7 +254,8 @@ async def edit(db: Database, scope: Scope, lesson_id: str, changes: dict[str, An
         await change(tx, scope, after)
         await tie_named(tx, after)
         if after.kind is Kind.LESSON and after.trust is not Trust.QUARANTINED:
-            await contradictions.tie(tx, scope, after)
+            await contradictions.cut(tx, after)
+            await contradictions.tie(tx, after, await nearest(tx, scope, after))
         return after
 
 

@@ -35,7 +35,7 @@ def gather(
     """
     budget = max(LEAST_BUDGET, min(size // 10, MOST_BUDGET))
     terms = sorted((term for term in weights if found.get(term)), key=lambda term: (found[term], term))
-    must = [_any(number, marks) for marks in within]
+    must = [any_of(number, marks) for marks in within]
     rows: dict[int, float] = {}
     read: list[str] = []
     for term in terms:
@@ -43,13 +43,13 @@ def gather(
             break
         budget -= found[term]
         read.append(term)
-        _add(rows, reading, [_any(number, [term]), *must], weights[term], -1)
+        _add(rows, reading, [any_of(number, [term]), *must], weights[term], -1)
     common = terms[len(read) :]
     _intersect(rows, reading, number, read, common, weights, found, must)
     if sum(weights[term] for term in read) < ENOUGH * sum(weights[term] for term in terms):
         _pair(rows, reading, number, common[:PAIRED_TERMS], weights, must)
     if not rows and common:
-        newest = {"match": _all([_any(number, common[:1]), *must]), "limit": LEAST_BUDGET // 2}
+        newest = {"match": _all([any_of(number, common[:1]), *must]), "limit": LEAST_BUDGET // 2}
         rows = dict.fromkeys(reading.numbers("index_newest", newest), weights[common[0]])
     return rows
 
@@ -75,7 +75,7 @@ def _intersect(
         left -= found[term]
         if left < 0:
             return
-        _add(rows, reading, [_any(number, [term]), _any(number, read), *must], weights[term], -1)
+        _add(rows, reading, [any_of(number, [term]), any_of(number, read), *must], weights[term], -1)
 
 
 def _pair(
@@ -89,7 +89,7 @@ def _pair(
     """Rows that hold two common terms and none of the rare ones; one with three counts all three."""
     more: dict[int, float] = {}
     for one, other in combinations(common, 2):
-        match = [_any(number, [one]), _any(number, [other]), *must]
+        match = [any_of(number, [one]), any_of(number, [other]), *must]
         _add(more, reading, match, (weights[one] + weights[other]) / 2, LEAST_BUDGET)
     for row, weight in more.items():
         rows.setdefault(row, weight)
@@ -100,7 +100,7 @@ def _add(rows: dict[int, float], reading: Reading, match: Sequence[str], weight:
         rows[row] = rows.get(row, 0.0) + weight
 
 
-def _any(number: int, terms: Sequence[str]) -> str:
+def any_of(number: int, terms: Sequence[str]) -> str:
     """An FTS5 expression for any of some terms; they hold letters, digits and `_`, so none is read as syntax."""
     return "(" + " OR ".join(f'"{posting(number, term)}"' for term in terms) + ")"
 

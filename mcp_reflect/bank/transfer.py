@@ -1,9 +1,10 @@
 """Lessons in bulk: out as JSON objects, in by short transactions that let other writers through."""
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
-from mcp_reflect.bank import lessons
+from mcp_reflect.bank import indexing, lessons
 from mcp_reflect.bank.capacity import keep_within
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from
@@ -12,7 +13,10 @@ from mcp_reflect.records.lesson import LessonDraft, State, Stored
 from mcp_reflect.records.scope import Scope
 
 _PAGE: Final = 1000
-_BATCH: Final = 250  # lessons a transaction: some tens of milliseconds
+_FIRST_BATCH: Final = 100  # lessons; the next ones are as large as what they take allows
+_LEAST_BATCH: Final = 25  # fewer would wait for the disk most of the time
+_MOST_BATCH: Final = 500
+_HELD_SECONDS: Final = 0.08  # that a transaction may take, or so: other writers wait for it
 
 # What an exported line says beside the fields of store_lesson; import reads past them.
 EXPORT_ONLY: Final = ("id", "state", "trust", "source", "created_at")
@@ -54,14 +58,21 @@ async def exported(db: Database, tenant: str, project: str | None) -> AsyncItera
 async def imported(
     db: Database, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool, clock: Clock, size: int | None
 ) -> AsyncIterator[list[Stored]]:
-    """Store drafts that are known to be good, and yield what became of each batch, in order."""
-    for start in range(0, len(drafts), _BATCH):
+    """Store drafts that are known to be good, and yield what became of each batch, in order.
+
+    Only with `merge` are they compared with what is there: merged where the same is, tied where the opposite is.
+    """
+    start, many = 0, _FIRST_BATCH
+    while start < len(drafts):
         # Made before the lock is taken: whoever waits for it waits for SQLite only.
-        batch = [(scope, lessons.made(draft, scope, clock)) for scope, draft in drafts[start : start + _BATCH]]
+        batch = [(scope, lessons.made(draft, scope, clock)) for scope, draft in drafts[start : start + many]]
+        entries = [] if merge else indexing.entries(batch)
         done: list[Stored] = []
+        start += len(batch)
         async with db.write() as tx:
+            began = time.monotonic()
             if not merge:
-                await lessons.add_all(tx, batch)
+                await lessons.add_indexed(tx, batch, entries)
             for scope, lesson in batch:
                 lesson_id, status = lesson.id, "quarantined" if lesson.held else "stored"
                 if merge and lesson.state is State.ACTIVE:
@@ -69,6 +80,8 @@ async def imported(
                 elif merge:
                     await lessons.add(tx, scope, lesson)
                 done.append(Stored(lesson_id=lesson_id, status=status, reason=lesson.held, scope=str(scope)))
-            for scope in dict.fromkeys(scope for scope, _ in drafts[start : start + _BATCH]):
+            for scope in dict.fromkeys(scope for scope, _ in batch):
                 await keep_within(tx, scope, size, clock.now())
+        held = max(time.monotonic() - began, 0.001)
+        many = max(_LEAST_BATCH, min(round(len(batch) * min(_HELD_SECONDS / held, 2.0)), _MOST_BATCH))
         yield done

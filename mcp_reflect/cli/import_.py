@@ -1,11 +1,16 @@
 """`mcp-reflect import FILE`."""
 
+import sys
+import time
 from collections import Counter
+from typing import Final
 
 from mcp_reflect.cli.reflect_ import json_object, read_text
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
 from mcp_reflect.engine import Engine
 from mcp_reflect.results import plain
+
+_SAID_SECONDS: Final = 1.0  # between two lines about how far a long import is
 
 
 def run(arguments: list[str]) -> int:
@@ -28,11 +33,15 @@ def run(arguments: list[str]) -> int:
     async def work(engine: Engine) -> Counter[str]:
         done: Counter[str] = Counter()
         drafts = engine.import_drafts(lines)
+        next_said = time.monotonic() + _SAID_SECONDS
         async for batch in engine.import_lessons(drafts, merge=given.merge):
             for stored in batch:
                 done[stored.status] += 1
                 if given.json:
                     say_json(plain(stored))
+            if time.monotonic() >= next_said:
+                sys.stderr.write(f"mcp-reflect: {sum(done.values())} of {len(drafts)} lessons\n")
+                next_said = time.monotonic() + _SAID_SECONDS
         return done
 
     done = with_engine(work)

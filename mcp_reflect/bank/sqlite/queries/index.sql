@@ -54,9 +54,16 @@ INSERT INTO search (search, rowid, terms) VALUES ('delete', :row, :terms);
 DELETE FROM features WHERE row = :row;
 
 -- name: index_count
--- Count rows that a term came into or left.
-INSERT INTO terms (scope, term, found) VALUES (:scope, :term, max(:found, 0))
-ON CONFLICT DO UPDATE SET found = max(found + :found, 0);
+-- Count the rows of a scope that terms came into: pairs of a term and how many rows.
+INSERT INTO terms (scope, term, found)
+SELECT :scope, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:terms) WHERE true
+ON CONFLICT DO UPDATE SET found = found + excluded.found;
+
+-- name: index_uncount
+-- Count the rows of a scope that terms left: pairs of a term and how many rows.
+UPDATE terms SET found = max(found - gone.rows, 0)
+FROM (SELECT json_extract(value, '$[0]') AS term, json_extract(value, '$[1]') AS rows FROM json_each(:terms)) AS gone
+WHERE scope = :scope AND terms.term = gone.term;
 
 -- name: index_resize
 -- Count rows and telling terms that came into a scope or left it.
