@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_reflect.bank.features import Features, features_of, postings, scope_number
-from mcp_reflect.bank.sqlite.database import Transaction
+from mcp_reflect.bank.sqlite.database import Derived, Transaction
 from mcp_reflect.bank.sqlite.rows import features_from
 from mcp_reflect.records.lesson import Lesson, State
 from mcp_reflect.records.scope import Scope
@@ -42,14 +42,14 @@ async def add(tx: Transaction, made: Sequence[Entry]) -> None:
                 "id": entry.id,
                 "scope": entry.number,
                 "length": entry.features.length,
-                "terms": json.dumps(entry.features.counts, ensure_ascii=False),
+                "terms": Derived(json.dumps(entry.features.counts, ensure_ascii=False)),
             }
             for entry in made
         ],
     )
     await tx.run_many(
         "index_add_terms",
-        [{"id": entry.id, "terms": postings(entry.number, entry.features.counts)} for entry in made],
+        [{"id": entry.id, "terms": Derived(postings(entry.number, entry.features.counts))} for entry in made],
     )
     await _count(tx, [(entry.number, entry.features) for entry in made], 1)
 
@@ -61,7 +61,7 @@ async def remove(tx: Transaction, record_id: str) -> None:
         return
     features = features_from(row)
     # Exactly what went in: anything else would leave its postings behind.
-    gone = {"row": features.row, "terms": postings(row["scope"], features.counts)}
+    gone = {"row": features.row, "terms": Derived(postings(row["scope"], features.counts))}
     await tx.run("index_remove_terms", gone)
     await tx.run("index_remove_features", {"row": features.row})
     await _count(tx, [(row["scope"], features)], -1)
@@ -100,7 +100,7 @@ async def _count(tx: Transaction, changed: Sequence[tuple[int, Features]], sign:
     await tx.run_many(
         "index_count" if sign > 0 else "index_uncount",
         [
-            {"scope": number, "terms": json.dumps(sorted(terms[number].items()), ensure_ascii=False)}
+            {"scope": number, "terms": Derived(json.dumps(sorted(terms[number].items()), ensure_ascii=False))}
             for number in sorted(terms)
         ],
     )

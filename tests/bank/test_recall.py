@@ -142,3 +142,11 @@ async def test_no_question_breaks_the_search(engine: Engine, task: str, symptoms
         assert error.field.startswith(("task", "symptoms"))  # noqa: PT017 - most questions are not refused
     else:
         assert found.recall_id
+
+
+async def test_words_beside_the_name_of_a_secret_are_found(engine: Engine) -> None:
+    stored = await engine.store_lesson(
+        mistake="Sent the token proxy settings", correction="Read the password rotation handbook"
+    )
+    for task in ("proxy settings", "rotation handbook"):
+        assert [hit.id for hit in (await engine.recall(task=task)).lessons] == [stored.lesson_id]

@@ -302,11 +302,22 @@ async def _schema(connection: aiosqlite.Connection) -> int:
     return next(iter(await connection.execute_fetchall("PRAGMA user_version")))[0]
 
 
+class Derived(str):
+    """Text made of words that passed the door already, such as the index's terms.
+
+    They stand side by side without their sentence: the door would take one beside `token` for a secret.
+    """
+
+    __slots__ = ()
+
+
 def _bound(values: Values) -> dict[str, Any]:
     """What is written: every text through the door, structures as JSON."""
     bound: dict[str, Any] = {}
     for name, value in values.items():
         match value:
+            case Derived():
+                bound[name] = str(value)
             case str():
                 bound[name] = clean_text(value)
             case dict() | list() | tuple():
