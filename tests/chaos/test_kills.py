@@ -68,8 +68,8 @@ def _holds(bank: Path, kills: int) -> None:
     print(f"{kills} kills: {len(written)} acknowledged writes, none lost, none refused, integrity ok")  # noqa: T201
 
 
-def test_what_was_acknowledged_outlives_six_kills(bank_path: Path) -> None:
-    _holds(bank_path, 6)
+def test_what_was_acknowledged_outlives_four_kills(bank_path: Path) -> None:
+    _holds(bank_path, 4)
 
 
 @pytest.mark.chaos

@@ -76,11 +76,11 @@ def pieces() -> list[str]:
     return outputs + steps + UNITS
 
 
-def test_thousands_of_random_texts_never_raise_and_end_soon() -> None:
+def test_hundreds_of_random_texts_never_raise_and_end_soon() -> None:
     rng = random.Random(11)
     material = pieces()
     slowest = 0.0
-    for _ in range(2_500):
+    for _ in range(800):
         steps = tuple(mixed(rng, material) for _ in range(rng.randrange(1, 3)))
         results = tuple(
             ToolResult(

@@ -13,7 +13,7 @@ from tests.critique.test_checkers_are_bounded import UNITS
 from tests.critique.test_checkers_survive_anything import ADVERSARIES, ENDS, PIECES, slowness
 
 LIMIT = 0.1
-SHORT, WHOLE = 300, 10_000
+SHORT, WHOLE = 150, 10_000
 
 
 def texts(count: int) -> Iterator[str]:

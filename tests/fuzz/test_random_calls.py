@@ -30,8 +30,8 @@ from tests.processes.servers import LESSON, server, told
 from tests.server.calls import told as told_by
 
 OURS = ("failed inside", "Error executing tool", "Traceback")
-SHORT, WHOLE = 150, 20_000
-RAW_SHORT, RAW_WHOLE = 150, 5_000
+SHORT, WHOLE = 100, 20_000
+RAW_SHORT, RAW_WHOLE = 75, 5_000
 
 
 def one(source: random.Random, client: Client) -> Any:

@@ -54,7 +54,7 @@ def traces(draw: st.DrawFn) -> Trace:
 
 
 @given(traces())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_trace_is_diagnosed_in_the_same_way_twice(trace: Trace) -> None:
     diagnosis = diagnose(trace)
     assert diagnosis == diagnose(trace)
@@ -62,7 +62,7 @@ def test_any_trace_is_diagnosed_in_the_same_way_twice(trace: Trace) -> None:
 
 
 @given(traces())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_event_that_is_named_exists_and_every_score_is_in_range(trace: Trace) -> None:
     diagnosis = diagnose(trace)
     known = {event.id for event in trace.events}
