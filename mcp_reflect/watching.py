@@ -6,10 +6,8 @@ Nothing here blocks a call. What comes in is redacted before anything looks at i
 import hashlib
 import json
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect.bank.bank import Bank
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.records.failure import WorkedCall
 from mcp_reflect.records.json import Json
@@ -22,10 +20,10 @@ from mcp_reflect.reflect.forms import Forms, forms_of
 from mcp_reflect.reflect.matching import due
 from mcp_reflect.reflect.rules.tools import may_change
 from mcp_reflect.reflect.told import correction_text, known_text, lessons_text, warning_text
-from mcp_reflect.scopes import Scopes
-from mcp_reflect.settings import Settings
 from mcp_reflect.signature import fingerprint
-from mcp_reflect.telemetry import Log
+
+if TYPE_CHECKING:
+    from mcp_reflect.thinking import Parts  # it asks language models, which no hook does
 
 MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are kept
 MOST_DEPTH: Final = 20
@@ -39,27 +37,12 @@ _OF_ONE_CALL: Final = frozenset({ErrorCategory.NO_RESULT, ErrorCategory.NOT_FOUN
 _ANSWERS: Final = frozenset({ErrorCategory.NO_RESULT, ErrorCategory.ASSERTION})  # what was asked for, if unwelcome
 
 
-class Parts(Protocol):
-    """What watching needs of the engine."""
-
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def scopes(self) -> Scopes: ...
-    @property
-    def bank(self) -> Bank: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def log(self) -> Log: ...
-
-
 def held_out(session: str, share: float) -> bool:
     """Whether a session is one that is only watched, to compare with: by its id, so always the same ones."""
     return int.from_bytes(hashlib.sha256(session.encode("utf-8", "replace")).digest()[:4]) < share * 2**32
 
 
-async def session_state(parts: Parts, scope: Scope, session: str) -> SessionState:
+async def session_state(parts: "Parts", scope: Scope, session: str) -> SessionState:
     """What is remembered of a session; InputError where its id is none."""
     if not session.strip() or len(session) > 200:
         raise InputError("session", "it is empty or longer than 200 characters", "Send the id of the session.")
@@ -67,7 +50,7 @@ async def session_state(parts: Parts, scope: Scope, session: str) -> SessionStat
 
 
 async def before_call(
-    parts: Parts, tool: str, arguments: Json, *, session: str, call_id: str | None = None, project: str | None = None
+    parts: "Parts", tool: str, arguments: Json, *, session: str, call_id: str | None = None, project: str | None = None
 ) -> CallWarning | None:
     """The warning that is due before a call, or null; in a session that is held out it is only noted."""
     scope = parts.scopes.named(project)
@@ -102,7 +85,7 @@ async def before_call(
 
 
 async def after_call(
-    parts: Parts,
+    parts: "Parts",
     tool: str,
     arguments: Json,
     result: Json = None,
@@ -147,7 +130,7 @@ async def after_call(
     return AfterCall(failed=True, recurrence=recurrence, signature=failure.signature, text=text, lesson_id=lesson_id)
 
 
-async def remind(parts: Parts, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
+async def remind(parts: "Parts", session: str, task: str | None = None, *, anew: bool = False) -> str | None:
     """At most three lessons that a session has not been shown: those that fit the task, else the best there are.
 
     Where these are fewer, calls that keep failing and that no lesson is known of take their place.
@@ -228,7 +211,7 @@ def _call(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
     )
 
 
-async def _lesson(parts: Parts, scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
+async def _lesson(parts: "Parts", scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
     """The lesson that names the failure's error among its symptoms; its id and text."""
     for lesson in await parts.bank.watch.lessons_of(scope, known):
         if any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms):
@@ -237,7 +220,7 @@ async def _lesson(parts: Parts, scope: Scope, known: KnownFailure) -> tuple[str 
 
 
 async def _correction(
-    parts: Parts, scope: Scope, known: KnownFailure | None, others: list[KnownFailure]
+    parts: "Parts", scope: Scope, known: KnownFailure | None, others: list[KnownFailure]
 ) -> tuple[str | None, str | None]:
     """What to say after a failure: of this very call what is known, of another one only its correction."""
     if known is not None:
@@ -251,7 +234,7 @@ async def _correction(
 
 
 async def _correct(
-    parts: Parts, scope: Scope, state: SessionState, tool: str, arguments: Json, open_failures: list[KnownFailure]
+    parts: "Parts", scope: Scope, state: SessionState, tool: str, arguments: Json, open_failures: list[KnownFailure]
 ) -> None:
     """Remember the call that just worked as the correction of the latest failure that it is tied to."""
     recent = [known for known in open_failures if state.step - known.last_step < LOOK_BACK]
