@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from mcp_reflect.bank import lessons
+from mcp_reflect.bank import lessons, outcomes
 from mcp_reflect.bank.capacity import keep_within
 from mcp_reflect.bank.contradictions import tie
 from mcp_reflect.bank.dreaming import may_archive
@@ -24,6 +24,7 @@ from mcp_reflect.redaction import quoted
 
 MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
 SIMILAR: Final = "similar"
+_MERGED: Final = ("merged_into", "merged_from")
 _DAY: Final = 86_400
 _RESTORED: Final = "state text mistake correction why symptoms keywords tags importance confidence strength".split()
 
@@ -133,6 +134,10 @@ class Dreams:
             for name in changes["added"]:
                 await lessons.set_state(tx, scope, name, State.ARCHIVED, f"dream {dream_id} undone", self._clock.now())
             await tx.run_many("link_remove", changes["links"])
+            # What was merged has its outcomes back, and the kept record only its own.
+            for name in sorted({link["from_id"] for link in changes["links"] if link["relation"] in _MERGED}):
+                if await _there(tx, scope, name):
+                    await outcomes.refold(tx, scope, await lessons.lesson(tx, scope, name))
             await tx.run("dream_undone", {"id": dream_id, **scope_values(scope)})
             await keep_within(tx, scope, self._size, self._clock.now())
         return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
@@ -169,6 +174,8 @@ class _Applying:
             await self._change(one, replace(one, state=State.ARCHIVED), f"merged into {keep.id}")
             await self.tie(one.id, "merged_into", keep.id)
             await self.tie(keep.id, "merged_from", one.id)
+        for name in (*(one.id for one in gone), keep.id):
+            await outcomes.refold(self._tx, self._scope, await lessons.lesson(self._tx, self._scope, name))
 
     async def generalise(self, made: Generalisation) -> None:
         sources = [await self._unchanged(name) for name in made.sources]

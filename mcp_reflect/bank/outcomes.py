@@ -106,8 +106,26 @@ async def _note_task(tx: Transaction, recall_id: str, draft: OutcomeDraft, now: 
 
 
 async def _retold(tx: Transaction, scope: Scope, lesson: Lesson) -> Updated:
-    """Fold all outcomes of a lesson anew; a proven good one confirms it."""
-    rows = await tx.rows("outcome_list", {"lesson_id": lesson.id})
+    """Fold the outcomes of a lesson anew, and of the record that it was merged into, where it lives on."""
+    seen = {lesson.id}
+    effectiveness = await refold(tx, scope, lesson)
+    kept: Lesson | None = lesson
+    while kept is not None:
+        row = await tx.row("merged_into", {"lesson_id": kept.id, **scope_values(scope)})
+        kept = lesson_from(row) if row is not None and row["id"] not in seen else None
+        if kept is not None:
+            seen.add(kept.id)
+            effectiveness = await refold(tx, scope, kept)
+    return Updated(id=lesson.id, effectiveness=round(effectiveness or 0.0, 4), times_applied=lesson.times_applied)
+
+
+async def refold(tx: Transaction, scope: Scope, lesson: Lesson) -> float | None:
+    """Write what all outcomes of a record make of it, and return its effectiveness, 0..1, null without any.
+
+    Those of records that were merged into it count, and no longer for them. A proven good one confirms it.
+    """
+    gone = await tx.row("merged_into", {"lesson_id": lesson.id, **scope_values(scope)}) is not None
+    rows = [] if gone else await tx.rows("outcome_fold", {"lesson_id": lesson.id})
     result = worth(Told(row["success"], row["weight"], row["evidence"] != Evidence.SELF.value) for row in rows)
     proven = any(row["success"] == 1 and row["evidence"] in ("test", "metric") for row in rows)
     trust = Trust.CONFIRMED if proven and lesson.trust is Trust.OBSERVED else lesson.trust
@@ -123,6 +141,4 @@ async def _retold(tx: Transaction, scope: Scope, lesson: Lesson) -> Updated:
             "tenant": scope.tenant,
         },
     )
-    return Updated(
-        id=lesson.id, effectiveness=round(result.effectiveness or 0.0, 4), times_applied=lesson.times_applied
-    )
+    return result.effectiveness

@@ -34,6 +34,7 @@ SAME = (
 )
 NEAR = "I searched for the right page of the orders service and should have looked at the wiki instead"
 FAR = "Tulips want water in the evening"
+GOOD: dict[str, Any] = {"success": True, "evidence": "test", "tool_results": [{"content": "1 passed", "exit_code": 0}]}
 BAD: dict[str, Any] = {"evidence": "test", "tool_results": [{"content": "1 failed", "exit_code": 1}]}
 
 
@@ -65,6 +66,31 @@ async def test_what_says_the_same_is_merged_and_stays_reachable(engine: Engine) 
     assert await links(engine, gone.id, "merged_into") == [kept.id]
     assert await links(engine, kept.id, "merged_from") == [gone.id]
     assert gone.text in [version["text"] for version in await engine.bank.history(engine.scopes.own, kept.id)]
+
+
+async def test_what_became_of_a_merged_record_counts_for_the_one_it_lives_on_in(engine: Engine) -> None:
+    one, other = await reflections(engine, *SAME)
+    told = {one: (BAD, BAD), other: (GOOD,)}
+    for name, outcomes in told.items():
+        for outcome in outcomes:
+            await engine.record_outcome(**{"success": False, "lesson_ids": [name], **outcome})
+    own = {name: await engine.bank.lesson(engine.scopes.own, name) for name in told}
+    dream = await engine.dream()
+    (merge,) = dream.plan.merges
+    gone = await engine.bank.lesson(engine.scopes.own, merge.gone[0])
+    kept = await engine.bank.lesson(engine.scopes.own, merge.keep)
+    assert (kept.wins, kept.losses) == (1, 2)
+    assert (gone.wins, gone.losses, gone.effectiveness) == (0, 0, None)
+    late = await engine.record_outcome(success=False, lesson_ids=[gone.id], **BAD)
+    kept = await engine.bank.lesson(engine.scopes.own, merge.keep)
+    assert (kept.wins, kept.losses) == (1, 3)
+    assert late.updated[0].effectiveness == round(kept.effectiveness or 0, 4)
+    assert dream.dream_id is not None
+    await engine.undo_dream(dream.dream_id)
+    for name, before in own.items():
+        after = await engine.bank.lesson(engine.scopes.own, name)
+        assert after.losses == before.losses + (name == gone.id)
+        assert after.wins == before.wins
 
 
 async def test_a_plan_changes_nothing_and_a_second_dream_neither(engine: Engine) -> None:

@@ -20,6 +20,25 @@ ON CONFLICT (lesson_id, recall_id) DO UPDATE SET
 -- Every outcome of a lesson, in the order in which they were first told.
 SELECT success, evidence, weight, note, recall_id, created_at FROM outcomes WHERE lesson_id = :lesson_id ORDER BY row;
 
+-- name: outcome_fold
+-- What a record's worth rests on: its outcomes and those of the records that were merged into it, at any remove.
+WITH RECURSIVE merged (id) AS (
+  SELECT :lesson_id
+  UNION SELECT lessons.id FROM merged
+  JOIN links ON links.from_id = merged.id AND links.relation = 'merged_from'
+  JOIN lessons ON lessons.id = links.to_id AND lessons.state = 'archived'
+)
+SELECT success, evidence, weight FROM outcomes JOIN merged ON merged.id = outcomes.lesson_id ORDER BY outcomes.row;
+
+-- name: merged_into
+-- The record that an archived one of this scope lives on in: the next remove, not the last.
+SELECT kept.* FROM links
+JOIN lessons AS gone ON gone.id = links.from_id AND gone.state = 'archived'
+JOIN lessons AS kept ON kept.id = links.to_id
+WHERE links.from_id = :lesson_id AND links.relation = 'merged_into'
+  AND kept.tenant = :tenant AND kept.project IN (:project, '')
+ORDER BY kept.id LIMIT 1;
+
 -- name: base_rates
 -- How often lessons of a scope worked, by task type: the weight of what did, and of all.
 SELECT task_type, sum(wins) AS wins, sum(told) AS told
