@@ -1,13 +1,13 @@
 """`mcp-reflect export`."""
 
 import json
-import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
+from mcp_reflect.cli.writing import replacing
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 
@@ -33,16 +33,13 @@ def run(arguments: list[str]) -> int:
 async def _write(name: str | None, lines: AsyncIterator[dict[str, Any]]) -> int:
     if name is None:
         return await _each(sys.stdout, lines)
-    part = Path(f"{name}.part")
     try:
-        with os.fdopen(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-            count = await _each(file, lines)
-        part.replace(name)
+        with replacing(Path(name)) as file:
+            return await _each(file, lines)
     except OSError as error:
         raise InputError(
             "file", f"{name} cannot be written: {error.strerror}", "Name a file in a folder that exists."
         ) from None
-    return count
 
 
 async def _each(file: TextIO, lines: AsyncIterator[dict[str, Any]]) -> int:

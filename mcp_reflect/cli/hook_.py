@@ -21,18 +21,25 @@ MOST_SECONDS: Final = 3.0  # from the start of the work; then the process ends, 
 BUSY_SECONDS: Final = 0.25  # for another process that writes
 MOST_BYTES: Final = 20_000_000
 _PIECE: Final = 1 << 20
+_HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [EVENT]
+
+Reads a host's hook input on stdin and answers it (docs/hooks.md). `mcp-reflect install HOST --hooks` writes it
+into a host's settings; nobody needs to run it by hand. To see what it would say:
+
+  echo '{"session_id": "s", "prompt": "deploy"}' | mcp-reflect hook UserPromptSubmit
+"""
 
 
 def run(arguments: list[str]) -> int:
     """Answer one event. Never an error, never a word where there is nothing to say: the host's work goes on."""
     if arguments[:1] in (["-h"], ["--help"]):
-        sys.stdout.write("mcp-reflect hook [EVENT] reads a host's hook input on stdin and answers it: docs/hooks.md.\n")
+        sys.stdout.write(_HELP)
         return 0
     watchdog = threading.Timer(MOST_SECONDS, os._exit, (0,))
     watchdog.daemon = True
     watchdog.start()
     try:
-        text = _answer(arguments[0] if arguments else None)
+        text = _answer(*_words(arguments))
         if text:
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -43,12 +50,19 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _answer(event: str | None) -> str | None:
+def _words(arguments: list[str]) -> tuple[str | None, dict[str, str]]:
+    """The event, and the options before it; argparse would end the process over a word that it does not know."""
+    options = dict(one[2:].split("=", 1) for one in arguments if one.startswith("--") and "=" in one)
+    events = [one for one in arguments if not one.startswith("--")]
+    return (events[0] if events else None), options
+
+
+def _answer(event: str | None, options: dict[str, str]) -> str | None:
     sent = _stdin()
     given = read_hook(event, json.loads(sent)) if sent else None
     if given is None:
         return None
-    settings = _settings(given)
+    settings = _settings(given, options)
     if given.form.moment is Moment.END:
         reflect_apart(given, settings)
     failing = given.form.moment is Moment.AFTER
@@ -69,10 +83,12 @@ def _stdin() -> bytes | None:
     return bytes(whole) if size <= MOST_BYTES else None
 
 
-def _settings(given: HookInput) -> Settings:
-    """The settings of the environment, in a hurry, in the project of the session's folder."""
+def _settings(given: HookInput, options: dict[str, str]) -> Settings:
+    """The settings of the options and the environment, in a hurry, in the project of the session's folder."""
     settings = Settings.from_env()
-    project = settings.project
+    if options.get("bank"):
+        settings = replace(settings, bank=Path(options["bank"]))
+    project = options.get("project") or settings.project
     if project is None and given.folder:
         project = project_of(Path(given.folder))
     return replace(settings, project=project, bank_busy_seconds=BUSY_SECONDS, sets_aside=False, log_level="error")
@@ -116,6 +132,8 @@ def reflect_apart(given: HookInput, settings: Settings) -> "subprocess.Popen[byt
     # The child runs in the session's folder, and is to find the package that this process has found.
     package = str(Path(__file__).parents[2])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))}
+    if settings.bank:
+        env["MCP_REFLECT_BANK"] = str(settings.bank_path)
     if settings.project:
         env["MCP_REFLECT_PROJECT"] = settings.project
     folder = given.folder if given.folder and Path(given.folder).is_dir() else None

@@ -2,20 +2,51 @@
 
 import os
 import sys
-from argparse import Namespace
-from collections.abc import Callable
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
-from mcp_reflect.cli.hosts.file import Change, text_of
+from mcp_reflect.cli.hosts.file import Change, same_but_for_spaces, text_of
 from mcp_reflect.cli.hosts.hook_entries import HOOKS, hooked, hooks, unhooked
 from mcp_reflect.cli.hosts.known import HOSTS, Command, Host, Places, System, host
 from mcp_reflect.cli.hosts.rules import RULES
 from mcp_reflect.cli.running import parser, say, say_json
 from mcp_reflect.errors import InputError
 
+Edit: TypeAlias = Callable[[str], str]
+"""Makes a file's text of the text as it is."""
+
 
 def run(arguments: list[str]) -> int:
     """Register the server in a host, or take it out again. 1 where the person says no."""
+    given = _words().parse_args(arguments)
+    if given.host == "rules":
+        say(RULES.rstrip())
+        return 0
+    chosen = host(given.host)
+    command = _command(given)
+    if given.only_print:
+        say(chosen.added("", command).rstrip())
+        if given.hooks:
+            say(hooked("", hooks(given.host, chosen), command).rstrip())
+        return 0
+    changes = _changes(chosen, command, given)
+    if not changes:
+        return _told(given, [], "Nothing to change: " + ("it is not there." if given.uninstall else "it is there."))
+    if not given.yes and not _agreed(changes, given):
+        return 1
+    for change in changes:
+        change.apply()
+        if given.uninstall:
+            change.settled()
+    if given.uninstall:
+        return _told(given, changes, f"Taken out of {chosen.title}.")
+    word = f" {HOOKS[given.host].after}" if given.hooks else ""
+    return _told(given, changes, f"Registered in {chosen.title}. {chosen.restart}{word.rstrip()}")
+
+
+def _words() -> ArgumentParser:
     words = parser("install", "Register mcp-reflect in a host: shows the change, asks, keeps the file as it was.")
     words.add_argument("host", metavar="HOST", help=f"{', '.join(HOSTS)}; or rules, for hosts without hooks")
     words.add_argument("--yes", action="store_true", help="do not ask")
@@ -27,61 +58,53 @@ def run(arguments: list[str]) -> int:
         "--project", metavar="NAME", help="the project whose lessons it reads and writes (MCP_REFLECT_PROJECT)"
     )
     words.add_argument("--bank", metavar="FILE", help="the bank it keeps them in (MCP_REFLECT_BANK)")
-    given = words.parse_args(arguments)
-    if given.host == "rules":
-        say(RULES.rstrip())
-        return 0
-    chosen = host(given.host)
-    command = _command(given)
-    if given.only_print:
-        say(chosen.added("", command).rstrip())
-        if given.hooks:
-            say(hooked("", hooks(given.host, chosen).events, command).rstrip())
-        return 0
-    changes = [_server(chosen, command, given)]
+    return words
+
+
+def _changes(chosen: Host, command: Command, given: Namespace) -> list[Change]:
+    """The files that are to change, each once: a host may keep its servers and its hooks in the same one."""
+    edits = [_server(chosen, command, given)]
     if given.hooks or (given.uninstall and given.host in HOOKS):
-        changes.append(_hooks(chosen, command, given))
-    changes = [one for one in changes if one.needed]
-    if not changes:
-        return _told(given, [], "Nothing to change: " + ("it is not there." if given.uninstall else "it is there."))
-    if not given.yes and not _agreed(changes, given):
-        return 1
-    for change in changes:
-        change.apply()
-        if given.uninstall:
-            change.settled()
-    if given.uninstall:
-        return _told(given, changes, f"Taken out of {chosen.title}.")
-    return _told(given, changes, f"Registered in {chosen.title}. {chosen.restart}")
+        edits.append(_hooks(chosen, command, given))
+    files: dict[Path, list[Edit]] = {}
+    for path, edit in edits:
+        files.setdefault(path, []).append(edit)
+    return [one for path, its in files.items() if (one := _change(path, its, removes=given.uninstall)).needed]
 
 
-def _server(chosen: Host, command: Command, given: Namespace) -> Change:
+def _server(chosen: Host, command: Command, given: Namespace) -> tuple[Path, Edit]:
     def edit(text: str) -> str:
         return chosen.removed(text) if given.uninstall else chosen.added(text, command)
 
-    return _change(_file(chosen, here=given.here), edit)
+    return _file(chosen, here=given.here), edit
 
 
-def _hooks(chosen: Host, command: Command, given: Namespace) -> Change:
+def _hooks(chosen: Host, command: Command, given: Namespace) -> tuple[Path, Edit]:
     known = hooks(given.host, chosen)
 
     def edit(text: str) -> str:
-        return unhooked(text, known.events) if given.uninstall else hooked(text, known.events, command)
+        return unhooked(text, known) if given.uninstall else hooked(text, known, command)
 
-    return _change((Path.cwd() if given.here else Path.home()) / known.file, edit)
+    return (Path.cwd() if given.here else Path.home()) / known.file, edit
 
 
-def _change(path: Path, edit: Callable[[str], str]) -> Change:
-    """What `edit` makes of a file; one that we made goes with the last entry."""
+def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
+    """What `edits` make of a file; one that we made goes with the last entry."""
     before = text_of(path)
+    after = before or ""
     try:
-        after = edit(before or "")
+        for edit in edits:
+            after = edit(after)
     except InputError as error:
         raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
     if after == (before or ""):
         return Change(path, before, before)
-    made_by_us = after.strip() in {"", "{}"} and not Change(path, before, after).backup.exists()
-    return Change(path, before, None if made_by_us else after)
+    backup = text_of(Change(path, before, after).backup)
+    if after.strip() in {"", "{}"} and backup is None:
+        return Change(path, before, None)
+    if removes and backup is not None and same_but_for_spaces(after, backup):
+        return Change(path, before, backup)
+    return Change(path, before, after)
 
 
 def _file(chosen: Host, *, here: bool) -> Path:

@@ -189,6 +189,14 @@ def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(host:
     assert sessions.WORKING in said
 
 
+def test_options_before_the_event_name_the_project_and_the_bank(host: Host, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    call = {"session_id": "s1", "tool_name": "Bash", "tool_input": {"command": "make x"}, "error": REFUSED}
+    host.raw(json.dumps(call).encode(), "--project=shop", f"--bank={other}", "PostToolUseFailure")
+    assert other.exists()
+    assert not host.bank.exists()
+
+
 def test_sessions_that_run_at_once_share_a_bank(host: Host) -> None:
     env = {**os.environ, "MCP_REFLECT_BANK": str(host.bank)}
     started = [

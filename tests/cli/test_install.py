@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts.hook_entries import HOOKS, hooked
+from mcp_reflect.cli.hosts.hook_entries import HOOKS, hook_line, hooked, unhooked
 from mcp_reflect.cli.hosts.known import HOSTS, Command, Form, Places, System
 from mcp_reflect.cli.hosts.rules import RULES
 
@@ -170,8 +170,7 @@ def test_hooks_are_written_beside_foreign_ones_and_taken_out_with_the_server(hom
     written = json.loads(path.read_text("utf-8"))["hooks"]
     assert [len(entries) for entries in written.values()] == [2, 1, 1, 1, 1, 1]
     (own,) = written["SessionEnd"][0]["hooks"]
-    assert shlex.split(own["command"])[:2] == ["env", "MCP_REFLECT_PROJECT=my shop"]
-    assert shlex.split(own["command"])[-2:] == ["hook", "SessionEnd"]
+    assert shlex.split(own["command"])[-3:] == ["hook", "--project=my shop", "SessionEnd"]
     once = path.read_text("utf-8")
     assert main(["install", "claude-code", "--hooks", "--yes", "--project", "my shop"]) == 0
     assert path.read_text("utf-8") == once
@@ -180,9 +179,42 @@ def test_hooks_are_written_beside_foreign_ones_and_taken_out_with_the_server(hom
     assert not (home / ".claude.json").exists()
 
 
-def test_hooks_that_were_not_tried_are_not_written(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", HOOKS)
+def test_hooks_in_a_clean_home_are_written_once_and_leave_nothing_behind(name: str, home: Path) -> None:
+    assert main(["install", name, "--hooks", "--yes", "--project", "shop"]) == 0
+    path = home / HOOKS[name].file
+    once = path.read_text("utf-8")
+    assert set(json.loads(once)["hooks"]) == set(HOOKS[name].events)
+    assert main(["install", name, "--hooks", "--yes", "--project", "shop"]) == 0
+    assert path.read_text("utf-8") == once
+    assert main(["install", name, "--uninstall", "--yes"]) == 0
+    assert list(home.iterdir()) == []
+
+
+def test_hooks_in_a_file_with_a_version_keep_foreign_ones_and_comments(home: Path) -> None:
+    path = home / ".cursor" / "hooks.json"
+    path.parent.mkdir()
+    before = '{\n  "version": 1, // ours\n  "hooks": {\n    "sessionEnd": [{"command": "./mine.sh"}]\n  }\n}\n'
+    path.write_text(before, "utf-8")
+    assert main(["install", "cursor", "--hooks", "--yes"]) == 0
+    written = path.read_text("utf-8")
+    assert "// ours" in written
+    assert written.count("hook sessionEnd") == written.count("./mine.sh") == 1
+    assert main(["install", "cursor", "--uninstall", "--yes"]) == 0
+    assert path.read_text("utf-8") == before
+
+
+def test_a_hook_on_windows_is_known_again_and_starts_in_any_shell() -> None:
+    command = Command(r"C:\Program Files\mcp-reflect.exe", (), {"MCP_REFLECT_BANK": r"D:\b.db"})
+    line = hook_line(command, "SessionEnd", windows=True)
+    assert line == r'"C:/Program Files/mcp-reflect.exe" hook --bank=D:\b.db SessionEnd'
+    text = json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": line}]}]}})
+    assert json.loads(unhooked(text, HOOKS["claude-code"])) == {}
+
+
+def test_a_host_whose_hooks_tell_the_model_nothing_gets_none(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install", "windsurf", "--hooks", "--yes"]) == 2
-    assert "--hooks: we write none for Windsurf." in capsys.readouterr().err
+    assert "--hooks: Windsurf has none that can tell the model anything." in capsys.readouterr().err
     assert list(home.iterdir()) == []
 
 
@@ -216,8 +248,8 @@ def test_the_documents_show_the_entries_that_are_written() -> None:
     for name in ("claude-desktop", "cursor", "vscode"):
         assert f"`{json.dumps(entry_of(name))}`" in readme, name
     assert RULES in page
-    (hooks,) = snippets((ROOT / "docs" / "hooks.md").read_text("utf-8"), "json")
-    assert json.loads(hooked("", HOOKS["claude-code"].events, SNIPPET)) == json.loads(hooks)
+    hooks = [json.loads(one) for one in snippets((ROOT / "docs" / "hooks.md").read_text("utf-8"), "json")]
+    assert [json.loads(hooked("", HOOKS[name], SNIPPET)) for name in HOOKS] == hooks
 
 
 @pytest.mark.parametrize(

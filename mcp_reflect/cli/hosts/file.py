@@ -1,15 +1,16 @@
 """A host's file: shown before it is changed, backed up, replaced whole."""
 
 import difflib
-import os
-import tempfile
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect.cli.writing import replacing
 from mcp_reflect.errors import InputError
 
 BACKUP: Final = ".before-mcp-reflect"
+_QUOTED: Final = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*')")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +76,16 @@ def text_of(path: Path) -> str | None:
         raise InputError(str(path), "it is not UTF-8", "Write the entry by hand (--print).") from None
 
 
+def same_but_for_spaces(one: str, other: str) -> bool:
+    """Whether two texts differ at most in the spaces and line ends outside of quotation marks."""
+    return _QUOTED.split(one)[1::2] == _QUOTED.split(other)[1::2] and "".join(one.split()) == "".join(other.split())
+
+
 def _write(path: Path, text: str, like: Path) -> None:
-    """Replace a file whole; through a link, the file that it leads to. Its mode is that of `like`."""
-    target = path.resolve()
+    """Replace a file whole. Its mode is that of `like`."""
     mode = like.stat().st_mode & 0o777 if like.exists() else 0o600
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        Path(name).chmod(mode)
-        Path(name).replace(target)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(path, mode) as file:
+        file.write(text)
 
 
 def _rmdir(folder: Path) -> None:
