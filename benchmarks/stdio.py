@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeAlias, cast
+from typing import IO, Protocol, Self, TypeAlias, cast
 
 from mcp_reflect.records.json import Json
 
@@ -43,37 +43,37 @@ class RpcError(Exception):
         self.code = code
 
 
-class RawServer:
+class Process(Protocol):
+    """A process that speaks over two pipes: `subprocess.Popen`, or one that was forked off (see `forked`)."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def stdin(self) -> IO[bytes] | None: ...
+    @property
+    def stdout(self) -> IO[bytes] | None: ...
+    @property
+    def returncode(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def kill(self) -> None: ...
+
+
+class RawClient:
     """A server process and the two pipes to it. Use it as a context manager, or call `close`.
 
-    `notifications` collects what the server sent unasked; `received` counts the bytes it wrote.
+    `errors` is the file that the process writes its stderr to; it is closed with the process. `notifications`
+    collects what the server sent unasked; `received` counts the bytes it wrote.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-        timeout: float = 30.0,
-    ) -> None:
+    def __init__(self, process: Process, errors: IO[bytes], timeout: float = 30.0) -> None:
         self.timeout = timeout
         self.notifications: list[Message] = []
         self.received = 0
         self._meta: Message = {}
         self._buffer = bytearray()
         self._last_id = 0
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close, with the process
-        self.started = time.perf_counter()
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, **(env or {})},
-            cwd=cwd,
-            bufsize=0,
-        )
+        self._errors = errors
+        self._process = process
         self.stderr = ""
 
     def __enter__(self) -> Self:
@@ -155,6 +155,7 @@ class RawServer:
                 process.wait()
             self._read_stderr()
             self._errors.close()
+        assert process.returncode is not None  # noqa: S101 - it has been waited for
         return process.returncode
 
     def _params(self, params: Mapping[str, Json] | None) -> Message:
@@ -191,6 +192,31 @@ class RawServer:
     def _read_stderr(self) -> None:
         self._errors.seek(0)
         self.stderr = self._errors.read().decode(errors="replace")
+
+
+class RawServer(RawClient):
+    """A server started by a command, as hosts start it; `started` is when, by `time.perf_counter`."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close, with the process
+        self.started = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={**os.environ, **(env or {})},
+            cwd=cwd,
+            bufsize=0,
+        )
+        super().__init__(process, errors, timeout)
 
 
 def _object(value: Json) -> Message:

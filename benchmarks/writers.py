@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from benchmarks.stdio import RawServer
+from benchmarks.stdio import RawClient
 
 _FOUND: Final = {
     "lesson": "SELECT 1 FROM lessons WHERE id = ?",
@@ -37,7 +37,7 @@ class RefusedError(Exception):
 class Writer:
     """One agent on one server. `seconds` holds how long each write took, as the agent saw it."""
 
-    def __init__(self, running: RawServer, name: str) -> None:
+    def __init__(self, running: RawClient, name: str) -> None:
         self._running = running
         self._name = name
         self._chance = random.Random(name)  # noqa: S311 - a load that can be repeated

@@ -3,10 +3,18 @@
 from dataclasses import asdict
 from typing import Any
 
+from mcp_reflect.clock import iso
+
 
 def plain(result: Any) -> dict[str, Any]:
     """A result record as a JSON object."""
     return compact(asdict(result))
+
+
+def dated(record: dict[str, Any]) -> dict[str, Any]:
+    """A stored record with its times as ISO 8601 text in UTC, as reflections and plans have theirs."""
+    times = {name: iso(record[name]) for name in ("created_at", "updated_at") if isinstance(record.get(name), float)}
+    return {**record, **times}
 
 
 def compact(value: Any) -> Any:

@@ -159,7 +159,7 @@ class Settings:
         names = [item.name.upper() for item in documented()]
         near = {name: get_close_matches(name[len(PREFIX) :].upper(), names, n=1) for name in self.unknown}
         return [
-            f"{name[:80]} is no setting. "
+            f"{_quoted(name)} is no setting. "
             + (f"Did you mean {PREFIX}{found[0]}?" if found else "docs/settings.md lists them.")
             for name, found in near.items()
         ]
@@ -211,7 +211,7 @@ def _read(name: str, text: str, kind: Any, most: float | None) -> Any:
     if get_origin(kind) is Literal:
         choices = get_args(kind)
         if text.lower() not in choices:
-            raise InputError(name, f"'{text[:80]}' is not one of its values", f"Set one of {', '.join(choices)}.")
+            raise InputError(name, f"'{_quoted(text)}' is not one of its values", f"Set one of {', '.join(choices)}.")
         return text.lower()
     if get_origin(kind) is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
@@ -222,9 +222,16 @@ def _read(name: str, text: str, kind: Any, most: float | None) -> Any:
     return Path(text) if kind == Path | None else text
 
 
+def _quoted(text: str) -> str:
+    """What an error may repeat of a value: a key may have been put into the wrong variable."""
+    from mcp_reflect.redaction import quoted  # noqa: PLC0415 - only an error needs it
+
+    return quoted(text)
+
+
 def _truth(name: str, text: str) -> bool:
     if text.lower() not in ("true", "false", "1", "0", "yes", "no", "on", "off"):
-        raise InputError(name, f"'{text[:80]}' is neither true nor false", "Set true or false.")
+        raise InputError(name, f"'{_quoted(text)}' is neither true nor false", "Set true or false.")
     return text.lower() in ("true", "1", "yes", "on")
 
 
@@ -234,7 +241,7 @@ def _number(name: str, text: str, kind: type[int] | type[float], most: float | N
     except ValueError:
         number = -1
     if not 0 <= number < float("inf"):
-        raise InputError(name, f"'{text[:80]}' is not a number from 0 up", f"Set {kind.__name__} digits, like 30.")
+        raise InputError(name, f"'{_quoted(text)}' is not a number from 0 up", f"Set {kind.__name__} digits, like 30.")
     if most is not None and number > most:
-        raise InputError(name, f"{text[:80]} is too large", f"Set a number from 0 to {most:g}.")
+        raise InputError(name, f"{_quoted(text)} is too large", f"Set a number from 0 to {most:g}.")
     return number

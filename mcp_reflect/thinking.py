@@ -25,6 +25,7 @@ from mcp_reflect.llm.stack import Stack
 from mcp_reflect.llm.timeout import Timeout
 from mcp_reflect.prompts import Input, Prompts, Rendered
 from mcp_reflect.records.json import Json
+from mcp_reflect.redaction import quoted
 from mcp_reflect.reflect.scorer import Scorer
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
@@ -170,7 +171,7 @@ class _Conversation(Generic[_Read]):
             try:
                 return self._thought(value=self._value(reply), thinker=reply.llm)
             except InputError as error:
-                fault = str(error)[:_SHOWN_ERROR]
+                fault = quoted(error, _SHOWN_ERROR)
                 # The fault may quote the reply, and the reply what stands in the trace: it is data too.
                 shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
                 user = f"{self._rendered.user}\n\n{shown}\nReply again with the JSON object alone."

@@ -44,7 +44,7 @@ def _said(error: Any) -> tuple[str, str]:
             kind.rsplit("_", 1)[0], "a list" if "list" in kind or "tuple" in kind else "an object"
         )
         return f"it is {_named(error['input'])}, not {wanted}", f"Send {wanted}."
-    return error["msg"][:200], "Send a value that the tool's schema allows."
+    return quoted(error["msg"], 200), "Send a value that the tool's schema allows."
 
 
 def _named(value: object) -> str:

@@ -12,6 +12,7 @@ from mcp_reflect.bank.merging import codes
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.records.dream import Archiving, Generalisation, Merge, Wording
 from mcp_reflect.records.lesson import UNKNOWN_SCORE, Kind, Lesson, LessonDraft, Source, lesson_text
+from mcp_reflect.redaction import quoted
 
 LEAST_SOURCES: Final = 3
 LEAST_TRIED: Final = 3
@@ -33,7 +34,7 @@ def proposals(value: Mapping[str, Any], records: Sequence[Lesson], rates: Rates,
         taken[3].extend([f"generalisation of {_names(entry)}: {fault}"] if fault else [])
     for entry in _entries(value, "archive"):
         fault = _archive(entry, known, used, rates, taken[2])
-        taken[3].extend([f"archiving {str(entry.get('id'))[:40]}: {fault}"] if fault else [])
+        taken[3].extend([f"archiving {quoted(entry.get('id'), 40)}: {fault}"] if fault else [])
     return taken
 
 

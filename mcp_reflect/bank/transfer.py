@@ -8,7 +8,7 @@ from mcp_reflect.bank import indexing, lessons
 from mcp_reflect.bank.capacity import keep_within
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from
-from mcp_reflect.clock import Clock
+from mcp_reflect.clock import Clock, iso
 from mcp_reflect.records.lesson import LessonDraft, State, Stored
 from mcp_reflect.records.scope import Scope
 
@@ -47,7 +47,7 @@ async def exported(db: Database, tenant: str, project: str | None) -> AsyncItera
                     "state": lesson.state.value,
                     "trust": lesson.trust.value,
                     "source": lesson.source.value,
-                    "created_at": lesson.created_at,
+                    "created_at": iso(lesson.created_at),
                 }
                 yield {name: value for name, value in line.items() if value not in (None, [])}
         if len(rows) < _PAGE:

@@ -10,7 +10,7 @@ from mcp_reflect.cli.running import parser, say, say_json, table, with_engine
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.lesson import Kind, Lesson, State
-from mcp_reflect.results import compact, plain
+from mcp_reflect.results import compact, dated, plain
 
 
 def run(arguments: list[str]) -> int:
@@ -69,7 +69,7 @@ async def _list(engine: Engine, given: dict[str, Any]) -> int:
         offset=max(given["offset"], 0),
     )
     if given["json"]:
-        say_json([plain(lesson) for lesson in found])
+        say_json([dated(plain(lesson)) for lesson in found])
     elif found:
         rows = [(one.id, one.text, _score(one), str(one.times_applied), _state(one)) for one in found]
         say(table(rows, ("id", "lesson", "effective", "applied", "state")))
@@ -81,9 +81,9 @@ async def _list(engine: Engine, given: dict[str, Any]) -> int:
 async def _show(engine: Engine, given: dict[str, Any]) -> int:
     lesson = await engine.bank.lesson(engine.scopes.own, given["id"], "id")
     whole = {
-        **plain(lesson),
+        **dated(plain(lesson)),
         "standing": plain_standing(await engine.bank.standing(engine.scopes.own, lesson)),
-        "versions": compact(await engine.bank.history(engine.scopes.own, lesson.id)),
+        "versions": compact([dated(one) for one in await engine.bank.history(engine.scopes.own, lesson.id)]),
         "links": await engine.bank.links(engine.scopes.own, lesson.id),
         "neighbours": await engine.bank.neighbours(engine.scopes.own, "record", lesson.id),
     }

@@ -69,7 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             case _ if command in COMMANDS:
                 return int(import_module(f"mcp_reflect.cli.{command}_").run(given[1:]))
             case _:
-                sys.stderr.write(f"mcp-reflect: there is no command '{command[:80]}'.\n\n{USAGE}")
+                from mcp_reflect.redaction import quoted  # noqa: PLC0415 - only an error needs it
+
+                sys.stderr.write(f"mcp-reflect: there is no command '{quoted(command)}'.\n\n{USAGE}")
                 return 2
     except McpReflectError as error:
         from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - only an error needs it

@@ -3,6 +3,7 @@
 from mcp_reflect.cli.running import parser, say, say_json, table
 from mcp_reflect.errors import InputError, PromptError
 from mcp_reflect.prompts import Prompts, described
+from mcp_reflect.redaction import quoted
 from mcp_reflect.settings import Settings
 
 
@@ -51,7 +52,7 @@ def _serves(overridden: bool, problem: object) -> str:
 
 def _show(prompts: Prompts, name: str, *, as_json: bool) -> int:
     if name not in prompts.names():
-        raise InputError("name", f"there is no prompt '{name[:80]}'", f"Give one of {', '.join(prompts.names())}.")
+        raise InputError("name", f"there is no prompt '{quoted(name)}'", f"Give one of {', '.join(prompts.names())}.")
     loaded = prompts.load(name)
     if as_json:
         say_json(described(loaded))

@@ -40,7 +40,9 @@ def _ask(given: dict[str, Any]) -> Ask:
     kinds = [kind.value for kind in Kind]
     for kind in given["kinds"]:
         if kind not in kinds:
-            raise InputError("--kind", f"'{kind[:80]}' is not one", f"Give one of {', '.join(kinds)}.")
+            from mcp_reflect.redaction import quoted  # noqa: PLC0415 - only an error needs it
+
+            raise InputError("--kind", f"'{quoted(kind)}' is not one", f"Give one of {', '.join(kinds)}.")
     for name, least, most in (
         ("limit", 1, 50),
         ("max_chars", 1, 100_000),

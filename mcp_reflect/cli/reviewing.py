@@ -8,7 +8,7 @@ from mcp_reflect.cli.running import say, say_json, table
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.lesson import Lesson, Trust
-from mcp_reflect.results import plain
+from mcp_reflect.results import dated, plain
 
 _MOST: Final = 1000
 _WORDS: Final = ("text", "mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags")
@@ -27,7 +27,7 @@ async def review(engine: Engine, given: dict[str, Any]) -> int:
         return await _show(engine, given)
     waiting = await engine.bank.lessons(scope, kind=None, limit=_MOST, held=True)
     if given["json"]:
-        say_json([plain(lesson) for lesson in waiting])
+        say_json([dated(plain(lesson)) for lesson in waiting])
     elif not waiting:
         say(f"Nothing waits for you in {scope}.")
     elif sys.stdin.isatty() and sys.stdout.isatty():
@@ -52,7 +52,7 @@ async def _show(engine: Engine, given: dict[str, Any]) -> int:
     if lesson.trust is not Trust.QUARANTINED:
         raise InputError("id", "it is not in quarantine", "`mcp-reflect lessons show` has it.")
     if given["json"]:
-        say_json(plain(lesson))
+        say_json(dated(plain(lesson)))
     else:
         _print(lesson)
     return 0

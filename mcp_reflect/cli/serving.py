@@ -1,8 +1,8 @@
 """`mcp-reflect serve`: over stdio, or over HTTP on this machine alone."""
 
-import argparse
 from collections.abc import Sequence
 
+from mcp_reflect.cli.words import Words
 from mcp_reflect.errors import InputError
 
 MOST_PORT = 65_535
@@ -10,7 +10,7 @@ MOST_PORT = 65_535
 
 def run(words: Sequence[str]) -> int:
     """Serve until stdin closes, or with `--http PORT` until the process is told to end."""
-    reader = argparse.ArgumentParser(
+    reader = Words(
         prog="mcp-reflect serve",
         description="Serve MCP over stdio. Settings are MCP_REFLECT_* (docs/settings.md).",
         allow_abbrev=False,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mcp_reflect.llm.errors import LLMSettingError
 from mcp_reflect.llm.protocol import Usage
+from mcp_reflect.redaction import quoted
 
 TOKENS_PER_CALL = "MCP_REFLECT_LLM_TOKENS_PER_CALL"
 TOKENS_PER_DAY = "MCP_REFLECT_LLM_TOKENS_PER_DAY"
@@ -97,7 +98,7 @@ def _price(entry: str) -> tuple[str, Price]:
     given = [value for value in values if value is not None]
     if not name.strip() or len(given) != len(values) or not 2 <= len(given) <= 4:
         fix = "Write dollars for a million tokens, input/output: anthropic:claude-sonnet-5-5=3/15"
-        raise LLMSettingError(PRICES, f'"{entry[:80]}" is no price', fix)
+        raise LLMSettingError(PRICES, f'"{quoted(entry)}" is no price', fix)
     return name.strip(), Price(*given)
 
 
@@ -105,7 +106,7 @@ def _number(settings: Mapping[str, str], name: str) -> float | None:
     text = settings.get(name, "").strip().replace("_", "").replace(",", "")
     value = _finite(text)
     if text and value is None:
-        raise LLMSettingError(name, f'"{text[:40]}" is no amount', "Write a number of 0 or more, or leave it out")
+        raise LLMSettingError(name, f'"{quoted(text, 40)}" is no amount', "Write a number from 0 up, or leave it out")
     return value
 
 

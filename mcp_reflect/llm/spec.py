@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from mcp_reflect.llm.errors import LLMSettingError
 from mcp_reflect.llm.protocol import Role
+from mcp_reflect.redaction import quoted
 
 MAIN = "MCP_REFLECT_LLM"
 OFF = "off"
@@ -96,4 +97,5 @@ def is_near(url: str) -> bool:
 def _shown(text: str) -> str:
     """A bad value, short and without what may be a password in an address."""
     text = re.sub(r"//[^/@\s]*@", "//[user]@", text)
-    return text if len(text) <= 80 else text[:77] + "..."
+    shown = quoted(text, 77)
+    return shown if len(shown) < 77 else f"{shown}..."

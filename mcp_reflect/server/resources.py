@@ -96,7 +96,7 @@ async def _lessons(service: Service) -> dict[str, Any]:
 
     engine = service.engine()
     found = await engine.bank.lessons(engine.scopes.own, limit=_MOST_LISTED)
-    return {"scope": str(engine.scopes.own), "lessons": [plain(lesson) for lesson in found]}
+    return {"scope": str(engine.scopes.own), "lessons": [shown(plain(lesson)) for lesson in found]}
 
 
 async def _reflections(service: Service) -> dict[str, Any]:
@@ -138,11 +138,13 @@ _WORDS: Final = ("mistake", "correction", "why", "task_type", "context", "sympto
 
 
 def shown(record: dict[str, Any]) -> dict[str, Any]:
-    """A lesson or a version of one; of what is in quarantine, everything but its words."""
+    """A lesson or a version of one, times as text; of what is in quarantine, everything but its words."""
+    from mcp_reflect.records.lesson import waits  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.results import dated  # noqa: PLC0415 - same
+
+    record = dated(record)
     if record.get("trust") != "quarantined":
         return record
-    from mcp_reflect.records.lesson import waits  # noqa: PLC0415 - nothing of ours at the start
-
     kept = {name: value for name, value in record.items() if name not in _WORDS}
     return {**kept, "text": waits(record.get("held") or "it waits for a person")}
 
@@ -157,7 +159,7 @@ async def _reflection(service: Service, name: str) -> dict[str, Any]:
         **compact(found.body),
         "version": found.version,
         "trace": found.trace,
-        "versions": await engine.bank.history(scope, name),
+        "versions": [shown(version) for version in await engine.bank.history(scope, name)],
         "links": await engine.bank.links(scope, name),
     }
 

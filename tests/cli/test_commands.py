@@ -11,6 +11,7 @@ import pytest
 
 from mcp_reflect import __version__
 from mcp_reflect.cli import main
+from tests.cli.commands import Command
 
 ROOT = Path(__file__).parent.parent.parent
 RUN: dict[str, Any] = {
@@ -25,36 +26,6 @@ LINES = [
     {"mistake": "Deployed on a Friday", "correction": "Deploy on a Tuesday", "external_id": "T-1", "tags": ["deploy"]},
     {"mistake": "Forgot the changelog", "correction": "Write it with the change", "importance": 0.9},
 ]
-
-
-class Command:
-    """Runs a command in this process, over the test's bank."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-        self.capsys = capsys
-        self.folder = folder
-
-    def __call__(self, *words: str, code: int = 0) -> str:
-        """What a command prints; a failure says why on stderr alone."""
-        assert main(words) == code
-        done = self.capsys.readouterr()
-        assert bool(done.err) == bool(code), done.err
-        return done.err if code else done.out
-
-    def json(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
-
-    def file(self, name: str, lines: list[Any]) -> str:
-        path = self.folder / name
-        path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
-        return str(path)
-
-
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
-    monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
-    return Command(capsys, tmp_path)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stdio import Era, RawServer
+from benchmarks.stdio import Era, RawClient, RawServer
 
 ROOT = Path(__file__).parent.parent.parent
 SERVE = (sys.executable, "-m", "mcp_reflect")
@@ -22,7 +22,7 @@ def server(bank: Path, *, era: Era = Era.LEGACY, command: tuple[str, ...] = SERV
     return started
 
 
-def told(running: RawServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def told(running: RawClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The structured result of a call that must work."""
     result: dict[str, Any] = running.call_tool(tool, arguments)
     assert not result.get("isError"), result

@@ -1,6 +1,7 @@
 """The bank to look into: resources, their templates and completions, in both eras."""
 
 import json
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference, TextResourceContents
 
 from mcp_reflect.engine import Engine
+from tests.held_clock import HeldClock
 from tests.server.calls import FAILED_RUN, LESSON, told
 
 
@@ -62,6 +64,21 @@ async def test_a_reflection_shows_its_trace_its_versions_and_its_ties(client: Cl
     assert [version["thinker"] for version in shown["versions"]] == ["rules"]
     assert [event["id"] for event in shown["trace"]["events"]] == ["e1", "e2", "e3", "e4"]
     assert {"relation": "about", "to_kind": "tool", "to_id": "read_file"} in shown["links"]
+
+
+async def test_times_are_text_as_in_the_tools_results(client: Client, engine: Engine, clock: HeldClock) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    run = await told(client, "reflect", FAILED_RUN)
+    clock.time += 7_200
+    await engine.edit_lesson(stored["lesson_id"], {"importance": 1.0})
+    shown = await read(client, f"lesson://{stored['lesson_id']}")
+    (listed,) = [one for one in (await read(client, "bank://lessons"))["lessons"] if one["id"] == stored["lesson_id"]]
+    assert (shown["created_at"], shown["updated_at"]) == (listed["created_at"], listed["updated_at"])
+    assert shown["created_at"] == run["generated_at"]
+    assert datetime.fromisoformat(shown["updated_at"]) - datetime.fromisoformat(shown["created_at"]) == timedelta(
+        hours=2
+    )
+    assert [version["created_at"] for version in shown["versions"]] == [shown["created_at"]]
 
 
 async def test_looking_counts_nothing_as_applied(client: Client) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.redaction import quoted
 
 _SPACE: Final = re.compile(r"(?:\s|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -59,7 +60,7 @@ def _value(text: str, start: int, depth: int) -> Node:
     try:
         return Node(start, found.end(), json.loads(found[0]))
     except ValueError:
-        raise _fault(text, start, f"'{found[0][:40]}' is no value") from None
+        raise _fault(text, start, f"'{quoted(found[0], 40)}' is no value") from None
 
 
 def _object(text: str, start: int, depth: int) -> Node:
@@ -75,7 +76,7 @@ def _object(text: str, start: int, depth: int) -> Node:
         member = _value(text, space(text, colon + 1), depth + 1)
         name = json.loads(key[0])
         if name in node.members:
-            raise _fault(text, place, f"'{name[:40]}' stands there twice")
+            raise _fault(text, place, f"'{quoted(name, 40)}' stands there twice")
         node.members[name] = (place, member)
         node.value[name] = member.value
         place = _after(text, member.end, "}")

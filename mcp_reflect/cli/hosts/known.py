@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mcp_reflect.cli.hosts import json_edits, toml_edits, yaml_edits
 from mcp_reflect.errors import InputError
+from mcp_reflect.redaction import quoted
 
 NAME: Final = "mcp-reflect"
 
@@ -157,5 +158,5 @@ HOSTS: Final[Mapping[str, Host]] = {
 def host(name: str) -> Host:
     """A host by its name; InputError names them all."""
     if name not in HOSTS:
-        raise InputError("HOST", f"'{name[:40]}' is not one we know", f"Name one of {', '.join(HOSTS)}.")
+        raise InputError("HOST", f"'{quoted(name, 40)}' is not one we know", f"Name one of {', '.join(HOSTS)}.")
     return HOSTS[name]

@@ -1,0 +1,32 @@
+"""Commands run in this process, as a person or a program runs them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.cli import main
+
+
+class Command:
+    """Runs a command in this process, over the test's bank."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+        self.capsys = capsys
+        self.folder = folder
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        """What a command prints; a failure says why on stderr alone."""
+        assert main(words) == code
+        done = self.capsys.readouterr()
+        assert bool(done.err) == bool(code), done.err
+        return done.err if code else done.out
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self(*words, "--json"))
+
+    def file(self, name: str, lines: list[Any]) -> str:
+        path = self.folder / name
+        path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
+        return str(path)
