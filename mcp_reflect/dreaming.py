@@ -102,15 +102,18 @@ async def due(parts: Parts) -> bool:
 
 async def _plan(parts: Parts, scope: Scope, analysis: Answer | None) -> tuple[DreamPlan, list[Lesson]]:
     """The plan and the records that it was made of."""
-    plan, records, rates = await _by_rules(parts, scope)
+    plan, records, rates = await by_rules(parts, scope)
     if analysis is not None:
         value = _object(analysis)
         return _joined(plan, value, records, rates, Source.AGENT, HOST), records
     return await _asked(parts, scope, plan, records, rates), records
 
 
-async def _by_rules(parts: Parts, scope: Scope) -> tuple[DreamPlan, list[Lesson], Rates]:
-    """The plan of rules. Whoever cancels it ends the comparing of texts too, which is done in a thread."""
+async def by_rules(parts: Parts, scope: Scope) -> tuple[DreamPlan, list[Lesson], Rates]:
+    """The plan of rules, the records it was made of, and their rates; nothing is changed.
+
+    Whoever cancels it ends the comparing of texts too, which is done in a thread.
+    """
     records, rates, tied = await parts.bank.dreams.look(scope)
     stop = threading.Event()
     try:
@@ -198,6 +201,6 @@ def _joined(
 
 async def prompt(parts: Parts, project: str | None = None) -> str:
     """What a host or person may ask a model of theirs, to send its answer as `analysis`."""
-    plan, records, _ = await _by_rules(parts, parts.scopes.named(project))
+    plan, records, _ = await by_rules(parts, parts.scopes.named(project))
     rendered = parts.thinking.render("dream", {"memories": memories(records), "clusters": clustered(plan, records)})
     return f"{rendered.system}\n\n{rendered.user}"

@@ -318,6 +318,18 @@ class Bank:
         embeddings = await self.meaning.state(scope) if self.meaning else "off"
         return {**await stats.stats(self._db, scope), "embeddings": embeddings}
 
+    async def board(self, scope: Scope, *, most: int | None = None, whole: bool = True) -> dict[str, Any]:
+        """What a person's board is made of, at most `most` records; see `board`."""
+        from mcp_reflect.bank import board  # noqa: PLC0415 - recall does not need it
+
+        return await board.board(self._db, scope, self._clock, most=most or board.MOST_LESSONS, whole=whole)
+
+    async def board_row(self, scope: Scope, lesson: Lesson) -> list[Any]:
+        """A lesson as a row of the board."""
+        from mcp_reflect.bank import board  # noqa: PLC0415 - see above
+
+        return await board.row(self._db, scope, lesson)
+
     def exported(self, tenant: str, project: str | None) -> AsyncIterator[dict[str, Any]]:
         """Every lesson of a project (null: of all), as import reads it."""
         return transfer.exported(self._db, tenant, project)

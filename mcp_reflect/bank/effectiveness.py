@@ -5,7 +5,7 @@ evidence (see `standing`). Both are folds over the outcomes in the order in whic
 recording the same outcome twice changes nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,17 +46,25 @@ class Worth:
 
 def worth(outcomes: Iterable[Told]) -> Worth:
     """Fold outcomes, oldest first. The average stays in 0..1 whatever they are."""
+    result = Worth(None, 0.0, 0.0, 0.0)
+    for result in worths(outcomes):  # noqa: B007 - the last one is wanted
+        pass
+    return result
+
+
+def worths(outcomes: Iterable[Told]) -> Iterator[Worth]:
+    """What a lesson was worth after each of its outcomes, oldest first."""
     average: float | None = None
     proven, own = _Sum(), _Sum()
     for told in outcomes:
         before = START if average is None else average
         average = before + RATE * told.weight * (told.success - before)
         (proven if told.proven else own).add(told)
-    room = max(MOST_SELF_TOLD - proven.weight, 0.0)
-    share = min(1.0, room / own.weight) if own.weight else 0.0
-    wins = proven.wins + share * own.wins
-    losses = max(proven.weight + share * own.weight - wins, 0.0)
-    return Worth(average, wins, losses, proven.weight)
+        room = max(MOST_SELF_TOLD - proven.weight, 0.0)
+        share = min(1.0, room / own.weight) if own.weight else 0.0
+        wins = proven.wins + share * own.wins
+        losses = max(proven.weight + share * own.weight - wins, 0.0)
+        yield Worth(average, wins, losses, proven.weight)
 
 
 class _Sum:

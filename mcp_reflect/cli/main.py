@@ -17,6 +17,7 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
   reflect FILE       reflect on a run, or on each line of a JSONL file (- reads stdin)
   hook [EVENT]       answer a host's hook (docs/hooks.md)
   lessons            list, show, edit, forget, restore, erase and review lessons
+  board              all of it on one page in your browser (docs/board.md)
   dream              look over the lessons at rest: merge, tie, archive; --plan, --undo ID
   stats              what is in the bank, counted
   proof              whether warnings keep failures from coming back
@@ -38,6 +39,7 @@ COMMANDS = (
     "reflect",
     "hook",
     "lessons",
+    "board",
     "dream",
     "stats",
     "proof",

@@ -28,11 +28,14 @@ def main(wheel: Path) -> None:
 
 
 def check_content(wheel: Path, version: str) -> None:
-    """The package, its type marker, every prompt, the licence and the README; nothing of tests or benchmarks."""
+    """The package, its type marker, the board's assets, every prompt, the licence, the README; nothing else."""
     with zipfile.ZipFile(wheel) as archive:
         inside = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
     expected = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "mcp_reflect").rglob("*.py")}
     expected["mcp_reflect/py.typed"] = ROOT / "mcp_reflect" / "py.typed"
+    for room in ("assets", "vendor"):
+        found = [path for path in (ROOT / "mcp_reflect" / "board" / room).rglob("*") if path.is_file()]
+        expected |= {path.relative_to(ROOT).as_posix(): path for path in found}
     prompts = ROOT / "prompts"
     for path in prompts.rglob("*.*"):
         expected[f"mcp_reflect/_prompts/{path.relative_to(prompts).as_posix()}"] = path
@@ -74,7 +77,8 @@ def check_installation(wheel: Path, version: str, directory: Path) -> None:
     if not isinstance(json.loads(run(command, "doctor", "--json", cwd=directory)), dict):
         stop("mcp-reflect doctor --json printed no JSON object")
     run(command, "demo", cwd=directory)
-    say("mcp-reflect --version, doctor and demo run from a fresh installation")
+    run(command, "board", "--out", "board.html", cwd=directory)
+    say("mcp-reflect --version, doctor, demo and board run from a fresh installation")
 
 
 def run(*command: str, cwd: Path) -> str:

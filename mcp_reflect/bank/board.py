@@ -1,0 +1,176 @@
+"""What a person's board is made of, read as of one moment, in columns: ten thousand lessons are to fit a page.
+
+A table is `{"columns": [...], "rows": [[...], ...]}`. Times are seconds since 1970 (UTC), to the second; scores are in
+0..1, to four places. Reading counts nothing as applied.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_reflect.bank.effectiveness import Told, worths
+from mcp_reflect.bank.recalls import rates
+from mcp_reflect.bank.sqlite.database import Database, Reading
+from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
+from mcp_reflect.bank.standing import INTERVAL, PRIOR_STRENGTH, Rates
+from mcp_reflect.clock import Clock
+from mcp_reflect.records.lesson import Evidence, Lesson, State, Trust, waits
+from mcp_reflect.records.scope import Scope
+
+MOST_LESSONS: Final = 20_000
+MOST_EVENTS: Final = 1000  # the latest recalls and warnings that are told one by one; charts count all
+
+LESSON_COLUMNS: Final = (
+    *("id", "kind", "state", "trust", "source", "is_global", "task_type", "text", "mistake", "correction", "why"),
+    *("symptoms", "keywords", "tags", "importance", "confidence", "strength", "uses", "effectiveness"),
+    *("wins", "losses", "base_rate", "worth", "harmful", "held", "reflection_id", "external_id"),
+    *("created_at", "updated_at"),
+)
+_OUTCOME_COLUMNS: Final = ("lesson", "at", "success", "evidence", "wins", "losses", "note")
+_RECALL_COLUMNS: Final = ("id", "at", "task", "lesson_ids", "held_out", "success", "evidence")
+_WARNING_COLUMNS: Final = (
+    *("at", "tool", "arguments", "error", "times", "match", "certainty", "shown", "sequel", "lesson_id"),
+)
+
+Table = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """The rows of one moment."""
+
+    lessons: Sequence[Row]
+    count: int
+    outcomes: Sequence[Row]
+    links: Sequence[Row]
+    recalls: Sequence[Row]
+    recall_days: Sequence[Row]
+    warnings: Sequence[Row]
+    warning_days: Sequence[Row]
+    rates: Rates
+
+
+async def board(db: Database, scope: Scope, clock: Clock, *, most: int = MOST_LESSONS, whole: bool = True) -> Table:
+    """At most `most` records of a scope, best first, their outcomes and ties; recalls and warnings.
+
+    Without `whole`, the words of what is in quarantine stay out: a model may be the reader.
+    """
+    looked = await db.look(lambda reading: _look(reading, scope, most))
+    return await asyncio.to_thread(_assembled, looked, scope, clock.now(), whole=whole)
+
+
+async def row(db: Database, scope: Scope, lesson: Lesson) -> list[Any]:
+    """A lesson as a row of the board's table, after somebody changed it."""
+    return lesson_row(lesson, await db.look(lambda reading: rates(reading, scope)), whole=True)
+
+
+def _look(reading: Reading, scope: Scope, most: int) -> _Looked:
+    where = scope_values(scope)
+    lessons = reading.rows("board_lessons", {"limit": most, **where})
+    ids = [one["id"] for one in lessons]
+    return _Looked(
+        lessons=lessons,
+        count=reading.rows("board_lesson_count", where)[0]["count"],
+        outcomes=reading.rows("board_outcomes", {"ids": ids}),
+        links=reading.rows("board_links", {"ids": ids}),
+        recalls=reading.rows("board_recalls", {"limit": MOST_EVENTS, **where}),
+        recall_days=reading.rows("board_recall_days", where),
+        warnings=reading.rows("board_warnings", {"limit": MOST_EVENTS, **where}),
+        warning_days=reading.rows("board_warning_days", where),
+        rates=rates(reading, scope),
+    )
+
+
+def _assembled(looked: _Looked, scope: Scope, now: float, *, whole: bool) -> Table:
+    records = [lesson_from(one) for one in looked.lessons]
+    rows = [lesson_row(record, looked.rates, whole=whole) for record in records]
+    rows.sort(key=_place)
+    places = {one[0]: place for place, one in enumerate(rows)}
+    return {
+        "scope": str(scope),
+        "project": scope.project,
+        "at": int(now),
+        "records": looked.count,
+        "prior": {"strength": PRIOR_STRENGTH, "interval": INTERVAL},
+        "lessons": {"columns": LESSON_COLUMNS, "rows": rows},
+        "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(_outcomes(looked.outcomes, places))},
+        "links": [[places[one["from_id"]], one["relation"], places[one["to_id"]]] for one in looked.links],
+        "recalls": {"columns": _RECALL_COLUMNS, "rows": [_recall(one) for one in looked.recalls]},
+        "recall_days": [[one["day"], one["became"], one["count"]] for one in looked.recall_days],
+        "warnings": {"columns": _WARNING_COLUMNS, "rows": [_warning(one) for one in looked.warnings]},
+        "warning_days": [[one["day"], one["became"], one["count"]] for one in looked.warning_days],
+    }
+
+
+def _place(row: Sequence[Any]) -> tuple[Any, ...]:
+    """What is in use by its worth, then what waits for a person, then what is out of use."""
+    state, trust, worth, importance, name = (
+        row[LESSON_COLUMNS.index(column)] for column in ("state", "trust", "worth", "importance", "id")
+    )
+    return state != State.ACTIVE.value, trust == Trust.QUARANTINED.value, -worth, -importance, name
+
+
+def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:
+    """A lesson in the order of LESSON_COLUMNS. A text that mistake and correction tell already is null."""
+    hidden = lesson.trust is Trust.QUARANTINED and not whole
+    told = lesson.mistake is not None and lesson.correction is not None and not hidden
+    values: dict[str, Any] = {
+        "id": lesson.id,
+        "kind": lesson.kind.value,
+        "state": lesson.state.value,
+        "trust": lesson.trust.value,
+        "source": lesson.source.value,
+        "is_global": int(not lesson.project),
+        "text": waits(lesson.held or "it waits for a person") if hidden else None if told else lesson.text,
+        "importance": round(lesson.importance, 4),
+        "confidence": round(lesson.confidence, 4),
+        "strength": lesson.strength,
+        "uses": lesson.times_applied,
+        "effectiveness": None if lesson.effectiveness is None else round(lesson.effectiveness, 4),
+        "wins": round(lesson.wins, 4),
+        "losses": round(lesson.losses, 4),
+        "base_rate": round(known.base_rate(lesson), 4),
+        "worth": round(known.mean(lesson), 4),
+        "harmful": int(known.harmful(lesson)),
+        "held": lesson.held,
+        "reflection_id": lesson.reflection_id,
+        "external_id": lesson.external_id,
+        "created_at": int(lesson.created_at),
+        "updated_at": int(lesson.updated_at),
+    }
+    words = ("task_type", "mistake", "correction", "why", "symptoms", "keywords", "tags")
+    values |= {name: None if hidden else getattr(lesson, name) or None for name in words}
+    return [values[name] for name in LESSON_COLUMNS]
+
+
+def _outcomes(rows: Iterable[Row], places: Mapping[str, int]) -> Iterable[list[Any]]:
+    """Each outcome with what it added to its lesson's wins and losses, as ranking counts them."""
+    by_lesson: dict[str, list[Row]] = {}
+    for one in rows:
+        by_lesson.setdefault(one["lesson_id"], []).append(one)
+    for lesson_id, own in by_lesson.items():
+        wins = losses = 0.0
+        told = (Told(one["success"], one["weight"], one["evidence"] != Evidence.SELF.value) for one in own)
+        for one, after in zip(own, worths(told), strict=True):
+            added = (round(after.wins - wins, 4), round(after.losses - losses, 4))
+            wins, losses = after.wins, after.losses
+            yield [
+                *(places[lesson_id], int(one["created_at"]), one["success"], one["evidence"], *added),
+                one["note"] and one["note"][:300],
+            ]
+
+
+def _recall(one: Row) -> list[Any]:
+    ids: list[str] = json.loads(one["lesson_ids"])
+    return [
+        *(one["id"], int(one["created_at"]), one["task"][:300], ids, one["held_out"], one["success"], one["evidence"]),
+    ]
+
+
+def _warning(one: Row) -> list[Any]:
+    return [
+        *(int(one["created_at"]), one["tool"], one["arguments"], one["error"], one["times"], one["match"]),
+        *(round(one["certainty"], 3), one["shown"], one["sequel"], one["lesson_id"]),
+    ]

@@ -1,0 +1,118 @@
+// The page: its data, its views, its keys.
+
+const backend = mode === "served" ? servedBackend() : writtenBackend();
+let store = null;
+let current = "lessons";
+
+const context = { store: () => store, backend, open: openLesson };
+
+const VIEWS = [
+  { id: "lessons", title: "Lessons", make: lessonsView },
+];
+
+for (const view of VIEWS) {
+  view.tab = el("button", {
+    type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": `view-${view.id}`, on: { click: () => choose(view.id) },
+  }, view.title, view.count && el("span", { class: "count", hidden: true }));
+  view.panel = el("div", { role: "tabpanel", id: `view-${view.id}`, "aria-labelledby": `tab-${view.id}`, hidden: true });
+}
+
+const viewOf = (id) => VIEWS.find((view) => view.id === id);
+
+function choose(id) {
+  current = id;
+  for (const view of VIEWS) {
+    const here = view.id === id;
+    view.tab.setAttribute("aria-selected", here);
+    view.tab.tabIndex = here ? 0 : -1;
+    view.panel.hidden = !here;
+  }
+  const view = viewOf(id);
+  if (!view.made) {
+    view.made = view.make(context);
+    view.panel.append(view.made.root);
+    view.made.show();
+  } else view.made.shown?.();
+}
+
+function openLesson(lesson) {
+  choose("lessons");
+  viewOf("lessons").made.open(lesson);
+}
+
+find("tabs").addEventListener("keydown", (event) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step && !["Home", "End"].includes(event.key)) return;
+  event.preventDefault();
+  const at = VIEWS.findIndex((view) => view.id === current);
+  const to = event.key === "Home" ? 0 : event.key === "End" ? VIEWS.length - 1 : (at + step + VIEWS.length) % VIEWS.length;
+  choose(VIEWS[to].id);
+  VIEWS[to].tab.focus();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.matches("input, textarea, select");
+  if (event.key === "/" && !typing && store) {
+    event.preventDefault();
+    choose("lessons");
+    viewOf("lessons").made.search.focus();
+  } else if (event.key === "Escape" && viewOf(current).made?.escape?.()) event.preventDefault();
+});
+
+function tile(name, value, note) {
+  return el("div", null, el("dt", null, name), el("dd", null, value), note && el("dd", { class: "note" }, note));
+}
+
+function drawTiles() {
+  const active = store.lessons.filter((lesson) => lesson.state === "active");
+  const lessons = active.filter((lesson) => lesson.kind === "lesson" && lesson.trust !== "quarantined");
+  const outcomes = store.outcomes.length;
+  const good = store.outcomes.filter((one) => one.success === 1).length;
+  const warned = store.warnings.filter((one) => one.shown);
+  const heeded = warned.filter((one) => one.sequel === "heeded").length;
+  fill(find("tiles"),
+    tile("Lessons in use", grouped(lessons.length), `${plural(active.length, "active record")}`),
+    tile("Recalled", grouped(store.data.recall_days.reduce((sum, [, , count]) => sum + count, 0)), "times, each for a task"),
+    tile("Uses that worked", outcomes ? percent(good / outcomes) : "–", outcomes ? `${good} of ${outcomes} told` : "none told yet"),
+    tile("Repeats stopped", grouped(heeded), warned.length ? `of ${plural(warned.length, "warning")}` : "no warnings yet"),
+    tile("Waiting for you", grouped(store.waiting().length + store.data.merges.length), "in quarantine or to merge"));
+}
+
+function draw(data) {
+  store = new Store(data);
+  const cut = data.records > store.lessons.length
+    ? ` · the best ${grouped(store.lessons.length)} of ${grouped(data.records)} records` : "";
+  fill(find("scope"), told(data.project ? `Project ${data.project}` : "Global lessons"), cut,
+    ` · as of ${moment(data.at)} UTC`);
+  if (!store.lessons.length && !store.recalls.length) return drawEmpty();
+  drawTiles();
+  fill(find("tabs"), VIEWS.map((view) => view.tab));
+  fill(find("main"), VIEWS.map((view) => view.panel));
+  for (const view of VIEWS) view.made?.show();
+  choose(current);
+}
+
+function drawEmpty() {
+  for (const id of ["tiles", "tabs"]) fill(find(id));
+  find("tabs").hidden = find("tiles").hidden = true;
+  fill(find("main"), el("div", { class: "empty" },
+    el("h2", null, "Nothing was learned here yet"),
+    el("p", null, "Register mcp-reflect in your agent's host (", el("code", null, "mcp-reflect install HOST"),
+      ") and let it work. When a run fails it calls ", el("code", null, "reflect"), ", and the lesson appears here. ",
+      "To see how that goes, run ", el("code", null, "mcp-reflect demo"), ". Lessons of another project: ",
+      el("code", null, "mcp-reflect board --project NAME"), ".")));
+}
+
+async function load() {
+  try {
+    draw(await backend.load());
+  } catch (error) {
+    fill(find("main"), el("div", { class: "empty" }, el("h2", null, "The board cannot be shown"), el("p", null, seen(error.message))));
+  }
+}
+
+startTheme();
+find("reload").hidden = mode === "written";
+find("reload").addEventListener("click", load);
+load();
