@@ -167,7 +167,7 @@ def _matched(scope: Scope, text: str, meant: Meant | None, reading: Reading) -> 
 
 async def rows_by_document(database: Database, scope: Scope) -> dict[int, str]:
     """The id of the document that each row of a bank was made of."""
-    page = {"kind": None, "state": None, "limit": 10**9, "offset": 0}
+    page = {"held": 0, "kind": None, "state": None, "limit": 10**9, "offset": 0}
     rows = await database.rows("lesson_list", {"tenant": scope.tenant, "project": scope.project, **page})
     return {row["row"]: row["external_id"] for row in rows}
 

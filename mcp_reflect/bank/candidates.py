@@ -39,10 +39,11 @@ def candidates(
     With what is `meant` by the question, also those that mean something close. Run it with `look` of a database or
     a transaction: it is many queries, and one change of threads.
     """
-    found = matches(reading, scope, question)
+    every = matches(reading, scope, question)
+    found = [match for match in every if not match.held]
     if meant is not None:
         found = fused(found, meant.beside(reading, [match.row for match in found]))
-    found = found[:limit]
+    found = [*found[:limit], *(match for match in every if match.held)]
     lessons = lessons_at(reading, scope, [match.row for match in found])
     if meant is not None:
         meant.forget([match.row for match in found if match.row not in lessons])

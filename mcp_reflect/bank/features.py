@@ -1,18 +1,20 @@
 """What a lesson is found and scored by: its analysed terms, field by field, as they are kept beside it."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
 from mcp_reflect.bank.analysis import terms_of
 from mcp_reflect.bank.stopwords import STOP_WORDS
-from mcp_reflect.records.lesson import Lesson
+from mcp_reflect.records.lesson import Lesson, Trust
 from mcp_reflect.records.scope import Scope
 
 # How much a term counts in each field: what happened and what to do;
 # symptoms and keywords; task type and tags; context.
 FIELD_WEIGHTS: Final = (1, 1, 0.6, 0.3)
+
+HELD: Final = "_held"
+"""The mark of what is in quarantine: it is looked for apart, so that it takes no honest lesson's place."""
 
 _NUMBER_BYTES: Final = 5
 
@@ -67,16 +69,7 @@ def features_of(lesson: Lesson, row: int = 0) -> Features:
             counts[term] = counts.get(term, 0) + weight
     length = sum(count for term, count in counts.items() if term not in STOP_WORDS)
     types = (lesson.task_type,) if lesson.task_type else ()
-    for mark in (kind_mark(lesson.kind.value), *map(tag_mark, lesson.tags), *map(type_mark, types)):
+    held = (HELD,) if lesson.trust is Trust.QUARANTINED else ()
+    for mark in (kind_mark(lesson.kind.value), *map(tag_mark, lesson.tags), *map(type_mark, types), *held):
         counts[mark] = 1
     return Features(row, {term: round(count, 2) for term, count in counts.items()}, length)
-
-
-def posting(number: int, term: str) -> str:
-    """A term as the postings know it: with its scope's number."""
-    return f"{number:x}_{term}"
-
-
-def postings(number: int, terms: Iterable[str]) -> str:
-    """Terms as they are written into the postings."""
-    return " ".join(posting(number, term) for term in terms)

@@ -263,7 +263,7 @@ async def erase(db: Database, scope: Scope, lesson_id: str) -> None:
     """Remove a record, its words, history, ties and outcomes, and overwrite their bytes."""
     async with db.write() as tx:
         found = await lesson(tx, scope, lesson_id)
-        await indexing.erase(tx, scope, found)
+        await indexing.remove(tx, found.id)
         for name in ("version_erase", "link_erase"):
             await tx.run(name, {"id": found.id})
         for name in ("failure_erase", "lesson_erase", "reflection_erase"):

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.bank import postings
 from mcp_reflect.bank.analysis import words_of
-from mcp_reflect.bank.features import Features, kind_mark, scope_number, tag_mark, type_mark
+from mcp_reflect.bank.features import HELD, Features, kind_mark, scope_number, tag_mark, type_mark
+from mcp_reflect.bank.gathering import Look, gather
 from mcp_reflect.bank.scoring import FITTED, Parameters, Scorer, idf
 from mcp_reflect.bank.spelling import words_like
 from mcp_reflect.bank.sqlite.database import Reading
@@ -18,6 +18,7 @@ MOST_TERMS: Final = 32  # telling terms of a question that count: the rarest
 SEARCHED: Final = 24  # of these, the rarest so many find the rows
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
 SCORED: Final = 70  # rows that get an exact score
+SCORED_HELD: Final = 5  # rows in quarantine of which is said that they are held back
 # Telling terms that a bank holds when half of a new text's words are known to it, or so: in a small bank, that a
 # word is unknown tells little.
 HALF_KNOWN: Final = 1_000
@@ -45,7 +46,7 @@ class Match:
     `score` is lexical, relative to the best row's, and `share` the part of the question's weight (inverse
     document frequency) that its words cover, both in 0..1. `terms` are the question's words it shares, the
     most telling first, of the `asked` telling words that it has. `close` is how close their meanings are
-    (see `hybrid`), 0..1, null where nobody embeds.
+    (see `hybrid`), 0..1, null where nobody embeds. What is `held` is in quarantine, and has no score.
     """
 
     row: int
@@ -54,6 +55,7 @@ class Match:
     terms: tuple[str, ...]
     asked: int
     close: float | None = None
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +68,33 @@ class _Weighed:
 
 
 def matches(reading: Reading, scope: Scope, question: Question, parameters: Parameters = FITTED) -> list[Match]:
-    """The rows of a scope, and global ones, that share telling words with the question, best first."""
+    """The rows of a scope, and global ones, that share telling words with the question, best first.
+
+    A few that are in quarantine come last, so that it can be said that they are held back.
+    """
     index = Counts(reading, scope)
     words = words_of(question.text)
     if not words or not index.size:
         return []
     weighed = _weighed(index, list(words)[:MOST_READ], parameters)
-    rows = [features_from(row) for row in reading.rows("index_features", {"rows": _gathered(index, question, weighed)})]
-    scores = Scorer(weighed.every, index.average, parameters).scores(rows, index.shared_idf)
+    rows = _gathered(index, question, weighed)
+    honest = [row for row in rows if HELD not in row.counts]
+    scores = Scorer(weighed.every, index.average, parameters).scores(honest, index.shared_idf)
     best = max(scores.values(), default=0.0)
     total = sum(weighed.own.values())
-    if not best or not total:
+    if not total:
         return []
     # A question of stop words alone asks for all of them: some of them are in every text.
     least = 0 if weighed.own.keys() - STOP_WORDS else len(weighed.own)
     found: list[Match] = []
-    for row in sorted(rows, key=lambda row: (-scores[row.row], -row.row)):
+    for row in sorted(rows, key=lambda row: (HELD in row.counts, -scores.get(row.row, 0.0), -row.row)):
         held = _held(row, weighed)
-        if len(held) < least:
+        if len(held) < least or not held:
             continue
         shared = tuple(words[term] for term in sorted(held, key=lambda term: (-held[term], term)))
         share = min(sum(held.values()) / total, 1.0)
-        found.append(Match(row.row, scores[row.row] / best, share, shared, len(weighed.own)))
+        score = scores[row.row] / best if best and row.row in scores else 0.0
+        found.append(Match(row.row, score, share, shared, len(weighed.own), held=HELD in row.counts))
     return found
 
 
@@ -100,6 +107,7 @@ class Counts:
         self.numbers = list(dict.fromkeys((own, everywhere)))
         sizes = reading.rows("index_sizes", {"scopes": self.numbers})
         self.sizes: dict[int, int] = {row["scope"]: row["found"] for row in sizes}
+        self.places: dict[int, int] = {row["scope"]: row["places"] for row in sizes}
         self.size = sum(self.sizes.values())
         self.length = sum(row["length"] for row in sizes)
         self.average = self.length / self.size if self.size else 0.0
@@ -146,26 +154,29 @@ def _weighed(index: Counts, terms: Sequence[str], parameters: Parameters) -> _We
     return _Weighed(every, own, {other: pair for other, pair in alike.items() if other not in own})
 
 
-def _gathered(index: Counts, question: Question, weighed: _Weighed) -> list[int]:
+def _gathered(index: Counts, question: Question, weighed: _Weighed) -> list[Features]:
     """The rows that are worth an exact score, from the project and from everywhere."""
     known = sorted(weighed.own, key=lambda term: -weighed.own[term])[:SEARCHED]
     asked = {term: weighed.every[term] for term in (*known, *weighed.alike)}
-    groups = [list(map(kind_mark, question.kinds)), list(map(tag_mark, question.tags))]
-    preferred = [type_mark(question.task_type)] if question.task_type else []
-    index.look_up([mark for group in (*groups, preferred) for mark in group])
-    chosen: dict[int, None] = {}
+    groups = [tuple(map(kind_mark, question.kinds)), tuple(map(tag_mark, question.tags))]
+    preferred = (type_mark(question.task_type),) if question.task_type else ()
+    if preferred or any(groups):
+        index.look_up([mark for group in (*groups, preferred) for mark in group])
+    chosen: list[Features] = []
     for number in index.numbers:
         size, found = index.sizes.get(number, 0), index.found[number]
         if not size:
             continue
-        narrow = [group for group in groups if _narrows(group, found, size)]
-        looks: list[list[list[str]]] = [[], narrow] if narrow else [[]]
+        narrow = tuple(group for group in groups if _narrows(group, found, size))
+        looks = [Look(question.scored), Look(SCORED_HELD, held=True)]
+        if narrow:
+            looks.append(Look(question.scored, narrow))
         if _narrows(preferred, found, size):
-            looks.append([*narrow, preferred])
-        for within in looks:
-            rows = postings.gather(index.reading, number, asked, found, size, within)
-            chosen.update(dict.fromkeys(postings.heaviest(rows, question.scored)))
-    return list(chosen)
+            looks.append(Look(question.scored, (*narrow, preferred)))
+        places = gather(index.reading, number, index.places[number], asked, looks)
+        rows = index.reading.rows("index_features", {"scope": number, "places": places})
+        chosen += map(features_from, rows)
+    return chosen
 
 
 def _narrows(marks: Sequence[str], found: Mapping[str, int], size: int) -> bool:

@@ -6,15 +6,15 @@ not share enough (prefix filtering; Chaudhuri, Ganti and Kaushik 2006, "A Primit
 """
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mcp_reflect.bank.analysis import words_of
 from mcp_reflect.bank.candidates import lessons_at
+from mcp_reflect.bank.gathering import Top, read_blocks
 from mcp_reflect.bank.lexical import Counts
 from mcp_reflect.bank.merging import SAME_WORDS, shared, telling_words
-from mcp_reflect.bank.postings import any_of
+from mcp_reflect.bank.slices import Sums
 from mcp_reflect.bank.sqlite.database import Reading, Transaction
 from mcp_reflect.bank.stopwords import STOP_WORDS
 from mcp_reflect.records.lesson import Kind, Lesson
@@ -22,7 +22,6 @@ from mcp_reflect.records.scope import Scope
 
 COMPARED: Final = 30  # lessons whose words are compared
 MORE_WORDS: Final = 2  # words beyond the rarest that are looked up, as many more of which must be shared
-SCANNED: Final = 60_000  # postings that SQLite may go over: some 100 ns each
 
 
 async def nearest(tx: Transaction, scope: Scope, lesson: Lesson) -> list[Lesson]:
@@ -35,10 +34,8 @@ async def nearest(tx: Transaction, scope: Scope, lesson: Lesson) -> list[Lesson]
 
 def _nearest(reading: Reading, scope: Scope, lesson: Lesson) -> list[Lesson]:
     index = Counts(reading, scope)
-    situation = telling_words(lesson.mistake or "")
-    rows = _rows(index, _telling(lesson.mistake or ""), len(situation))
-    if len(rows) > COMPARED:
-        rows = _alike(index, rows, _telling(lesson.correction or ""))
+    situation, todo = telling_words(lesson.mistake or ""), _telling(lesson.correction or "")
+    rows = _rows(index, _telling(lesson.mistake or ""), len(situation), todo)
     found = lessons_at(reading, scope, rows).values() if rows else ()
     words = telling_words(lesson.text)
     near = [
@@ -54,40 +51,30 @@ def _telling(text: str) -> list[str]:
     return [word for word in words if word not in STOP_WORDS] or words
 
 
-def _rows(index: Counts, words: Sequence[str], count: int) -> list[int]:
-    """Rows that share so many of the rarest words that they may share enough of all (of `count` at least)."""
+def _rows(index: Counts, words: Sequence[str], count: int, todo: Sequence[str]) -> list[int]:
+    """Rows that share so many of the rarest words that they may share enough of all (of `count` at least).
+
+    Of too many, those that share most of what is `todo`, then the newest.
+    """
     index.look_up(words)
     total = max(len(words), count)
     rarest = total - math.ceil(SAME_WORDS * total) + 1
     asked = sorted(words, key=lambda word: (index.rows_with(word), word))[: rarest + MORE_WORDS]
+    least = max(len(asked) - rarest + 1, 1)
     rows: list[int] = []
     for number in index.numbers:
-        found = index.found[number]
-        least, left = max(len(asked) - rarest + 1, 1), SCANNED
-        known = [word for word in asked if word in found]
-        while len(known) >= least > 1 and sum(found[word] for word in known) > left:
-            known.pop()  # the most common one: that a row may have it is taken for granted
-            least -= 1
-        counts: Counter[int] = Counter()
-        for place, word in enumerate(known if len(known) >= least else ()):
-            # Who has none of the first ones cannot have enough any more: SQLite leaves those rows out.
-            first = known[: len(known) - least + 1]
-            match = any_of(number, [word]) + (f" AND {any_of(number, first)}" if place >= len(first) else "")
-            counts.update(index.reading.numbers("index_postings", {"match": match, "limit": SCANNED}))
-        rows += [row for row, held in counts.items() if held >= least]
+        top = Top(COMPARED)
+        for block, bits in read_blocks(index.reading, number, index.places.get(number, 0), {*asked, *todo}).items():
+            alike = _counted(bits, asked)
+            top.take(block, _counted(bits, todo), alike.above(least - 1, alike.any()))
+        values = {"scope": number, "places": top.places()}
+        rows += [row["row"] for row in index.reading.rows("index_rows", values)]
     return rows
 
 
-def _alike(index: Counts, rows: Sequence[int], words: Sequence[str]) -> list[int]:
-    """Of rows of one situation those that share most of what to do, then the newest."""
-    index.look_up(words)
-    counts = Counter(dict.fromkeys(rows, 0))
-    for number in index.numbers:
-        left = SCANNED
-        for word in sorted(words, key=lambda word: (index.found[number].get(word, 0), word)):
-            left -= index.found[number].get(word, 0)
-            if left < 0:
-                break
-            held = index.reading.numbers("index_postings", {"match": any_of(number, [word]), "limit": SCANNED})
-            counts.update(counts.keys() & set(held))
-    return sorted(counts, key=lambda row: (-counts[row], -row))[:COMPARED]
+def _counted(bits: Mapping[str, int], words: Sequence[str]) -> Sums:
+    """How many of the words each row of a block holds."""
+    counts = Sums()
+    for word in words:
+        counts.add(bits.get(word, 0), 1)
+    return counts

@@ -23,8 +23,8 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "REAL": (float, int),  # a whole number is stored as one
     "BLOB": (bytes,),
 }
-DERIVED: Final = ("features", "terms", "sizes", "vectors")
-"""Tables beside the word index that hold nothing but what is made from the lessons."""
+DERIVED: Final = ("features", "postings", "terms", "sizes", "vectors")
+"""Tables that hold nothing but what is made from the lessons."""
 
 _ID: Final = re.compile(r"[a-z]+_[0-9a-z]{16,}")
 

@@ -37,20 +37,27 @@ CREATE INDEX lessons_by_scope ON lessons (tenant, project, kind, state);
 CREATE INDEX lessons_held ON lessons (tenant, project) WHERE trust = 'quarantined';
 CREATE INDEX lessons_by_reflection ON lessons (reflection_id);
 
--- Which active rows of lessons hold which term: rowid is lessons.row. Terms carry their scope's number, so that a
--- project never reads the postings of another. What is taken out needs its old terms: they are in features.
-CREATE VIRTUAL TABLE search USING fts5 (
-  terms,
-  content = '', columnsize = 0, detail = none,
-  tokenize = "ascii tokenchars '_'"
-);
-
--- The analysed terms of each active row with how often they are there, and how many of them tell something.
+-- The analysed terms of each active row with how often they are there, and how many of them tell something. Rows of a
+-- scope have places, counted from 0 in the order in which they came: postings name them so.
 CREATE TABLE features (
   row INTEGER PRIMARY KEY REFERENCES lessons (row) ON DELETE CASCADE,
   scope INTEGER NOT NULL,
+  place INTEGER NOT NULL CHECK (place >= 0),
   length REAL NOT NULL,
-  terms TEXT NOT NULL CHECK (json_valid(terms))
+  terms TEXT NOT NULL CHECK (json_valid(terms)),
+  UNIQUE (scope, place)
+) STRICT;
+
+-- Which places of a scope hold a term, by blocks of 16,384 of them, counted from the block's first. `found` is how
+-- many, and says how `places` is written: see bank/postings.py.
+CREATE TABLE postings (
+  row INTEGER PRIMARY KEY,
+  scope INTEGER NOT NULL,
+  block INTEGER NOT NULL CHECK (block >= 0),
+  term TEXT NOT NULL,
+  found INTEGER NOT NULL CHECK (found > 0),
+  places BLOB NOT NULL,
+  UNIQUE (scope, block, term)
 ) STRICT;
 
 -- In how many active rows of a scope a term is.
@@ -61,11 +68,12 @@ CREATE TABLE terms (
   PRIMARY KEY (scope, term)
 ) STRICT, WITHOUT ROWID;
 
--- How many active rows a scope has, and how many telling terms are in them.
+-- How many active rows a scope has, how many telling terms are in them, and how many places it has handed out.
 CREATE TABLE sizes (
   scope INTEGER PRIMARY KEY,
   found INTEGER NOT NULL CHECK (found >= 0),
-  length INTEGER NOT NULL CHECK (length >= 0)
+  length INTEGER NOT NULL CHECK (length >= 0),
+  places INTEGER NOT NULL CHECK (places >= 0)
 ) STRICT;
 
 -- A run that was looked back on: the redacted trace, and the reflection as it was returned. `digest` names the run

@@ -1,6 +1,6 @@
 -- name: index_sizes
--- How many rows there are to find in some scopes, and how many telling terms they hold in all.
-SELECT scope, found, length FROM sizes WHERE scope IN (SELECT value FROM json_each(:scopes));
+-- How many rows there are to find in some scopes, how many telling terms they hold in all, and the places handed out.
+SELECT scope, found, length, places FROM sizes WHERE scope IN (SELECT value FROM json_each(:scopes));
 
 -- name: index_terms
 -- In how many rows of some scopes each of some terms is; terms that are nowhere have no row.
@@ -14,40 +14,51 @@ SELECT term, found FROM terms
 WHERE scope = :scope AND term >= :from AND term < :to AND found > 0 LIMIT :limit;
 
 -- name: index_postings
--- The rows that satisfy an expression of terms, oldest first, as one JSON list.
-SELECT json_group_array(rowid) FROM (SELECT rowid FROM search WHERE search MATCH :match LIMIT :limit);
-
--- name: index_newest
--- The newest rows that satisfy an expression of terms, as one JSON list.
-SELECT json_group_array(rowid) FROM (
-  SELECT rowid FROM search WHERE search MATCH :match ORDER BY rowid DESC LIMIT :limit
-);
+-- Which rows of some blocks of a scope hold each of some terms.
+SELECT block, term, found, places FROM postings
+WHERE scope = :scope AND block IN (SELECT value FROM json_each(:blocks))
+  AND term IN (SELECT value FROM json_each(:terms));
 
 -- name: index_features
--- The analysed terms of some rows.
-SELECT row, length, terms FROM features WHERE row IN (SELECT value FROM json_each(:rows));
+-- The analysed terms of some rows, by their places in a scope.
+SELECT row, length, terms FROM features WHERE scope = :scope AND place IN (SELECT value FROM json_each(:places));
+
+-- name: index_rows
+-- The rows at some places of a scope.
+SELECT row FROM features WHERE scope = :scope AND place IN (SELECT value FROM json_each(:places));
 
 -- name: index_lessons
--- The records of some rows that a scope may see and recall may show.
+-- The records of some rows that a scope may see and recall may show. Found by their rows: + keeps the planner from
+-- going through all of the scope instead.
 SELECT * FROM lessons
-WHERE row IN (SELECT value FROM json_each(:rows)) AND tenant = :tenant AND project IN (:project, '')
-  AND state = 'active';
+WHERE row IN (SELECT value FROM json_each(:rows)) AND +tenant = :tenant AND +project IN (:project, '')
+  AND +state = 'active';
 
 -- name: index_of
 -- What the index holds of a record.
 SELECT features.* FROM features JOIN lessons ON lessons.row = features.row WHERE lessons.id = :id;
 
--- name: index_add_terms
--- Make a row findable by its terms.
-INSERT INTO search (rowid, terms) SELECT row, :terms FROM lessons WHERE id = :id;
+-- name: index_held
+-- The postings of some terms in a block, to be written anew.
+SELECT row, term, found, places FROM postings
+WHERE scope = :scope AND block = :block AND term IN (SELECT value FROM json_each(:terms));
+
+-- name: index_add_posting
+-- A term that a block has not held yet.
+INSERT INTO postings (scope, block, term, found, places) VALUES (:scope, :block, :term, :found, :places);
+
+-- name: index_change_posting
+-- The rows of a block that hold a term now.
+UPDATE postings SET found = :found, places = :places WHERE row = :row;
+
+-- name: index_drop_posting
+-- A term that no row of a block holds any more.
+DELETE FROM postings WHERE row = :row;
 
 -- name: index_add_features
 -- Keep what the exact score of a row is made of.
-INSERT INTO features (row, scope, length, terms) SELECT row, :scope, :length, :terms FROM lessons WHERE id = :id;
-
--- name: index_remove_terms
--- Take a row out; the index needs exactly the terms that went in.
-INSERT INTO search (search, rowid, terms) VALUES ('delete', :row, :terms);
+INSERT INTO features (row, scope, place, length, terms)
+SELECT row, :scope, :place, :length, :terms FROM lessons WHERE id = :id;
 
 -- name: index_remove_features
 -- Forget what a row's score was made of.
@@ -66,14 +77,12 @@ FROM (SELECT json_extract(value, '$[0]') AS term, json_extract(value, '$[1]') AS
 WHERE scope = :scope AND terms.term = gone.term;
 
 -- name: index_resize
--- Count rows and telling terms that came into a scope or left it.
-INSERT INTO sizes (scope, found, length) VALUES (:scope, max(:found, 0), max(:length, 0))
-ON CONFLICT DO UPDATE SET found = max(found + :found, 0), length = max(length + :length, 0);
+-- Count rows and telling terms that came into a scope or left it, and the places that were handed out.
+INSERT INTO sizes (scope, found, length, places) VALUES (:scope, max(:found, 0), max(:length, 0), :places)
+ON CONFLICT DO UPDATE
+SET found = max(found + :found, 0), length = max(length + :length, 0), places = places + :places;
 
 -- name: index_forget
--- Drop words that are in no row any more.
-DELETE FROM terms WHERE scope = :scope AND found = 0;
-
--- name: index_optimize
--- Rewrite the index without what was removed from it, so that erased words leave the file.
-INSERT INTO search (search) VALUES ('optimize');
+-- Drop those of some words that are in no row any more.
+DELETE FROM terms
+WHERE scope = :scope AND term IN (SELECT value FROM json_each(:terms)) AND found = 0;
