@@ -104,9 +104,9 @@ async def _post(tx: Transaction, number: int, block: int, terms: Mapping[str, Se
     scope = {"scope": number, "block": block}
     changed: list[dict[str, Any]] = []
     there: set[str] = set()
-    for row, term, found, places in await tx.rows("index_held", {**scope, "terms": list(terms)}):
+    for row, term, before, listed in await tx.rows("index_held", {**scope, "terms": list(terms)}):
         there.add(term)
-        found, places = with_places(found, places, terms[term])
+        found, places = with_places(before, listed, terms[term])
         changed.append({"row": row, "found": found, "places": places})
     new: list[dict[str, Any]] = []
     for term in sorted(terms.keys() - there):  # in the order of their index, so that neighbours are written together

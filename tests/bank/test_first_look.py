@@ -32,7 +32,9 @@ def test_a_posting_holds_the_rows_that_came_and_did_not_leave(
 
 
 @laws(max_examples=60)
-@given(st.lists(st.tuples(NEAR_ROWS, st.integers(0, 63)), max_size=12), NEAR_ROWS, st.integers(0, 10), st.integers(0, 99))
+@given(
+    st.lists(st.tuples(NEAR_ROWS, st.integers(0, 63)), max_size=12), NEAR_ROWS, st.integers(0, 10), st.integers(0, 99)
+)
 def test_the_best_of_a_block_have_the_greatest_sums_and_are_the_later_of_equal_ones(
     terms: list[tuple[frozenset[int], int]], among: frozenset[int], limit: int, least: int
 ) -> None:
