@@ -96,6 +96,32 @@ LESSONS: Final = (
     ("docs", "Documented a flag that was renamed", "Take the flags from --help when writing the page", 0.5),
     ("docs", "Wrote the example by hand; it did not run", "Run every example before it is written down", 0.7),
 )
+RELATED: Final = (
+    (
+        "deploy",
+        "Deployed the workers before the migration had run",
+        "Run the migration first, then deploy the workers",
+        0.7,
+    ),
+    (
+        "deploy",
+        "Deployed the importer before its migration had run",
+        "Run its migration first, then deploy the importer",
+        0.6,
+    ),
+    ("api", "Read only the first page of the invoices", "Follow next_cursor of the invoices until it is null", 0.8),
+    ("api", "Read only the first page of the suppliers", "Follow next_cursor of the suppliers until it is null", 0.7),
+    ("sql", "Joined orders to refunds and counted rows twice", "Sum refunds per order first, then join", 0.8),
+    ("sql", "Joined orders to parcels and counted rows twice", "Sum parcels per order first, then join", 0.75),
+    (
+        "testing",
+        "Left a sleep in the test of the webhook",
+        "Wait for the webhook with a deadline instead of sleeping",
+        0.7,
+    ),
+    ("docs", "Lock files were left out of the commit", "Always commit the lock file", 0.6),
+    ("docs", "Lock files were left out of the commit", "Never commit the lock file", 0.3),
+)
 ALIKE: Final = (
     (
         "deploy",
@@ -174,7 +200,7 @@ async def make(path: Path, *, project: str = "shop", more: int = 0, days: int = 
 async def _stored(engine: Engine) -> dict[str, float]:
     """How often each lesson truly helps, by its id."""
     worth: dict[str, float] = {}
-    for kind, mistake, correction, helps in LESSONS:
+    for kind, mistake, correction, helps in LESSONS + RELATED:
         stored = await engine.store_lesson(
             mistake=mistake, correction=correction, task_type=kind, importance=round(0.3 + helps * 0.6, 2), tags=[kind]
         )
@@ -199,7 +225,7 @@ async def _day(engine: Engine, clock: SetClock, worth: dict[str, float], number:
     """Some tasks, what was recalled for them and what became of it; some calls that are known to fail."""
     for _ in range(clock.chance.randint(0, 3)):
         clock.time += 3600
-        kind, mistake, _, _ = clock.chance.choice(LESSONS)
+        kind, mistake, _, _ = clock.chance.choice(LESSONS + RELATED)
         # A task is put in words of its own: the first half of what went wrong once.
         found = await engine.recall(task=mistake.split(",")[0], task_type=kind, limit=2)
         shown = [hit for hit in found.lessons if hit.id in worth]

@@ -29,6 +29,8 @@ LEASE_SECONDS: Final = 120.0  # more than one question to a language model takes
 SHOWN_CHARS: Final = 16_000  # of the records that a language model is shown, some 4,000 tokens
 MOST_CHARS: Final = 400  # of one record
 
+_BUSY: Final = "Another process dreams over this project now. Try again in two minutes."
+
 Answer: TypeAlias = Mapping[str, Any] | str
 """What the prompt `dream` asks for: an object, or text that holds one."""
 
@@ -52,7 +54,7 @@ async def dream(
         plan, _ = await _plan(parts, scope, analysis)
         return Dream(dream_id=None, status="planned", plan=plan, scope=str(scope))
     if not await parts.bank.dreams.lease(scope, holder, LEASE_SECONDS):
-        raise DreamBusyError("Another process dreams over this project now. Try again in two minutes.")
+        raise DreamBusyError(_BUSY)
     parts.log("dream_started", project=scope.project, idle=idle)
     try:
         plan, looked = await _plan(parts, scope, analysis)
@@ -81,6 +83,30 @@ async def dream(
         thinker=plan.thinker,
     )
     return found
+
+
+async def merge(parts: Parts, keep: str, gone: Sequence[str]) -> Dream:
+    """Do one of the merges that rules propose, because a person said so; `undo` puts it back.
+
+    InputError where they propose it no more, DreamBusyError where another process dreams.
+    """
+    scope = parts.scopes.own
+    holder = parts.clock.new_id("who")
+    if not await parts.bank.dreams.lease(scope, holder, LEASE_SECONDS):
+        raise DreamBusyError(_BUSY)
+    try:
+        plan, looked, _ = await by_rules(parts, scope)
+        wanted = [one for one in plan.merges if one.keep == keep and set(one.gone) == set(gone)]
+        if not wanted:
+            raise InputError(
+                "keep", "the records have changed since this was proposed", "Look at what is proposed now."
+            )
+        part = DreamPlan(looked_at=plan.looked_at, merges=tuple(wanted), thinker=plan.thinker)
+        dream_id, _, skipped = await parts.bank.dreams.apply(scope, part, looked, idle=False, part=True)
+    finally:
+        await asyncio.shield(parts.bank.dreams.release(scope, holder))
+    parts.log("dream_finished", dream_id=dream_id, looked_at=plan.looked_at, merged=1, thinker=plan.thinker)
+    return Dream(dream_id=dream_id, status="applied", plan=part, skipped=skipped, scope=str(scope))
 
 
 async def undo(parts: Parts, dream_id: str, project: str | None = None) -> Undone:

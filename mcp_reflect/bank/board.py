@@ -95,7 +95,7 @@ def _assembled(looked: _Looked, scope: Scope, now: float, *, whole: bool) -> Tab
         "records": looked.count,
         "prior": {"strength": PRIOR_STRENGTH, "interval": INTERVAL},
         "lessons": {"columns": LESSON_COLUMNS, "rows": rows},
-        "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(_outcomes(looked.outcomes, places))},
+        "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(_outcomes(looked, places))},
         "links": [[places[one["from_id"]], one["relation"], places[one["to_id"]]] for one in looked.links],
         "recalls": {"columns": _RECALL_COLUMNS, "rows": [_recall(one) for one in looked.recalls]},
         "recall_days": [[one["day"], one["became"], one["count"]] for one in looked.recall_days],
@@ -145,12 +145,22 @@ def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:
     return [values[name] for name in LESSON_COLUMNS]
 
 
-def _outcomes(rows: Iterable[Row], places: Mapping[str, int]) -> Iterable[list[Any]]:
-    """Each outcome with what it added to its lesson's wins and losses, as ranking counts them."""
+def _outcomes(looked: _Looked, places: Mapping[str, int]) -> Iterable[list[Any]]:
+    """Each outcome with what it added to wins and losses, as ranking counts them, each lesson's oldest first.
+
+    A merged record's count for the one it lives on in.
+    """
+    gone = {one["id"] for one in looked.lessons if one["state"] == State.ARCHIVED.value}
+    into = {
+        one["from_id"]: one["to_id"]
+        for one in looked.links
+        if one["relation"] == "merged_into" and one["from_id"] in gone
+    }
     by_lesson: dict[str, list[Row]] = {}
-    for one in rows:
-        by_lesson.setdefault(one["lesson_id"], []).append(one)
+    for one in looked.outcomes:
+        by_lesson.setdefault(_keeper(one["lesson_id"], into), []).append(one)
     for lesson_id, own in by_lesson.items():
+        own.sort(key=lambda one: one["created_at"])
         wins = losses = 0.0
         told = (Told(one["success"], one["weight"], one["evidence"] != Evidence.SELF.value) for one in own)
         for one, after in zip(own, worths(told), strict=True):
@@ -162,6 +172,14 @@ def _outcomes(rows: Iterable[Row], places: Mapping[str, int]) -> Iterable[list[A
             ]
 
 
+def _keeper(lesson_id: str, into: Mapping[str, str]) -> str:
+    """The record that a merged one lives on in, at any remove."""
+    seen = {lesson_id}
+    while (following := into.get(lesson_id)) is not None and following not in seen:
+        seen.add(lesson_id := following)
+    return lesson_id
+
+
 def _recall(one: Row) -> list[Any]:
     ids: list[str] = json.loads(one["lesson_ids"])
     return [
@@ -171,6 +189,14 @@ def _recall(one: Row) -> list[Any]:
 
 def _warning(one: Row) -> list[Any]:
     return [
-        *(int(one["created_at"]), one["tool"], one["arguments"], one["error"], one["times"], one["match"]),
+        *(int(one["created_at"]), one["tool"], _call(one["arguments"]), one["error"], one["times"], one["match"]),
         *(round(one["certainty"], 3), one["shown"], one["sequel"], one["lesson_id"]),
     ]
+
+
+def _call(arguments: str | None) -> str | None:
+    """A call's arguments as a person reads them, cut at 300 characters; null where the failure is gone."""
+    if arguments is None:
+        return None
+    (value,) = json.loads(arguments)
+    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))[:300]

@@ -76,11 +76,12 @@ class Dreams:
         return [{**dict(row), "plan": json.loads(row["plan"])} for row in rows]
 
     async def apply(
-        self, scope: Scope, plan: DreamPlan, looked: list[Lesson], *, idle: bool
+        self, scope: Scope, plan: DreamPlan, looked: list[Lesson], *, idle: bool, part: bool = False
     ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         """Do what the plan says, in one transaction: the dream's id, the ids it added, and those it passed over.
 
-        A record that changed since it was looked at is passed over, with all that rests on it.
+        A record that changed since it was looked at is passed over, with all that rests on it. `part` says that the
+        plan is not all that was due, so that the next dream looks over the same records again.
         """
         dream_id = self._clock.new_id("drm")
         async with self._db.write() as tx:
@@ -101,7 +102,7 @@ class Dreams:
                 "id": dream_id,
                 "plan": json.loads(json.dumps(asdict(plan))),
                 "changes": work.changes,
-                "digest": digest_of([lesson_from(row) for row in rows]),
+                "digest": "" if part else digest_of([lesson_from(row) for row in rows]),
                 "tokens": plan.tokens,
                 "idle": int(idle),
                 "now": self._clock.now(),

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 
 from mcp_reflect.cli.words import Words
-from mcp_reflect.errors import InputError
-
-MOST_PORT = 65_535
 
 
 def run(words: Sequence[str]) -> int:
@@ -23,8 +20,6 @@ def run(words: Sequence[str]) -> int:
     )
     sent = reader.parse_args(words)
     port: int | None = sent.http
-    if port is not None and not 0 <= port <= MOST_PORT:
-        raise InputError("--http", f"{port} is no port", f"Give a number from 0 (any free one) to {MOST_PORT}.")
     from mcp_reflect.server.app import serve  # noqa: PLC0415 - only this command needs MCP
 
     serve() if port is None else _serve_http(port)

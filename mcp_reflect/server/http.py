@@ -3,16 +3,14 @@
 The SDK refuses a foreign Host (421), a foreign Origin (403) and a body over 4 MiB before we see it.
 """
 
-import socket
 import sys
 from typing import Final
 
 import anyio
 
-from mcp_reflect.errors import InputError
+from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.server.app import build
 
-HOST: Final = "127.0.0.1"
 PATH: Final = "/mcp"
 
 
@@ -23,15 +21,9 @@ def serve_http(port: int) -> None:
     """
     import uvicorn  # noqa: PLC0415 - over stdio nobody needs it
 
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, port))
-        except OSError as error:
-            raise InputError("--http", f"port {port} cannot be had: {error.strerror}", "Give another.") from None
-        listening.listen()
+    with listening(port, "--http") as door:
         app = build().streamable_http_app(streamable_http_path=PATH, host=HOST)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
-        sys.stdout.write(f"http://{HOST}:{listening.getsockname()[1]}{PATH}\n")
+        sys.stdout.write(f"http://{HOST}:{door.getsockname()[1]}{PATH}\n")
         sys.stdout.flush()
-        anyio.run(server.serve, [listening])
+        anyio.run(server.serve, [door])

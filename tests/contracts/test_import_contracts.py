@@ -35,13 +35,15 @@ VIOLATIONS = (
     Violation("the bank's face imports sqlite3", "sqlite", "bank/__init__.py", "import sqlite3"),
     Violation("the seam imports a provider's SDK", "anthropic", "llm/__init__.py", "import anthropic"),
     Violation("a room speaks HTTP", "http", "reflect/__init__.py", "import httpx2"),
+    Violation("the board's page serves itself", "web", "board/page.py", "import starlette"),
     Violation("the bank imports numpy", "numpy", "bank/__init__.py", "import numpy"),
     Violation("a record imports a library", "records", "records/trace.py", "import structlog"),
 )
 HOMES = {
     "server/__init__.py": "import mcp\nimport mcp_types",
     "arguments/__init__.py": "import pydantic",
-    "server/some_tool.py": "import mcp",
+    "server/some_tool.py": "import mcp\nimport uvicorn",
+    "board/serving.py": "import starlette\nimport uvicorn",
     "bank/sqlite/__init__.py": "import aiosqlite\nimport sqlite3",
     "bank/sqlite/some_query.py": "import sqlite3",
     "llm/anthropic.py": "import anthropic",

@@ -4,17 +4,14 @@ const mode = document.documentElement.dataset.mode;
 
 function writtenBackend() {
   const embedded = JSON.parse(find("data").textContent);
-  return { acts: new Set(), tellsMore: false, load: async () => embedded };
+  return { acts: new Set(), load: async () => embedded };
 }
 
-// The token comes once, in the part of the address that is never sent; it is kept for this tab, and sent in a header.
+// The token, or a ticket for it, comes in the part of the address that is never sent. It is kept for this tab alone.
 function servedBackend() {
-  const given = location.hash.slice(1);
-  if (given) {
-    sessionStorage.setItem("token", given);
-    history.replaceState(null, "", location.pathname);
-  }
-  const token = sessionStorage.getItem("token") ?? "";
+  let given = location.hash.slice(1);
+  if (given) history.replaceState(null, "", location.pathname);
+  let token = sessionStorage.getItem("token") ?? "";
 
   async function ask(path, body) {
     const headers = { Authorization: `Bearer ${token}` };
@@ -30,10 +27,20 @@ function servedBackend() {
     return said;
   }
 
+  async function enter() {
+    const ticket = given;
+    given = "";
+    if (!ticket) return;
+    token = ticket.startsWith("once-") ? (await ask("/api/enter", { ticket })).token : ticket;
+    sessionStorage.setItem("token", token);
+  }
+
   return {
-    acts: new Set(["approve", "reject", "forget", "restore", "edit", "merge", "undo"]),
-    tellsMore: true,
-    load: () => ask("/api/board"),
+    acts: new Set(["approve", "reject", "forget", "archive", "restore", "edit", "merge", "undo"]),
+    load: async () => {
+      await enter();
+      return ask("/api/board");
+    },
     more: (id) => ask(`/api/lesson/${encodeURIComponent(id)}`),
     act: (action, values) => ask("/api/act", { action, ...values }),
   };

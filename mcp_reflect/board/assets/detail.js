@@ -76,6 +76,7 @@ function detailPanel(context) {
   const close = el("button", { type: "button", class: "close", on: { click: () => shut() } }, "Back to the list");
   const root = el("section", { class: "detail card", "aria-label": "The chosen lesson", tabindex: "-1" }, close, body);
   let lesson = null;
+  let curve = null;
 
   function shut() {
     root.classList.remove("open");
@@ -92,6 +93,8 @@ function detailPanel(context) {
     const interval = store.interval(lesson);
     const glyph = worthGlyph();
     glyph.show(lesson, interval);
+    themed.delete(curve?.redraw);
+    curve = context.curve(lesson);
     fill(body,
       el("h2", { class: "unseen" }, `${kindWords(lesson)} ${lesson.id}`),
       badges(lesson),
@@ -100,7 +103,7 @@ function detailPanel(context) {
       el("h3", null, "Worth"),
       el("div", { class: "large" }, glyph.root),
       el("p", { class: "quiet" }, worthWords(lesson, interval, store.data.prior)),
-      context.curve?.(lesson),
+      curve?.root,
       el("h3", null, "Evidence"),
       factsOf(lesson),
       wordList("Tags", lesson.tags),
@@ -109,7 +112,8 @@ function detailPanel(context) {
       tiesOf(lesson),
       outcomesOf(lesson),
       recallsOf(lesson),
-      context.actions?.(lesson));
+      context.actions(lesson));
+    curve?.redraw();
     root.scrollTop = 0;
     if (open) {
       root.classList.add("open");

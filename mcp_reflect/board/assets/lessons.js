@@ -16,6 +16,7 @@ function lessonsView(context) {
   });
   const selects = el("div", { class: "filters" });
   const root = el("div", { class: "lessons" }, selects, list.root, detail.root);
+  const wide = matchMedia("(min-width: 561px)");
   let clicked = false;
   let asked = 0;
 
@@ -55,12 +56,13 @@ function lessonsView(context) {
     const any = ["", "Any"];
     fill(selects,
       el("label", { class: "search" }, "Search ", search),
+      el("details", { class: "more", open: wide.matches }, el("summary", null, "Filter and order"), el("div", { class: "filters" },
       select("kind", "Kind", [any, ...counted("kind")]),
       select("state", "State", [any, ...counted("state")]),
       select("trust", "Trust", [any, ...counted("trust")]),
       select("type", "Task type", [any, ...counted("task_type")]),
       select("source", "From", [any, ...counted("source")]),
-      select("order", "Order", SORTS),
+      select("order", "Order", SORTS))),
       found);
   }
 

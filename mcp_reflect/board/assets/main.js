@@ -4,10 +4,25 @@ const backend = mode === "served" ? servedBackend() : writtenBackend();
 let store = null;
 let current = "lessons";
 
-const context = { store: () => store, backend, open: openLesson };
+const context = {
+  store: () => store,
+  backend,
+  open: openLesson,
+  act,
+  actions: (lesson) => lessonActions(context, lesson),
+  curve(lesson) {
+    const points = course(lesson.outcomes ?? [], lesson.base_rate, store.data.prior, 0);
+    return points.length > 1 ? courseFigure("As it was told", points, store.data.prior) : null;
+  },
+};
 
 const VIEWS = [
   { id: "lessons", title: "Lessons", make: lessonsView },
+  { id: "time", title: "Over time", make: overTimeView },
+  { id: "recalled", title: "Recalled", make: recalledView },
+  { id: "repeats", title: "Repeats stopped", make: repeatsView },
+  { id: "clusters", title: "Clusters", make: clustersView },
+  { id: "deciding", title: "To decide", make: decidingView, count: () => store.waiting().length + store.data.merges.length },
 ];
 
 for (const view of VIEWS) {
@@ -32,7 +47,31 @@ function choose(id) {
     view.made = view.make(context);
     view.panel.append(view.made.root);
     view.made.show();
-  } else view.made.shown?.();
+  } else if (view.stale) view.made.show();
+  else view.made.shown?.();
+  view.stale = false;
+}
+
+// Have the server do something; what it changed is drawn anew where it stands.
+async function act(button, action, values) {
+  button.disabled = true;
+  try {
+    const done = await backend.act(action, values);
+    if (done.row) {
+      store.changed(done.row);
+      drawTiles();
+      for (const view of VIEWS) {
+        if (view.id === "lessons") view.made?.refresh();
+        else if (view.id === current) view.made?.show();
+        else view.stale = true;
+      }
+    } else await load();
+    say(done.said);
+    if (!document.activeElement || document.activeElement === document.body) viewOf(current).tab.focus();
+  } catch (error) {
+    say(error.message, true);
+    button.disabled = false;
+  }
 }
 
 function openLesson(lesson) {
@@ -76,7 +115,12 @@ function drawTiles() {
     tile("Recalled", grouped(store.data.recall_days.reduce((sum, [, , count]) => sum + count, 0)), "times, each for a task"),
     tile("Uses that worked", outcomes ? percent(good / outcomes) : "–", outcomes ? `${good} of ${outcomes} told` : "none told yet"),
     tile("Repeats stopped", grouped(heeded), warned.length ? `of ${plural(warned.length, "warning")}` : "no warnings yet"),
-    tile("Waiting for you", grouped(store.waiting().length + store.data.merges.length), "in quarantine or to merge"));
+    tile("Waiting for you", grouped(viewOf("deciding").count()), "in quarantine or to merge"));
+  for (const view of VIEWS.filter((one) => one.count)) {
+    const badge = view.tab.querySelector(".count");
+    badge.textContent = view.count();
+    badge.hidden = !view.count();
+  }
 }
 
 function draw(data) {
@@ -89,7 +133,8 @@ function draw(data) {
   drawTiles();
   fill(find("tabs"), VIEWS.map((view) => view.tab));
   fill(find("main"), VIEWS.map((view) => view.panel));
-  for (const view of VIEWS) view.made?.show();
+  for (const view of VIEWS) view.stale = true;
+  viewOf("lessons").made?.refresh();
   choose(current);
 }
 

@@ -2,7 +2,7 @@
 
 const THEMES = ["auto", "light", "dark"];
 let theme = "auto";
-const themed = [];
+const themed = new Set();
 
 function keep(name, value) {
   try {

@@ -39,7 +39,7 @@ WHERE recalls.tenant = :tenant AND recalls.project IN (:project, '') GROUP BY 1,
 -- name: board_warnings
 -- The latest warnings of a scope, the call that each was about, and what came of it.
 SELECT warnings.id, warnings.lesson_id, warnings.match, warnings.certainty, warnings.shown, warnings.sequel,
-  warnings.created_at, failures.tool, substr(failures.arguments, 1, 400) AS arguments,
+  warnings.created_at, failures.tool, failures.arguments,
   substr(failures.error, 1, 400) AS error, failures.times
 FROM warnings LEFT JOIN failures ON failures.row = warnings.failure AND failures.tenant = warnings.tenant
 WHERE warnings.tenant = :tenant AND warnings.project IN (:project, '')

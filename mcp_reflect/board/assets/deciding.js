@@ -1,0 +1,61 @@
+// What waits for a person: quarantine, merges that rules propose, what proved useless, and dreams to undo.
+
+// A button that has the server do something; where nobody acts there is none.
+function actor(context, action, label, values, kind = "") {
+  if (!context.backend.acts.has(action)) return null;
+  const button = el("button", { type: "button", class: kind, "data-action": action }, label);
+  button.addEventListener("click", () => context.act(button, action, values()));
+  return button;
+}
+
+function decidingView(context) {
+  const root = el("div", { class: "stack" });
+
+  function show() {
+    const store = context.store();
+    const { merges, archivings, dreams } = store.data;
+    const waiting = store.waiting();
+    const useless = archivings.filter((one) => store.byId.get(one.id).state === "active");
+    fill(root,
+      context.backend.acts.size ? null : el("p", { class: "note card padded" }, "This page only shows. ", el("code", null, "mcp-reflect board"), " serves one on which you decide."),
+      waiting.length + merges.length + useless.length ? null : el("div", { class: "empty" }, el("h2", null, "Nothing waits for you")),
+      part("In quarantine", "Text that orders its reader about. It is recalled by nobody until a person approves it.", waiting.map(held)),
+      part("To merge", "Rules found that these say the same. The one kept gets the others' evidence; all wordings stay in its history.", merges.map((merge) => mergeCard(store, merge))),
+      part("Proved useless", "The next dream would archive these.", useless.map((one) => uselessCard(store, one))),
+      dreams.length ? el("section", { class: "stack" }, el("h2", null, "Dreams so far"), el("div", { class: "card padded" }, tableOf("Dreams", ["When", "By", "What it did", ""], dreams.map(dreamRow)))) : null);
+  }
+
+  function part(title, about, cards) {
+    return cards.length ? el("section", { class: "stack" }, el("h2", null, `${title} (${cards.length})`), el("p", { class: "quiet" }, about), cards) : null;
+  }
+
+  const opener = (lesson) => el("button", { type: "button", class: "link", on: { click: () => context.open(lesson) } }, "Look at it closely");
+
+  function held(lesson) {
+    return el("article", { class: "card padded" },
+      el("p", { class: "warn" }, "Held: ", told(lesson.held)), wordsOf(lesson),
+      el("div", { class: "actions" }, actor(context, "approve", "Approve", () => ({ id: lesson.id }), "main"), actor(context, "reject", "Reject", () => ({ id: lesson.id }), "danger"), opener(lesson)));
+  }
+
+  function mergeCard(store, merge) {
+    const keep = store.byId.get(merge.keep);
+    return el("article", { class: "card padded" },
+      el("p", null, el("span", { class: "label" }, "Kept"), told(`${first(keep)} ${second(keep)}`)),
+      merge.gone.map((id) => el("p", null, el("span", { class: "label" }, "Merged into it"), told(`${first(store.byId.get(id))} ${second(store.byId.get(id))}`))),
+      el("div", { class: "actions" }, actor(context, "merge", "Merge", () => ({ keep: merge.keep, gone: merge.gone }), "main"), opener(keep)));
+  }
+
+  function uselessCard(store, one) {
+    const lesson = store.byId.get(one.id);
+    return el("article", { class: "card padded" }, el("p", null, told(`${first(lesson)} ${second(lesson)}`)), el("p", { class: "quiet" }, told(one.reason)),
+      el("div", { class: "actions" }, actor(context, "archive", "Archive", () => ({ id: lesson.id })), opener(lesson)));
+  }
+
+  function dreamRow(dream) {
+    const did = [[dream.merged, "merged"], [dream.archived, "archived"], [dream.added, "new"]].filter(([count]) => count).map(([count, what]) => `${count} ${what}`);
+    return [when(dream.at), told(dream.thinker), dream.state === "undone" ? "undone" : did.join(", ") || "ties alone",
+      dream.state === "undone" ? "" : actor(context, "undo", "Undo", () => ({ id: dream.id })) ?? ""];
+  }
+
+  return { root, show, shown: () => {} };
+}

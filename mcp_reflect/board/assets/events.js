@@ -1,0 +1,116 @@
+// What was recalled and what became of it; the warnings before calls that are known to fail, and what came of them.
+
+const BECAME = [
+  { id: "worked", title: "Worked", colour: "good" }, { id: "partly", title: "Partly", colour: "warn" },
+  { id: "failed", title: "Failed", colour: "bad" }, { id: "open", title: "Not told", colour: "edge" },
+  { id: "nothing", title: "Nothing fitted", colour: "faint" }, { id: "held_out", title: "Held out to compare", colour: "accent" },
+];
+
+const SEQUELS = [
+  { id: "heeded", title: "Heeded", colour: "good" }, { id: "failed", title: "Repeated, and failed again", colour: "bad" },
+  { id: "worked", title: "Repeated, and it worked", colour: "warn" }, { id: "open", title: "Not known yet", colour: "edge" },
+  { id: "held_out", title: "Only watched", colour: "accent" },
+];
+
+const PAGE = 50;
+
+// A chart, a filter by what became of it, and the latest events as a table that grows on demand.
+function eventsView(context, about) {
+  const root = el("div", { class: "stack" });
+  let wanted = "";
+  let most = PAGE;
+
+  function show() {
+    const store = context.store();
+    const counts = store.data[about.days];
+    if (!counts.length) return fill(root, el("div", { class: "empty" }, el("h2", null, about.none), el("p", null, about.hint)));
+    const chart = barsFigure(about.title, counts, about.kinds);
+    fill(root, about.before?.(store), chart.root, table(store));
+    chart.redraw();
+  }
+
+  function table(store) {
+    const found = store[about.events].filter((one) => !wanted || about.became(one) === wanted);
+    const select = el("select", { id: `became-${about.events}`, on: { change: (event) => { wanted = event.target.value; most = PAGE; again(); } } },
+      [["", "Any"], ...about.kinds.map((kind) => [kind.id, kind.title])].map(([value, text]) => el("option", { value, selected: value === wanted }, text)));
+    const more = found.length > most
+      && el("button", { type: "button", on: { click: () => { most += PAGE; again(); } } }, `Show ${Math.min(PAGE, found.length - most)} more`);
+    const section = el("section", { class: "card padded" },
+      el("div", { class: "filters" }, el("h2", null, `The latest, one by one`), el("label", null, "What became of it", select),
+        el("p", { class: "found quiet", role: "status" }, `${grouped(Math.min(most, found.length))} of ${grouped(found.length)}`)),
+      tableOf(about.title, about.heads, found.slice(0, most).map((one) => about.row(store, one))), more);
+    const again = () => {
+      const held = document.activeElement?.id;
+      section.replaceWith(table(store));
+      find(held)?.focus();
+    };
+    return section;
+  }
+
+  return { root, show, shown: show };
+}
+
+function kindOf(kinds, id) {
+  const kind = kinds.find((one) => one.id === id);
+  return el("span", { class: `mark ${kind.colour}` }, el("span", { class: `swatch ${kind.colour}` }), kind.title);
+}
+
+function recallBecame(recall) {
+  if (recall.held_out) return "held_out";
+  if (!recall.lesson_ids.length) return "nothing";
+  if (recall.success === null) return "open";
+  return recall.success === 1 ? "worked" : recall.success === 0 ? "failed" : "partly";
+}
+
+function lessonLink(context, id) {
+  const lesson = context.store().byId.get(id);
+  if (!lesson) return el("span", { class: "quiet" }, "erased, or not among those shown");
+  return el("button", { type: "button", class: "link", on: { click: () => context.open(lesson) } }, told(first(lesson)));
+}
+
+function recalledView(context) {
+  return eventsView(context, {
+    title: "Recalls", days: "recall_days", events: "recalls", kinds: BECAME, became: recallBecame,
+    none: "Nothing was recalled yet", hint: "An agent calls recall_lessons at the start of a task; each call is counted here with what became of the task.",
+    heads: ["When", "Task", "Lessons shown", "What became of it", "Told by"],
+    row: (_, recall) => [
+      day(recall.at), told(recall.task),
+      recall.lesson_ids.length ? el("ul", null, recall.lesson_ids.map((id) => el("li", null, lessonLink(context, id)))) : "–",
+      kindOf(BECAME, recallBecame(recall)), recall.evidence ? EVIDENCE[recall.evidence] ?? recall.evidence : "–",
+    ],
+  });
+}
+
+const MATCHES = { exact: "the same call", loose: "the same but for dates, ids, ports", tool_and_error: "the same tool and error", similar: "a similar call" };
+
+function measured(value, words, shown = percent) {
+  if (!value) return null;
+  const [low, high] = value.interval.map(shown);
+  return el("p", null, `${words}: ${shown(value.value)} (95 % sure between ${low} and ${high}, from ${plural(value.cases, "case")}).`);
+}
+
+function repeatsView(context) {
+  return eventsView(context, {
+    title: "Warnings before calls that are known to fail", days: "warning_days", events: "warnings", kinds: SEQUELS,
+    became: (warning) => (warning.shown ? warning.sequel ?? "open" : "held_out"),
+    none: "No call was warned of yet", hint: "With hooks (mcp-reflect install HOST --hooks) an agent gets a word before it repeats a call that is known to fail, and what it then does is counted here.",
+    before: (store) => {
+      const { proof } = store.data;
+      const lines = [
+        measured(proof.warned.repeated_after, "Of the warnings given, repeated all the same"),
+        measured(proof.repeats_prevented_per_warning, "Fewer repeats after a warning than in sessions that were only watched"),
+        measured(proof.recurrences_prevented_per_session, "Recurrences prevented for each session", (value) => value.toFixed(2)),
+      ].filter(Boolean);
+      return lines.length ? el("section", { class: "card padded" }, el("h2", null, "What is proved"), lines) : null;
+    },
+    heads: ["When", "Call", "It failed with", "Known by", "What came of it", "The lesson told"],
+    row: (_, warning) => [
+      day(warning.at), el("span", null, told(warning.tool ?? "?", { class: "mono strong" }), " ", told(short(warning.arguments ?? ""), { class: "mono" })),
+      told(short(warning.error ?? "")), `${MATCHES[warning.match] ?? warning.match}${warning.times > 1 ? `, failed ${warning.times} times` : ""}`,
+      kindOf(SEQUELS, warning.shown ? warning.sequel ?? "open" : "held_out"),
+      warning.lesson_id ? lessonLink(context, warning.lesson_id) : "–",
+    ],
+  });
+}
+
+const short = (text) => (text.length > 160 ? `${text.slice(0, 159)}…` : text);

@@ -1,0 +1,80 @@
+"""The board's real server on loopback, in a thread of its own, and requests to it."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import Any
+
+import uvicorn
+
+from mcp_reflect.board.serving import Keys, application
+from mcp_reflect.engine import Engine
+from mcp_reflect.loopback import HOST, listening
+from mcp_reflect.settings import Settings
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server said."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that listens, and its keys."""
+
+    place: str
+    keys: Keys
+
+    def ask(self, method: str, path: str, sent: Any = None, *, token: str | None = None, **headers: str) -> Answer:
+        """A request as the page makes it, unless headers (with _ for -) say otherwise; an empty one is left out."""
+        given = {"Host": self.place, "Authorization": f"Bearer {self.keys.token if token is None else token}"}
+        body = sent if isinstance(sent, bytes) else None if sent is None else json.dumps(sent).encode()
+        if body is not None:
+            given |= {"Content-Type": "application/json", "Origin": f"http://{self.place}"}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        with closing(HTTPConnection(self.place, timeout=20)) as connection:
+            connection.request(method, path, body, {name: value for name, value in given.items() if value})
+            answer = connection.getresponse()
+            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+
+    def act(self, action: str, **values: Any) -> Answer:
+        """An action as the page sends it."""
+        return self.ask("POST", "/api/act", {"action": action, **values})
+
+
+@contextmanager
+def serving(settings: Settings) -> Generator[Served]:
+    """A server over the bank that settings name; it has ended when the block is left."""
+    with listening(0, "--port") as door:
+        served = Served(f"{HOST}:{door.getsockname()[1]}", Keys())
+        running: list[uvicorn.Server] = []
+        ready = threading.Event()
+
+        async def work() -> None:
+            async with Engine(settings) as engine:
+                app = application(engine, served.keys, served.place)
+                server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", access_log=False))
+                running.append(server)
+                ready.set()
+                await server.serve([door])
+
+        thread = threading.Thread(target=asyncio.run, args=(work(),))
+        thread.start()
+        assert ready.wait(20)
+        try:
+            yield served
+        finally:
+            running[0].should_exit = True
+            thread.join(20)
