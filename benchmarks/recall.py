@@ -36,7 +36,7 @@ from mcp_reflect.records.scope import Scope
 from mcp_reflect.settings import Settings
 
 PASSAGE: Final = 5_000  # characters that a mistake or a correction may have
-BARS: Final = (0.2, 0.3, 0.4, 0.5, BAR, 0.6, 0.7, 0.85, 1.0)
+BARS: Final = (0.4, 0.6, 0.8, 0.9, BAR, 1.1, 1.2, 1.4, 1.7, 2.0)
 STRANGERS: Final = 200  # tasks of another set that are tried on a bank
 
 

@@ -29,7 +29,7 @@ _UNFOLDED: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "�
 
 def terms_of(text: str) -> list[str]:
     """The terms of a text in their order, stop words too; an identifier gives itself and then its parts."""
-    return [term for chunk in _chunks(text) for term, _ in _terms(chunk)]
+    return [term for chunk in _chunks(text) for term, _ in _terms(chunk) if term]
 
 
 def words_of(text: str) -> dict[str, str]:
@@ -37,7 +37,8 @@ def words_of(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for chunk in _chunks(text):
         for term, word in _terms(chunk):
-            found.setdefault(term, word)
+            if term:  # an accent that stands alone leaves nothing
+                found.setdefault(term, word)
     return found
 
 

@@ -19,7 +19,8 @@ class Candidate:
     `fit` is its relevance score relative to the best candidate's, `share` the part of the question's weight
     (inverse document frequency) that its words cover; both in 0..1. `terms` are the words shared, the
     most telling first, of the `asked` telling words that the question has. `close` is how close the meanings
-    are, 0..1, null where nobody embeds. `by_error`: one of the errors that were told is a symptom of the lesson.
+    are, 0..1, null where nobody embeds, and `evidence` how much speaks for the lesson, beside what chance gives
+    (see `relevance`). `by_error`: one of the errors that were told is a symptom of the lesson.
     """
 
     lesson: Lesson
@@ -28,6 +29,7 @@ class Candidate:
     terms: tuple[str, ...]
     asked: int
     close: float | None = None
+    evidence: float = 0.0
     by_error: bool = False
 
 
@@ -55,6 +57,7 @@ def candidates(
             terms=match.terms,
             asked=match.asked,
             close=match.close,
+            evidence=match.evidence,
         )
         for match in found
         if match.row in lessons

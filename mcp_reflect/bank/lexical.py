@@ -1,5 +1,6 @@
 """Which rows fit a question by their words: terms weighed, rows gathered, scored, and what they share named."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 from mcp_reflect.bank.analysis import words_of
 from mcp_reflect.bank.features import HELD, Features, kind_mark, scope_number, tag_mark, type_mark
 from mcp_reflect.bank.gathering import Look, gather
+from mcp_reflect.bank.relevance import evidence
 from mcp_reflect.bank.scoring import FITTED, Parameters, Scorer, idf
 from mcp_reflect.bank.spelling import words_like
 from mcp_reflect.bank.sqlite.database import Reading
@@ -21,7 +23,8 @@ SCORED: Final = 70  # rows that get an exact score
 SCORED_HELD: Final = 5  # rows in quarantine of which is said that they are held back
 # Telling terms that a bank holds when half of a new text's words are known to it, or so: in a small bank, that a
 # word is unknown tells little.
-HALF_KNOWN: Final = 1_000
+HALF_KNOWN: Final = 300
+PADDING: Final = 4  # words that a row is taken to have more, so that one word is not half of a title of two
 _FEW: Final = 2_000  # a scope with no more rows than this needs no help to find what a filter lets through
 
 
@@ -46,7 +49,8 @@ class Match:
     `score` is lexical, relative to the best row's, and `share` the part of the question's weight (inverse
     document frequency) that its words cover, both in 0..1. `terms` are the question's words it shares, the
     most telling first, of the `asked` telling words that it has. `close` is how close their meanings are
-    (see `hybrid`), 0..1, null where nobody embeds. What is `held` is in quarantine, and has no score.
+    (see `hybrid`), 0..1, null where nobody embeds. `evidence` is how much speaks for the row having to do with the
+    question, beside what chance gives in this bank (see `relevance`). What is `held` is in quarantine, without a score.
     """
 
     row: int
@@ -56,6 +60,7 @@ class Match:
     asked: int
     close: float | None = None
     held: bool = False
+    evidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,8 @@ def matches(reading: Reading, scope: Scope, question: Question, parameters: Para
         shared = tuple(words[term] for term in sorted(held, key=lambda term: (-held[term], term)))
         share = min(sum(held.values()) / total, 1.0)
         score = scores[row.row] / best if best and row.row in scores else 0.0
-        found.append(Match(row.row, score, share, shared, len(weighed.own), held=HELD in row.counts))
+        told = evidence(share, len(weighed.own), _part(row, weighed), index.length)
+        found.append(Match(row.row, score, share, shared, len(weighed.own), held=HELD in row.counts, evidence=told))
     return found
 
 
@@ -191,3 +197,9 @@ def _held(row: Features, weighed: _Weighed) -> dict[str, float]:
         if other in row.counts:
             held[word] = max(held.get(word, 0.0), weighed.own[word] * similar)
     return held
+
+
+def _part(row: Features, weighed: _Weighed) -> float:
+    """The part of a row's telling terms that the question has, 0..1."""
+    shared = math.fsum(row.counts[term] for term in (*weighed.own, *weighed.alike) if term in row.counts)
+    return min(shared / (row.length + PADDING), 1.0)
