@@ -30,7 +30,8 @@ from mcp_reflect.bank.hybrid import Meant, fused
 from mcp_reflect.bank.lexical import Match, Question, matches
 from mcp_reflect.bank.recalls import NEAR
 from mcp_reflect.bank.relevance import BAR, gate_for
-from mcp_reflect.bank.sqlite.database import Database, Reading
+from mcp_reflect.bank.sqlite.database import Database
+from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.engine import Engine
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.settings import Settings

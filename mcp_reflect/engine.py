@@ -291,7 +291,11 @@ class Engine(LookingBack):
         return remembering.import_drafts(self, lines)
 
     def import_lessons(
-        self, drafts: list[tuple[Scope, LessonDraft]], *, merge: bool = False
+        self, drafts: list[tuple[Scope, LessonDraft]], *, merge: bool = False, processes: int = 1
     ) -> AsyncIterator[list[Stored]]:
-        """Store drafts in short transactions; yields what became of each batch."""
-        return self.bank.imported(drafts, merge=merge)
+        """Store drafts in short transactions; yields what became of each batch.
+
+        More than one of `processes` share the work of thousands; they start your program's main module anew, as
+        multiprocessing does, so it has to be safe to import.
+        """
+        return self.bank.imported(drafts, merge=merge, processes=processes)

@@ -334,6 +334,10 @@ class Bank:
         """Every lesson of a project (null: of all), as import reads it."""
         return transfer.exported(self._db, tenant, project)
 
-    def imported(self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool) -> AsyncIterator[list[Stored]]:
-        """Store many lessons in short transactions; yields what became of each batch."""
-        return transfer.imported(self._db, drafts, merge=merge, clock=self._clock, size=self._size)
+    def imported(
+        self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool, processes: int = 1
+    ) -> AsyncIterator[list[Stored]]:
+        """Store many lessons in short transactions; yields what became of each batch. See `transfer.imported`."""
+        return transfer.imported(
+            self._db, drafts, merge=merge, clock=self._clock, size=self._size, processes=processes
+        )

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from mcp_reflect.bank.effectiveness import Told, worths
 from mcp_reflect.bank.recalls import rates
-from mcp_reflect.bank.sqlite.database import Database, Reading
+from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
+from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.bank.standing import INTERVAL, PRIOR_STRENGTH, Rates
 from mcp_reflect.clock import Clock
 from mcp_reflect.records.lesson import Evidence, Lesson, State, Trust, waits

@@ -6,8 +6,8 @@ from typing import Any
 
 from mcp_reflect.bank.hybrid import Meant, fused
 from mcp_reflect.bank.lexical import Question, matches
-from mcp_reflect.bank.sqlite.database import Reading
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.records.lesson import Lesson
 from mcp_reflect.records.scope import Scope
 

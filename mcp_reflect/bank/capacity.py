@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from mcp_reflect.bank import lessons
-from mcp_reflect.bank.sqlite.database import Transaction
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.records.lesson import Kind, State
 from mcp_reflect.records.scope import Scope
 

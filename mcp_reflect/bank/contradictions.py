@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mcp_reflect.bank.opposites import contradict
-from mcp_reflect.bank.sqlite.database import Reading, Transaction
+from mcp_reflect.bank.sqlite.statements import Reading, Transaction
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.records.lesson import Kind, Lesson, Trust
 

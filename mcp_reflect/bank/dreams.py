@@ -11,8 +11,9 @@ from mcp_reflect.bank.contradictions import tie
 from mcp_reflect.bank.dreaming import may_archive
 from mcp_reflect.bank.nearest import nearest
 from mcp_reflect.bank.recalls import rates
-from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError

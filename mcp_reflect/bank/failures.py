@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 
 from mcp_reflect.bank.poison import suspicion
-from mcp_reflect.bank.sqlite.database import Reader, Transaction
 from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
+from mcp_reflect.bank.sqlite.statements import Reader, Transaction
 from mcp_reflect.records.failure import Failure, WorkedCall
 from mcp_reflect.records.lesson import Lesson
 from mcp_reflect.records.scope import Scope

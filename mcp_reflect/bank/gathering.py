@@ -12,7 +12,7 @@ from typing import Final
 from mcp_reflect.bank.features import HELD
 from mcp_reflect.bank.postings import BLOCK, BLOCK_BITS, bits_of
 from mcp_reflect.bank.slices import Sums, rows_of
-from mcp_reflect.bank.sqlite.database import Reading
+from mcp_reflect.bank.sqlite.statements import Reading
 
 HEAVIEST: Final = 63  # what the greatest weight is rounded to
 Blocks = dict[int, dict[str, int]]

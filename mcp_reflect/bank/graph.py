@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from mcp_reflect.bank.sqlite.database import Database, Reading
+from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
+from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import Hit, Near
 from mcp_reflect.records.memory import Link

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from mcp_reflect.bank.lexical import Match
-from mcp_reflect.bank.sqlite.database import Reading
+from mcp_reflect.bank.sqlite.statements import Reading
 
 MEANING: Final = 0.88  # the part that meaning has in a score; words have the rest
 FEEDBACK: Final = 1.0  # how much the middle of the best rows is worth beside the question

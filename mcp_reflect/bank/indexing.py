@@ -8,8 +8,8 @@ from typing import Any
 
 from mcp_reflect.bank.features import Features, features_of, scope_number
 from mcp_reflect.bank.postings import BLOCK, BLOCK_BITS, with_places, without_place
-from mcp_reflect.bank.sqlite.database import Derived, Transaction
 from mcp_reflect.bank.sqlite.rows import features_from
+from mcp_reflect.bank.sqlite.statements import Derived, Transaction, Writing
 from mcp_reflect.records.lesson import Lesson, State
 from mcp_reflect.records.scope import Scope
 
@@ -37,46 +37,52 @@ def entries(written: Sequence[tuple[Scope, Lesson]]) -> list[Entry]:
 
 async def add(tx: Transaction, made: Sequence[Entry]) -> None:
     """Make stored records findable."""
-    by_scope: dict[int, list[Entry]] = {}
-    for entry in made:
-        by_scope.setdefault(entry.number, []).append(entry)
-    for number, group in by_scope.items():
-        sizes = await tx.row("index_sizes", {"scopes": [number]})
-        first = 0 if sizes is None else sizes["places"]
-        await _add(tx, number, list(enumerate(group, first)))
-        await _resize(tx, number, group, places=len(group))
+    await tx.at_once(lambda writing: add_at_once(writing, made))
 
 
 async def remove(tx: Transaction, record_id: str) -> None:
     """Take a record out of the index, with the words that only it held; one that is not in it stays out."""
-    row = await tx.row("index_of", {"id": record_id})
-    if row is not None:
-        await _remove(tx, row)
+    await tx.at_once(lambda writing: _remove(writing, record_id))
 
 
 async def renew(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
     """Bring the index up to a changed record; where its words are the same, nothing is written."""
-    row = await tx.row("index_of", {"id": lesson.id})
     made = entries([(scope, lesson)])
-    after = made[0].features.counts if made else None
-    if after == (features_from(row).counts if row else None):
-        return
-    if row is not None:
-        await _remove(tx, row)
-    if row is not None and made and row["scope"] == made[0].number:
-        await _add(tx, made[0].number, [(row["place"], made[0])])  # its place is free: a new one would only cost room
-        await _resize(tx, made[0].number, made)
-    else:
-        await add(tx, made)
+    await tx.at_once(lambda writing: _renew(writing, lesson.id, made))
+
+
+def add_at_once(writing: Writing, made: Sequence[Entry]) -> None:
+    """Make stored records findable, where one is on the bank's thread already."""
+    by_scope: dict[int, list[Entry]] = {}
+    for entry in made:
+        by_scope.setdefault(entry.number, []).append(entry)
+    for number, group in by_scope.items():
+        sizes = writing.rows("index_sizes", {"scopes": [number]})
+        _place(writing, number, sizes[0]["places"] if sizes else 0, group)
+        _resize(writing, number, group, places=len(group))
+
+
+def _renew(writing: Writing, record_id: str, made: Sequence[Entry]) -> None:
+    before = writing.rows("index_of", {"id": record_id})
+    if not before or not made:
+        _remove(writing, record_id)
+        add_at_once(writing, made)
+    elif features_from(before[0]).counts != made[0].features.counts:
+        _remove(writing, record_id)
+        if before[0]["scope"] == made[0].number:  # its place is free: a new one would only cost room
+            _place(writing, made[0].number, before[0]["place"], made)
+            _resize(writing, made[0].number, made)
+        else:
+            add_at_once(writing, made)
 
 
 def _number(scope: Scope, lesson: Lesson) -> int:
     return scope_number(Scope(scope.tenant, lesson.project))
 
 
-async def _add(tx: Transaction, number: int, placed: Sequence[tuple[int, Entry]]) -> None:
-    """Write entries of a scope at their places."""
-    await tx.run_many(
+def _place(writing: Writing, number: int, first: int, made: Sequence[Entry]) -> None:
+    """Write entries of a scope at places from `first` on."""
+    writing.run_many(
         "index_add_features",
         [
             {
@@ -86,25 +92,25 @@ async def _add(tx: Transaction, number: int, placed: Sequence[tuple[int, Entry]]
                 "length": entry.features.length,
                 "terms": Derived(json.dumps(entry.features.counts, ensure_ascii=False)),
             }
-            for place, entry in placed
+            for place, entry in enumerate(made, first)
         ],
     )
     blocks: dict[int, dict[str, list[int]]] = {}
-    for place, entry in placed:
+    for place, entry in enumerate(made, first):
         terms = blocks.setdefault(place >> BLOCK_BITS, {})
         for term in entry.features.counts:
             terms.setdefault(term, []).append(place % BLOCK)
     for block, terms in blocks.items():
-        await _post(tx, number, block, terms)
-    await _count(tx, "index_count", number, (entry.features for _, entry in placed))
+        _post(writing, number, block, terms)
+    _count(writing, "index_count", number, (entry.features for entry in made))
 
 
-async def _post(tx: Transaction, number: int, block: int, terms: Mapping[str, Sequence[int]]) -> None:
+def _post(writing: Writing, number: int, block: int, terms: Mapping[str, Sequence[int]]) -> None:
     """Write that places of a block, counted from its first, hold terms."""
     scope = {"scope": number, "block": block}
     changed: list[dict[str, Any]] = []
     there: set[str] = set()
-    for row, term, before, listed in await tx.rows("index_held", {**scope, "terms": list(terms)}):
+    for row, term, before, listed in writing.rows("index_held", {**scope, "terms": list(terms)}):
         there.add(term)
         found, places = with_places(before, listed, terms[term])
         changed.append({"row": row, "found": found, "places": places})
@@ -112,38 +118,39 @@ async def _post(tx: Transaction, number: int, block: int, terms: Mapping[str, Se
     for term in sorted(terms.keys() - there):  # in the order of their index, so that neighbours are written together
         found, places = with_places(0, b"", terms[term])
         new.append({**scope, "term": Derived(term), "found": found, "places": places})
-    await tx.run_many("index_change_posting", changed)
-    await tx.run_many("index_add_posting", new)
+    writing.run_many("index_change_posting", changed)
+    writing.run_many("index_add_posting", new)
 
 
-async def _remove(tx: Transaction, row: Any) -> None:
-    features, number, place = features_from(row), row["scope"], row["place"]
-    block, offset = place >> BLOCK_BITS, place % BLOCK
-    held = await tx.rows("index_held", {"scope": number, "block": block, "terms": list(features.counts)})
-    for posting in held:
-        if posting["found"] == 1:
-            await tx.run("index_drop_posting", {"row": posting["row"]})
-        else:
-            found, places = without_place(posting["found"], posting["places"], offset)
-            await tx.run("index_change_posting", {"row": posting["row"], "found": found, "places": places})
-    await tx.run("index_remove_features", {"row": features.row})
-    await _count(tx, "index_uncount", number, [features])
-    await tx.run("index_forget", {"scope": number, "terms": list(features.counts)})
-    values = {"scope": number, "found": -1, "length": -round(features.length), "places": 0}
-    await tx.run("index_resize", values)
+def _remove(writing: Writing, record_id: str) -> None:
+    for row in writing.rows("index_of", {"id": record_id}):
+        features, number, place = features_from(row), row["scope"], row["place"]
+        terms = list(features.counts)
+        block, offset = place >> BLOCK_BITS, place % BLOCK
+        for posting in writing.rows("index_held", {"scope": number, "block": block, "terms": terms}):
+            if posting["found"] == 1:
+                writing.run("index_drop_posting", {"row": posting["row"]})
+            else:
+                found, places = without_place(posting["found"], posting["places"], offset)
+                writing.run("index_change_posting", {"row": posting["row"], "found": found, "places": places})
+        writing.run("index_remove_features", {"row": features.row})
+        _count(writing, "index_uncount", number, [features])
+        writing.run("index_forget", {"scope": number, "terms": terms})
+        values = {"scope": number, "found": -1, "length": -round(features.length), "places": 0}
+        writing.run("index_resize", values)
 
 
-async def _resize(tx: Transaction, number: int, made: Sequence[Entry], *, places: int = 0) -> None:
+def _resize(writing: Writing, number: int, made: Sequence[Entry], *, places: int = 0) -> None:
     """Count rows that came into a scope, and the places handed out for them."""
     length = sum(round(entry.features.length) for entry in made)
-    await tx.run("index_resize", {"scope": number, "found": len(made), "length": length, "places": places})
+    writing.run("index_resize", {"scope": number, "found": len(made), "length": length, "places": places})
 
 
-async def _count(tx: Transaction, name: str, number: int, changed: Iterable[Features]) -> None:
+def _count(writing: Writing, name: str, number: int, changed: Iterable[Features]) -> None:
     """Count the rows that terms came into or left."""
     terms = Counter[str]()
     for features in changed:
         terms.update(features.counts.keys())
     # In the order of the table, so that neighbours are written together; one statement for all of a scope.
     pairs = Derived(json.dumps(sorted(terms.items()), ensure_ascii=False))
-    await tx.run(name, {"scope": number, "terms": pairs})
+    writing.run(name, {"scope": number, "terms": pairs})

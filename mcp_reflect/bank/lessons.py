@@ -10,8 +10,9 @@ from mcp_reflect.bank.merging import same_lesson
 from mcp_reflect.bank.nearest import nearest
 from mcp_reflect.bank.opposites import contradict
 from mcp_reflect.bank.poison import suspicion
-from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_values
+from mcp_reflect.bank.sqlite.statements import Transaction, Writing
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, State, Trust, lesson_text
@@ -20,21 +21,26 @@ from mcp_reflect.records.scope import Scope
 from mcp_reflect.redaction import clean_text, context_hash, quoted
 
 _PREFIX: Final = {Kind.LESSON: "les", Kind.STRATEGY: "str", Kind.REFLECTION: "ref"}
+_DRAFTED: Final = tuple(field.name for field in fields(LessonDraft))
 _HELD_BEFORE: Final = "it was in quarantine where it comes from"
 _MOST_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson may gather
 
 
 def made(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
     """A draft as the record that will be stored: cleaned, and in quarantine where its text orders its reader about."""
+    return quarantined_if_suspicious(drawn_up(draft, scope, clock, lesson_id))
+
+
+def drawn_up(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
+    """A draft as a record that nobody has looked at yet."""
     now = clock.now()
-    lesson = Lesson(
-        **{field.name: getattr(draft, field.name) for field in fields(draft)},
+    return Lesson(
+        **{name: getattr(draft, name) for name in _DRAFTED},
         id=lesson_id or clock.new_id(_PREFIX[draft.kind]),
         project=scope.project,
         created_at=now,
         updated_at=now,
     )
-    return quarantined_if_suspicious(lesson)
 
 
 def quarantined_if_suspicious(lesson: Lesson) -> Lesson:
@@ -95,8 +101,12 @@ async def add_indexed(
     tx: Transaction, written: Sequence[tuple[Scope, Lesson]], entries: Sequence[indexing.Entry]
 ) -> None:
     """Store records as they are, with the entries of the index that were made of them."""
-    await tx.run_many("lesson_add", [lesson_values(scope, lesson) for scope, lesson in written])
-    await indexing.add(tx, entries)
+
+    def work(writing: Writing) -> None:
+        writing.run_many("lesson_add", [lesson_values(scope, lesson) for scope, lesson in written])
+        indexing.add_at_once(writing, entries)
+
+    await tx.at_once(work)
     await symptoms.add(tx, written)
 
 

@@ -11,8 +11,8 @@ from mcp_reflect.bank.gathering import Look, gather
 from mcp_reflect.bank.relevance import evidence
 from mcp_reflect.bank.scoring import FITTED, Parameters, Scorer, idf
 from mcp_reflect.bank.spelling import words_like
-from mcp_reflect.bank.sqlite.database import Reading
 from mcp_reflect.bank.sqlite.rows import features_from
+from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.bank.stopwords import STOP_WORDS
 from mcp_reflect.records.scope import GLOBAL, Scope
 

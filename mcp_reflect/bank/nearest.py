@@ -15,7 +15,7 @@ from mcp_reflect.bank.gathering import Top, read_blocks
 from mcp_reflect.bank.lexical import Counts
 from mcp_reflect.bank.merging import SAME_WORDS, shared, telling_words
 from mcp_reflect.bank.slices import Sums
-from mcp_reflect.bank.sqlite.database import Reading, Transaction
+from mcp_reflect.bank.sqlite.statements import Reading, Transaction
 from mcp_reflect.bank.stopwords import STOP_WORDS
 from mcp_reflect.records.lesson import Kind, Lesson
 from mcp_reflect.records.scope import Scope

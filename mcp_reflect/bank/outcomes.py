@@ -4,8 +4,9 @@ import json
 
 from mcp_reflect.bank import lessons
 from mcp_reflect.bank.effectiveness import EVIDENCE_WEIGHT, Told, worth
-from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
+from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.records.lesson import Evidence, Lesson, OutcomeDraft, Trust, Updated

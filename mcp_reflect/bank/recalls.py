@@ -11,8 +11,9 @@ from mcp_reflect.bank.holdout import withheld
 from mcp_reflect.bank.hybrid import Meant
 from mcp_reflect.bank.lexical import Question
 from mcp_reflect.bank.ranking import Ranked, rank
-from mcp_reflect.bank.sqlite.database import Database, Reading, Transaction
+from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
+from mcp_reflect.bank.sqlite.statements import Reading, Transaction
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, BankReadOnlyError

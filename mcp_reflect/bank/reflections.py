@@ -7,8 +7,9 @@ from typing import Any
 
 from mcp_reflect.bank import failures, lessons
 from mcp_reflect.bank.capacity import keep_within
-from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
+from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
 from mcp_reflect.records.lesson import State, waits

@@ -4,8 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
+from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, NotFoundError
 from mcp_reflect.records.scope import Scope

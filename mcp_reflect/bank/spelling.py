@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from mcp_reflect.bank.sqlite.database import Reading
+from mcp_reflect.bank.sqlite.statements import Reading
 
 ALIKE: Final = 0.5  # of their trigrams at least so many are shared
 _SIZE: Final = 3

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from mcp_reflect.bank.candidates import Candidate
-from mcp_reflect.bank.sqlite.database import Reading, Transaction
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.bank.sqlite.statements import Reading, Transaction
 from mcp_reflect.records.lesson import Lesson
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.signature import fingerprint

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.bank import failures, outcomes
-from mcp_reflect.bank.sqlite.database import Database, Transaction
+from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import Row, scope_values
+from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.records.failure import Failure, WorkedCall
 from mcp_reflect.records.json import Json

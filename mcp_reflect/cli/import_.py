@@ -1,5 +1,6 @@
 """`mcp-reflect import FILE`."""
 
+import os
 import sys
 import time
 from collections import Counter
@@ -34,7 +35,7 @@ def run(arguments: list[str]) -> int:
         done: Counter[str] = Counter()
         drafts = engine.import_drafts(lines)
         next_said = time.monotonic() + _SAID_SECONDS
-        async for batch in engine.import_lessons(drafts, merge=given.merge):
+        async for batch in engine.import_lessons(drafts, merge=given.merge, processes=os.cpu_count() or 1):
             for stored in batch:
                 done[stored.status] += 1
                 if given.json:

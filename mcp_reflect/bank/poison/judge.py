@@ -20,6 +20,9 @@ _TOLD: Final = re.compile(
     r"|fixture|regex)\b",
     re.IGNORECASE,
 )
+# Each word of the rules' gates once: most texts have few of them, and are through after one look.
+_RULE_WORDS: Final = tuple(sorted({word for rule in english.RULES for word in rule.gate}))
+_MARK_WORDS: Final = tuple(sorted({word for mark in MARKS for word in mark.gate}))
 _LEAST_OUTSIDE: Final = 3  # words around a quotation from which on it is told of
 
 
@@ -45,7 +48,8 @@ def _of_text(text: str) -> str | None:
 def _of_view(text: str) -> str | None:
     unquoted = _without_quotations(text)
     folded = unquoted.lower()
-    for mark in MARKS:
+    here = {word for word in _MARK_WORDS if word in folded}
+    for mark in MARKS if here else ():
         if mark.finds(unquoted, folded):
             return mark.reason
     return _orders(unquoted)
@@ -53,10 +57,11 @@ def _of_view(text: str) -> str | None:
 
 def _orders(text: str) -> str | None:
     folded = text.lower()
-    for rule in english.RULES:
-        if rule.finds(text, folded):
+    here = {word for word in _RULE_WORDS if word in folded}
+    for rule in english.RULES if here else ():
+        if not here.isdisjoint(rule.gate) and rule.finds(text, folded):
             return rule.reason
-    if text.isascii() and not any(word in folded for word in _LATIN_WORDS):
+    if text.isascii() and not [word for word in _LATIN_WORDS if word in folded]:
         return None
     for reason, pattern in languages.RULES:
         if compiled(pattern, re.IGNORECASE).search(text):

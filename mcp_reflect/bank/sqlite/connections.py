@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import aiosqlite
 
@@ -20,6 +20,8 @@ from mcp_reflect.bank.sqlite.schema import Opened, clear_logs, prepare, uri
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError
 from mcp_reflect.telemetry import Log
+
+_CACHE_KB: Final = 32_000  # of pages that a connection keeps at most: a block's postings fit in
 
 Use: TypeAlias = Literal["write", "read", "count"]
 
@@ -156,6 +158,8 @@ class Connections:
             await connection.execute("PRAGMA foreign_keys = ON")
             await connection.execute(f"PRAGMA synchronous = {'NORMAL' if use == 'count' else 'FULL'}")
             await connection.execute("PRAGMA secure_delete = ON")
+            if use != "count":
+                await connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
             await connection.execute_fetchall("PRAGMA user_version")  # opens the log
             if use == "read":
                 await connection.execute("PRAGMA query_only = ON")

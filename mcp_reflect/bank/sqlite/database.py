@@ -4,27 +4,23 @@ What is acknowledged is on disk, in the file that lies at the bank's path. Reade
 """
 
 import asyncio
-import json
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import aiosqlite
 
 from mcp_reflect.bank.sqlite.connections import Connections, Use
 from mcp_reflect.bank.sqlite.faults import explained
 from mcp_reflect.bank.sqlite.holders import holder
-from mcp_reflect.bank.sqlite.queries import query, reads
 from mcp_reflect.bank.sqlite.schema import Opened, newer, newest
+from mcp_reflect.bank.sqlite.statements import Reading, Transaction, Values, on_thread
 from mcp_reflect.bank.sqlite.waiting import patiently
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
-from mcp_reflect.redaction import clean, clean_text
 from mcp_reflect.telemetry import Log
-
-Values = Mapping[str, Any]
 
 COUNTING_WAIT_SECONDS: Final = 0.05
 _LONG_WRITE: Final = 0.05  # seconds; after one, others are let in before this process writes again
@@ -32,80 +28,6 @@ _LET_OTHERS_IN: Final = 0.015  # seconds; longer than a waiter pauses, see `wait
 _Found = TypeVar("_Found")
 
 _MOST_CHANGES: Final = 3  # files that may follow each other at the path while a write begins
-
-
-class Reading:
-    """Named queries, run one after another on the connection's own thread: many cost no more than one."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
-        """The rows of a named query."""
-        return self._select(name, values).fetchall()
-
-    def schema(self) -> int:
-        """The version of the schema in which all this is read."""
-        return self._connection.execute("PRAGMA user_version").fetchone()[0]
-
-    def numbers(self, name: str, values: Values) -> list[int]:
-        """The integers of a named query that gives them as one JSON list."""
-        return json.loads(self._select(name, values).fetchone()[0])
-
-    def _select(self, name: str, values: Values) -> sqlite3.Cursor:
-        """Only what reads is run: what writes goes through the door of a transaction."""
-        if not reads(name):
-            raise ValueError(f"the query {name} writes")
-        return self._connection.execute(query(name), _plain(values))
-
-    @contextmanager
-    def snapshot(self) -> Generator[None]:
-        """Everything in the block is read as of one moment."""
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._connection.execute("COMMIT")
-
-
-class Reader(Protocol):
-    """The database, or a transaction of it."""
-
-    async def rows(self, name: str, values: dict[str, Any]) -> list[sqlite3.Row]: ...
-
-
-class Transaction:
-    """The one way to write. Every text that is bound here has passed the door (see `redaction`)."""
-
-    def __init__(self, connection: aiosqlite.Connection) -> None:
-        self._connection = connection
-        self.ran: set[str] = set()
-
-    async def run(self, name: str, values: Values) -> int:
-        """Run a named statement; returns how many rows it changed."""
-        self.ran.add(name)
-        cursor = await self._connection.execute(query(name), _bound(values))
-        changed = cursor.rowcount
-        await cursor.close()
-        return changed
-
-    async def run_many(self, name: str, rows: Iterable[Values]) -> None:
-        """Run a named statement once for each of `rows`."""
-        self.ran.add(name)
-        await self._connection.executemany(query(name), [_bound(values) for values in rows])
-
-    async def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
-        """The rows of a named query, as this transaction sees them."""
-        return list(await self._connection.execute_fetchall(query(name), _plain(values)))
-
-    async def row(self, name: str, values: Values) -> sqlite3.Row | None:
-        """The first row of a named query, or none."""
-        found = await self.rows(name, values)
-        return found[0] if found else None
-
-    async def look(self, work: Callable[[Reading], _Found]) -> _Found:
-        """What `work` makes of named queries, as this transaction sees them."""
-        return await _on_thread(self._connection, work)
 
 
 class Database:
@@ -144,8 +66,9 @@ class Database:
         """
         async with self._explained("read"):
             opened = await self._file.opened()
-            found, schema = await _on_thread(
-                await self._file.get("read"), lambda reading: (reading.rows(name, values), reading.schema())
+            found, schema = await on_thread(
+                await self._file.get("read"),
+                lambda connection: ((reading := Reading(connection)).rows(name, values), reading.schema()),
             )
             if schema != opened.schema:
                 opened = await self._file.looked_again()
@@ -159,7 +82,8 @@ class Database:
     async def look(self, work: Callable[[Reading], _Found]) -> _Found:
         """What `work` makes of named queries, all as of one moment. It runs outside the event loop."""
 
-        def at_once(reading: Reading) -> _Found:
+        def at_once(connection: sqlite3.Connection) -> _Found:
+            reading = Reading(connection)
             with reading.snapshot():
                 try:
                     return work(reading)
@@ -170,7 +94,7 @@ class Database:
 
         async with self._explained("read"):
             await self._file.opened()
-            return await _on_thread(await self._file.get("read"), at_once)
+            return await on_thread(await self._file.get("read"), at_once)
 
     @asynccontextmanager
     async def write(self) -> AsyncGenerator[Transaction]:
@@ -291,45 +215,5 @@ def _with_holder(text: str, found: str) -> str:
     return text.replace("another process", found, 1) if found else text
 
 
-async def _on_thread(connection: aiosqlite.Connection, work: Callable[[Reading], _Found]) -> _Found:
-    """Run `work` on the thread that owns the connection: one change of threads for any number of queries."""
-    # aiosqlite has no public way to run more than one statement in one go.
-    held: Any = connection
-    return await held._execute(work, Reading(held._conn))  # noqa: SLF001
-
-
 async def _schema(connection: aiosqlite.Connection) -> int:
     return next(iter(await connection.execute_fetchall("PRAGMA user_version")))[0]
-
-
-class Derived(str):
-    """Text made of words that passed the door already, such as the index's terms.
-
-    They stand side by side without their sentence: the door would take one beside `token` for a secret.
-    """
-
-    __slots__ = ()
-
-
-def _bound(values: Values) -> dict[str, Any]:
-    """What is written: every text through the door, structures as JSON."""
-    bound: dict[str, Any] = {}
-    for name, value in values.items():
-        match value:
-            case Derived():
-                bound[name] = str(value)
-            case str():
-                bound[name] = clean_text(value)
-            case dict() | list() | tuple():
-                bound[name] = json.dumps(clean(value), ensure_ascii=False)
-            case _:
-                bound[name] = value
-    return bound
-
-
-def _plain(values: Values) -> dict[str, Any]:
-    """What is only compared: structures as JSON, texts as they are."""
-    return {
-        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
-        for name, value in values.items()
-    }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mcp_reflect.bank.sqlite.database import Reading
+from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.embedding.index import Index, moved, open_index
 from mcp_reflect.embedding.protocol import Vector
 

@@ -1,0 +1,64 @@
+"""Lessons of an import made ready before the bank is locked: cleaned, judged, taken apart for the index.
+
+That takes longer than writing them. It is done ahead of the writing, in a thread, so that a server goes on answering,
+or in processes of its own where somebody asked for them.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final
+
+from mcp_reflect.bank import indexing, lessons
+from mcp_reflect.clock import Clock
+from mcp_reflect.records.lesson import Lesson, LessonDraft
+from mcp_reflect.records.scope import Scope
+
+PAGE: Final = 200  # lessons made ready at once
+_LEAST_SHARED: Final = 5_000  # lessons from which on processes are worth their start, half a second
+
+Ready = tuple[Scope, Lesson, list[indexing.Entry]]
+"""A record with what the index will hold of it: nothing where it is not active."""
+
+
+def made_ready(drawn_up: Sequence[tuple[Scope, Lesson]]) -> list[Ready]:
+    """Records as they will be stored."""
+    checked = [(scope, lessons.quarantined_if_suspicious(lesson)) for scope, lesson in drawn_up]
+    return [(scope, lesson, indexing.entries([(scope, lesson)])) for scope, lesson in checked]
+
+
+async def ready(
+    drafts: Sequence[tuple[Scope, LessonDraft]], clock: Clock, processes: int
+) -> AsyncIterator[list[Ready]]:
+    """The drafts as records, in their order, a page at a time; some pages are made ahead.
+
+    They are made by so many `processes` where that is more than one and there is enough to do, else in a thread.
+    """
+    shared = processes > 1 and len(drafts) >= _LEAST_SHARED
+    executor = _processes(processes) if shared else ThreadPoolExecutor(1)
+    loop = asyncio.get_running_loop()
+    ahead: deque[asyncio.Future[list[Ready]]] = deque()
+    try:
+        for start in range(0, len(drafts), PAGE):
+            page = [(scope, lessons.drawn_up(draft, scope, clock)) for scope, draft in drafts[start : start + PAGE]]
+            ahead.append(loop.run_in_executor(executor, made_ready, page))
+            if len(ahead) > (2 * processes if shared else 1):
+                yield await ahead.popleft()
+        while ahead:
+            yield await ahead.popleft()
+    finally:
+        for one in ahead:
+            one.cancel()
+            with suppress(asyncio.CancelledError):
+                await one
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _processes(count: int) -> Executor:
+    # Imported here: a recall on the command line imports this module. New processes, not forks: this one has threads.
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+    from multiprocessing import get_context  # noqa: PLC0415
+
+    return ProcessPoolExecutor(count, mp_context=get_context("spawn"))

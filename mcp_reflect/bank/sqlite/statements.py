@@ -1,0 +1,153 @@
+"""Named queries and statements, run on the connection's own thread, where many cost no more changes than one."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, Protocol, TypeVar
+
+import aiosqlite
+
+from mcp_reflect.bank.sqlite.queries import query, reads
+from mcp_reflect.redaction import clean, clean_text
+
+Values = Mapping[str, Any]
+_Found = TypeVar("_Found")
+
+
+class Reading:
+    """Named queries, run one after another on the connection's own thread: many cost no more than one."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
+        """The rows of a named query."""
+        return self._select(name, values).fetchall()
+
+    def schema(self) -> int:
+        """The version of the schema in which all this is read."""
+        return self._connection.execute("PRAGMA user_version").fetchone()[0]
+
+    def numbers(self, name: str, values: Values) -> list[int]:
+        """The integers of a named query that gives them as one JSON list."""
+        return json.loads(self._select(name, values).fetchone()[0])
+
+    def _select(self, name: str, values: Values) -> sqlite3.Cursor:
+        """Only what reads is run: what writes goes through the door of a transaction."""
+        if not reads(name):
+            raise ValueError(f"the query {name} writes")
+        return self._connection.execute(query(name), _plain(values))
+
+    @contextmanager
+    def snapshot(self) -> Generator[None]:
+        """Everything in the block is read as of one moment."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
+
+
+class Writing(Reading):
+    """The same, and named statements that write: every text bound here has passed the door (see `redaction`)."""
+
+    def __init__(self, connection: sqlite3.Connection, ran: set[str]) -> None:
+        super().__init__(connection)
+        self._ran = ran
+
+    def _select(self, name: str, values: Values) -> sqlite3.Cursor:
+        return self._connection.execute(query(name), _plain(values))
+
+    def run(self, name: str, values: Values) -> int:
+        """Run a named statement; returns how many rows it changed."""
+        self._ran.add(name)
+        return self._connection.execute(query(name), bound(values)).rowcount
+
+    def run_many(self, name: str, rows: Iterable[Values]) -> None:
+        """Run a named statement once for each of `rows`."""
+        self._ran.add(name)
+        self._connection.executemany(query(name), map(bound, rows))
+
+
+class Reader(Protocol):
+    """The database, or a transaction of it."""
+
+    async def rows(self, name: str, values: dict[str, Any]) -> list[sqlite3.Row]: ...
+
+
+class Transaction:
+    """The one way to write. Every text that is bound here has passed the door (see `redaction`)."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._connection = connection
+        self.ran: set[str] = set()
+
+    async def run(self, name: str, values: Values) -> int:
+        """Run a named statement; returns how many rows it changed."""
+        return await self.at_once(lambda writing: writing.run(name, values))
+
+    async def run_many(self, name: str, rows: Iterable[Values]) -> None:
+        """Run a named statement once for each of `rows`."""
+        await self.at_once(lambda writing: writing.run_many(name, rows))
+
+    async def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
+        """The rows of a named query, as this transaction sees them."""
+        return await self.at_once(lambda writing: writing.rows(name, values))
+
+    async def row(self, name: str, values: Values) -> sqlite3.Row | None:
+        """The first row of a named query, or none."""
+        found = await self.rows(name, values)
+        return found[0] if found else None
+
+    async def look(self, work: Callable[[Reading], _Found]) -> _Found:
+        """What `work` makes of named queries, as this transaction sees them."""
+        return await on_thread(self._connection, lambda connection: work(Reading(connection)))
+
+    async def at_once(self, work: Callable[[Writing], _Found]) -> _Found:
+        """What `work` makes of named queries and statements, run one after another: one change of threads."""
+        return await on_thread(self._connection, lambda connection: work(Writing(connection, self.ran)))
+
+
+async def on_thread(connection: aiosqlite.Connection, work: Callable[[sqlite3.Connection], _Found]) -> _Found:
+    """Run `work` on the thread that owns the connection: one change of threads for any number of queries."""
+    # aiosqlite has no public way to run more than one statement in one go.
+    held: Any = connection
+    return await held._execute(work, held._conn)  # noqa: SLF001
+
+
+class Derived(str):
+    """Text made of words that passed the door already, such as the index's terms.
+
+    They stand side by side without their sentence: the door would take one beside `token` for a secret.
+    """
+
+    __slots__ = ()
+
+
+_AS_IT_IS: Final = frozenset({int, float, bool, bytes, type(None)})
+
+
+def bound(values: Values) -> dict[str, Any]:
+    """What is written: every text through the door, structures as JSON."""
+    return {name: value if type(value) in _AS_IT_IS else _bound(value) for name, value in values.items()}
+
+
+def _bound(value: Any) -> Any:
+    match value:
+        case Derived():
+            return str(value)
+        case str():
+            return clean_text(value)
+        case dict() | list() | tuple():
+            return json.dumps(clean(value), ensure_ascii=False)
+        case _:
+            return value
+
+
+def _plain(values: Values) -> dict[str, Any]:
+    """What is only compared: structures as JSON, texts as they are."""
+    return {
+        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
+        for name, value in values.items()
+    }
