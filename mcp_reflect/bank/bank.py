@@ -338,6 +338,4 @@ class Bank:
         self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool, processes: int = 1
     ) -> AsyncIterator[list[Stored]]:
         """Store many lessons in short transactions; yields what became of each batch. See `transfer.imported`."""
-        return transfer.imported(
-            self._db, drafts, merge=merge, clock=self._clock, size=self._size, processes=processes
-        )
+        return transfer.imported(self._db, drafts, merge=merge, clock=self._clock, size=self._size, processes=processes)

@@ -6,7 +6,7 @@ or in processes of its own where somebody asked for them.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final
@@ -31,7 +31,7 @@ def made_ready(drawn_up: Sequence[tuple[Scope, Lesson]]) -> list[Ready]:
 
 async def ready(
     drafts: Sequence[tuple[Scope, LessonDraft]], clock: Clock, processes: int
-) -> AsyncIterator[list[Ready]]:
+) -> AsyncGenerator[list[Ready]]:
     """The drafts as records, in their order, a page at a time; some pages are made ahead.
 
     They are made by so many `processes` where that is more than one and there is enough to do, else in a thread.

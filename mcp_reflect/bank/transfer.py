@@ -75,7 +75,7 @@ async def imported(
     """
     from mcp_reflect.bank.preparing import ready  # noqa: PLC0415 - a recall on the command line needs no executors
 
-    waiting: "list[Ready]" = []
+    waiting: list[Ready] = []
     many = _FIRST_BATCH  # lessons
     async with aclosing(ready(drafts, clock, processes)) as pages:
         async for page in pages:
