@@ -5,6 +5,7 @@ or in processes of its own where somebody asked for them.
 """
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -17,7 +18,7 @@ from mcp_reflect.records.lesson import Lesson, LessonDraft
 from mcp_reflect.records.scope import Scope
 
 PAGE: Final = 200  # lessons made ready at once
-_LEAST_SHARED: Final = 5_000  # lessons from which on processes are worth their start, half a second
+LEAST_SHARED: Final = 5_000  # lessons from which on processes are worth their start, half a second
 
 Ready = tuple[Scope, Lesson, list[indexing.Entry]]
 """A record with what the index will hold of it: nothing where it is not active."""
@@ -30,13 +31,14 @@ def made_ready(drawn_up: Sequence[tuple[Scope, Lesson]]) -> list[Ready]:
 
 
 async def ready(
-    drafts: Sequence[tuple[Scope, LessonDraft]], clock: Clock, processes: int
+    drafts: Sequence[tuple[Scope, LessonDraft]], clock: Clock, processes: int, least_shared: int = LEAST_SHARED
 ) -> AsyncGenerator[list[Ready]]:
     """The drafts as records, in their order, a page at a time; some pages are made ahead.
 
-    They are made by so many `processes` where that is more than one and there is enough to do, else in a thread.
+    They are made by so many `processes` where that is more than one and there are `least_shared` of them, else in a
+    thread.
     """
-    shared = processes > 1 and len(drafts) >= _LEAST_SHARED
+    shared = processes > 1 and len(drafts) >= least_shared
     executor = _processes(processes) if shared else ThreadPoolExecutor(1)
     loop = asyncio.get_running_loop()
     ahead: deque[asyncio.Future[list[Ready]]] = deque()
@@ -61,4 +63,17 @@ def _processes(count: int) -> Executor:
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
     from multiprocessing import get_context  # noqa: PLC0415
 
-    return ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+    return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """Have this process end when the one that asked for it does, however that ends: it would wait for work for ever."""
+    from multiprocessing import parent_process  # noqa: PLC0415 - see above
+    from threading import Thread  # noqa: PLC0415 - same
+
+    def watch() -> None:
+        if (parent := parent_process()) is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
