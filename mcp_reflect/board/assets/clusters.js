@@ -1,6 +1,6 @@
 // Lessons that resemble, contradict or stem from each other, as a picture: a circle a lesson, a ring a group.
 
-const GAP = 30;
+const GAP = 36;
 const DRAWN = new Set(["contradicts", "derived_from"]);
 
 // Groups of lessons: the clusters of rules, what they would merge, and what ties join beyond them.
@@ -25,7 +25,7 @@ function groupsOf(store) {
   return { groups, ties };
 }
 
-const radius = (lesson) => 7 + 7 * lesson.importance;
+const radius = (lesson) => 10 + 10 * lesson.importance;
 
 // Places in a spiral of equal areas (Vogel's sunflower), so that no two circles meet.
 function spots(group) {
@@ -66,8 +66,8 @@ function clustersView(context) {
     let [x, y, tall] = [0, 0, 0];
     for (const group of groups) {
       const places = spots(group);
-      const wide = Math.max(...group.map((lesson, place) => Math.hypot(...places[place]) + radius(lesson))) + 10;
-      const cell = Math.max(2 * wide, 150);
+      const wide = Math.max(...group.map((lesson, place) => Math.hypot(...places[place]) + radius(lesson))) + 12;
+      const cell = Math.max(2 * wide, 190);
       if (x && x + cell > room) [x, y, tall] = [0, y + tall + GAP, 0];
       const [cx, cy] = [x + cell / 2, y + wide];
       group.forEach((lesson, place) => at.set(lesson, [cx + places[place][0], cy + places[place][1]]));

@@ -100,6 +100,7 @@ function detailPanel(context) {
       badges(lesson),
       lesson.held && el("p", { class: "warn" }, "In quarantine: ", told(lesson.held)),
       wordsOf(lesson),
+      context.actions(lesson),
       el("h3", null, "Worth"),
       el("div", { class: "large" }, glyph.root),
       el("p", { class: "quiet" }, worthWords(lesson, interval, store.data.prior)),
@@ -111,8 +112,7 @@ function detailPanel(context) {
       wordList("Keywords", lesson.keywords),
       tiesOf(lesson),
       outcomesOf(lesson),
-      recallsOf(lesson),
-      context.actions(lesson));
+      recallsOf(lesson));
     curve?.redraw();
     root.scrollTop = 0;
     if (open) {

@@ -38,7 +38,7 @@ function eventsView(context, about) {
     const section = el("section", { class: "card padded" },
       el("div", { class: "filters" }, el("h2", null, `The latest, one by one`), el("label", null, "What became of it", select),
         el("p", { class: "found quiet", role: "status" }, `${grouped(Math.min(most, found.length))} of ${grouped(found.length)}`)),
-      tableOf(about.title, about.heads, found.slice(0, most).map((one) => about.row(store, one))), more);
+      tableOf(`${about.title}, one by one`, about.heads, found.slice(0, most).map((one) => about.row(store, one))), more);
     const again = () => {
       const held = document.activeElement?.id;
       section.replaceWith(table(store));

@@ -25,7 +25,7 @@ function lessonsView(context) {
   list.root.addEventListener("keydown", (event) => {
     clicked = event.key === "Enter";
     if (clicked && list.chosen()) detail.show(list.chosen(), { open: true });
-  });
+  }, true);
 
   function soon() {
     cancelAnimationFrame(asked);

@@ -58,12 +58,17 @@ function lessonList(onChosen) {
         const row = free.pop() ?? newRow();
         place(row, number);
         pool.set(number, row);
-        if (!row.element.isConnected) rows.append(row.element);
       }
     }
-    for (const row of free.splice(SPARE * 2)) row.element.remove();
-    for (const row of free) row.element.hidden = true;
-    for (const row of pool.values()) row.element.hidden = false;
+    for (const row of free) row.element.remove();
+    free.splice(SPARE * 2);
+    // Who reads the page by its elements finds the rows in their order.
+    let next = null;
+    for (let number = to - 1; number >= from; number -= 1) {
+      const { element } = pool.get(number);
+      if (element.parentNode !== rows || element.nextSibling !== next) rows.insertBefore(element, next);
+      next = element;
+    }
     point();
   }
 
