@@ -24,7 +24,9 @@ function lessonsView(context) {
   list.root.addEventListener("pointerdown", () => { clicked = true; });
   list.root.addEventListener("keydown", (event) => {
     clicked = event.key === "Enter";
-    if (clicked && list.chosen()) detail.show(list.chosen(), { open: true });
+    if (!clicked || !list.chosen()) return;
+    event.preventDefault(); // else the same press would reach the button that has the focus then
+    detail.show(list.chosen(), { open: true });
   }, true);
 
   function soon() {

@@ -1,7 +1,7 @@
 // The list of lessons. Only the rows in sight are in the document, however many there are.
 
 const ROW = 72;
-const SPARE = 6;
+const SPARE = 3;
 
 function lessonList(onChosen) {
   const rows = el("div", { class: "rows", role: "presentation" });

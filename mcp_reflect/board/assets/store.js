@@ -13,6 +13,7 @@ class Store {
   constructor(data) {
     this.data = data;
     this.columns = data.lessons.columns;
+    this.intervals = new Map();
     this.lessons = records(data.lessons);
     this.byId = new Map(this.lessons.map((lesson) => [lesson.id, lesson]));
     this.outcomes = records(data.outcomes);
@@ -38,13 +39,19 @@ class Store {
   changed(row) {
     const fresh = records({ columns: this.columns, rows: [row] })[0];
     const lesson = this.byId.get(fresh.id);
-    Object.assign(lesson, fresh, { hay: undefined, interval: undefined });
+    Object.assign(lesson, fresh, { hay: undefined });
     return lesson;
   }
 
   interval(lesson) {
-    lesson.interval ??= posterior(lesson.wins, lesson.losses, lesson.base_rate, this.data.prior);
-    return lesson.interval;
+    // Thousands of lessons have the same evidence, most of them none.
+    const key = `${lesson.wins} ${lesson.losses} ${lesson.base_rate}`;
+    let found = this.intervals.get(key);
+    if (!found) {
+      found = posterior(lesson.wins, lesson.losses, lesson.base_rate, this.data.prior);
+      this.intervals.set(key, found);
+    }
+    return found;
   }
 
   waiting() {
