@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from mcp_reflect.bank.searches import KeptCatalogue
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT, Limits
 from mcp_reflect.records.search import CatalogEntry
 from mcp_reflect.redaction import clean
 from mcp_reflect.replan import shown, storing
@@ -31,7 +32,7 @@ _LAST: Final = 8  # catalogues remembered; a server has a few, and the longest t
 _known: dict[str, Catalogue] = {}
 
 
-def sent(catalog: list[Any]) -> Catalogue:
+def sent(catalog: list[Any], limits: Limits = DEFAULT) -> Catalogue:
     """The catalogue that a call brought. Raises InputError for what cannot be read."""
     if not catalog:
         return NONE
@@ -39,7 +40,7 @@ def sent(catalog: list[Any]) -> Catalogue:
         text = json.dumps(catalog, ensure_ascii=False)
     except (TypeError, ValueError) as error:
         raise InputError("catalog", f"it is no JSON: {str(error)[:80]}", "Send a list of objects.") from None
-    return _read(text)
+    return _read(text, limits.max_query_chars, limits.max_catalog_words, limits.max_catalog_chars)
 
 
 def known(digest: str) -> Catalogue | None:
@@ -62,8 +63,9 @@ def _remembered(catalogue: Catalogue) -> Catalogue:
 
 
 @lru_cache(maxsize=_LAST)
-def _read(text: str) -> Catalogue:
-    entries, notes = shown.bounded(read_catalog(_clean(json.loads(text))))
+def _read(text: str, text_chars: int, words: int, characters: int) -> Catalogue:
+    limits = Limits(max_query_chars=text_chars, max_catalog_words=words, max_catalog_chars=characters)
+    entries, notes = shown.bounded(read_catalog(_clean(json.loads(text)), limits=limits), limits)
     kept = storing.dump_catalog(entries)
     return _remembered(Catalogue(entries, notes, KeptCatalogue(hashlib.sha256(kept.encode()).hexdigest(), kept)))
 

@@ -18,6 +18,7 @@ from mcp_reflect.critique.opinion import read_opinion
 from mcp_reflect.critique.steps import split
 from mcp_reflect.critique.verify import verifier
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import Limits
 from mcp_reflect.records.critique import Critique, Stopped
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.thinker import HOST
@@ -36,7 +37,7 @@ async def critique(
 ) -> Critique:
     """Verify a piece of work, and correct it as far as it can be; see `records.critique`."""
     began = time.monotonic()
-    sent = read(CritiqueShape, arguments)
+    sent = read(CritiqueShape, arguments, parts.settings)
     scope = parts.scopes.named(sent.project)
     working = await _working(parts, scope, sent)
     said = _digest(sent)
@@ -48,7 +49,7 @@ async def critique(
     if sent.analysis is None:
         run = await _loop(working, thinker, listener, working["max_iterations"])
     else:
-        run = await _by_host(working, thinker, listener, clean(sent.analysis))
+        run = await _by_host(working, thinker, listener, clean(sent.analysis), parts.settings)
     answer = judged(
         run,
         critique_id=working["critique_id"],
@@ -152,13 +153,13 @@ async def _loop(working: Mapping[str, Any], thinker: Thinker, listener: Listener
     )
 
 
-async def _by_host(working: dict[str, Any], thinker: Thinker, listener: Listener, analysis: Any) -> Run:
+async def _by_host(working: dict[str, Any], thinker: Thinker, listener: Listener, analysis: Any, limits: Limits) -> Run:
     """One turn of the loop whose thinking the host did: its correction is verified, counted and compared."""
     thinker.name = HOST
     verify = verifier(_work(working))
     current = await asyncio.to_thread(verify, working["steps"])
     await listener.on_verified(current)
-    opinion = capped(read_opinion(analysis), current)
+    opinion = capped(read_opinion(analysis, limits=limits), current)
     first = Version(verified=current, opinion=opinion)
     if not opinion.corrected_steps:
         stopped = None if first.issues else Stopped.PASSED

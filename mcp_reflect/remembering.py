@@ -36,7 +36,7 @@ async def recall(parts: "Parts", arguments: Mapping[str, Any]) -> Recall:
     """The few lessons that fit a task, best first."""
     from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - see above
 
-    sent = read(RecallShape, arguments)
+    sent = read(RecallShape, arguments, parts.settings)
     return await recall_for(parts, sent.ask(), sent.project)
 
 
@@ -52,7 +52,7 @@ async def store(parts: "Parts", arguments: Mapping[str, Any]) -> Stored:
     """Keep a mistake and its correction."""
     from mcp_reflect.arguments.lessons import LessonShape, read  # noqa: PLC0415 - see above
 
-    sent = read(LessonShape, arguments)
+    sent = read(LessonShape, arguments, parts.settings)
     scope = _visible(parts.scopes.named(sent.project), sent.visibility)
     stored = await parts.bank.store_lesson(scope, sent.draft(Source.AGENT))
     parts.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
@@ -67,7 +67,7 @@ async def record_outcome(parts: "Parts", arguments: Mapping[str, Any], settle: S
     from mcp_reflect.arguments.lessons import OutcomeShape, read  # noqa: PLC0415 - see above
     from mcp_reflect.critique.agreement import doubt_of  # noqa: PLC0415 - the readers of evidence are many
 
-    sent = read(OutcomeShape, arguments)
+    sent = read(OutcomeShape, arguments, parts.settings)
     scope = parts.scopes.named(sent.project)
     if sent.recall_id is not None and sent.recall_id.startswith("srch_"):
         await settle(scope, sent.recall_id, _share(sent.success))
@@ -92,7 +92,7 @@ async def forget(parts: "Parts", arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson: out of every recall, kept in the history."""
     from mcp_reflect.arguments.lessons import ForgetShape, read  # noqa: PLC0415 - see above
 
-    sent = read(ForgetShape, arguments)
+    sent = read(ForgetShape, arguments, parts.settings)
     scope = parts.scopes.named(sent.project)
     lesson = await parts.bank.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
     parts.log("lesson_forgotten", lesson_id=lesson.id)
@@ -105,7 +105,7 @@ async def edit(parts: "Parts", lesson_id: str, changes: Mapping[str, Any]) -> Le
 
     before = await parts.bank.lesson(parts.scopes.own, lesson_id)
     now = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}
-    sent = read(ImportShape, now)
+    sent = read(ImportShape, now, parts.settings)
     return await parts.bank.edit(parts.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes})
 
 
@@ -117,7 +117,7 @@ def import_drafts(parts: "Parts", lines: Iterable[tuple[int, Mapping[str, Any]]]
     own = parts.scopes.own
     for number, line in lines:
         try:
-            sent = read(ImportShape, line)
+            sent = read(ImportShape, line, parts.settings)
         except InputError as error:
             raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
         scope = own if sent.project is None else Scope(own.tenant, sent.project)

@@ -12,6 +12,7 @@ from mcp_reflect.arguments.search import ReplanShape, read
 from mcp_reflect.catalogues import Catalogue
 from mcp_reflect.clock import iso
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import Limits
 from mcp_reflect.llm.parsing import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.records.scope import Scope
@@ -59,9 +60,9 @@ async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Sear
     Calls on one search may come at once, in one process or in several: each is planned on top of the ones
     that were kept before it. Where one was kept meanwhile, it is planned again, and nobody is asked twice.
     """
-    sent = read(ReplanShape, arguments)
+    sent = read(ReplanShape, arguments, parts.settings)
     scope = parts.scopes.named(sent.project)
-    given = catalogues.sent(sent.catalog)
+    given = catalogues.sent(sent.catalog, parts.settings)
     search_id = sent.search_id or parts.clock.new_id("srch")
     thought: _Thought | None = None
     while True:
@@ -142,7 +143,7 @@ def _request(
     """The call as a value; what it leaves out is taken from the call before."""
     kept = None if before is None else storing.load_request(before["request"], catalogue.entries)
     counts = None if sent.results is None else read_results(sent.results)
-    queries = read_queries(clean(sent.queries))
+    queries = read_queries(clean(sent.queries), limits=parts.settings)
     if before is not None and not queries:
         queries = _handed_out(before)
     made = SearchRequest(
@@ -181,7 +182,7 @@ def _handed_out(before: Mapping[str, Any]) -> tuple[Query, ...]:
 async def _think(parts: Parts, sent: ReplanShape, call: _Call, host: Host) -> _Thought:
     """What the caller proposes, else a language model where one may be asked, else nothing."""
     if sent.analysis is not None:
-        return _Thought(thinker=HOST, proposal=_proposed(sent.analysis))
+        return _Thought(thinker=HOST, proposal=_proposed(sent.analysis, parts.settings))
     if not parts.settings.replan_llm or floor.is_closed(call.mechanical, call.request, call.state):
         return _Thought()
     found = await parts.thinking.ask(
@@ -210,7 +211,7 @@ def _plan(thought: _Thought, call: _Call) -> tuple[Plan, _Thought]:
     return plan, replace(thought, thinker=RULES, note=note)
 
 
-def _proposed(analysis: Any) -> Proposal:
+def _proposed(analysis: Any, limits: Limits) -> Proposal:
     """The host's plan: an object, or text that holds one."""
     if isinstance(analysis, str):
         found = read_object(analysis, {"reasoning", "strategy", "user_message", "new_queries"})
@@ -219,7 +220,7 @@ def _proposed(analysis: Any) -> Proposal:
                 "analysis", "it holds no JSON object", "Send {reasoning, strategy, user_message, new_queries}."
             )
         analysis = found
-    return read_proposal(clean(analysis))
+    return read_proposal(clean(analysis), limits=limits)
 
 
 def _result(search_id: str, state: SearchState, body: Mapping[str, Any]) -> SearchPlan:

@@ -11,124 +11,114 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import PREFIX, Limits, setting
 
-PREFIX = "MCP_REFLECT_"
 _FOR_PROVIDERS = (f"{PREFIX}LLM", f"{PREFIX}EMBEDDINGS")
 
 
-def _setting(default: Any, meaning: str, *, most: float | None = None) -> Any:
-    """A field with its meaning; `most` is the largest number that it takes."""
-    return field(default=default, metadata={"meaning": meaning, "most": most})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Limits):
     """What the person who runs the server has decided."""
 
-    bank: Path | None = _setting(None, "The bank's file. Default: `bank.db` in the platform's data directory.")
-    project: str | None = _setting(
+    bank: Path | None = setting(None, "The bank's file. Default: `bank.db` in the platform's data directory.")
+    project: str | None = setting(
         None,
         "The project whose lessons are read and written. Default: the repository the server runs in, "
         "else its working directory; `/`, home and temp mean global.",
     )
-    projects: tuple[str, ...] = _setting((), "Other projects that a tool argument may name, separated by commas.")
-    llm: str = _setting(
+    projects: tuple[str, ...] = setting((), "Other projects that a tool argument may name, separated by commas.")
+    llm: str = setting(
         "off",
         "Who thinks on the server: `anthropic:MODEL`, `openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), "
         "or `off`: then the host's agent does, and rules.",
     )
-    llm_reflector: str = _setting("", "Another one to reflect.")
-    llm_critic: str = _setting("", "Another one to critique.")
-    llm_corrector: str = _setting("", "Another one to correct.")
-    llm_planner: str = _setting("", "Another one to replan a search.")
-    llm_evaluator: str = _setting("", "Another one to evaluate.")
-    llm_dreamer: str = _setting("", "Another one to dream.")
-    llm_key_file: str = _setting(
+    llm_reflector: str = setting("", "Another one to reflect.")
+    llm_critic: str = setting("", "Another one to critique.")
+    llm_corrector: str = setting("", "Another one to correct.")
+    llm_planner: str = setting("", "Another one to replan a search.")
+    llm_evaluator: str = setting("", "Another one to evaluate.")
+    llm_dreamer: str = setting("", "Another one to dream.")
+    llm_key_file: str = setting(
         "", "A file of mode 0600 with the keys (`ANTHROPIC_API_KEY=…` lines), where they are not in the environment."
     )
-    llm_seconds: float = _setting(
+    llm_seconds: float = setting(
         45.0,
         "How long a question to a language model may take, tries and repair included: at most 45, for hosts give up at "
         "60. Then rules answer.",
     )
-    llm_tokens_per_call: str = _setting("", "The most tokens that one call of a tool may spend.")
-    llm_tokens_per_day: str = _setting("", "The most tokens that a day (UTC) may spend, over all servers of a bank.")
-    llm_cost_per_call: str = _setting("", "The most US dollars that one call of a tool may spend; needs prices.")
-    llm_cost_per_day: str = _setting("", "The most US dollars that a day (UTC) may spend; needs prices.")
-    llm_prices: str = _setting(
+    llm_tokens_per_call: str = setting("", "The most tokens that one call of a tool may spend.")
+    llm_tokens_per_day: str = setting("", "The most tokens that a day (UTC) may spend, over all servers of a bank.")
+    llm_cost_per_call: str = setting("", "The most US dollars that one call of a tool may spend; needs prices.")
+    llm_cost_per_day: str = setting("", "The most US dollars that a day (UTC) may spend; needs prices.")
+    llm_prices: str = setting(
         "", "US dollars for a million tokens, input/output: `anthropic:claude-sonnet-5-5=3/15, openai:qwen3=0/0`."
     )
-    enabled: bool = _setting(
+    enabled: bool = setting(
         default=True,
         meaning="False: should_reflect always says no, and says why. A call of reflect is still answered.",
     )
-    mode: Literal["lite", "full"] = _setting(
+    mode: Literal["lite", "full"] = setting(
         "full", "lite reflects when it is called; full looks over the bank at idle too, and tidies it up."
     )
-    quality_threshold: float = _setting(
+    quality_threshold: float = setting(
         0.5,
         "The least score (0 to 1) that passes critique's gate; should_reflect says yes to a confidence below it, and "
         "reflect measures a decision's accuracy by it.",
         most=1,
     )
-    risk_threshold: float = _setting(0.7, "should_reflect says yes to a risk (0 to 1) above it.", most=1)
-    drift_threshold: float = _setting(0.4, "should_reflect says yes to a goal drift (0 to 1) above it.", most=1)
-    latency_threshold: float | None = _setting(
+    risk_threshold: float = setting(0.7, "should_reflect says yes to a risk (0 to 1) above it.", most=1)
+    drift_threshold: float = setting(0.4, "should_reflect says yes to a goal drift (0 to 1) above it.", most=1)
+    latency_threshold: float | None = setting(
         None, "From where on reflect calls a latency worse, in the unit that callers use. Default: none."
     )
-    periodic_interval: int = _setting(5, "should_reflect says yes after every so many steps; 0: never.")
-    max_reflections_per_step: int = _setting(
+    periodic_interval: int = setting(5, "should_reflect says yes after every so many steps; 0: never.")
+    max_reflections_per_step: int = setting(
         2, "How often should_reflect says yes for one step of a run (with `run_id`); all processes of a run share it."
     )
-    max_iterations: int = _setting(2, "How many corrections critique tries where the call does not say.", most=5)
-    embeddings: str = _setting(
+    max_iterations: int = setting(2, "How many corrections critique tries where the call does not say.", most=5)
+    embeddings: str = setting(
         "off",
         "Who tells recall what texts mean: `local` (all-MiniLM-L6-v2, where its package is installed), `local:FOLDER`, "
         "`openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), or `off`: see [embeddings](embeddings.md).",
     )
-    embeddings_seconds: float = _setting(
+    embeddings_seconds: float = setting(
         1.0, "How long a recall waits for the embedder; then it goes by words alone, and asks again after a while."
     )
-    critique: Literal["auto", "always", "off"] = _setting(
+    critique: Literal["auto", "always", "off"] = setting(
         "auto", "When critique asks a language model: where checks leave something open, always, or never."
     )
-    replan_llm: bool = _setting(
+    replan_llm: bool = setting(
         default=True, meaning="Whether a language model may plan a search; false keeps to the mechanical plan."
     )
-    max_retries: int = _setting(2, "After so many plans for one search replan_search gives up, and says what to say.")
-    bank_size: int | None = _setting(
+    max_retries: int = setting(2, "After so many plans for one search replan_search gives up, and says what to say.")
+    bank_size: int | None = setting(
         None,
         "How many lessons, strategies and reflections each a project keeps active; more are archived, the least "
         "important first and never deleted. Default: unlimited.",
     )
-    warn_certainty: float = _setting(
+    warn_certainty: float = setting(
         0.6, "How certain (0 to 1) it must be that a call fails before a word is said of it; above 1 none is."
     )
-    dream_idle_minutes: float = _setting(
+    dream_idle_minutes: float = setting(
         5.0, "In `full`, how many minutes after the last call a server begins to dream; 0: never by itself."
     )
-    dreams_per_day: int = _setting(4, "How many dreams at idle a project has a day (UTC), over all its servers.")
-    dream_tokens_per_day: int = _setting(
+    dreams_per_day: int = setting(4, "How many dreams at idle a project has a day (UTC), over all its servers.")
+    dream_tokens_per_day: int = setting(
         50_000, "How many tokens a project's dreams may take a day (UTC); above it, rules dream alone."
     )
-    holdout: float = _setting(
+    holdout: float = setting(
         0.0,
         "The share (0 to 1) of tasks whose recalled lessons are not shown, and of sessions that are watched and not "
         "warned, so that the statistics and `proof` can compare; by the task's words and the session's id, so always "
         "the same ones.",
         most=1,
     )
-    prompts_dir: Path | None = _setting(None, "A folder of prompt templates that override the shipped ones by name.")
-    log_level: Literal["debug", "info", "warning", "error"] = _setting(
+    prompts_dir: Path | None = setting(None, "A folder of prompt templates that override the shipped ones by name.")
+    log_level: Literal["debug", "info", "warning", "error"] = setting(
         "warning", "The least severe log event that is written to stderr."
     )
-    log_format: Literal["json", "text"] = _setting("json", "How a log event is written.")
-    bank_busy_seconds: float = _setting(30.0, "How long a write waits for another process before it gives up.")
-    max_events: int = _setting(2000, "A longer trace loses events from its middle, and the result says so.")
-    max_event_chars: int = _setting(20_000, "A longer text in an event is cut from its middle, and the result says so.")
-    max_trace_chars: int = _setting(
-        1_000_000, "A trace with more text than this loses events from its middle, and the result says so."
-    )
+    log_format: Literal["json", "text"] = setting("json", "How a log event is written.")
+    bank_busy_seconds: float = setting(30.0, "How long a write waits for another process before it gives up.")
     # Names of the environment that look like settings and are none: doctor and the log say them.
     unknown: tuple[str, ...] = ()
     # A damaged bank is moved out of the way, but never by who may not say so.
@@ -145,7 +135,7 @@ class Settings:
             name = PREFIX + item.name.upper()
             text = env.get(name, "").strip()
             if text:
-                given[item.name] = _read(name, text, item.type, item.metadata["most"])
+                given[item.name] = _read(name, text, item)
         provider_env = {name: text for name, text in env.items() if name.startswith(("ANTHROPIC_", "OPENAI_"))}
         names = {PREFIX + item.name.upper() for item in documented()}
         unknown = tuple(sorted(name for name in env if name.upper().startswith(PREFIX) and name not in names))
@@ -187,8 +177,10 @@ class Settings:
 
 
 def documented() -> tuple[Field[Any], ...]:
-    """The fields that a person sets, in the order of the documentation."""
-    return tuple(item for item in fields(Settings) if "meaning" in item.metadata)
+    """The fields that a person sets, in the order of the documentation: the limits come last."""
+    limits = {item.name for item in fields(Limits)}
+    told = [item for item in fields(Settings) if "meaning" in item.metadata]
+    return tuple(sorted(told, key=lambda item: item.name in limits))
 
 
 def data_directory() -> Path:
@@ -206,8 +198,9 @@ def data_directory() -> Path:
     return base / "mcp-reflect"
 
 
-def _read(name: str, text: str, kind: Any, most: float | None) -> Any:
-    """`text` as the type of its field."""
+def _read(name: str, text: str, item: Field[Any]) -> Any:
+    """`text` as the type of its field, in its range."""
+    kind = item.type
     if get_origin(kind) is Literal:
         choices = get_args(kind)
         if text.lower() not in choices:
@@ -218,7 +211,7 @@ def _read(name: str, text: str, kind: Any, most: float | None) -> Any:
     if kind is bool:
         return _truth(name, text)
     if kind in (int, float, int | None, float | None):
-        return _number(name, text, int if kind in (int, int | None) else float, most)
+        return _number(name, text, int if kind in (int, int | None) else float, item)
     return Path(text) if kind == Path | None else text
 
 
@@ -235,7 +228,8 @@ def _truth(name: str, text: str) -> bool:
     return text.lower() in ("true", "1", "yes", "on")
 
 
-def _number(name: str, text: str, kind: type[int] | type[float], most: float | None) -> float:
+def _number(name: str, text: str, kind: type[int] | type[float], item: Field[Any]) -> float:
+    least, most = item.metadata["least"], item.metadata["most"]
     try:
         number = kind(text)
     except ValueError:
@@ -243,5 +237,7 @@ def _number(name: str, text: str, kind: type[int] | type[float], most: float | N
     if not 0 <= number < float("inf"):
         raise InputError(name, f"'{_quoted(text)}' is not a number from 0 up", f"Set {kind.__name__} digits, like 30.")
     if most is not None and number > most:
-        raise InputError(name, f"{_quoted(text)} is too large", f"Set a number from 0 to {most:g}.")
+        raise InputError(name, f"{_quoted(text)} is too large", f"Set a number from {least:g} to {most:.12g}.")
+    if number < least:
+        raise InputError(name, f"{_quoted(text)} is too small", f"Set a number from {least:g} up.")
     return number

@@ -19,7 +19,7 @@ NOTHING: Final = "Nothing calls for looking back at this step."
 
 async def should_reflect(parts: "Parts", arguments: Mapping[str, Any]) -> Advice:
     """Whether this step should be looked back on, and why; a yes takes one of the reflections that it may have."""
-    sent = read(StepShape, arguments)
+    sent = read(StepShape, arguments, parts.settings)
     scope = parts.scopes.named(sent.project)
     if not parts.settings.enabled:
         return _told(parts, sent.run_id, Advice(reflect=False, reason=OFF))

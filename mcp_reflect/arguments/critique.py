@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJsonSchema, model_validator
 
 from mcp_reflect.arguments.door import Shape, read
 from mcp_reflect.arguments.lessons import Results
-from mcp_reflect.arguments.texts import Label, Labels, Phrase, Task, named_criteria
+from mcp_reflect.arguments.texts import Label, Labels, Phrase, Task, in_all, limits_of, most, most_items, named_criteria
 from mcp_reflect.errors import InputError
 
 __all__ = ["CritiqueShape", "read"]
-
-MOST_TEXT = 200_000
 
 
 class CritiqueShape(Shape):
@@ -22,9 +20,9 @@ class CritiqueShape(Shape):
 
     goal: Annotated[Task | None, Field(description="What the work is for")] = None
     response: Annotated[
-        str | None, Field(description="The answer to check, or send `steps`", min_length=1, max_length=MOST_TEXT)
+        str | None, Field(description="The answer to check, or send `steps`", min_length=1), most("max_work_chars")
     ] = None
-    steps: Annotated[tuple[str, ...], Field(max_length=200)] = ()
+    steps: Annotated[tuple[str, ...], most_items("max_steps")] = ()
     step_description: Phrase | None = None
     decided: Annotated[Label | None, Field(description="The component or tool that was decided on")] = None
     executed: Annotated[Label | None, Field(description="The one that ran")] = None
@@ -38,12 +36,13 @@ class CritiqueShape(Shape):
     analysis: Annotated[
         JsonValue,
         Field(description="Your critique: {quality_score, issues, suggested_fix, criteria, corrected_steps}"),
+        in_all("max_analysis_chars"),
     ] = None
     trigger: Label | None = None
     project: Label | None = None
 
     @model_validator(mode="after")
-    def _has_work(self) -> "CritiqueShape":
+    def _has_work(self, info: ValidationInfo) -> "CritiqueShape":
         if self.response is not None and self.steps:
             raise InputError("steps", "response is there too", "Send one of them.")
         if self.critique_id is None:
@@ -55,6 +54,5 @@ class CritiqueShape(Shape):
             raise InputError("analysis", "it is missing beside critique_id", "Send your critique of that work.")
         if any(not step.strip() for step in self.steps) or (self.response is not None and not self.response.strip()):
             raise InputError("steps" if self.steps else "response", "it is empty", "Send text.")
-        if sum(map(len, self.steps)) > MOST_TEXT:
-            raise InputError("steps", f"they have more than {MOST_TEXT} characters", "Send the part that matters.")
+        limits_of(info).refuse_more("max_work_chars", "steps", sum(map(len, self.steps)))
         return self

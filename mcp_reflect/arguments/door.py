@@ -8,9 +8,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_reflect.arguments.faults import explain, unknown
 from mcp_reflect.errors import HALF_CHARACTER, TOO_DEEP, InputError
+from mcp_reflect.limits import DEFAULT, PREFIX, Limits
 from mcp_reflect.redaction import quoted
-
-DEEPEST: Final = 64  # levels of lists and objects; a trace has no use for more
 
 MOST_BITS: Final = 1024  # of a whole number; Python itself will not print one of more than 4,300 digits
 
@@ -25,12 +24,12 @@ class Shape(BaseModel):
     ALIASES: ClassVar[Mapping[str, str]] = {}
 
 
-def read(shape: type[_Shape], sent: Mapping[str, Any]) -> _Shape:
-    """Read arguments into `shape`. Raises InputError with the field, the fault and the fix."""
-    _check_values(sent)
+def read(shape: type[_Shape], sent: Mapping[str, Any], limits: Limits = DEFAULT) -> _Shape:
+    """Read arguments into `shape`, within `limits`. Raises InputError with the field, the fault and the fix."""
+    _check_values(sent, limits)
     values = renamed(shape, {name: value for name, value in sent.items() if value is not None}, "")
     try:
-        return shape.model_validate(values)
+        return shape.model_validate(values, context=limits)
     except ValidationError as error:
         raise explain(error.errors(include_url=False)) from None
 
@@ -53,13 +52,14 @@ def renamed(shape: type[Shape], values: dict[str, Any], path: str) -> dict[str, 
     return found
 
 
-def _check_values(sent: Mapping[str, Any]) -> None:
+def _check_values(sent: Mapping[str, Any], limits: Limits) -> None:
     """Refuse what no store should hold: nesting without end, text that is not Unicode, NUL, numbers that are none.
 
     Goes level by level, not by recursion, so that depth cannot hurt it.
     """
     level: list[tuple[_Place, Any]] = [((None, name), value) for name, value in sent.items()]
-    for _ in range(DEEPEST):
+    count = 0
+    for _ in range(limits.max_depth):
         deeper: list[tuple[_Place, Any]] = []
         for place, value in level:
             _check_one(place, value)
@@ -67,12 +67,19 @@ def _check_values(sent: Mapping[str, Any]) -> None:
                 for name, item in cast("Mapping[Any, Any]", value).items():
                     _check_one(place, name)
                     deeper.append(((place, name), item))
-            elif isinstance(value, list | tuple) and not _is_fair_text(cast("list[Any]", value)):
-                deeper += [((place, at), item) for at, item in enumerate(cast("list[Any]", value))]
+            elif isinstance(value, list | tuple):
+                items = cast("list[Any]", value)
+                limits.refuse_more("max_values", "arguments", count + len(items), "values")
+                if _is_fair_text(items):
+                    count += len(items)
+                else:
+                    deeper += [((place, at), item) for at, item in enumerate(items)]
+        count += len(level)
+        limits.refuse_more("max_values", "arguments", count + len(deeper), "values")
         if not deeper:
             return
         level = deeper
-    raise _deep(level[0][0])
+    raise _deep(level[0][0], limits)
 
 
 _Place: TypeAlias = "tuple[_Place | None, object]"
@@ -88,9 +95,10 @@ def _path(place: _Place) -> str:
     return quoted("".join(reversed(parts)).removeprefix("."), 120)
 
 
-def _deep(place: _Place) -> InputError:
-    fault = f"it is nested more than {DEEPEST} levels deep"
-    return InputError(_path(place)[:80], fault, "Send a flatter value, or its text.")
+def _deep(place: _Place, limits: Limits = DEFAULT) -> InputError:
+    fault = f"it is nested more than {limits.max_depth} levels deep"
+    fix = f"Send a flatter value, or its text ({PREFIX}MAX_DEPTH)."
+    return InputError(_path(place)[:80], fault, fix)
 
 
 def _half(place: _Place, at: int) -> InputError:

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import PREFIX
 from mcp_reflect.redaction import quoted
 
 _KIND: Final[dict[type, str]] = {
@@ -79,6 +80,14 @@ _FAULTS: Final[dict[str, Callable[[Any, dict[str, Any]], tuple[str, str]]]] = {
     "greater_than_equal": lambda value, context: (f"{value} is too small", f"Send {context['ge']} or more."),
     "less_than_equal": lambda value, context: (f"{value} is too large", f"Send {context['le']} or less."),
     "string_too_short": lambda _value, _context: ("it is empty", "Send text."),
+    "over_limit": lambda _value, context: (
+        f"it has {context['count']} {context['what']}",
+        f"Send at most {context['bound']} ({PREFIX}{context['name'].upper()}).",
+    ),
+    "over_bound": lambda value, context: (
+        f"{value} is too large",
+        f"Send {context['bound']} or less ({PREFIX}{context['name'].upper()}).",
+    ),
     "string_too_long": lambda value, context: (
         f"it has {len(value)} characters",
         f"Send at most {context['max_length']}.",

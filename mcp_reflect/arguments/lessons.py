@@ -7,8 +7,9 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.arguments.door import Shape, read
-from mcp_reflect.arguments.texts import Label, Labels, Passage, Phrase, Phrases, Share, Task
+from mcp_reflect.arguments.texts import Label, Labels, Passage, Phrase, Phrases, Share, Task, at_most, most, most_items
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT
 from mcp_reflect.records.lesson import (
     UNKNOWN_SCORE,
     Ask,
@@ -33,8 +34,10 @@ class RecallShape(Shape):
     task_type: Label | None = None
     context: Task | None = None
     symptoms: Annotated[Phrases, Field(description="Error texts you see")] = ()
-    limit: Annotated[int, Field(ge=1, le=50)] = 3
-    max_chars: Annotated[int, Field(ge=1, le=100_000)] = 1500
+    limit: Annotated[int, Field(ge=1, json_schema_extra={"maximum": DEFAULT.max_recalled}), at_most("max_recalled")] = 3
+    max_chars: Annotated[
+        int, Field(ge=1, json_schema_extra={"maximum": DEFAULT.max_recalled_chars}), at_most("max_recalled_chars")
+    ] = 1500
     tags: Annotated[Labels, Field(description="Any of them")] = ()
     kinds: Annotated[tuple[Kind, ...], Field(max_length=3)] = ()
     min_importance: Share = 0
@@ -109,13 +112,13 @@ class ResultShape(Shape):
     """Evidence: what a tool printed."""
 
     tool: Label | None = None
-    content: str
+    content: Annotated[str, most("max_result_chars")]
     exit_code: int | None = None
 
 
 Results: TypeAlias = Annotated[
     tuple[ResultShape, ...],
-    Field(max_length=50),
+    most_items("max_results"),
     # What is inside is in the words: listing it twice would cost every client 250 bytes.
     WithJsonSchema({"type": "array", "items": {"type": "object"}, "description": "[{tool, content, exit_code}]"}),
 ]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.arguments.door import Shape, renamed
-from mcp_reflect.arguments.texts import Category, Label, Labels, Task, named_criteria
+from mcp_reflect.arguments.texts import Category, Label, Labels, Task, in_all, most_items, named_criteria
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.trace import EventType, Outcome
 
@@ -95,7 +95,8 @@ class ReflectShape(Shape):
     events: Annotated[
         tuple[EventShape, ...],
         BeforeValidator(_events),
-        Field(description="In order; each has content, tool or error", max_length=100_000),
+        Field(description="In order; each has content, tool or error"),
+        most_items("max_sent_events"),
     ] = ()
     goal: Task | None = None
     error: Annotated[
@@ -124,6 +125,7 @@ class ReflectShape(Shape):
             description="{reflection, strategy, importance, confidence, tags, mistake, correction, symptoms, "
             "keywords}; mistake + correction make a lesson"
         ),
+        in_all("max_analysis_chars"),
     ] = None
     reflection_id: Label | None = None
     recall_id: Label | None = None

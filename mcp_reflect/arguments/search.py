@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.arguments.door import Shape, read
-from mcp_reflect.arguments.texts import Label, Labels, Phrases, Task
+from mcp_reflect.arguments.texts import Label, Labels, Phrases, Task, in_all, most_items
 from mcp_reflect.errors import InputError
 
 __all__ = ["ReplanShape", "read"]
@@ -33,13 +33,15 @@ class ReplanShape(Shape):
     }
 
     user_message: Annotated[Task | None, Field(description="What the person asked for")] = None
-    queries: Annotated[list[JsonValue], Field(max_length=50), WithJsonSchema(_QUERIES)] = Field(default_factory=_none)
+    queries: Annotated[list[JsonValue], most_items("max_queries"), WithJsonSchema(_QUERIES)] = Field(
+        default_factory=_none
+    )
     results: Annotated[JsonValue, WithJsonSchema({"type": "object", "description": "Count or list by table"})] = None
     zero_result_tables: Labels = ()
     retry_count: Annotated[int, Field(ge=0, le=1000)] = 0
     catalog: Annotated[  # its words have passed the door, and `replan.reading` reads them: once is enough
         list[Any],
-        Field(max_length=200),
+        most_items("max_tables"),
         WithJsonSchema(
             {
                 "type": "array",
@@ -50,7 +52,9 @@ class ReplanShape(Shape):
     ] = Field(default_factory=list[Any])
     suggestions: Annotated[Phrases, Field(description="What the search tool proposed")] = ()
     analysis: Annotated[
-        JsonValue, Field(description="Your own plan: {reasoning, strategy, user_message, new_queries}")
+        JsonValue,
+        Field(description="Your own plan: {reasoning, strategy, user_message, new_queries}"),
+        in_all("max_analysis_chars"),
     ] = None
     search_id: Label | None = None
     project: Label | None = None

@@ -10,20 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_reflect.arguments.run import ReflectShape
+from mcp_reflect.limits import Limits
 from mcp_reflect.records.trace import Cut, ErrorCategory, Event, EventType, Outcome, RunError, Trace
 
 _START_SHARE: Final = 5
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
 _LOOK: Final = 8  # a long text is cleaned over so many times what is kept of it, half at each end
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much of a run is kept: events, characters of one text, characters in all."""
-
-    events: int = 2000
-    event_chars: int = 20_000
-    trace_chars: int = 1_000_000
 
 
 def plain_run(sent: ReflectShape, limits: Limits, clean: Callable[[str], str]) -> dict[str, Any]:
@@ -41,14 +33,14 @@ def plain_run(sent: ReflectShape, limits: Limits, clean: Callable[[str], str]) -
     events = [
         _plain_event(event.model_dump(mode="json", exclude_defaults=True), place) for place, event in _numbered(sent)
     ]
-    scissors = _Scissors(limits.event_chars, clean, lost)
-    kept = [_shortened(event, scissors) for event in _within(events, limits.events, lost)]
+    scissors = _Scissors(limits.max_event_chars, clean, lost)
+    kept = [_shortened(event, scissors) for event in _within(events, limits.max_events, lost)]
     if "error" in run:
-        run["error"] = _error_within(scissors.short(run["error"]), limits.trace_chars, lost)
+        run["error"] = _error_within(scissors.short(run["error"]), limits.max_trace_chars, lost)
     for name in _DECIDED:
         if name in run:
             run[name] = scissors.short(run[name])
-    run["events"] = _within_chars(kept, limits.trace_chars, lost)
+    run["events"] = _within_chars(kept, limits.max_trace_chars, lost)
     if any(lost.values()):
         run["cut"] = lost
     return run

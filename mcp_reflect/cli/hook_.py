@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MOST_SECONDS: Final = 3.0  # from the start of the work; then the process ends, whatever it waits for
 BUSY_SECONDS: Final = 0.25  # for another process that writes
-MOST_BYTES: Final = 20_000_000
 _PIECE: Final = 1 << 20
 _HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [EVENT]
 
@@ -58,7 +57,7 @@ def _words(arguments: list[str]) -> tuple[str | None, dict[str, str]]:
 
 
 def _answer(event: str | None, options: dict[str, str]) -> str | None:
-    sent = _stdin()
+    sent = _stdin(Settings.from_env().max_hook_bytes)
     given = read_hook(event, json.loads(sent)) if sent else None
     if given is None:
         return None
@@ -73,14 +72,14 @@ def _answer(event: str | None, options: dict[str, str]) -> str | None:
     return None if found is None else json.dumps(found, ensure_ascii=False) + "\n"
 
 
-def _stdin() -> bytes | None:
+def _stdin(most: int) -> bytes | None:
     """What the host sent; read to its end even where it is too much, so that the host can finish writing."""
     whole, size = bytearray(), 0
     while piece := sys.stdin.buffer.read(_PIECE):
         size += len(piece)
-        if size <= MOST_BYTES:
+        if size <= most:
             whole += piece
-    return bytes(whole) if size <= MOST_BYTES else None
+    return bytes(whole) if size <= most else None
 
 
 def _settings(given: HookInput, options: dict[str, str]) -> Settings:

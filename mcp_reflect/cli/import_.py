@@ -10,6 +10,7 @@ from mcp_reflect.cli.reflect_ import json_object, read_text
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
 from mcp_reflect.engine import Engine
 from mcp_reflect.results import plain
+from mcp_reflect.settings import Settings
 
 _SAID_SECONDS: Final = 1.0  # between two lines about how far a long import is
 
@@ -24,7 +25,7 @@ def run(arguments: list[str]) -> int:
     words.add_argument("file", help="the file; - reads stdin")
     words.add_argument("--merge", action="store_true", help="strengthen near-duplicates instead of storing each line")
     given = words.parse_args(arguments)
-    text = read_text(given.file)
+    text = read_text(given.file, Settings.from_env())
     lines = [
         (number, json_object(line, f"line {number}"))
         for number, line in enumerate(text.split("\n"), start=1)

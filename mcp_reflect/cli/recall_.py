@@ -4,8 +4,10 @@ from typing import Any
 
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import Limits
 from mcp_reflect.records.lesson import Ask, Kind, Recall
 from mcp_reflect.results import plain
+from mcp_reflect.settings import Settings
 
 
 def run(arguments: list[str]) -> int:
@@ -24,8 +26,9 @@ def run(arguments: list[str]) -> int:
     words.add_argument("--project", help="a project that MCP_REFLECT_PROJECTS allows")
     given = vars(words.parse_args(arguments))
     as_json, project = given.pop("json"), given.pop("project")
-    ask = _ask(given)
-    found = with_engine(lambda engine: engine.recall_for(ask, project))
+    settings = Settings.from_env()
+    ask = _ask(given, settings)
+    found = with_engine(lambda engine: engine.recall_for(ask, project), settings)
     if as_json:
         say_json(plain(found))
     else:
@@ -33,10 +36,11 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _ask(given: dict[str, Any]) -> Ask:
+def _ask(given: dict[str, Any], limits: Limits) -> Ask:
     """The words as a question, checked here: the door of the tools would cost more time than the recall."""
     if not given["task"].strip():
         raise InputError("task", "it is empty", "Say what you are about to do.")
+    limits.refuse_more("max_task_chars", "task", len(given["task"]))
     kinds = [kind.value for kind in Kind]
     for kind in given["kinds"]:
         if kind not in kinds:
@@ -44,8 +48,8 @@ def _ask(given: dict[str, Any]) -> Ask:
 
             raise InputError("--kind", f"'{quoted(kind)}' is not one", f"Give one of {', '.join(kinds)}.")
     for name, least, most in (
-        ("limit", 1, 50),
-        ("max_chars", 1, 100_000),
+        ("limit", 1, limits.max_recalled),
+        ("max_chars", 1, limits.max_recalled_chars),
         ("min_importance", 0, 1),
         ("min_effectiveness", 0, 1),
     ):

@@ -9,8 +9,10 @@ from mcp_reflect.cli.running import parser, say, say_json, with_engine
 from mcp_reflect.clock import Clock
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import Limits
 from mcp_reflect.records.reflection import Reflection
 from mcp_reflect.results import plain
+from mcp_reflect.settings import Settings
 from mcp_reflect.transcripts.reading import Found, read_transcript
 
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
@@ -31,7 +33,7 @@ def run(arguments: list[str]) -> int:
     )
     words.add_argument("--session", help="the session's id, where hooks watched it")
     given = words.parse_args(arguments)
-    found = read_transcript(read_text(given.file), given.outcome, given.session)
+    found = read_transcript(read_text(given.file, Settings.from_env()), given.outcome, given.session)
     for line in found.bad:
         sys.stderr.write(f"mcp-reflect: {line}; passed over.\n")
     if not found.runs:
@@ -61,10 +63,15 @@ async def _reflect(engine: Engine, found: Found, *, as_json: bool) -> None:
             show(result)
 
 
-def read_text(name: str) -> str:
-    """The text of a file, or of stdin for `-`; InputError where it cannot be read."""
+def read_text(name: str, limits: Limits) -> str:
+    """The text of a file, or of stdin for `-`; InputError where it cannot be read or is too large."""
     try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+        if name == "-":
+            text = sys.stdin.read(limits.max_file_bytes + 1)
+            limits.refuse_more("max_file_bytes", "file", len(text), "characters or more")
+            return text
+        limits.refuse_more("max_file_bytes", "file", Path(name).stat().st_size, "bytes")
+        return Path(name).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError("file", f"{name} cannot be read: {error.strerror}", "Give the path of a file.") from None
     except UnicodeDecodeError as error:

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from mcp_reflect.critique.steps import split
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT, Limits, characters
 from mcp_reflect.llm.parsing import read_object
 from mcp_reflect.records.critique import Opinion, Score
 from mcp_reflect.records.json import Json
@@ -30,13 +31,13 @@ _HEAD: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
-_MOST: Final = 50
-_LONGEST: Final = 20_000
+_COUNTED: Final = {"issues": "max_steps", "corrected_steps": "max_steps", "criteria": "max_judgement_items"}
 _FIX: Final = "Send {quality_score, issues, suggested_fix, criteria, corrected_steps}."
 
 
-def read_opinion(value: Json, field: str = "analysis") -> Opinion:
+def read_opinion(value: Json, field: str = "analysis", limits: Limits = DEFAULT) -> Opinion:
     """An opinion from an object, or text that holds one. InputError names the field, the fault and the fix."""
+    limits.refuse_more("max_analysis_chars", field, characters(value))
     if isinstance(value, str):
         found = read_object(value, set(FIELDS)) or _headed(value)
         if not found:
@@ -52,6 +53,10 @@ def read_opinion(value: Json, field: str = "analysis") -> Opinion:
             raise InputError(
                 f"{field}.{quoted(name)}", "there is no such field", f"Did you mean {near[0]}?" if near else _FIX
             )
+    limits.refuse_long_texts("max_judgement_chars", field, value)
+    for name, limit in _COUNTED.items():
+        if isinstance(told := value.get(name), list | dict):
+            limits.refuse_more(limit, f"{field}.{name}", len(told), "items")
     return Opinion(
         quality_score=_score(value.get("quality_score"), f"{field}.quality_score"),
         issues=tuple(text for text in _texts(value.get("issues"), f"{field}.issues") if not _is_none(text)),
@@ -102,8 +107,8 @@ def _score(value: Json, field: str) -> float | None:
 def _text(value: Json, field: str) -> str | None:
     if value is None or (isinstance(value, str) and _is_none(value)):
         return None
-    if not isinstance(value, str) or len(value) > _LONGEST:
-        raise InputError(field, "it is no text, or too long", f"Send at most {_LONGEST} characters of text.")
+    if not isinstance(value, str):
+        raise InputError(field, "it is no text", "Send text.")
     return value.strip()
 
 
@@ -111,7 +116,7 @@ def _texts(value: Json, field: str) -> tuple[str, ...]:
     if value is None or (isinstance(value, str) and _is_none(value)):
         return ()
     items = [value] if isinstance(value, str) else value
-    if not isinstance(items, list) or len(items) > _MOST * 4:
+    if not isinstance(items, list):
         raise InputError(field, "it is no list of texts", "Send a list of texts.")
     found = [_text(item, f"{field}[{place}]") for place, item in enumerate(items)]
     return tuple(text for text in found if text)
@@ -120,7 +125,7 @@ def _texts(value: Json, field: str) -> tuple[str, ...]:
 def _criteria(value: Json, field: str) -> Mapping[str, Score]:
     if value is None:
         return {}
-    if not isinstance(value, dict) or len(value) > _MOST:
+    if not isinstance(value, dict):
         raise InputError(field, "it is no object", "Send {name: {score, reason}}.")
     found: dict[str, Score] = {}
     for name, item in value.items():

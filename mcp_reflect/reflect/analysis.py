@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT, Limits
 from mcp_reflect.llm.extract import without_thinking
 from mcp_reflect.llm.parsing import read_json, read_object
 from mcp_reflect.records.json import Json
@@ -14,9 +15,6 @@ from mcp_reflect.reflect.assessing.assessment import read_assessment
 from mcp_reflect.reflect.citations import check_listed, cited_in
 from mcp_reflect.reflect.insights import read_insights
 from mcp_reflect.reflect.sections import field_name, split_sections
-
-TEXT_LIMIT = 200_000
-"""Characters of an analysis that is sent as text."""
 
 SYNONYMS: Mapping[str, frozenset[str]] = {
     "reflection": frozenset({
@@ -39,7 +37,7 @@ _WRAPPERS = {"analysis", "result", "output", "response", "reflection", "data", "
 _FIX = 'Send an object with at least "reflection", or markdown with a Reflection heading.'
 
 
-def read_analysis(value: Json, event_ids: Collection[str] = ()) -> Analysis:
+def read_analysis(value: Json, event_ids: Collection[str] = (), limits: Limits = DEFAULT) -> Analysis:
     """What was judged, checked field by field; `event_ids` are the trace's, which citations must name.
 
     Raises InputError naming the field (`analysis.importance`), the fault and the fix.
@@ -47,10 +45,10 @@ def read_analysis(value: Json, event_ids: Collection[str] = ()) -> Analysis:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, str):
-        return _from_text(value, event_ids)
+        return _from_text(value, event_ids, limits)
     if not isinstance(value, dict):
         raise InputError("analysis", f"is {fields.kind(value)}", _FIX)
-    return _of_object(_checked(_named(_unwrapped(value)), event_ids))
+    return _of_object(_checked(_named(_unwrapped(value)), event_ids, limits))
 
 
 def _of_object(analysis: Analysis) -> Analysis:
@@ -58,11 +56,8 @@ def _of_object(analysis: Analysis) -> Analysis:
     return _of_prose(analysis, analysis.reflection)
 
 
-def _from_text(text: str, event_ids: Collection[str]) -> Analysis:
-    if len(text) > TEXT_LIMIT:
-        raise InputError(
-            "analysis", f"has {len(text):,} characters, more than {TEXT_LIMIT:,}", "Send the judgement only."
-        )
+def _from_text(text: str, event_ids: Collection[str], limits: Limits) -> Analysis:
+    limits.refuse_more("max_analysis_chars", "analysis", len(text))
     if not text.strip():
         raise InputError("analysis", "is empty", _FIX)
     found = read_object(text, _FIELDS.keys())
@@ -71,19 +66,19 @@ def _from_text(text: str, event_ids: Collection[str]) -> Analysis:
         whole = read_json(text)
         found = whole if isinstance(whole, dict) else None
     if found is not None and (_holds_reflection(found) or plain.startswith(("{", "[", "```"))):
-        return _of_object(_checked(_named(_unwrapped(found)), event_ids))
-    return _from_markdown(plain, event_ids)
+        return _of_object(_checked(_named(_unwrapped(found)), event_ids, limits))
+    return _from_markdown(plain, event_ids, limits)
 
 
 def _holds_reflection(found: Mapping[str, Json]) -> bool:
     return any(_FIELDS.get(field_name(key)) == "reflection" for key in found)
 
 
-def _from_markdown(text: str, event_ids: Collection[str]) -> Analysis:
+def _from_markdown(text: str, event_ids: Collection[str], limits: Limits) -> Analysis:
     """Known headings are fields, the others are kept; without a known one the whole text is the reflection."""
     sections = split_sections(text, _FIELDS.keys())
     if not any(section.name in _FIELDS for section in sections):
-        return _of_prose(_checked({"reflection": text}, event_ids), text)
+        return _of_prose(_checked({"reflection": text}, event_ids, limits), text)
     bodies: dict[str, Json] = {}
     other: dict[str, str] = {}
     for section in sections:
@@ -98,7 +93,7 @@ def _from_markdown(text: str, event_ids: Collection[str]) -> Analysis:
     if "reflection" not in bodies and any(other.values()):
         bodies["reflection"] = text
     raw = {title or "preamble": body for title, body in other.items()}
-    found = _of_prose(_checked(bodies, event_ids, raw, prose=True), text)
+    found = _of_prose(_checked(bodies, event_ids, limits, raw, prose=True), text)
     return found if raw else replace(found, insights=None)  # its headings are the fields
 
 
@@ -161,32 +156,33 @@ def _unknown(key: str) -> InputError:
 def _checked(
     named: Mapping[str, Json],
     event_ids: Collection[str],
+    limits: Limits,
     other: Mapping[str, str] | None = None,
     *,
     prose: bool = False,
 ) -> Analysis:
-    reflection = fields.text("analysis.reflection", named.get("reflection"), fields.REFLECTION_LIMIT)
+    reflection = fields.text("analysis.reflection", named.get("reflection"), limits, "max_judgement_chars")
     if reflection is None:
         raise InputError(
             "analysis.reflection", "is missing or empty", "Say in two or three sentences what happened and why."
         )
-    mistake = fields.text("analysis.mistake", named.get("mistake"))
-    sources = fields.texts("analysis.source_event_ids", named.get("source_event_ids"))
+    mistake = fields.text("analysis.mistake", named.get("mistake"), limits)
+    sources = fields.texts("analysis.source_event_ids", named.get("source_event_ids"), limits)
     check_listed("analysis.source_event_ids", sources, event_ids)
     cited = cited_in("analysis.reflection", reflection, event_ids) + cited_in("analysis.mistake", mistake, event_ids)
-    tags = fields.texts("analysis.tags", named.get("tags"), fields.TAGS_LIMIT)
+    tags = fields.texts("analysis.tags", named.get("tags"), limits, "max_list_items")
     return Analysis(
         reflection=reflection,
-        strategy=fields.text("analysis.strategy", _one(named.get("strategy"))),
+        strategy=fields.text("analysis.strategy", _one(named.get("strategy")), limits),
         importance=fields.score("analysis.importance", named.get("importance"), prose=prose),
         confidence=fields.score("analysis.confidence", named.get("confidence"), prose=prose),
         tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in tags if tag.strip("#"))),
         mistake=mistake,
-        correction=fields.text("analysis.correction", _one(named.get("correction"))),
-        symptoms=fields.texts("analysis.symptoms", named.get("symptoms"), commas=False),
-        keywords=fields.texts("analysis.keywords", named.get("keywords")),
+        correction=fields.text("analysis.correction", _one(named.get("correction")), limits),
+        symptoms=fields.texts("analysis.symptoms", named.get("symptoms"), limits, commas=False),
+        keywords=fields.texts("analysis.keywords", named.get("keywords"), limits),
         source_event_ids=tuple(dict.fromkeys(sources + cited)),
-        scores=fields.scores("analysis.scores", named.get("scores")),
+        scores=fields.scores("analysis.scores", named.get("scores"), limits),
         raw_sections=dict(other or {}),
     )
 

@@ -5,19 +5,10 @@ import re
 from collections.abc import Sequence
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT, Limits
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.reflection import Score
 from mcp_reflect.reflect.sections import items
-
-REFLECTION_LIMIT = 20_000
-"""Characters of a reflection."""
-TEXT_LIMIT = 5_000
-"""Characters of a strategy, mistake or correction."""
-SCORES_LIMIT = 20
-ITEMS_LIMIT = 50
-TAGS_LIMIT = 20
-ITEM_LIMIT = 300
-"""Characters of a tag, keyword, symptom or id."""
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _LEADING = re.compile(r"[\s*_`]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)\s*%?)(?=[\s*_`(,;—–-]|\.?\s*$)(?!\s*/)")
@@ -25,14 +16,13 @@ _OF_ONE = re.compile(r"(?<=\d)\s*/\s*1(?:\.0*)?(?=\s|$)")
 _SPLIT = re.compile(r"\s*[,;\n]\s*")
 
 
-def text(field: str, value: Json, limit: int = TEXT_LIMIT) -> str | None:
-    """A text without white space around it; null where it is empty or not given."""
+def text(field: str, value: Json, limits: Limits = DEFAULT, limit: str = "max_lesson_chars") -> str | None:
+    """A text without white space around it; null where it is empty or not given. `limit` names what bounds it."""
     if value is None:
         return None
     if not isinstance(value, str):
         raise InputError(field, f"is {kind(value)}, not text", "Send it as a string.")
-    if len(value) > limit:
-        raise InputError(field, f"has {len(value):,} characters, more than {limit:,}", "Shorten it to what matters.")
+    limits.refuse_more(limit, field, len(value))
     if "\x00" in value:
         raise InputError(field, "holds a NUL character", "Leave it out.")
     if any("\ud800" <= char <= "\udfff" for char in value):
@@ -64,21 +54,31 @@ def score(field: str, value: Json, *, prose: bool = False) -> float | None:
     return float(number)
 
 
-def scores(field: str, value: Json) -> dict[str, Score]:
+def scores(field: str, value: Json, limits: Limits = DEFAULT) -> dict[str, Score]:
     """`{"safety": 0.9}` or `{"safety": {"score": 0.9, "reason": "..."}}`; a score may be null. By criterion."""
     if value is None:
         return {}
     if not isinstance(value, dict):
         raise InputError(field, f"is {kind(value)}", 'Send an object like {"safety": 0.9}.')
     found: dict[str, Score] = {}
-    for name, said in list(value.items())[:SCORES_LIMIT]:
+    limits.refuse_more("max_judgement_items", field, len(value), "items")
+    for name, said in value.items():
         given = said if isinstance(said, dict) else {"score": said}
         number = score(f"{field}.{name[:60]}", given.get("score"))
-        found[name[:60]] = Score(score=number, reason=text(f"{field}.{name[:60]}.reason", given.get("reason")) or "")
+        found[name[:60]] = Score(
+            score=number, reason=text(f"{field}.{name[:60]}.reason", given.get("reason"), limits) or ""
+        )
     return found
 
 
-def texts(field: str, value: Json, limit: int = ITEMS_LIMIT, *, commas: bool = True) -> tuple[str, ...]:
+def texts(
+    field: str,
+    value: Json,
+    limits: Limits = DEFAULT,
+    limit: str = "max_judgement_items",
+    *,
+    commas: bool = True,
+) -> tuple[str, ...]:
     """A list of short texts, each once and in order.
 
     A string is a list too: of its bullets or lines, else (with `commas`) of what commas part.
@@ -86,12 +86,11 @@ def texts(field: str, value: Json, limit: int = ITEMS_LIMIT, *, commas: bool = T
     if value is None:
         return ()
     if isinstance(value, str):
-        value = list(_parted(text(field, value, ITEMS_LIMIT * ITEM_LIMIT) or "", commas=commas))
+        value = list(_parted(text(field, value, limits, "max_judgement_chars") or "", commas=commas))
     if not isinstance(value, list):
         raise InputError(field, f"is {kind(value)}, not a list", 'Send a list of strings, such as ["timeout"].')
-    if len(value) > limit:
-        raise InputError(field, f"has {len(value):,} items, more than {limit}", "Keep the most telling ones.")
-    found = [text(f"{field}[{place}]", item, ITEM_LIMIT) for place, item in enumerate(value)]
+    limits.refuse_more(limit, field, len(value), "items")
+    found = [text(f"{field}[{place}]", item, limits, "max_item_chars") for place, item in enumerate(value)]
     return tuple(dict.fromkeys(item for item in found if item))
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
-from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
+from mcp_reflect.arguments.traces import plain_run, trace_from
 from mcp_reflect.clock import iso
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import Limits
 from mcp_reflect.records.decision import ACTIONS, Validation
 from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.records.reflection import Analysis, Reflection
@@ -68,7 +69,7 @@ async def store(parts: Parts, generated: Generated) -> Kept:
 
 async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Generated:
     """Reflect on a run without storing anything."""
-    sent = read(ReflectShape, arguments)
+    sent = read(ReflectShape, arguments, parts.settings)
     scope = parts.scopes.named(sent.project)
     validation = None
     if sent.reflection_id is None and (sent.decision is not None or sent.execution is not None):
@@ -82,10 +83,10 @@ async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ge
     before = None if sent.reflection_id is None else await parts.bank.reflection(scope, sent.reflection_id)
     if before is not None:
         validation = from_stored(before).validation
-    settings = parts.settings
-    limits = Limits(settings.max_events, settings.max_event_chars, settings.max_trace_chars)
     run: dict[str, Any] = (
-        clean(plain_run(sent, limits, clean_text)) if before is None else _same_run(before, sent, limits)
+        clean(plain_run(sent, parts.settings, clean_text))
+        if before is None
+        else _same_run(before, sent, parts.settings)
     )
     trace = trace_from(run)
     await _check_related(parts, scope, sent)

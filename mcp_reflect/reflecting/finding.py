@@ -16,8 +16,8 @@ _ANY = "any"  # what stands in the place of a text that is not given, so that th
 
 async def query(parts: Parts, asked: Mapping[str, Any]) -> tuple[Reflection, ...]:
     """Reflections by the words of `asked`, as recall reads them; without a text by importance. Counts as no use."""
-    given = asked.get("task")
-    sent = read(RecallShape, {**asked, "task": _ANY if given is None else given, "max_chars": 100_000})
+    given, most = asked.get("task"), parts.settings.max_recalled_chars
+    sent = read(RecallShape, {**asked, "task": _ANY if given is None else given, "max_chars": most}, parts.settings)
     scope = parts.scopes.named(sent.project)
     if given is None:
         stored = await parts.bank.important_reflections(

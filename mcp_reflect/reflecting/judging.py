@@ -46,7 +46,7 @@ async def judgement(
     """The analysis that was sent; else a language model's; else rules alone, with the reason."""
     ids = tuple(event.id for event in trace.events)
     if sent.analysis is not None:
-        analysis = read_analysis(clean(sent.analysis), ids)
+        analysis = read_analysis(clean(sent.analysis), ids, parts.settings)
         if analysis.source_event_ids and not ids:
             raise InputError("analysis.source_event_ids", "the run has no events", "Send the events, or leave it out.")
         return Judgement(thinker=HOST, source=Source.AGENT, analysis=analysis)
@@ -55,8 +55,8 @@ async def judgement(
         PROMPTS[trace.outcome],
         inputs(trace, seen, on),
         host=host,
-        read=lambda value: read_analysis(clean(value), ids),
-        read_text=lambda text: read_analysis(clean(text), ids),
+        read=lambda value: read_analysis(clean(value), ids, parts.settings),
+        read_text=lambda text: read_analysis(clean(text), ids, parts.settings),
     )
     note = clean(thought.note)  # it may quote an endpoint, which may quote what it was sent
     if thought.value is None or thought.thinker is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
-from mcp_reflect.arguments.traces import Limits, plain_run, trace_from
+from mcp_reflect.arguments.traces import plain_run, trace_from
 from mcp_reflect.critics import numbered, shown
 from mcp_reflect.errors import InputError
 from mcp_reflect.prompts import Rendered
@@ -21,12 +21,11 @@ from mcp_reflect.thinking import Parts
 
 def reflection_prompt(parts: Parts, arguments: Mapping[str, Any]) -> Rendered:
     """The prompt of a run's outcome, redacted as it would be sent. A decision's metrics are told without the bank."""
-    sent = read(ReflectShape, arguments)
+    sent = read(ReflectShape, arguments, parts.settings)
     if sent.reflection_id is not None:
         raise InputError("reflection_id", "a prompt is built without the bank", "Send the run itself.")
     settings = parts.settings
-    limits = Limits(settings.max_events, settings.max_event_chars, settings.max_trace_chars)
-    run: dict[str, Any] = clean(plain_run(sent, limits, clean_text))
+    run: dict[str, Any] = clean(plain_run(sent, settings, clean_text))
     if sent.decision is not None or sent.execution is not None:
         checked = validate(run.get("decision"), run.get("execution"), sent.allowed_actions or ACTIONS)
         if not checked.valid:

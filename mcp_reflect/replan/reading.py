@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeGuard, cast
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT, Limits
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.search import CatalogEntry, Proposal, Query, Strategy
 
@@ -20,13 +21,6 @@ _QUERY_NAMES = {
     "score_threshold": ("score_threshold", "threshold", "min_score"),
     "filters": ("filters", "filter"),
 }
-LONGEST_TEXT: Final = 4_000
-"""Characters of one text inside a query, a plan or a catalogue. A longer one is a document."""
-
-LONGEST_FILTERS: Final = 10_000
-"""Characters of a query's filters as JSON."""
-
-MOST_QUERIES: Final = 50
 MOST_ROWS: Final = 1_000_000
 """The highest limit that is believed."""
 
@@ -34,29 +28,31 @@ _STRATEGIES = {"broaden": Strategy.RELAX, "rephrase": Strategy.REWRITE, "reformu
 _QUERY_FIX = "Send {table, search_mode, query_text, limit, score_threshold, filters}"
 
 
-def read_proposal(value: object, field: str = "analysis") -> Proposal:
+def read_proposal(value: object, field: str = "analysis", limits: Limits = DEFAULT) -> Proposal:
     """`{reasoning, strategy, user_message, new_queries}`; only `new_queries` must be there, and may be empty."""
     if not is_object(value):
         raise InputError(field, "is not an object", "Send {reasoning, strategy, user_message, new_queries}")
     if value.get("new_queries") is None:
         raise InputError(f"{field}.new_queries", "is missing", "Send a list of queries, at most three for a table")
+    for name in ("reasoning", "user_message", "strategy"):
+        limits.refuse_long_texts("max_query_chars", f"{field}.{name}", value.get(name))
     return Proposal(
-        new_queries=read_queries(value["new_queries"], f"{field}.new_queries"),
+        new_queries=read_queries(value["new_queries"], f"{field}.new_queries", limits),
         reasoning=_text(value.get("reasoning"), f"{field}.reasoning"),
         user_message=_text(value.get("user_message"), f"{field}.user_message"),
         strategy=_strategy(value.get("strategy"), f"{field}.strategy"),
     )
 
 
-def read_queries(value: object, field: str = "queries") -> tuple[Query, ...]:
+def read_queries(value: object, field: str = "queries", limits: Limits = DEFAULT) -> tuple[Query, ...]:
+    """A list of queries."""
     if not is_list(value):
         raise InputError(field, "is not a list", "Send a list of queries")
-    if len(value) > MOST_QUERIES:
-        raise InputError(field, f"it has {len(value)} items", f"Send at most {MOST_QUERIES}.")
-    return tuple(read_query(item, f"{field}[{place}]") for place, item in enumerate(value))
+    limits.refuse_more("max_queries", field, len(value), "items")
+    return tuple(read_query(item, f"{field}[{place}]", limits) for place, item in enumerate(value))
 
 
-def read_query(value: object, field: str) -> Query:
+def read_query(value: object, field: str, limits: Limits = DEFAULT) -> Query:
     """One query. A text alone is no query: nobody would know where to search."""
     if not is_object(value):
         raise InputError(field, "is not an object", _QUERY_FIX)
@@ -67,17 +63,21 @@ def read_query(value: object, field: str) -> Query:
     filters = given["filters"]
     if filters is not None and not is_object(filters):
         raise InputError(f"{field}.filters", "is not an object", "Send {field: value}")
+    limits.refuse_more("max_filter_chars", f"{field}.filters", len(json.dumps(filters or {}, default=str)))
+    for ours, said in given.items():
+        if ours != "filters":
+            limits.refuse_long_texts("max_query_chars", f"{field}.{ours}", said)
     return Query(
         table=table,
         query_text=_text(given["query_text"], f"{field}.query_text"),
         search_mode=_text(given["search_mode"], f"{field}.search_mode"),
         limit=_limit(given["limit"], f"{field}.limit"),
         score_threshold=_threshold(given["score_threshold"], f"{field}.score_threshold"),
-        filters=_filters(filters or {}, f"{field}.filters"),
+        filters=dict(filters or {}),
     )
 
 
-def read_catalog(value: object, field: str = "catalog") -> tuple[CatalogEntry, ...]:
+def read_catalog(value: object, field: str = "catalog", limits: Limits = DEFAULT) -> tuple[CatalogEntry, ...]:
     """A list of entries; `fields` is a list of names, or an object of names with their values.
 
     Entries of the same table are joined.
@@ -88,7 +88,7 @@ def read_catalog(value: object, field: str = "catalog") -> tuple[CatalogEntry, .
         )
     tables: dict[str, CatalogEntry] = {}
     for place, item in enumerate(value):
-        entry = _entry(item, f"{field}[{place}]")
+        entry = _entry(item, f"{field}[{place}]", limits)
         tables[entry.table] = _joined(tables[entry.table], entry) if entry.table in tables else entry
     return tuple(tables.values())
 
@@ -118,12 +118,14 @@ def read_results(value: object, field: str = "results") -> dict[str, int]:
     return counts
 
 
-def _entry(value: object, field: str) -> CatalogEntry:
+def _entry(value: object, field: str, limits: Limits) -> CatalogEntry:
     if not is_object(value):
         raise InputError(field, "is not an object", "Send {table, description, search_modes, fields, vocabulary}")
     table = _text(value.get("table"), f"{field}.table")
     if not table:
         raise InputError(f"{field}.table", "is missing", "Name the table")
+    for name in ("table", "description"):
+        limits.refuse_long_texts("max_query_chars", f"{field}.{name}", value.get(name))
     fields = value.get("fields") or ()
     named = fields if is_object(fields) else dict.fromkeys(_texts(fields, f"{field}.fields"))
     return CatalogEntry(
@@ -154,16 +156,7 @@ def _text(value: object, field: str) -> str:
         return ""
     if not isinstance(value, str):
         raise InputError(field, "is not a text", "Send a string")
-    if len(value) > LONGEST_TEXT:
-        raise InputError(field, f"it has {len(value)} characters", f"Send at most {LONGEST_TEXT}.")
     return value.strip()
-
-
-def _filters(value: Mapping[str, Json], field: str) -> dict[str, Json]:
-    size = len(json.dumps(value, default=str))
-    if size > LONGEST_FILTERS:
-        raise InputError(field, f"they have {size} characters", f"Send at most {LONGEST_FILTERS}.")
-    return dict(value)
 
 
 def _texts(value: object, field: str) -> tuple[str, ...]:

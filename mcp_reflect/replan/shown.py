@@ -5,22 +5,19 @@ from dataclasses import asdict, replace
 from itertools import accumulate, takewhile
 from typing import Any, Final
 
+from mcp_reflect.limits import DEFAULT, Limits
 from mcp_reflect.records.search import CatalogEntry, SearchRequest, SearchState
 from mcp_reflect.replan import ledger
-
-MOST_WORDS: Final = 60_000
-"""Words of all vocabularies of a catalogue that are read; the rest is left out, and the result says so."""
-
-MOST_CHARACTERS: Final = 1_000_000
-"""Characters of those words."""
 
 _SHOWN: Final = 6_000  # characters of queries, catalogue and results that a language model is shown each
 _SHOWN_WORDS: Final = 50  # words of a vocabulary that it is shown: every table's description must fit as well
 
 
-def bounded(entries: tuple[CatalogEntry, ...]) -> tuple[tuple[CatalogEntry, ...], tuple[str, ...]]:
+def bounded(
+    entries: tuple[CatalogEntry, ...], limits: Limits = DEFAULT
+) -> tuple[tuple[CatalogEntry, ...], tuple[str, ...]]:
     """The catalogue with vocabularies cut to what is read, and a note for each cut."""
-    words, characters = MOST_WORDS, MOST_CHARACTERS
+    words, characters = limits.max_catalog_words, limits.max_catalog_chars
     catalog: list[CatalogEntry] = []
     notes: tuple[str, ...] = ()
     for entry in entries:

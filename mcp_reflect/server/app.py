@@ -7,17 +7,23 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
+from mcp import MCPError
 from mcp.server import CacheHint, MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 from mcp.types import (
+    INVALID_REQUEST,
     CallToolResult,
     Completion,
     CompletionArgument,
     CompletionContext,
+    ErrorData,
     GetPromptResult,
     InputRequiredResult,
+    JSONRPCError,
     Prompt,
     PromptReference,
     Resource,
@@ -27,6 +33,7 @@ from mcp.types import (
 )
 
 from mcp_reflect import __version__
+from mcp_reflect.limits import PREFIX
 from mcp_reflect.server import prompts, resources
 from mcp_reflect.server.lines import Lines
 from mcp_reflect.server.service import Service, tools
@@ -101,7 +108,9 @@ class ReflectServer(MCPServer[None]):
     ) -> Iterable[ReadResourceContents]:
         """A resource as JSON."""
         del context
-        return [ReadResourceContents(content=await resources.read(self.service, str(uri)), mime_type=resources.JSON)]
+        with self.service.admission.call(ResourceError):
+            text = await resources.read(self.service, str(uri))
+        return [ReadResourceContents(content=text, mime_type=resources.JSON)]
 
     async def list_prompts(self) -> list[Prompt]:
         """The prompts, which hosts show as slash commands."""
@@ -112,7 +121,8 @@ class ReflectServer(MCPServer[None]):
     ) -> GetPromptResult:
         """A prompt with its places filled."""
         del context
-        return await prompts.get(self.service, name, arguments or {})
+        with self.service.admission.call(_invalid):
+            return await prompts.get(self.service, name, arguments or {})
 
     async def _complete(
         self,
@@ -121,17 +131,31 @@ class ReflectServer(MCPServer[None]):
         context: CompletionContext | None,
     ) -> Completion | None:
         del context
-        if isinstance(ref, ResourceTemplateReference):
-            values = await resources.complete(self.service, ref.uri, argument.value)
-        else:
-            values = await prompts.complete(self.service, ref.name, argument.name, argument.value)
+        with self.service.admission.call(_invalid):
+            if isinstance(ref, ResourceTemplateReference):
+                values = await resources.complete(self.service, ref.uri, argument.value)
+            else:
+                values = await prompts.complete(self.service, ref.name, argument.name, argument.value)
         return Completion(values=values, total=len(values), has_more=False)
 
     async def run_stdio_async(self) -> None:
         """Serve over stdio, and answer also what the SDK's reader would drop (see `lines`)."""
-        async with stdio_server(stdin=cast("anyio.AsyncFile[str]", Lines())) as (reading, writing):
+        most = self.service.settings.max_message_bytes
+        lines = Lines(most)
+        async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
+
+            async def refuse(request: int | str | None, size: int) -> None:
+                text = f"message: it has {size} bytes. Send at most {most} ({PREFIX}MAX_MESSAGE_BYTES)."
+                error = ErrorData(code=INVALID_REQUEST, message=text)
+                await writing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error)))
+
+            lines.refuse = refuse
             server = self._lowlevel_server
             await server.run(reading, writing, server.create_initialization_options())
+
+
+def _invalid(text: str) -> MCPError:
+    return MCPError(code=INVALID_REQUEST, message=text)
 
 
 def build(settings: Settings | None = None, *, engine: "Engine | None" = None) -> ReflectServer:

@@ -5,13 +5,13 @@ and the caller waits for ever. Here each is put down to a mark that no text of t
 door of the arguments knows, and names with its field.
 """
 
+import json
 import re
 import sys
-from collections.abc import AsyncIterator
-from io import TextIOWrapper
-from typing import Final
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final, TypeAlias
 
-import anyio
+from anyio import to_thread
 
 from mcp_reflect.errors import HALF_CHARACTER, TOO_DEEP
 
@@ -26,16 +26,42 @@ _ESCAPE: Final = re.compile(
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
 
 
+_ID: Final = rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")'
+_FIRST_ID: Final = re.compile(_ID)
+_LAST_ID: Final = re.compile(_ID + rb'(?:\s*,\s*"jsonrpc"\s*:\s*"2\.0")?\s*\}\s*$')
+_LOOK: Final = 4096  # bytes at either end of a line too long, in which its id is looked for
+
+Refuse: TypeAlias = Callable[[int | str | None, int], Awaitable[None]]
+"""Answers a line that was too long: the id of its request, null where it cannot be told, and its bytes."""
+
+
 class Lines:
-    """Lines of stdin for the SDK's transport."""
+    """Lines of stdin for the SDK's transport. One of more than `most` bytes is read past, a piece at a time."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.refuse: Refuse | None = None
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self._read()
 
     async def _read(self) -> AsyncIterator[str]:
-        file = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
-        async for line in file:
-            yield readable(line)
+        file = sys.stdin.buffer
+        while line := await to_thread.run_sync(file.readline, self._most + 1):
+            if len(line) <= self._most:
+                yield readable(line.decode("utf-8", "replace"))
+                continue
+            head, tail, size, piece = line[:_LOOK], line[-_LOOK:], len(line), line
+            while not piece.endswith(b"\n") and (piece := await to_thread.run_sync(file.readline, 1 << 16)):
+                tail, size = (tail + piece)[-_LOOK:], size + len(piece)
+            if self.refuse is not None:
+                await self.refuse(request_id(head, tail), size)
+
+
+def request_id(head: bytes, tail: bytes) -> int | str | None:
+    """The id of a request whose line begins with `head` and ends with `tail`: before its params, or after them."""
+    found = _FIRST_ID.search(head.partition(b'"params"')[0]) or _LAST_ID.search(tail)
+    return None if found is None else json.loads(found[1].decode("utf-8", "replace"))
 
 
 def readable(line: str) -> str:

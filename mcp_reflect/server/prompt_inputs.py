@@ -6,6 +6,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.server.service import Service
 
 if TYPE_CHECKING:
+    from mcp_reflect.limits import Limits
     from mcp_reflect.records.lesson import Ask, Lesson, Recall
     from mcp_reflect.records.memory import StoredReflection
 
@@ -23,7 +24,7 @@ def outcomes() -> list[str]:
 
 async def start_task(service: Service, given: dict[str, str]) -> dict[str, Any]:
     """The task with its lessons as a checklist."""
-    found = await service.engine().recall_for(_ask(given["task"], given), applied=False)
+    found = await service.engine().recall_for(_ask(given["task"], given, service.settings), applied=False)
     nothing = "Earlier runs left nothing on this. There is nothing to go through."
     return {"task": given["task"], "lessons": checklist(found) or nothing}
 
@@ -51,7 +52,7 @@ async def critique_answer(service: Service, given: dict[str, str]) -> dict[str, 
     """The answer, what it is for, and the lessons that may bear on it."""
     goal, answer = given.get("goal"), given.get("answer")
     about = goal or answer
-    found = await service.engine().recall_for(_ask(about, given), applied=False) if about else None
+    found = await service.engine().recall_for(_ask(about, given, service.settings), applied=False) if about else None
     return {"goal": goal, "answer": answer, "lessons": checklist(found) if found else None}
 
 
@@ -94,12 +95,13 @@ def checklist(found: "Recall") -> str:
     return "\n".join([f"recall_id: {found.recall_id}", *lines]) if lines else ""
 
 
-def _ask(task: str, given: dict[str, str]) -> "Ask":
+def _ask(task: str, given: dict[str, str], limits: "Limits") -> "Ask":
     """What is asked of the bank. A long answer is searched for by its beginning."""
     from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - same
 
-    arguments = {"task": task[:20_000], "task_type": given.get("task_type")}
-    return read(RecallShape, {name: value for name, value in arguments.items() if value}).ask()
+    arguments = {"task": clean_text(task)[: limits.max_task_chars], "task_type": given.get("task_type")}
+    return read(RecallShape, {name: value for name, value in arguments.items() if value}, limits).ask()
 
 
 def _note(one: "StoredReflection") -> str:

@@ -8,10 +8,10 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
 from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.limits import Limits
 from mcp_reflect.server import prompt_inputs, resources
 from mcp_reflect.server.service import Service
 
-_LONGEST: Final = 100_000  # characters of an argument
 _MOST: Final = 100  # values of a completion
 
 Given = dict[str, str]
@@ -104,7 +104,7 @@ async def get(service: Service, name: str, arguments: dict[str, Any]) -> GetProm
         if name not in PROMPTS:
             raise InputError("name", f"there is no prompt '{_quoted(name)}'", _nearest(name, PROMPTS))
         one = PROMPTS[name]
-        inputs = await one.inputs(service, _given(name, one, arguments))
+        inputs = await one.inputs(service, _given(name, one, arguments, service.settings))
         rendered = service.engine().thinking.render(name, inputs)
     except McpReflectError as error:
         raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
@@ -131,15 +131,14 @@ async def complete(service: Service, prompt: str, argument: str, start: str) -> 
     return [value for value in values if value.startswith(start)][:_MOST]
 
 
-def _given(name: str, one: Listed, arguments: dict[str, Any]) -> Given:
+def _given(name: str, one: Listed, arguments: dict[str, Any], limits: Limits) -> Given:
     """The arguments that say something: hosts send what a person left out as an empty text."""
     for argument in arguments:
         if argument not in one.arguments:
             raise InputError(_quoted(argument), f"{name} has no such argument", _nearest(argument, one.arguments))
     given = {argument: str(value) for argument, value in arguments.items() if str(value or "").strip()}
     for argument, value in given.items():
-        if len(value) > _LONGEST:
-            raise InputError(argument, f"it has {len(value):,} characters", f"Send at most {_LONGEST:,}.")
+        limits.refuse_more("max_prompt_chars", argument, len(value))
     for argument in one.needed:
         if argument not in given:
             raise InputError(

@@ -10,7 +10,6 @@ from mcp_reflect.errors import McpReflectError, NotFoundError
 from mcp_reflect.server.service import Service
 
 JSON: Final = "application/json"
-_MOST_LISTED: Final = 200
 
 
 class Listed(NamedTuple):
@@ -95,13 +94,13 @@ async def _lessons(service: Service) -> dict[str, Any]:
     from mcp_reflect.results import plain  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
-    found = await engine.bank.lessons(engine.scopes.own, limit=_MOST_LISTED)
+    found = await engine.bank.lessons(engine.scopes.own, limit=engine.settings.max_listed)
     return {"scope": str(engine.scopes.own), "lessons": [shown(plain(lesson)) for lesson in found]}
 
 
 async def _reflections(service: Service) -> dict[str, Any]:
     engine = service.engine()
-    found = await engine.bank.reflections(engine.scopes.own, limit=_MOST_LISTED)
+    found = await engine.bank.reflections(engine.scopes.own, limit=engine.settings.max_listed)
     return {"scope": str(engine.scopes.own), "reflections": [_summary(item.body, item.id) for item in found]}
 
 

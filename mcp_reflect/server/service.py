@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
 from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.server.admission import Admission
 from mcp_reflect.server.idle import Idle
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
@@ -36,10 +37,11 @@ class Service:
     """The engine behind the server, made when it is first needed. One for each process."""
 
     def __init__(self, settings: Settings, engine: "Engine | None" = None) -> None:
-        self._settings = settings
+        self.settings = settings
         self._engine = engine
         self._own_engine = engine is None
         self.idle = Idle(self.engine, settings.dream_idle_minutes * 60 if settings.mode == "full" else 0)
+        self.admission = Admission(settings)
         self.log = Log(settings.log_level, settings.log_format)
         for problem in settings.misspelt() if settings.unknown else ():
             self.log("setting_unknown", "warning", problem=problem)
@@ -49,7 +51,7 @@ class Service:
         if self._engine is None:
             from mcp_reflect.engine import Engine  # noqa: PLC0415 - see above
 
-            self._engine = Engine(self._settings)
+            self._engine = Engine(self.settings)
         return self._engine
 
     async def close(self) -> None:
@@ -72,7 +74,8 @@ class Service:
 
         self.idle.call_began()
         try:
-            return _result(plain(await self.engine().call(name, arguments, _host(context))))
+            with self.admission.call():
+                return _result(plain(await self.engine().call(name, arguments, _host(context))))
         except InputNeeded as needed:
             return needed.result
         except McpReflectError as error:

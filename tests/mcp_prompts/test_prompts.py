@@ -130,7 +130,7 @@ async def test_a_lesson_that_was_made_to_mislead_stays_in_the_fence_when_a_perso
         ("review_task", {"outcome": "bad"}, "success, failure, partial, timeout, error"),
         ("review_task", {"reflection_id": "ref_none"}, "reflection_id: there is no 'ref_none'"),
         ("distill_lessons", {"lesson_id": "les_none"}, "lesson_id: there is no 'les_none'"),
-        ("critique_answer", {"answer": "x" * 100_001}, "answer: it has 100,001 characters"),
+        ("critique_answer", {"answer": "x" * 100_001}, "answer: it has 100001 characters"),
     ],
 )
 async def test_a_bad_argument_is_told_what_to_send(

@@ -85,7 +85,7 @@ async def test_nothing_came_back_may_be_said_by_an_empty_list(engine: Engine) ->
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"user_message": "x", "catalog": QUANTUM["catalog"]}, "queries: it is empty."),
     (empty("a", "x", limit=10**30), "queries[0].limit: is 1000000000000000000000000000000. Send at most 1000000 rows"),
-    (empty("a", "x", filters={"f": "x" * 10_000}), "queries[0].filters: they have 10009 characters. Send at most"),
+    (empty("a", "x", filters={"f": "x" * 10_000}), "queries[0].filters: it has 10009 characters. Send at most"),
     ({**QUANTUM, "catalog": [{"table": "a", "vocabulary": [["x"]]}]}, "catalog[0].vocabulary: is not a list of texts."),
     ({**QUANTUM, "catalog": [{}]}, "catalog[0].table: is missing."),
 ]

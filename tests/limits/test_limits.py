@@ -1,0 +1,192 @@
+"""Every limit is a setting with a safe default: what is over it is refused by its name before any work is done."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp.types import TextContent
+
+from benchmarks.stdio import RawServer, RpcError
+from mcp_reflect.cli import main
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import InputError
+from mcp_reflect.limits import DEFAULT, PREFIX, Limits
+from mcp_reflect.server.app import build
+from mcp_reflect.server.lines import request_id
+from mcp_reflect.settings import Settings
+from tests.conftest import Era
+from tests.processes.servers import server
+from tests.server.calls import FAILED_RUN, LESSON, told
+
+RUN = {"task": "t", "outcome": "failure"}
+QUERY = {"table": "talks", "query_text": "quantum"}
+SEARCH = {"user_message": "quantum?", "queries": [QUERY]}
+WORK = {"goal": "add", "steps": ["1 + 1 = 3"]}
+LONG = "a long word " * 5
+
+# A limit, a small value for it, and a call that is one over it, with the field that the error names.
+CALLS: list[tuple[str, int, str, dict[str, Any], str]] = [
+    ("max_depth", 8, "reflect", {**RUN, "decision": [[[[[[[[[1]]]]]]]]]}, "decision"),
+    ("max_values", 100, "reflect", {**RUN, "decision": {"numbers": list(range(200))}}, "arguments"),
+    ("max_task_chars", 40, "recall_lessons", {"task": LONG}, "task"),
+    ("max_lesson_chars", 40, "store_lesson", {**LESSON, "mistake": LONG}, "mistake"),
+    ("max_phrase_chars", 40, "store_lesson", {**LESSON, "symptoms": [LONG]}, "symptoms[0]"),
+    ("max_label_chars", 40, "store_lesson", {**LESSON, "task_type": LONG}, "task_type"),
+    ("max_list_items", 2, "store_lesson", {**LESSON, "tags": ["a", "b", "c"]}, "tags"),
+    ("max_sent_events", 3, "reflect", {**FAILED_RUN, "events": [*FAILED_RUN["events"]] * 3}, "events"),
+    ("max_work_chars", 40, "critique", {"goal": "g", "response": LONG}, "response"),
+    ("max_work_chars", 40, "critique", {"goal": "g", "steps": [LONG[:30], LONG[:30]]}, "steps"),
+    ("max_steps", 2, "critique", {"goal": "g", "steps": ["a", "b", "c"]}, "steps"),
+    ("max_results", 1, "critique", {**WORK, "tool_results": [{"content": "1"}, {"content": "2"}]}, "tool_results"),
+    ("max_result_chars", 40, "critique", {**WORK, "tool_results": [{"content": LONG}]}, "tool_results[0].content"),
+    ("max_analysis_chars", 40, "reflect", {**RUN, "analysis": {"reflection": LONG}}, "analysis"),
+    ("max_judgement_chars", 40, "reflect", {**RUN, "analysis": {"reflection": LONG}}, "analysis.reflection"),
+    ("max_judgement_chars", 40, "critique", {**WORK, "analysis": {"issues": [LONG]}}, "analysis.issues[0]"),
+    ("max_judgement_items", 1, "reflect", {**RUN, "analysis": {"reflection": "r", "keywords": ["a", "b"]}},
+     "analysis.keywords"),
+    ("max_item_chars", 40, "reflect", {**RUN, "analysis": {"reflection": "r", "keywords": [LONG]}},
+     "analysis.keywords[0]"),
+    ("max_queries", 1, "replan_search", {**SEARCH, "queries": [QUERY, {**QUERY, "query_text": "b"}]}, "queries"),
+    ("max_queries", 1, "replan_search", {**SEARCH, "analysis": {"new_queries": [QUERY, QUERY]}},
+     "analysis.new_queries"),
+    ("max_query_chars", 40, "replan_search", {**SEARCH, "queries": [{**QUERY, "query_text": LONG}]},
+     "queries[0].query_text"),
+    ("max_query_chars", 40, "replan_search", {**SEARCH, "catalog": [{"table": "talks", "description": LONG}]},
+     "catalog[0].description"),
+    ("max_filter_chars", 40, "replan_search", {**SEARCH, "queries": [{**QUERY, "filters": {"a": LONG}}]},
+     "queries[0].filters"),
+    ("max_tables", 1, "replan_search", {**SEARCH, "catalog": [{"table": "a"}, {"table": "b"}]}, "catalog"),
+    ("max_recalled", 2, "recall_lessons", {"task": "t", "limit": 3}, "limit"),
+    ("max_recalled_chars", 100, "recall_lessons", {"task": "t", "max_chars": 101}, "max_chars"),
+]  # fmt: skip
+ELSEWHERE = {
+    "max_message_bytes", "max_calls_per_minute", "max_calls_at_once", "max_events", "max_event_chars",
+    "max_trace_chars", "max_catalog_words", "max_catalog_chars", "max_prompt_chars", "max_listed", "max_file_bytes",
+    "max_hook_bytes",
+}  # fmt: skip
+
+
+def test_every_limit_is_tried() -> None:
+    assert {name for name, *_ in CALLS} | ELSEWHERE == {item.name for item in fields(Limits)}
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "tool", "arguments", "field"), CALLS, ids=[f"{name}-{field}" for name, _, _, _, field in CALLS]
+)
+async def test_what_is_over_a_limit_is_refused_by_its_name_and_stores_nothing(
+    settings: Settings, limit: str, value: int, tool: str, arguments: dict[str, Any], field: str
+) -> None:
+    low: dict[str, Any] = {limit: value}
+    async with Engine(replace(settings, **low)) as engine:
+        with pytest.raises(InputError) as caught:
+            await engine.call(tool, arguments)
+        assert str(caught.value).startswith(f"{field}")
+        assert caught.value.field.startswith(field)
+        assert f"{PREFIX}{limit.upper()}" in caught.value.fix
+        assert str(value) in caught.value.fault + caught.value.fix
+        assert not settings.bank_path.exists() or (await engine.get_stats())["lessons_stored"] == 0
+    raised: dict[str, Any] = {limit: value * 1000 if limit != "max_depth" else 64}
+    async with Engine(replace(settings, **raised)) as engine:
+        await engine.call(tool, arguments)
+
+
+@pytest.mark.parametrize("item", fields(Limits), ids=lambda item: item.name)
+def test_a_limit_has_a_default_in_its_range_and_refuses_what_is_out_of_it(item: Any) -> None:
+    name, least, most = f"{PREFIX}{item.name.upper()}", item.metadata["least"], item.metadata["most"]
+    assert least <= item.default <= most
+    assert getattr(Settings.from_env({name: str(least)}), item.name) == least
+    for wrong in (str(least - 1), str(most + 1), "many"):
+        with pytest.raises(InputError, match=name):
+            Settings.from_env({name: wrong})
+
+
+async def test_a_catalogue_is_cut_to_its_limit_and_the_result_says_so(settings: Settings) -> None:
+    catalog = [{"table": "talks", "vocabulary": ["quantum", "qubit", "photon"]}]
+    async with Engine(replace(settings, max_catalog_words=2)) as engine:
+        found = await engine.replan(**SEARCH, catalog=catalog)
+    assert "vocabulary of talks cut to 2 of 3 words" in found.notes
+
+
+async def test_calls_above_so_many_a_minute_are_refused_with_how_long_to_wait(settings: Settings, era: Era) -> None:
+    slow = replace(settings, max_calls_per_minute=3)
+    async with Engine(slow) as engine, Client(build(engine=engine), mode=era) as client:
+        for _ in range(2):
+            await told(client, "recall_lessons", {"task": "t"})
+        await client.read_resource("bank://stats")
+        refused = await client.call_tool("recall_lessons", {"task": "t"})
+        assert refused.is_error
+        assert isinstance(refused.content[0], TextContent)
+        said = refused.content[0].text
+        assert said.startswith("calls: there were more than 3 in a minute. Wait ")
+        assert said.endswith(" s (MCP_REFLECT_MAX_CALLS_PER_MINUTE).")
+        for other in (client.read_resource("bank://stats"), client.get_prompt("start_task", {"task": "t"})):
+            with pytest.raises(MCPError, match="MCP_REFLECT_MAX_CALLS_PER_MINUTE"):
+                await other
+
+
+async def test_calls_above_so_many_at_once_are_refused(settings: Settings) -> None:
+    one = replace(settings, max_calls_at_once=1)
+    async with Engine(one) as engine, Client(build(engine=engine)) as client:
+        service = build(engine=engine).service
+        with (
+            service.admission.call(),
+            pytest.raises(InputError, match=r"1 are being worked on already. Wait .*MAX_CALLS_AT_ONCE"),
+            service.admission.call(),
+        ):
+            pass
+        with service.admission.call():
+            refused = await service.call("recall_lessons", {"task": "t"})
+        assert getattr(refused, "is_error", False)
+        await told(client, "recall_lessons", {"task": "t"})
+
+
+def test_a_line_that_is_too_long_is_answered_with_its_id_and_the_next_one_is_served(bank_path: Path) -> None:
+    with server(bank_path, MCP_REFLECT_MAX_MESSAGE_BYTES="65536") as running:
+        with pytest.raises(RpcError, match=r"it has \d+ bytes. Send at most 65536 \(MCP_REFLECT_MAX_MESSAGE_BYTES\)"):
+            running.call_tool("recall_lessons", {"task": "x" * 300_000})
+        assert not running.call_tool("recall_lessons", {"task": "x"}).get("isError")
+        _ends_with_its_id(running)
+
+
+def _ends_with_its_id(running: RawServer) -> None:
+    """Clients that write the id last, and one whose id nobody can tell."""
+    running.send_raw(b'{"method":"ping","params":{"id":3,"x":"' + b"x" * 70_000 + b'"},"jsonrpc":"2.0","id":"last"}\n')
+    assert running.next_message()["id"] == "last"
+    running.send_raw(b"x" * 70_000 + b"\n")
+    assert running.next_message()["id"] is None
+
+
+def test_the_id_of_a_long_line_is_never_one_inside_its_params() -> None:
+    head = b'{"jsonrpc":"2.0","method":"tools/call","params":{"id":7,'
+    assert request_id(head, b'"events":[{"id":8}]}}') is None
+    assert request_id(head, b'"events":[{"id":8}]},"id":9}\n') == 9
+    assert request_id(b'{"jsonrpc":"2.0","id":"a b","params":{}', b"") == "a b"
+
+
+def test_a_file_that_is_too_large_is_refused_by_the_limits_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
+    monkeypatch.setenv("MCP_REFLECT_MAX_FILE_BYTES", "65536")
+    big = tmp_path / "big.jsonl"
+    big.write_bytes(b"\n" * 65_537)
+    for command in ("import", "reflect"):
+        assert main([command, str(big)]) == 2
+        assert "file: it has 65537 bytes. Send at most 65536 (MCP_REFLECT_MAX_FILE_BYTES)." in capsys.readouterr().err
+
+
+async def test_prompts_and_lists_have_their_limits(settings: Settings) -> None:
+    small = replace(settings, max_prompt_chars=40, max_listed=1)
+    async with Engine(small) as engine, Client(build(engine=engine)) as client:
+        with pytest.raises(MCPError, match=r"task: it has 60 characters. Send at most 40 .*MAX_PROMPT_CHARS"):
+            await client.get_prompt("start_task", {"task": LONG})
+        await engine.store_lesson(**LESSON)
+        await engine.store_lesson(mistake="Forgot the changelog", correction="Write it with the change")
+        (content,) = (await client.read_resource("bank://lessons")).contents
+        assert getattr(content, "text", "").count('"mistake"') == 1
+
+
+def test_the_bounds_that_are_listed_are_the_defaults() -> None:
+    assert (DEFAULT.max_recalled, DEFAULT.max_recalled_chars) == (50, 100_000)
