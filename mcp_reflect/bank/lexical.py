@@ -86,7 +86,7 @@ def matches(reading: Reading, scope: Scope, question: Question, parameters: Para
     honest = [row for row in rows if HELD not in row.counts]
     scores = Scorer(weighed.every, index.average, parameters).scores(honest, index.shared_idf)
     best = max(scores.values(), default=0.0)
-    total = sum(weighed.own.values())
+    total = math.fsum(weighed.own.values())
     if not total:
         return []
     # A question of stop words alone asks for all of them: some of them are in every text.
@@ -97,7 +97,7 @@ def matches(reading: Reading, scope: Scope, question: Question, parameters: Para
         if len(held) < least or not held:
             continue
         shared = tuple(words[term] for term in sorted(held, key=lambda term: (-held[term], term)))
-        share = min(sum(held.values()) / total, 1.0)
+        share = min(math.fsum(held.values()) / total, 1.0)  # exactly: a set has its terms in another order each time
         score = scores[row.row] / best if best and row.row in scores else 0.0
         told = evidence(share, len(weighed.own), _part(row, weighed), index.length)
         found.append(Match(row.row, score, share, shared, len(weighed.own), held=HELD in row.counts, evidence=told))
@@ -110,29 +110,35 @@ class Counts:
     def __init__(self, reading: Reading, scope: Scope) -> None:
         self.reading = reading
         own, everywhere = scope_number(scope), scope_number(Scope(scope.tenant, GLOBAL))
-        self.numbers = list(dict.fromkeys((own, everywhere)))
-        sizes = reading.rows("index_sizes", {"scopes": self.numbers})
+        sizes = reading.rows("index_sizes", {"scopes": [own, everywhere]})
+        there = {row["scope"] for row in sizes if row["found"]}
+        self.numbers = [number for number in dict.fromkeys((own, everywhere)) if number in there]
         self.sizes: dict[int, int] = {row["scope"]: row["found"] for row in sizes}
         self.places: dict[int, int] = {row["scope"]: row["places"] for row in sizes}
         self.size = sum(self.sizes.values())
         self.length = sum(row["length"] for row in sizes)
         self.average = self.length / self.size if self.size else 0.0
         self.found: dict[int, dict[str, int]] = {number: {} for number in self.numbers}
+        self._in_all: dict[str, int] = {}
 
     def look_up(self, terms: Sequence[str]) -> None:
         """Count the rows that hold these terms, by scope."""
-        for row in self.reading.rows("index_terms", {"scopes": self.numbers, "terms": terms}):
-            self.found[row["scope"]][row["term"]] = row["found"]
+        new = [term for term in terms if term not in self._in_all]
+        if not new:
+            return
+        self._in_all.update(dict.fromkeys(new, 0))
+        for scope, term, found in self.reading.rows("index_terms", {"scopes": self.numbers, "terms": new}):
+            self.found[scope][term] = found
+            self._in_all[term] += found
 
     def rows_with(self, term: str) -> int:
         """How many rows hold a term that was looked up."""
-        return sum(found.get(term, 0) for found in self.found.values())
+        return self._in_all.get(term, 0)
 
     def shared_idf(self, terms: Sequence[str]) -> Mapping[str, float]:
         """The inverse document frequencies of those terms that more than one row holds."""
-        self.look_up([term for term in terms if not self.rows_with(term)])
-        counted = {term: self.rows_with(term) for term in terms}
-        return {term: idf(found, self.size) for term, found in counted.items() if found > 1}
+        self.look_up(terms)
+        return {term: idf(found, self.size) for term in terms if (found := self.rows_with(term)) > 1}
 
 
 def _weighed(index: Counts, terms: Sequence[str], parameters: Parameters) -> _Weighed:
@@ -192,7 +198,7 @@ def _narrows(marks: Sequence[str], found: Mapping[str, int], size: int) -> bool:
 
 def _held(row: Features, weighed: _Weighed) -> dict[str, float]:
     """The question's telling terms that a row holds, itself or as a look-alike, with their weight."""
-    held = {term: weight for term, weight in weighed.own.items() if term in row.counts}
+    held = {term: weighed.own[term] for term in weighed.own.keys() & row.counts.keys()}
     for other, (word, similar) in weighed.alike.items():
         if other in row.counts:
             held[word] = max(held.get(word, 0.0), weighed.own[word] * similar)

@@ -13,7 +13,7 @@ from mcp_reflect.bank.lexical import Question
 from mcp_reflect.bank.ranking import Ranked, rank
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
-from mcp_reflect.bank.sqlite.statements import Reading, Transaction
+from mcp_reflect.bank.sqlite.statements import Reading, Writing
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, BankReadOnlyError
@@ -47,7 +47,7 @@ class Ledger:
             return
         try:
             async with self._db.count() as tx:
-                written = await self._write(tx)
+                written = await tx.at_once(self._write)
             self._drop(written)
         except BankReadOnlyError:
             self._queue.clear()  # nothing can be counted here
@@ -58,19 +58,19 @@ class Ledger:
         """Count what is queued, waiting for writers as a write does."""
         if self._queue:
             async with self._db.write() as tx:
-                written = await self._write(tx)
+                written = await tx.at_once(self._write)
             self._drop(written)
 
-    async def _write(self, tx: Transaction) -> list[dict[str, Any]]:
+    def _write(self, writing: Writing) -> list[dict[str, Any]]:
         """Write what is queued now, and return it.
 
         More may be queued meanwhile, and another call may write the same: the row of a recall counts it once.
         """
         written = list(self._queue)
         for values in written:
-            if await tx.run("recall_add", values):
+            if writing.run("recall_add", values):
                 for lesson_id in values["lesson_ids"] if values["applied"] else ():
-                    await tx.run("lesson_applied", {"id": lesson_id, "tenant": values["tenant"]})
+                    writing.run("lesson_applied", {"id": lesson_id, "tenant": values["tenant"]})
         return written
 
     def _drop(self, written: list[dict[str, Any]]) -> None:

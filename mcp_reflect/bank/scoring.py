@@ -82,16 +82,20 @@ class Scorer:
         """BM25 over the trigrams of telling words, every trigram weighing the same, scaled to `trigrams`."""
         telling = [term for term in self.weights if term not in STOP_WORDS] or list(self.weights)
         wanted = frozenset[str]().union(*map(trigrams, telling))
-        shared: dict[str, tuple[str, ...]] = dict.fromkeys(STOP_WORDS, ())
+        every = set[str]().union(*(row.counts for row in rows)) - STOP_WORDS
+        # Few of the rows' words are like one of the question's: only these are gone through row by row.
+        shared = {
+            term: tuple(grams & wanted)
+            for term in every
+            if not (grams := trigrams(term)).isdisjoint(wanted) and term[0] != "_"
+        }
         k1, found = self.parameters.k1, dict[int, float]()
         for row in rows:
             counts: dict[str, float] = {}
             for term, count in row.counts.items():
-                grams = shared.get(term)
-                if grams is None:
-                    grams = shared[term] = () if term[0] == "_" else tuple(trigrams(term) & wanted)
-                for gram in grams:
-                    counts[gram] = counts.get(gram, 0.0) + count
+                if term in shared:
+                    for gram in shared[term]:
+                        counts[gram] = counts.get(gram, 0.0) + count
             norm = self._norm(row)
             # Exactly summed: a set has its trigrams in another order in every process.
             found[row.row] = math.fsum([count * (k1 + 1) / (count + norm) for count in counts.values()])

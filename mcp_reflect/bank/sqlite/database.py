@@ -16,7 +16,7 @@ import aiosqlite
 from mcp_reflect.bank.sqlite.connections import Connections, Use
 from mcp_reflect.bank.sqlite.faults import explained
 from mcp_reflect.bank.sqlite.holders import holder
-from mcp_reflect.bank.sqlite.schema import Opened, newer, newest
+from mcp_reflect.bank.sqlite.schema import Opened, newer, newest, number_of
 from mcp_reflect.bank.sqlite.statements import Reading, Transaction, Values, on_thread
 from mcp_reflect.bank.sqlite.waiting import patiently
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
@@ -154,8 +154,8 @@ class Database:
                 raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
             connection = await self._file.get(use)
             try:
-                await patiently(lambda begun=connection: begun.execute("BEGIN IMMEDIATE"), seconds)
-                if await _schema(connection) == opened.schema and not self._file.moved(use):
+                schema = await patiently(lambda held=connection: on_thread(held, _begin), seconds)
+                if schema == opened.schema and not self._file.moved(use):
                     return connection
             except BaseException:
                 # A cancelled BEGIN still runs on the connection's own thread, before this: undo it as well.
@@ -215,5 +215,7 @@ def _with_holder(text: str, found: str) -> str:
     return text.replace("another process", found, 1) if found else text
 
 
-async def _schema(connection: aiosqlite.Connection) -> int:
-    return next(iter(await connection.execute_fetchall("PRAGMA user_version")))[0]
+def _begin(connection: sqlite3.Connection) -> int:
+    """Begin to write; the version of the schema that is written in."""
+    connection.execute("BEGIN IMMEDIATE")
+    return number_of(connection, "user_version")

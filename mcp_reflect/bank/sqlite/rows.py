@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from typing import Any
+from typing import Any, Final
 
 from mcp_reflect.bank.features import Features
 from mcp_reflect.records.lesson import Kind, Lesson, Source, State, Trust
@@ -12,15 +12,26 @@ Row = sqlite3.Row
 """A row as other rooms may name it: only this one knows SQLite."""
 
 
+# A recall reads dozens of records: looked up like this, it takes half the time.
+_KINDS: Final = {kind.value: kind for kind in Kind}
+_STATES: Final = {state.value: state for state in State}
+_TRUSTS: Final = {trust.value: trust for trust in Trust}
+_SOURCES: Final = {source.value: source for source in Source}
+
+
+def _words(listed: str) -> tuple[str, ...]:
+    return () if listed == "[]" else tuple(json.loads(listed))
+
+
 def lesson_from(row: sqlite3.Row) -> Lesson:
     """A row of `lessons` as the record."""
     return Lesson(
         id=row["id"],
         project=row["project"],
-        kind=Kind(row["kind"]),
-        state=State(row["state"]),
-        trust=Trust(row["trust"]),
-        source=Source(row["source"]),
+        kind=_KINDS[row["kind"]],
+        state=_STATES[row["state"]],
+        trust=_TRUSTS[row["trust"]],
+        source=_SOURCES[row["source"]],
         text=row["text"],
         mistake=row["mistake"],
         correction=row["correction"],
@@ -29,9 +40,9 @@ def lesson_from(row: sqlite3.Row) -> Lesson:
         context=row["context"],
         context_hash=row["context_hash"],
         held=row["held"],
-        symptoms=tuple(json.loads(row["symptoms"])),
-        keywords=tuple(json.loads(row["keywords"])),
-        tags=tuple(json.loads(row["tags"])),
+        symptoms=_words(row["symptoms"]),
+        keywords=_words(row["keywords"]),
+        tags=_words(row["tags"]),
         importance=row["importance"],
         confidence=row["confidence"],
         external_id=row["external_id"],
