@@ -41,7 +41,7 @@ def candidates(
     With what is `meant` by the question, also those that mean something close. Run it with `look` of a database or
     a transaction: it is many queries, and one change of threads.
     """
-    every = matches(reading, scope, question)
+    every = matches(reading, scope, question, most=limit if meant is None else None)
     found = [match for match in every if not match.held]
     if meant is not None:
         found = fused(found, meant.beside(reading, [match.row for match in found]))

@@ -17,9 +17,8 @@ from mcp_reflect.bank.stopwords import STOP_WORDS
 from mcp_reflect.records.scope import GLOBAL, Scope
 
 MOST_TERMS: Final = 32  # telling terms of a question that count: the rarest
-SEARCHED: Final = 24  # of these, the rarest so many find the rows
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
-SCORED: Final = 70  # rows that get an exact score
+SCORED: Final = 40  # rows that get an exact score: 150 find no more on the development sets
 SCORED_HELD: Final = 5  # rows in quarantine of which is said that they are held back
 # Telling terms that a bank holds when half of a new text's words are known to it, or so: in a small bank, that a
 # word is unknown tells little.
@@ -72,10 +71,12 @@ class _Weighed:
     alike: dict[str, tuple[str, float]]
 
 
-def matches(reading: Reading, scope: Scope, question: Question, parameters: Parameters = FITTED) -> list[Match]:
+def matches(
+    reading: Reading, scope: Scope, question: Question, parameters: Parameters = FITTED, most: int | None = None
+) -> list[Match]:
     """The rows of a scope, and global ones, that share telling words with the question, best first.
 
-    A few that are in quarantine come last, so that it can be said that they are held back.
+    At most so many, null for all. A few in quarantine come last, so that it can be said that they are held back.
     """
     index = Counts(reading, scope)
     words = words_of(question.text)
@@ -92,7 +93,10 @@ def matches(reading: Reading, scope: Scope, question: Question, parameters: Para
     # A question of stop words alone asks for all of them: some of them are in every text.
     least = 0 if weighed.own.keys() - STOP_WORDS else len(weighed.own)
     found: list[Match] = []
-    for row in sorted(rows, key=lambda row: (HELD in row.counts, -scores.get(row.row, 0.0), -row.row)):
+    honest.sort(key=lambda row: (-scores[row.row], -row.row))
+    for row in (*honest, *(row for row in rows if HELD in row.counts)):
+        if most is not None and len(found) >= most and row.row in scores:
+            continue
         held = _held(row, weighed)
         if len(held) < least or not held:
             continue
@@ -168,8 +172,6 @@ def _weighed(index: Counts, terms: Sequence[str], parameters: Parameters) -> _We
 
 def _gathered(index: Counts, question: Question, weighed: _Weighed) -> list[Features]:
     """The rows that are worth an exact score, from the project and from everywhere."""
-    known = sorted(weighed.own, key=lambda term: -weighed.own[term])[:SEARCHED]
-    asked = {term: weighed.every[term] for term in (*known, *weighed.alike)}
     groups = [tuple(map(kind_mark, question.kinds)), tuple(map(tag_mark, question.tags))]
     preferred = (type_mark(question.task_type),) if question.task_type else ()
     if preferred or any(groups):
@@ -185,7 +187,7 @@ def _gathered(index: Counts, question: Question, weighed: _Weighed) -> list[Feat
             looks.append(Look(question.scored, narrow))
         if _narrows(preferred, found, size):
             looks.append(Look(question.scored, (*narrow, preferred)))
-        places = gather(index.reading, number, index.places[number], asked, looks)
+        places = gather(index.reading, number, index.places[number], weighed.every, looks)
         rows = index.reading.rows("index_features", {"scope": number, "places": places})
         chosen += map(features_from, rows)
     return chosen

@@ -9,7 +9,7 @@ from mcp_reflect.bank.candidates import candidates
 from mcp_reflect.bank.graph import with_related
 from mcp_reflect.bank.holdout import withheld
 from mcp_reflect.bank.hybrid import Meant
-from mcp_reflect.bank.lexical import Question
+from mcp_reflect.bank.lexical import SCORED, Question
 from mcp_reflect.bank.ranking import Ranked, rank
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
@@ -129,7 +129,8 @@ async def recall(
 
 
 def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float, meant: Meant | None) -> Ranked:
-    question = Question(ask.text, ask.task_type, ask.tags, tuple(kind.value for kind in ask.kinds))
+    kinds = tuple(kind.value for kind in ask.kinds)
+    question = Question(ask.text, ask.task_type, ask.tags, kinds, scored=max(SCORED, 2 * ask.limit))
     found = candidates(reading, scope, question, max(_LOOK, ask.limit * 5), meant)
     if ask.symptoms:
         from mcp_reflect.bank.symptoms import with_symptoms  # noqa: PLC0415 - only where an error is told

@@ -6,8 +6,10 @@ Croft 2001). `benchmarks.fit` fits the parameters and prints what each of them i
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from mcp_reflect.bank.features import Features
@@ -91,9 +93,12 @@ class Scorer:
         }
         k1, found = self.parameters.k1, dict[int, float]()
         for row in rows:
-            counts: dict[str, float] = {}
-            for term, count in row.counts.items():
-                if term in shared:
+            like = [term for term in row.counts if term in shared]
+            # Most words are there once: their trigrams are counted without a step in Python for each.
+            once = Counter(chain.from_iterable([shared[term] for term in like if row.counts[term] == 1]))
+            counts: dict[str, float] = dict(once)
+            for term in like:
+                if (count := row.counts[term]) != 1:
                     for gram in shared[term]:
                         counts[gram] = counts.get(gram, 0.0) + count
             norm = self._norm(row)

@@ -24,7 +24,8 @@ _MOST_FORMS: Final = 40  # words of the bank that begin alike
 def trigrams(word: str) -> frozenset[str]:
     """The trigrams of a word with its ends."""
     ended = f"_{word}_"
-    return frozenset(ended[place : place + _SIZE] for place in range(max(1, len(ended) - _SIZE + 1)))
+    # A list within is made faster than it is generated, and a recall asks for the trigrams of hundreds of words.
+    return frozenset([ended[place : place + _SIZE] for place in range(max(1, len(ended) - _SIZE + 1))])
 
 
 def similarity(one: str, other: str) -> float:
