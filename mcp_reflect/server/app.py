@@ -86,7 +86,7 @@ class ReflectServer(MCPServer[None]):
     async def list_resources(self) -> list[Resource]:
         """The resources that have a fixed address."""
         return [
-            Resource(uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=resources.JSON)
+            Resource(uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=one.mime_type)
             for one in resources.listed()
         ]
 
@@ -106,11 +106,13 @@ class ReflectServer(MCPServer[None]):
     async def read_resource(
         self, uri: Any, context: Context[None, Any] | None = None
     ) -> Iterable[ReadResourceContents]:
-        """A resource as JSON."""
+        """A resource as JSON, or the board as a page."""
         del context
+        name = str(uri)
         with self.service.admission.call(ResourceError):
-            text = await resources.read(self.service, str(uri))
-        return [ReadResourceContents(content=text, mime_type=resources.JSON)]
+            text = await resources.read(self.service, name)
+        meta = {"ui": {"prefersBorder": True}} if name == resources.BOARD else None
+        return [ReadResourceContents(content=text, mime_type=resources.mime_type(name), meta=meta)]
 
     async def list_prompts(self) -> list[Prompt]:
         """The prompts, which hosts show as slash commands."""

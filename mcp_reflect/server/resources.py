@@ -10,6 +10,10 @@ from mcp_reflect.errors import McpReflectError, NotFoundError
 from mcp_reflect.server.service import Service
 
 JSON: Final = "application/json"
+APP: Final = "text/html;profile=mcp-app"
+"""A page that a host may show in a conversation (the MCP extension io.modelcontextprotocol/ui, 2026-01-26)."""
+
+BOARD: Final = "ui://mcp-reflect/board"
 
 
 class Listed(NamedTuple):
@@ -19,12 +23,14 @@ class Listed(NamedTuple):
     name: str
     title: str
     description: str
+    mime_type: str = JSON
 
 
 RESOURCES: Final = (
     Listed("bank://stats", "stats", "Bank statistics", "What is in the bank, counted"),
     Listed("bank://lessons", "lessons", "Lessons", "The newest lessons of this project and global ones"),
     Listed("bank://reflections", "reflections", "Reflections", "The newest reflections of this project"),
+    Listed(BOARD, "board", "Board", "What was learned, as a page for a person: worth, evidence, effect over time", APP),
 )
 TEMPLATES: Final = (
     Listed("lesson://{id}", "lesson", "Lesson", "A lesson with its worth, versions, links"),
@@ -44,16 +50,14 @@ def listed() -> list[Listed]:
 
 
 async def read(service: Service, uri: str) -> str:
-    """The JSON text of a resource. Raises ResourceNotFoundError or ResourceError."""
+    """The text of a resource: JSON, or the board's page. Raises ResourceNotFoundError or ResourceError."""
     scheme, _, rest = uri.partition("://")
     try:
         match scheme, unquote(rest).strip("/"):
-            case "bank", "stats":
-                value: Any = await service.engine().get_stats()
-            case "bank", "lessons":
-                value = await _lessons(service)
-            case "bank", "reflections":
-                value = await _reflections(service)
+            case "ui", "mcp-reflect/board":
+                return await _board_page(service)
+            case "bank", name if name in _BANK:
+                value: Any = await _BANK[name](service)
             case "graph", name if "/" in name:
                 value = await _graph(service, *name.split("/", 1))
             case "lesson", name if name:
@@ -88,6 +92,24 @@ async def complete(service: Service, template: str, start: str) -> list[str]:
     else:
         ids = engine.thinking.prompts.names() if template == "prompt://{name}" else []
     return [name for name in ids if name.startswith(start)][:100]
+
+
+def mime_type(uri: str) -> str:
+    """What a resource is read as."""
+    return APP if uri == BOARD else JSON
+
+
+async def _board(service: Service) -> dict[str, Any]:
+    """The board's data; without the words in quarantine, for a model may read it too."""
+    from mcp_reflect.board.gathering import MOST_IN_APP, gathered  # noqa: PLC0415 - nothing of the engine at the start
+
+    return await gathered(service.engine(), most=MOST_IN_APP, whole=False)
+
+
+async def _board_page(service: Service) -> str:
+    from mcp_reflect.board.page import page  # noqa: PLC0415 - nothing of ours at the start
+
+    return page("app", await _board(service)).html
 
 
 async def _lessons(service: Service) -> dict[str, Any]:
@@ -161,6 +183,13 @@ async def _reflection(service: Service, name: str) -> dict[str, Any]:
         "versions": [shown(version) for version in await engine.bank.history(scope, name)],
         "links": await engine.bank.links(scope, name),
     }
+
+
+async def _stats(service: Service) -> dict[str, Any]:
+    return dict(await service.engine().get_stats())
+
+
+_BANK: Final = {"stats": _stats, "lessons": _lessons, "reflections": _reflections, "board": _board}
 
 
 def _prompt(service: Service, name: str) -> dict[str, Any]:

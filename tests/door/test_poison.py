@@ -88,7 +88,9 @@ async def test_what_waits_is_shown_on_no_way_out(poisoned: Engine) -> None:
     waiting = await poisoned.bank.lessons(poisoned.scopes.own, kind=None, held=True)
     assert len(waiting) >= 6
     async with Client(build(engine=poisoned)) as client:
-        uris = ["bank://lessons", "bank://reflections", "bank://stats", *(f"lesson://{one.id}" for one in waiting)]
+        board = ["bank://board", "ui://mcp-reflect/board"]
+        uris = ["bank://lessons", "bank://reflections", "bank://stats", *board]
+        uris += [f"lesson://{one.id}" for one in waiting]
         said += [str((await client.read_resource(uri)).contents) for uri in uris]
         for prompt, arguments in (
             ("start_task", {"task": MARK}),

@@ -23,7 +23,7 @@ async def test_another_projects_lessons_are_as_if_they_were_not_there(engine: En
         theirs = [stored.lesson_id, reflected.reflection_id, recalled.recall_id]
     said = [repr(await engine.recall(task=ASKED)), json.dumps(dict(await engine.get_stats()))]
     async with Client(build(engine=engine)) as client:
-        uris = ("bank://lessons", "bank://reflections", "bank://stats")
+        uris = ("bank://lessons", "bank://reflections", "bank://stats", "bank://board", "ui://mcp-reflect/board")
         said += [str((await client.read_resource(uri)).contents) for uri in uris]
         said.append(str((await client.get_prompt("start_task", {"task": ASKED})).messages))
         said.append(str((await client.get_prompt("distill_lessons", {})).messages))

@@ -9,6 +9,7 @@ from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference, TextResourceContents
 
 from mcp_reflect.engine import Engine
+from tests.board.pages import Parts, records
 from tests.held_clock import HeldClock
 from tests.server.calls import FAILED_RUN, LESSON, told
 
@@ -24,7 +25,7 @@ async def test_the_bank_and_its_records_are_listed_by_address(client: Client) ->
     found = (await client.list_resources()).resources
     templates = (await client.list_resource_templates()).resource_templates
     addresses = [str(one.uri) for one in found if not str(one.uri).startswith("prompt://")]
-    assert addresses == ["bank://stats", "bank://lessons", "bank://reflections"]
+    assert addresses == ["bank://stats", "bank://lessons", "bank://reflections", "ui://mcp-reflect/board"]
     assert [one.uri_template for one in templates] == [
         "lesson://{id}",
         "lesson://{id}/neighbours",
@@ -129,3 +130,18 @@ async def test_task_types_are_completed_the_most_frequent_first(client: Client) 
     reference = PromptReference(type="ref/prompt", name="start_task")
     found = await client.complete(reference, {"name": "task_type", "value": "de"})
     assert found.completion.values == ["debugging", "deploy"]
+
+
+async def test_the_board_is_a_page_that_a_host_may_show(client: Client) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    (listed,) = [one for one in (await client.list_resources()).resources if str(one.uri).startswith("ui://")]
+    (content,) = (await client.read_resource(str(listed.uri))).contents
+    assert isinstance(content, TextResourceContents)
+    assert listed.mime_type == content.mime_type == "text/html;profile=mcp-app"
+    assert content.meta == {"ui": {"prefersBorder": True}}
+    page = Parts(content.text)
+    assert page.policy["default-src"] == ["'none'"]
+    assert "connect-src" not in page.policy
+    assert [one["id"] for one in records(page.data["lessons"])] == [stored["lesson_id"]]
+    data = await read(client, "bank://board")
+    assert {**data, "at": 0} == {**page.data, "at": 0}

@@ -65,6 +65,9 @@ function lessonsView(context) {
       select("type", "Task type", [any, ...counted("task_type")]),
       select("source", "From", [any, ...counted("source")]),
       select("order", "Order", SORTS))),
+      filter.only && el("button", {
+        type: "button", id: "all", on: { click: () => { filter.only = null; drawFilters(); apply(); search.focus(); } },
+      }, "Recalled just now: show all"),
       found);
   }
 
@@ -88,6 +91,13 @@ function lessonsView(context) {
       drawFilters();
       clicked = true;
       list.choose(lesson);
+      apply();
+    },
+    // These alone, until a person wants all again: what a host's agent has just recalled.
+    only(ids) {
+      Object.assign(filter, { text: "", kind: "", state: "", trust: "", type: "", source: "", only: new Set(ids) });
+      search.value = "";
+      drawFilters();
       apply();
     },
     escape() {

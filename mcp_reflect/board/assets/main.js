@@ -1,6 +1,6 @@
 // The page: its data, its views, its keys.
 
-const backend = mode === "served" ? servedBackend() : writtenBackend();
+const backend = { written: writtenBackend, served: servedBackend, app: hostBackend }[mode]();
 let store = null;
 let current = "lessons";
 
@@ -136,6 +136,10 @@ function draw(data) {
   for (const view of VIEWS) view.stale = true;
   viewOf("lessons").made?.refresh();
   choose(current);
+  backend.drawn?.((ids) => {
+    choose("lessons");
+    viewOf("lessons").made.only(ids);
+  });
 }
 
 function drawEmpty() {
