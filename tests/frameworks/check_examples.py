@@ -1,4 +1,4 @@
-"""The examples of docs/frameworks.md with the real packages: `bash .ci/frameworks DIR` runs it in their environment.
+"""The second part of docs/frameworks.md with the real packages: `bash .ci/frameworks DIR` runs it in their environment.
 
 Each agent is driven by a scripted model that makes a call which fails, in a first session, and the same call
 and then another one in a second. What it is told in the second is checked.
@@ -6,7 +6,6 @@ and then another one in a second. What it is told in the second is checked.
 
 import asyncio
 import json
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -15,18 +14,10 @@ from typing import Any
 
 from mcp_reflect.engine import Engine
 from mcp_reflect.settings import Settings
+from tests.frameworks.page import examples
 
-DOCS = Path(__file__).parent.parent.parent / "docs" / "frameworks.md"
 NO_YES = "refusing to deploy without confirm"
 WARNED = "known to fail"
-
-
-def examples() -> dict[str, Any]:
-    """Every block of Python of the page, run in one namespace."""
-    space: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL):
-        exec(block, space)  # noqa: S102 - it is our own page that is tried
-    return space
 
 
 def deploy(target: str, confirm: bool) -> str:
@@ -125,7 +116,7 @@ async def pydantic_ai_told(page: dict[str, Any], watch: Any) -> list[str]:
 
 async def main() -> int:
     """Two sessions with each package; 1 where the second is not told what the first has seen."""
-    page, wrong = examples(), 0
+    page, wrong = examples("The word before a call"), 0
     for name, told in (
         ("LangChain", langchain_told),
         ("OpenAI Agents", agents_told),

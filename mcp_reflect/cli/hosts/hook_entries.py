@@ -27,7 +27,7 @@ class Hooks:
     """Where a host keeps hooks, beside home or project, its names of the moments, and how it writes one.
 
     `flat` says that an entry is the command itself, not a list of commands with a matcher; `version` that the file
-    carries a number; `unit` how many of its units of time a second has.
+    carries a number; `unit` how many of its units of time a second has; `end_seconds` the most for the last hook.
     """
 
     file: str
@@ -35,6 +35,7 @@ class Hooks:
     flat: bool = False
     version: int | None = None
     unit: int = 1
+    end_seconds: int = SECONDS
     after: str = ""
 
 
@@ -46,6 +47,7 @@ HOOKS: Final[Mapping[str, Hooks]] = {
     "codex": Hooks(
         ".codex/hooks.json",
         ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SessionEnd"),
+        end_seconds=3,
         after="Codex asks you to trust its hooks once: /hooks.",
     ),
     "gemini": Hooks(".gemini/settings.json", ("SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"), unit=1000),
@@ -92,7 +94,8 @@ def unhooked(text: str, known: Hooks) -> str:
 
 
 def _entry(event: str, known: Hooks, command: Command) -> dict[str, Any]:
-    line = {"command": hook_line(command, event), "timeout": SECONDS * known.unit}
+    seconds = known.end_seconds if event.lower() == "sessionend" else SECONDS
+    line = {"command": hook_line(command, event), "timeout": seconds * known.unit}
     return line if known.flat else {"hooks": [{"type": "command", **line}]}
 
 
