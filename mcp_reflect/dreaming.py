@@ -6,7 +6,8 @@ rules. One process at a time, by a lease in the bank; a dream that is broken off
 
 import asyncio
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
@@ -17,9 +18,9 @@ from mcp_reflect.bank.standing import Rates
 from mcp_reflect.errors import DreamBusyError, InputError
 from mcp_reflect.llm.parsing import read_object
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.records.dream import Dream, DreamPlan, Undone
+from mcp_reflect.records.dream import Dream, DreamPlan, Merge, Undone
 from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import Lesson, Source
+from mcp_reflect.records.lesson import Lesson, Source, State, Trust
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.thinker import HOST
 from mcp_reflect.redaction import clean
@@ -90,23 +91,63 @@ async def merge(parts: Parts, keep: str, gone: Sequence[str]) -> Dream:
 
     InputError where they propose it no more, DreamBusyError where another process dreams.
     """
-    scope = parts.scopes.own
-    holder = parts.clock.new_id("who")
-    if not await parts.bank.dreams.lease(scope, holder, LEASE_SECONDS):
-        raise DreamBusyError(_BUSY)
-    try:
-        plan, looked, _ = await by_rules(parts, scope)
+    async with _lease(parts):
+        plan, looked, _ = await by_rules(parts, parts.scopes.own)
         wanted = [one for one in plan.merges if one.keep == keep and set(one.gone) == set(gone)]
         if not wanted:
             raise InputError(
                 "keep", "the records have changed since this was proposed", "Look at what is proposed now."
             )
         part = DreamPlan(looked_at=plan.looked_at, merges=tuple(wanted), thinker=plan.thinker)
-        dream_id, _, skipped = await parts.bank.dreams.apply(scope, part, looked, idle=False, part=True)
+        return await _merged(parts, part, looked)
+
+
+async def merge_by_hand(parts: Parts, keep: str, gone: Sequence[str]) -> Dream:
+    """Merge records of one kind because a person says that they are one; `undo` puts it back.
+
+    `keep` lives on with its wording, the wordings of `gone` become versions of it and they are archived.
+    InputError where they cannot be one, DreamBusyError where another process dreams.
+    """
+    own = parts.scopes.own
+    async with _lease(parts):
+        looked = [await parts.bank.lesson(own, name, "id") for name in (keep, *gone)]
+        _check_one(looked)
+        reason = "a person said that they are one"
+        one = Merge(keep=looked[0].id, gone=tuple(record.id for record in looked[1:]), reason=reason)
+        return await _merged(parts, DreamPlan(looked_at=len(looked), merges=(one,), thinker="person"), looked)
+
+
+def _check_one(records: Sequence[Lesson]) -> None:
+    """InputError where records cannot be merged: the same one twice, another kind or project, or not in use."""
+    first = records[0]
+    if len({record.id for record in records}) < max(len(records), 2):
+        raise InputError("id", "a record cannot be merged with itself", "Name two or more different ones.")
+    for record in records:
+        if record.state is not State.ACTIVE or record.trust is Trust.QUARANTINED:
+            raise InputError("id", f"'{record.id}' is not in use", "Restore it, or decide about it, first.")
+        if record.kind is not first.kind or record.project != first.project:
+            raise InputError(
+                "id", f"'{record.id}' is of another kind or project than '{first.id}'", "Merge those that are alike."
+            )
+
+
+@asynccontextmanager
+async def _lease(parts: Parts) -> AsyncGenerator[None]:
+    """The right to change records at rest; DreamBusyError where another process has it."""
+    holder = parts.clock.new_id("who")
+    if not await parts.bank.dreams.lease(parts.scopes.own, holder, LEASE_SECONDS):
+        raise DreamBusyError(_BUSY)
+    try:
+        yield
     finally:
-        await asyncio.shield(parts.bank.dreams.release(scope, holder))
+        await asyncio.shield(parts.bank.dreams.release(parts.scopes.own, holder))
+
+
+async def _merged(parts: Parts, plan: DreamPlan, looked: list[Lesson]) -> Dream:
+    scope = parts.scopes.own
+    dream_id, _, skipped = await parts.bank.dreams.apply(scope, plan, looked, idle=False, part=True)
     parts.log("dream_finished", dream_id=dream_id, looked_at=plan.looked_at, merged=1, thinker=plan.thinker)
-    return Dream(dream_id=dream_id, status="applied", plan=part, skipped=skipped, scope=str(scope))
+    return Dream(dream_id=dream_id, status="applied", plan=plan, skipped=skipped, scope=str(scope))
 
 
 async def undo(parts: Parts, dream_id: str, project: str | None = None) -> Undone:

@@ -20,6 +20,7 @@ from mcp_reflect.bank.steps import Steps
 from mcp_reflect.bank.watch import Watch
 from mcp_reflect.bank.workings import Workings
 from mcp_reflect.clock import Clock
+from mcp_reflect.records.browse import Filter
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import (
     Ask,
@@ -224,6 +225,19 @@ class Bank:
             **scope_values(scope),
         }
         return [lesson_from(row) for row in await self._db.rows("lesson_list", values)]
+
+    async def browse(self, scope: Scope, wanted: Filter) -> list[Lesson]:
+        """The records of a scope that pass a filter, newest first."""
+        from mcp_reflect.bank import browsing  # noqa: PLC0415 - a person's commands alone need it
+
+        return await browsing.browse(self._db, scope, wanted)
+
+    async def story(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
+        """What became of using a record, and the recalls that showed it; NotFoundError for no such record."""
+        from mcp_reflect.bank import browsing  # noqa: PLC0415 - see above
+
+        await self._ledger.flush()
+        return await browsing.story(self._db, scope, record_id)
 
     async def task_types(self, scope: Scope) -> list[str]:
         """The task types of a scope's lessons, the most frequent first."""

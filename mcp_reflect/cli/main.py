@@ -16,7 +16,7 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
   recall TASK        the lessons that fit a task
   reflect FILE       reflect on a run, or on each line of a JSONL file (- reads stdin)
   hook [EVENT]       answer a host's hook (docs/hooks.md)
-  lessons            list, show, edit, forget, restore, erase and review lessons
+  lessons            browse lessons: search, show, edit, approve, merge, their history
   board              all of it on one page in your browser (docs/board.md)
   dream              look over the lessons at rest: merge, tie, archive; --plan, --undo ID
   stats              what is in the bank, counted

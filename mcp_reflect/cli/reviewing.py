@@ -1,10 +1,10 @@
 """`mcp-reflect lessons review`: a person decides about what waits in quarantine."""
 
 import sys
-import unicodedata
 from typing import Any, Final
 
 from mcp_reflect.cli.running import say, say_json, table
+from mcp_reflect.cli.showing import visible
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.lesson import Lesson, Trust
@@ -36,15 +36,6 @@ async def review(engine: Engine, given: dict[str, Any]) -> int:
         say(table([(one.id, one.held or "", visible(one.text)) for one in waiting], ("id", "why", "text")))
         say("\n--show ID has all of it; --approve ID or --reject ID decides.")
     return 0
-
-
-def visible(text: str) -> str:
-    """A text with every sign that a terminal would act on, or not show, written as its code."""
-    return "".join(char if char.isprintable() or char == "\n" else _code(char) for char in text)
-
-
-def _code(char: str) -> str:
-    return "\\t" if char == "\t" else f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
 
 
 async def _show(engine: Engine, given: dict[str, Any]) -> int:

@@ -78,3 +78,27 @@ SELECT task_type FROM lessons
 WHERE tenant = :tenant AND project IN (:project, '') AND state = 'active' AND trust <> 'quarantined'
   AND task_type IS NOT NULL
 GROUP BY task_type ORDER BY count(*) DESC, task_type LIMIT 1000;
+
+-- name: lesson_browse
+-- The records of a scope that a person filters for, newest first; NULL means any.
+SELECT * FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '')
+  AND (:kind IS NULL OR kind = :kind) AND (:state IS NULL OR state = :state)
+  AND (:held IS NULL OR :held = (trust = 'quarantined'))
+  AND (:task_type IS NULL OR task_type = :task_type)
+  AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
+  AND (:min_effectiveness IS NULL OR effectiveness >= :min_effectiveness)
+  AND NOT EXISTS (
+    SELECT 1 FROM json_each(:words)
+    WHERE instr(lower(lessons.id || ' ' || text || ' ' || coalesce(why, '') || ' ' || coalesce(task_type, '') || ' '
+      || coalesce(context, '') || ' ' || symptoms || ' ' || keywords || ' ' || tags), lower(value)) = 0
+  )
+ORDER BY id DESC LIMIT :limit OFFSET :offset;
+
+-- name: recalls_of_lesson
+-- The latest recalls that showed a record, and how their tasks went.
+SELECT recalls.id, recalls.task, recalls.created_at, task_outcomes.success, task_outcomes.evidence
+FROM recalls LEFT JOIN task_outcomes ON task_outcomes.recall_id = recalls.id
+WHERE recalls.tenant = :tenant AND recalls.project IN (:project, '')
+  AND EXISTS (SELECT 1 FROM json_each(recalls.lesson_ids) WHERE value = :lesson_id)
+ORDER BY recalls.created_at DESC, recalls.id DESC LIMIT :limit;

@@ -1,0 +1,219 @@
+"""`mcp-reflect lessons` in a terminal: pages of lessons, and what a person does with one of them."""
+
+import shlex
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Final
+
+from mcp_reflect.bank.standing import plain_standing
+from mcp_reflect.cli import lesson_views as views
+from mcp_reflect.cli.editing import edited
+from mcp_reflect.cli.running import say
+from mcp_reflect.cli.showing import DIM, RED, columns, rows_shown, styled
+from mcp_reflect.engine import Engine
+from mcp_reflect.errors import DreamBusyError, InputError
+from mcp_reflect.records.browse import Filter
+from mcp_reflect.records.lesson import Kind, Lesson, State
+
+PAGE: Final = 15
+_LIST: Final = "number shows one · n next · p back · /words searches · f state=retired filters · ? more · q leaves: "
+_ONE: Final = (
+    "e edit · h history · a approve · x reject · r retire · u restore · m NUMBER merge · Enter back · q leaves: "
+)
+_HELP: Final = """\
+  /git push           lessons that hold all of these words; / alone takes the search away
+  f state=retired     state: active, retired, archived, quarantined, all
+  f kind=strategy     kind: lesson, strategy, reflection, all
+  f type=deploy       the task type; tag=NAME, effective=0.6 likewise; f alone takes all filters away
+  m 4, m 2 7          while one is shown: the lessons of these numbers are the same as this one, and live on in it
+  undo drm_…          puts a merge back"""
+
+
+class Browser:
+    """Pages of lessons. What is typed comes line by line, so that it works in any terminal."""
+
+    def __init__(self, engine: Engine, wanted: Filter) -> None:
+        self._engine = engine
+        self._first = replace(wanted, limit=PAGE, offset=0)
+        self._wanted = self._first
+        self._shown: list[Lesson] = []
+
+    async def run(self) -> int:
+        """Show pages until the person leaves."""
+        await self._page()
+        while (line := asked(_LIST)) not in (None, "q", "quit", "exit"):
+            try:
+                if not await self._do(line or "", self._listed):
+                    return 0
+            except (InputError, DreamBusyError) as error:
+                say(styled(str(error), RED))
+        return 0
+
+    async def _do(self, line: str, act: Callable[[str], Awaitable[bool]]) -> bool:
+        if line == "?":
+            say(_HELP)
+            return True
+        if line.startswith("undo "):
+            undone = await self._engine.undo_dream(line.removeprefix("undo ").strip())
+            say(f"{undone.dream_id}: undone, {len(undone.restored)} records are as they were.")
+            return True
+        return await act(line)
+
+    async def _listed(self, line: str) -> bool:
+        """A line at the list; false where the person leaves."""
+        if line.isdigit():
+            return await self._open(self._numbered(line))
+        if line.startswith("/"):
+            self._wanted = replace(self._wanted, words=tuple(_words(line[1:])), offset=0)
+        elif line == "f" or line.startswith("f "):
+            self._wanted = narrowed(self._wanted, _words(line[1:])) if line[1:].strip() else self._first
+        elif line == "n" and len(self._shown) == PAGE:
+            self._wanted = replace(self._wanted, offset=self._wanted.offset + PAGE)
+        elif line == "p":
+            self._wanted = replace(self._wanted, offset=max(self._wanted.offset - PAGE, 0))
+        elif line == "n":
+            say("There are no more.")
+            return True
+        elif line:
+            raise InputError(f"'{line[:20]}'", "it is no command here", "Type ? to see them.")
+        await self._page()
+        return True
+
+    async def _page(self) -> None:
+        self._shown = await self._engine.bank.browse(self._engine.scopes.own, self._wanted)
+        rows = [(str(place), *views.row(one)[1:]) for place, one in enumerate(self._shown, self._wanted.offset + 1)]
+        say(rows_shown(rows, ("", *views.HEADS[1:]), views.TEXT_COLUMN) if rows else "No lesson is like that.")
+        said = described(self._wanted)
+        if said:
+            say(styled(f"only: {said}", DIM))
+
+    def _numbered(self, text: str) -> Lesson:
+        place = int(text) - 1 - self._wanted.offset if text.isdigit() else -1
+        if not 0 <= place < len(self._shown):
+            raise InputError(f"'{text[:20]}'", "it is no number on this page", "Type one that stands before a lesson.")
+        return self._shown[place]
+
+    async def _open(self, lesson: Lesson) -> bool:
+        """One lesson, until the person goes back; false where they leave."""
+        own = self._engine.scopes.own
+        while True:
+            lesson = await self._engine.bank.lesson(own, lesson.id, "id")
+            say("─" * min(columns(), 72))
+            say(views.page(lesson, plain_standing(await self._engine.bank.standing(own, lesson))))
+            line = asked(_ONE)
+            if line in (None, "q", "quit", "exit"):
+                return False
+            if not line or line == "b":
+                await self._page()
+                return True
+            try:
+                await self._do(line, lambda typed, one=lesson: self._changed(one, typed))
+            except (InputError, DreamBusyError) as error:
+                say(styled(str(error), RED))
+
+    async def _changed(self, lesson: Lesson, line: str) -> bool:
+        """What a person does with the lesson that is shown."""
+        bank, own = self._engine.bank, self._engine.scopes.own
+        match line.split():
+            case ["e"]:
+                done = await edited(lesson, lambda changes: self._engine.edit_lesson(lesson.id, changes))
+                say("Changed; the wording before is in its history." if done else "Nothing was changed.")
+            case ["h"]:
+                say(views.told(await views.history(self._engine, lesson)))
+                asked("Enter: ")
+            case ["a"] | ["x"]:
+                await bank.decide(own, lesson.id, approved=line == "a")
+                say("Trusted, and recalled from now on." if line == "a" else "Retired.")
+            case ["r"]:
+                await bank.set_state(own, lesson.id, State.RETIRED, "forgotten: a person said so")
+            case ["u"]:
+                await bank.set_state(own, lesson.id, State.ACTIVE, "restored")
+            case ["m", *numbers] if numbers:
+                await merged(self._engine, lesson.id, [self._numbered(one).id for one in numbers])
+            case _:
+                raise InputError(f"'{line[:20]}'", "it is no command here", "Type ? to see them.")
+        return True
+
+
+async def merged(engine: Engine, keep: str, gone: list[str], *, quiet: bool = False) -> str:
+    """Merge lessons by hand; the id that undoes it."""
+    from mcp_reflect.dreaming import merge_by_hand  # noqa: PLC0415 - a heavy one, needed here alone
+
+    done = await merge_by_hand(engine, keep, gone)
+    if not quiet:
+        say(f"{', '.join(gone)} live on in {keep}. `mcp-reflect lessons undo {done.dream_id}` puts it back.")
+    return str(done.dream_id)
+
+
+def asked(prompt: str) -> str | None:
+    """What a person types after a prompt; null where there is nobody any more."""
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    line = sys.stdin.readline()
+    return line.strip() if line else None
+
+
+def narrowed(wanted: Filter, words: list[str]) -> Filter:
+    """A filter with `name=value` words in it; InputError names the one that cannot be read."""
+    for word in words:
+        name, parted, value = word.partition("=")
+        if not parted or not value:
+            raise InputError(f"'{word[:40]}'", "it is no name=value", "Type f state=retired, for example.")
+        wanted = replace(wanted, offset=0, **_read(name, value))
+    return wanted
+
+
+def _read(name: str, value: str) -> dict[str, object]:
+    match name:
+        case "state":
+            return of_state(value)
+        case "kind":
+            kinds = {kind.value: kind for kind in Kind}
+            if value not in (*kinds, "all"):
+                raise InputError("kind", f"'{value[:40]}' is not one", f"Give one of {', '.join(kinds)}, all.")
+            return {"kind": kinds.get(value)}
+        case "type":
+            return {"task_type": value}
+        case "tag":
+            return {"tag": value}
+        case "effective":
+            try:
+                return {"min_effectiveness": float(value)}
+            except ValueError:
+                raise InputError("effective", f"'{value[:40]}' is no number", "Give one in 0 to 1.") from None
+        case _:
+            raise InputError(f"'{name[:40]}'", "nothing is filtered by it", "Use state, kind, type, tag or effective.")
+
+
+def of_state(word: str) -> dict[str, object]:
+    """What a word for a state asks for. Those in quarantine are active, and no state of their own."""
+    states = {state.value: state for state in State}
+    if word == "quarantined":
+        return {"state": State.ACTIVE, "held": True}
+    if word == "all":
+        return {"state": None, "held": None}
+    if word not in states:
+        raise InputError("state", f"'{word[:40]}' is not one", f"Give one of {', '.join(states)}, quarantined, all.")
+    return {"state": states[word], "held": False}
+
+
+def described(wanted: Filter) -> str:
+    """A filter in words, as far as it is not the usual one."""
+    state = "quarantined" if wanted.held else wanted.state.value if wanted.state else "all"
+    words = {
+        "words": " ".join(wanted.words),
+        "state": "" if state == "active" else state,
+        "kind": "" if wanted.kind is Kind.LESSON else wanted.kind.value if wanted.kind else "all",
+        "type": wanted.task_type or "",
+        "tag": wanted.tag or "",
+        "effective": "" if wanted.min_effectiveness is None else f"{wanted.min_effectiveness:g}",
+    }
+    return ", ".join(f"{name} {value}" for name, value in words.items() if value)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()

@@ -1,0 +1,172 @@
+"""The browser of lessons at a real terminal, and the same rows for a program."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.cli import main
+from mcp_reflect.cli.showing import width
+from tests.terminal.typed import Person
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pty")
+
+LINES = [
+    {"mistake": "Pushed to main", "correction": "Open a pull request", "task_type": "git", "tags": ["git"]},
+    {"mistake": "Deployed on a Friday", "correction": "Deploy on a Tuesday", "task_type": "deploy", "importance": 0.9},
+    {"mistake": "部署在星期五失败了因为没有人值班" * 6, "correction": "在星期二部署\x1b[2J", "task_type": "deploy"},
+]
+ONE_PROMPT = "q leaves: "
+
+
+@pytest.fixture
+def env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    given = {"MCP_REFLECT_BANK": str(tmp_path / "bank.db"), "MCP_REFLECT_PROJECT": "app"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    return given
+
+
+@pytest.fixture
+def ids(env: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    assert env["MCP_REFLECT_BANK"].startswith(str(tmp_path))
+    path = tmp_path / "lessons.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in LINES))
+    assert main(["import", str(path), "--json"]) == 0
+    return [json.loads(line)["lesson_id"] for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.fixture
+def person(env: dict[str, str], ids: list[str]) -> Person:
+    assert len(ids) == len(LINES)
+    return Person(["lessons"], env, columns=72)
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    assert main(["lessons", *words]) == code
+    done = capsys.readouterr()
+    return done.err if code else done.out
+
+
+def test_a_person_searches_looks_retires_and_restores(person: Person) -> None:
+    first = person.until(ONE_PROMPT)
+    assert "\x1b[1m" in first
+    assert "\x1b[2J" not in first  # a lesson's own control signs never reach the terminal
+    found = person.types("/friday deployed", ONE_PROMPT)
+    assert "Deployed on a Friday" in found
+    assert "Pushed to main" not in found
+    shown = person.types("1", ONE_PROMPT)
+    assert "Deploy on a Tuesday" in shown
+    assert "not known yet" in shown
+    assert "retired" in person.types("r", ONE_PROMPT)
+    assert "forgotten: a person said so" in person.types("h", "Enter: ")
+    person.types("", ONE_PROMPT)
+    assert "observed" in person.types("u", ONE_PROMPT)
+    assert "it is no command here" in person.types("fly", ONE_PROMPT)
+    person.types("q", "q")
+    assert person.leaves() == 0
+
+
+def test_a_row_never_is_wider_than_the_terminal(person: Person) -> None:
+    first = person.until(ONE_PROMPT)
+    (wide,) = [line for line in first.splitlines() if "部署" in line]
+    assert "…" in wide
+    assert width(wide.rstrip()) <= 72
+    person.types("q", "q")
+    assert person.leaves() == 0
+
+
+def test_filters_narrow_and_a_wrong_one_says_what_there_is(person: Person) -> None:
+    person.until(ONE_PROMPT)
+    assert "Pushed" not in person.types("f type=deploy", ONE_PROMPT)
+    assert "No lesson is like that." in person.types("f state=retired", ONE_PROMPT)
+    assert "Give one of active, retired" in person.types("f state=gone", ONE_PROMPT)
+    assert "Pushed" in person.types("f", ONE_PROMPT)
+    person.types("q", "q")
+    assert person.leaves() == 0
+
+
+def test_lessons_are_merged_by_hand_and_put_back(ids: list[str], person: Person) -> None:
+    person.until(ONE_PROMPT)
+    person.types("3", ONE_PROMPT)
+    told = person.types("m 2", ONE_PROMPT)
+    assert f"{ids[1]} live on in {ids[0]}" in told
+    dream = told.split("lessons undo ")[1].split("`")[0]
+    assert "2 records are as they were" in person.types(f"undo {dream}", ONE_PROMPT)
+    assert "cannot be merged with itself" in person.types("m 3", ONE_PROMPT)
+    person.types("q", "q")
+    assert person.leaves() == 0
+
+
+def test_an_editor_that_leaves_a_fault_is_opened_again_and_the_text_is_kept(
+    env: dict[str, str], ids: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    editor = tmp_path / "editor"
+    # The first time it writes an importance that cannot be; the second time it sees the fault on top, and mends it.
+    editor.write_text(
+        "#!/bin/sh\n"
+        'if grep -q "^#! " "$1"; then sed -i s/importance.*/importance\\ =\\ 0.7/ "$1"\n'
+        'else sed -i -e s/Friday/Saturday/ -e s/importance.*/importance\\ =\\ 7.0/ "$1"; fi\n'
+    )
+    editor.chmod(0o755)
+    person = Person(["lessons", "edit", ids[1]], {**env, "EDITOR": str(editor), "TMPDIR": str(tmp_path)})
+    assert person.leaves() == 0
+    assert "changed; the wording before is in its history" in person.screen
+    after = json.loads(said(capsys, "show", ids[1], "--json"))
+    assert (after["mistake"], after["importance"]) == ("Deployed on a Saturday", 0.7)
+    assert not list(tmp_path.glob("lesson-*"))
+
+
+def test_an_editor_that_never_mends_the_fault_leaves_the_text_in_its_file(
+    env: dict[str, str], ids: list[str], tmp_path: Path
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\ngrep -q "^#! " "$1" || echo "mistake = [" > "$1"\n')
+    editor.chmod(0o755)
+    person = Person(["lessons", "edit", ids[1]], {**env, "EDITOR": str(editor), "TMPDIR": str(tmp_path)})
+    assert person.leaves() == 2
+    (left,) = tmp_path.glob("lesson-*")
+    assert "mistake = [" in left.read_text("utf-8")
+    assert "it is no TOML" in person.screen
+    assert left.name in person.screen
+
+
+def test_piped_rows_are_whole_cells_parted_by_tabs(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, "list", "--task-type", "deploy").splitlines()
+    assert lines[0].split("\t") == ["id", "lesson", "effective", "applied", "state"]
+    assert [line.split("\t")[0] for line in lines[1:]] == [ids[2], ids[1]]
+    assert str(LINES[2]["mistake"]) in lines[1]
+    assert "\x1b" not in "".join(lines)
+
+
+def test_each_filter_narrows_and_what_cannot_be_is_named(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    def found(*words: str) -> list[str]:
+        return [one["id"] for one in json.loads(said(capsys, *words, "--json"))]
+
+    assert found("search", "PUSHED", "pull") == [ids[0]]
+    assert found("list", "--tag", "git") == [ids[0]]
+    assert found("list", "--min-effectiveness", "0.1") == []
+    assert found("list", "--state", "quarantined") == []
+    assert found("list", "--kind", "strategy") == []
+    said(capsys, "forget", ids[0])
+    assert found("list", "--state", "retired") == [ids[0]]
+    assert "is not in 0 to 1" in said(capsys, "list", "--min-effectiveness", "7", code=2)
+    assert "MCP_REFLECT_PROJECTS" in said(capsys, "list", "--project", "other", code=2)
+
+
+def test_a_history_tells_wordings_outcomes_and_recalls(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "edit", ids[0], "--correction", "Open a pull request first")
+    assert main(["recall", "push to main with git"]) == 0
+    told = said(capsys, "history", ids[0])
+    assert "edited: Pushed to main. Open a pull request" in told
+    assert "push to main with git" in told
+    assert "nothing yet" in told.split("what became of it")[1].split("where it was shown")[0]
+
+
+def test_only_lessons_in_use_and_alike_are_merged(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    dream = json.loads(said(capsys, "merge", ids[0], ids[1], ids[2], "--json"))["dream_id"]
+    assert [one["id"] for one in json.loads(said(capsys, "list", "--json"))] == [ids[0]]
+    assert "is not in use" in said(capsys, "merge", ids[0], ids[1], code=2)
+    said(capsys, "undo", dream)
+    assert len(json.loads(said(capsys, "list", "--json"))) == 3

@@ -1,0 +1,64 @@
+"""A person at a real terminal: a pty of the size we want, lines typed when the prompt is there."""
+
+import os
+import pty
+import select
+import struct
+import sys
+import termios
+import time
+from collections.abc import Sequence
+from fcntl import ioctl
+from pathlib import Path
+
+MOST_SECONDS = 60.0
+
+
+class Person:
+    """Runs `mcp-reflect` in a pty. Everything that is shown collects in `screen`."""
+
+    def __init__(self, words: Sequence[str], env: dict[str, str], *, columns: int = 100) -> None:
+        self.screen = ""
+        self._pid, self._terminal = pty.fork()
+        if self._pid == 0:  # the child: nothing of the test's may run on in it
+            clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+            try:
+                os.execve(  # noqa: S606 - our own command
+                    sys.executable,
+                    [sys.executable, "-m", "mcp_reflect", *words],
+                    {**clean, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parent.parent.parent), **env},
+                )
+            finally:
+                os._exit(127)
+        ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+
+    def until(self, text: str) -> str:
+        """Wait for a text on the screen; what has come with it and before, since the last wait."""
+        return self._read(text)
+
+    def types(self, line: str, until: str) -> str:
+        """Type a line, and wait for a text that comes of it."""
+        os.write(self._terminal, f"{line}\n".encode())
+        return self._read(until)
+
+    def leaves(self) -> int:
+        """Wait for the end; the exit code."""
+        self._read(None)
+        os.close(self._terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+    def _read(self, text: str | None) -> str:
+        come, end = "", time.monotonic() + MOST_SECONDS
+        while text is None or text not in come:
+            ready, _, _ = select.select([self._terminal], [], [], max(end - time.monotonic(), 0))
+            assert ready, f"{text!r} did not come:\n{self.screen}"
+            try:
+                piece = os.read(self._terminal, 65536).decode(errors="replace")
+            except OSError:  # Linux says so where the other side has gone
+                piece = ""
+            if not piece:
+                assert text is None, f"{text!r} did not come:\n{self.screen}"
+                break
+            come += piece
+            self.screen += piece
+        return come
