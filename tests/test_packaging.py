@@ -1,0 +1,65 @@
+"""What is shipped beside the wheel: the bundle's manifest and the image's recipe."""
+
+import json
+import runpy
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+RECIPE = (ROOT / "Dockerfile").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def bundle() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "packaging" / "bundle.py"))
+
+
+def test_the_bundle_offers_settings_that_there_are_and_fills_each_in(bundle: dict[str, Any]) -> None:
+    manifest = bundle["manifest"]()
+    env = manifest["server"]["mcp_config"]["env"]
+    assert {f"${{user_config.{name}}}" for name in manifest["user_config"]} == set(env.values())
+    empty = Settings.from_env(dict.fromkeys(env, ""))
+    assert empty == Settings.from_env({})
+
+
+def test_the_bundle_says_what_the_server_says(bundle: dict[str, Any]) -> None:
+    manifest = bundle["manifest"]()
+    tools = json.loads((ROOT / "mcp_reflect" / "server" / "tools.json").read_text("utf-8"))
+    server = json.loads((ROOT / "server.json").read_text("utf-8"))
+    assert [tool["name"] for tool in manifest["tools"]] == [tool["name"] for tool in tools]
+    assert (manifest["version"], manifest["description"]) == (server["version"], server["description"])
+
+
+def test_the_same_wheel_makes_the_same_bundle(bundle: dict[str, Any], tmp_path: Path) -> None:
+    wheel = tmp_path / "mcp_reflect_server-0.1.0-py3-none-any.whl"
+    wheel.write_bytes(b"a wheel")
+    first = bundle["build"](wheel, tmp_path / "out").read_bytes()
+    made = bundle["build"](wheel, tmp_path / "out")
+    assert made.read_bytes() == first
+    with zipfile.ZipFile(made) as archive:
+        assert {"manifest.json", "pyproject.toml", "server/main.py", "LICENSE", wheel.name} == set(archive.namelist())
+
+
+def test_the_image_runs_as_a_user_without_rights_and_keeps_the_bank_in_a_volume() -> None:
+    last = RECIPE.split("\nFROM ")[-1].splitlines()
+    assert "USER reflect" in last
+    assert "VOLUME /bank" in last
+    assert any("MCP_REFLECT_BANK=/bank/bank.db" in line for line in last)
+    assert last[-1] == 'ENTRYPOINT ["mcp-reflect"]'
+
+
+def test_the_image_is_built_from_files_that_there_are_and_that_docker_may_read() -> None:
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
+    copied = [
+        word
+        for line in RECIPE.splitlines()
+        if line.startswith("COPY ") and "--from" not in line
+        for word in line.split()[1:-1]
+    ]
+    assert set(copied) == allowed
+    assert [name for name in copied if not (ROOT / name).exists()] == []
