@@ -17,15 +17,6 @@ from mcp_reflect.records.browse import Filter
 from mcp_reflect.records.lesson import Kind, Lesson, State
 from mcp_reflect.results import plain
 
-_EXAMPLES = """\
-examples:
-  mcp-reflect lessons                               browse, in a terminal
-  mcp-reflect lessons list --tag deploy --min-effectiveness 0.6
-  mcp-reflect lessons search "git push" --state all
-  mcp-reflect lessons edit LES                      in your $EDITOR
-  mcp-reflect lessons merge LES SAME SAME           one lesson of several; `lessons undo` puts it back
-  mcp-reflect lessons list | cut -f1,2              piped, cells are parted by tabs
-"""
 _CHANGES = ("mistake", "correction", "why", "task_type", "importance", "tags")
 
 
@@ -55,7 +46,6 @@ def run(arguments: list[str]) -> int:
 def words() -> argparse.ArgumentParser:
     """The words of the command."""
     made = parser("lessons", "Look for lessons, look at one, and change what a person may change.")
-    made.epilog, made.formatter_class = _EXAMPLES, argparse.RawDescriptionHelpFormatter
     _filters(made)
     actions = made.add_subparsers(dest="action", metavar="ACTION")
     _filters(_add(actions, "list", "the newest lessons", "list --task-type deploy"))

@@ -29,8 +29,10 @@ Without a command it serves MCP over stdio: register it in your host (docs/hosts
   embed              give every lesson its vector now (docs/embeddings.md)
   doctor             where everything is, and what does not work as it should; --rescue mends
   demo               see it learn: a failing run, a new server, the lesson recalled
+  completion SHELL   what bash, zsh, fish or PowerShell needs to complete these words
 
-mcp-reflect COMMAND --help tells more. Tables are for people; --json is for programs.
+Begin with: mcp-reflect demo, then mcp-reflect install HOST, then mcp-reflect lessons.
+mcp-reflect COMMAND --help tells more, with examples. Tables are for people; --json is for programs.
 """
 
 COMMANDS = (
@@ -51,6 +53,7 @@ COMMANDS = (
     "embed",
     "doctor",
     "demo",
+    "completion",
 )
 
 

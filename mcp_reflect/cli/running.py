@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from mcp_reflect.cli.examples import shown
 from mcp_reflect.cli.words import Words
 from mcp_reflect.engine import Engine
 from mcp_reflect.settings import Settings
@@ -15,8 +16,14 @@ _Answer = TypeVar("_Answer")
 
 
 def parser(command: str, about: str) -> argparse.ArgumentParser:
-    """A parser for one command, with `--json`."""
-    made = Words(prog=f"mcp-reflect {command}", description=about, allow_abbrev=False)
+    """A parser for one command, with `--json`, and examples at the end of its help."""
+    made = Words(
+        prog=f"mcp-reflect {command}",
+        description=about,
+        epilog=shown(command),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     made.add_argument("--json", action="store_true", help="print JSON for a program")
     return made
 

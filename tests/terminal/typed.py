@@ -12,20 +12,23 @@ from fcntl import ioctl
 from pathlib import Path
 
 MOST_SECONDS = 60.0
+OURS = (sys.executable, "-m", "mcp_reflect")
 
 
 class Person:
-    """Runs `mcp-reflect` in a pty. Everything that is shown collects in `screen`."""
+    """Runs `mcp-reflect` (or another program) in a pty. Everything that is shown collects in `screen`."""
 
-    def __init__(self, words: Sequence[str], env: dict[str, str], *, columns: int = 100) -> None:
+    def __init__(
+        self, words: Sequence[str], env: dict[str, str], *, columns: int = 100, program: Sequence[str] = OURS
+    ) -> None:
         self.screen = ""
         self._pid, self._terminal = pty.fork()
         if self._pid == 0:  # the child: nothing of the test's may run on in it
             clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
             try:
-                os.execve(  # noqa: S606 - our own command
-                    sys.executable,
-                    [sys.executable, "-m", "mcp_reflect", *words],
+                os.execvpe(  # noqa: S606 - our own command
+                    program[0],
+                    [*program, *words],
                     {**clean, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parent.parent.parent), **env},
                 )
             finally:
@@ -38,7 +41,11 @@ class Person:
 
     def types(self, line: str, until: str) -> str:
         """Type a line, and wait for a text that comes of it."""
-        os.write(self._terminal, f"{line}\n".encode())
+        return self.presses(f"{line}\n", until)
+
+    def presses(self, keys: str, until: str) -> str:
+        """Press keys, and wait for a text that comes of them."""
+        os.write(self._terminal, keys.encode())
         return self._read(until)
 
     def leaves(self) -> int:
