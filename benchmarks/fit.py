@@ -1,24 +1,25 @@
-"""What each parameter of the score is worth: python -m benchmarks.fit --data DIR.
+"""What each parameter of the score is worth: python -m benchmarks.fit --data DIR [--queries N].
 
 For every set in DIR (as `benchmarks.recall` reads them), nDCG@10 of the lexical score before the gate, in all and
 by halves of the queries (every second one), with the fitted parameters and with one of them changed at a time.
-A choice counts where both halves of most sets agree.
+A choice counts where both halves of most sets agree. The rows of a query are gathered once, for no parameter moves
+them; of a set with more than N queries, N are taken, evenly (300; that takes a minute or two).
 """
 
 import argparse
 import asyncio
+import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from benchmarks.recall import bank_of, rows_by_document
-from benchmarks.retrieval import DEPTH, Judged, collections, ndcg
-from mcp_reflect.bank.lexical import Question, matches
+from benchmarks.retrieval import DEPTH, Asked, Judged, collections, ndcg
+from mcp_reflect.bank.lexical import Question, gathered, matched
 from mcp_reflect.bank.scoring import FITTED, Parameters
-from mcp_reflect.bank.sqlite.database import Database
+from mcp_reflect.bank.sqlite.database import Database, Reading
 from mcp_reflect.records.scope import Scope
 
 GRID: Final[dict[str, tuple[float, ...]]] = {
@@ -36,28 +37,22 @@ GRID: Final[dict[str, tuple[float, ...]]] = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    sets = collections(parser.parse_args().data)
+    parser.add_argument("--queries", type=int, default=300, help="how many of a set are taken at most")
+    given = parser.parse_args()
+    sets = collections(given.data)
     if not sets:
         print("no data: there is no folder with docs.jsonl and queries.jsonl", file=sys.stderr)
         return 2
-    asyncio.run(fit(sets))
+    asyncio.run(fit(sets, given.queries))
     return 0
 
 
-async def fit(sets: Sequence[Judged]) -> None:
-    """Print a line for each setting."""
-    async with AsyncExitStack() as stack:
-        banks = [(one, await stack.enter_async_context(bank_of(one.documents))) for one in sets]
-        print(f"{'':22}" + "".join(f"{one.name:>26}" for one in sets))
-        for name, parameters in _settings():
-            cells: list[str] = []
-            for one, engine in banks:
-                database = Database(engine.bank.path)
-                try:
-                    cells.append(await _cell(database, engine.scopes.own, one, parameters))
-                finally:
-                    await database.close()
-            print(f"{name:22}" + "".join(f"{cell:>26}" for cell in cells), flush=True)
+async def fit(sets: Sequence[Judged], queries: int = 300) -> None:
+    """Print a line for each setting, from at most so many `queries` of each set."""
+    columns = [await _column(one, queries) for one in sets]
+    print(f"{'':22}" + "".join(f"{one.name:>26}" for one in sets))
+    for (name, _), *cells in zip(_settings(), *columns, strict=True):
+        print(f"{name:22}" + "".join(f"{cell:>26}" for cell in cells), flush=True)
 
 
 def _settings() -> Iterator[tuple[str, Parameters]]:
@@ -67,16 +62,30 @@ def _settings() -> Iterator[tuple[str, Parameters]]:
             yield f"{name} {value}", replace(FITTED, **{name: value})
 
 
-async def _cell(database: Database, scope: Scope, one: Judged, parameters: Parameters) -> str:
-    names = await rows_by_document(database, scope)
-    halves: tuple[list[float], list[float]] = ([], [])
-    found = await database.look(
-        lambda reading: [matches(reading, scope, Question(query.text), parameters)[:DEPTH] for query in one.queries]
-    )
-    for place, (query, top) in enumerate(zip(one.queries, found, strict=True)):
-        halves[place % 2].append(ndcg([names[match.row] for match in top], query.relevant))
-    parts = [sum(half) / max(1, len(half)) for half in halves]
-    return f"{sum(map(sum, halves)) / len(one.queries):.4f} ({parts[0]:.3f} {parts[1]:.3f})"
+async def _column(one: Judged, queries: int) -> list[str]:
+    """The figures of a set for every setting."""
+    asked = one.queries[:: max(1, math.ceil(len(one.queries) / queries))]
+    async with bank_of(one.documents) as engine:
+        database, scope = Database(engine.bank.path), engine.scopes.own
+        try:
+            names = await rows_by_document(database, scope)
+            gains = await database.look(lambda reading: [_gains(reading, scope, query, names) for query in asked])
+        finally:
+            await database.close()
+    return [_cell([gain[place] for gain in gains]) for place in range(len(gains[0]))]
+
+
+def _gains(reading: Reading, scope: Scope, query: Asked, names: dict[int, str]) -> list[float]:
+    """nDCG@10 of one query for every setting."""
+    found = gathered(reading, scope, Question(query.text))
+    tops = [matched(found, parameters)[:DEPTH] if found else [] for _, parameters in _settings()]
+    return [ndcg([names[match.row] for match in top], query.relevant) for top in tops]
+
+
+def _cell(gains: Sequence[float]) -> str:
+    """The mean, and the means of the halves."""
+    means = [sum(half) / max(1, len(half)) for half in (gains, gains[::2], gains[1::2])]
+    return f"{means[0]:.4f} ({means[1]:.3f} {means[2]:.3f})"
 
 
 if __name__ == "__main__":

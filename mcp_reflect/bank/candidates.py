@@ -34,12 +34,12 @@ class Candidate:
 
 
 def candidates(
-    reading: Reading, scope: Scope, question: Question, limit: int, meant: Meant | None = None
+    reading: Reading, scope: Scope, question: Question, limit: int | None, meant: Meant | None = None
 ) -> list[Candidate]:
     """The active lessons of a scope, and global ones, that share telling words with a question, best first.
 
-    With what is `meant` by the question, also those that mean something close. Run it with `look` of a database or
-    a transaction: it is many queries, and one change of threads.
+    A null `limit` gives all that got an exact score. With what is `meant` by the question, also those that mean
+    something close. Run it with `look` of a database or a transaction: it is many queries, and one change of threads.
     """
     every = matches(reading, scope, question, most=limit if meant is None else None)
     found = [match for match in every if not match.held]

@@ -24,7 +24,7 @@ SCORED_HELD: Final = 5  # rows in quarantine of which is said that they are held
 # word is unknown tells little.
 HALF_KNOWN: Final = 300
 PADDING: Final = 4  # words that a row is taken to have more, so that one word is not half of a title of two
-_FEW: Final = 2_000  # a scope with no more rows than this needs no help to find what a filter lets through
+_FEW: Final = 2_000  # a scope with no more rows than this needs no help to find those of a task type
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,38 +64,62 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """A question's terms with their weights: all of them, and the telling ones, among them look-alikes."""
+    """A question's terms with their weights: the telling ones, these with their look-alikes, and the stop words."""
 
-    every: dict[str, float]
     own: dict[str, float]
+    every: dict[str, float]
+    stops: dict[str, float]
     alike: dict[str, tuple[str, float]]
 
+    def with_stops(self, part: float) -> dict[str, float]:
+        """All terms, stop words with so much of their weight."""
+        return {term: weight * part for term, weight in self.stops.items()} | self.every
 
-def matches(
-    reading: Reading, scope: Scope, question: Question, parameters: Parameters = FITTED, most: int | None = None
-) -> list[Match]:
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The rows that are worth an exact score for a question, whose `words` stand for its terms."""
+
+    index: "Counts"
+    words: Mapping[str, str]
+    weighed: _Weighed
+    rows: Sequence[Features]
+
+
+def matches(reading: Reading, scope: Scope, question: Question, most: int | None = None) -> list[Match]:
     """The rows of a scope, and global ones, that share telling words with the question, best first.
 
     At most so many, null for all. A few in quarantine come last, so that it can be said that they are held back.
     """
+    found = gathered(reading, scope, question)
+    return matched(found, most=most) if found else []
+
+
+def gathered(reading: Reading, scope: Scope, question: Question) -> Gathered | None:
+    """The rows that could match; null where there is nothing to ask for or nothing to ask."""
     index = Counts(reading, scope)
     words = words_of(question.text)
     if not words or not index.size:
-        return []
-    weighed = _weighed(index, list(words)[:MOST_READ], parameters)
-    rows = _gathered(index, question, weighed)
-    honest = [row for row in rows if HELD not in row.counts]
-    scores = Scorer(weighed.every, index.average, parameters).scores(honest, index.shared_idf)
+        return None
+    weighed = _weighed(index, list(words)[:MOST_READ])
+    return Gathered(index, words, weighed, _gathered(index, question, weighed))
+
+
+def matched(found: Gathered, parameters: Parameters = FITTED, most: int | None = None) -> list[Match]:
+    """The rows by their exact score, those of equal score the newest first; see `matches`."""
+    index, words, weighed = found.index, found.words, found.weighed
+    honest = [row for row in found.rows if HELD not in row.counts]
+    scores = Scorer(weighed.with_stops(parameters.stop), index.average, parameters).scores(honest, index.shared_idf)
     best = max(scores.values(), default=0.0)
     total = math.fsum(weighed.own.values())
     if not total:
         return []
     # A question of stop words alone asks for all of them: some of them are in every text.
     least = 0 if weighed.own.keys() - STOP_WORDS else len(weighed.own)
-    found: list[Match] = []
+    ranked: list[Match] = []
     honest.sort(key=lambda row: (-scores[row.row], -row.row))
-    for row in (*honest, *(row for row in rows if HELD in row.counts)):
-        if most is not None and len(found) >= most and row.row in scores:
+    for row in (*honest, *(row for row in found.rows if HELD in row.counts)):
+        if most is not None and len(ranked) >= most and row.row in scores:
             continue
         held = _held(row, weighed)
         if len(held) < least or not held:
@@ -104,8 +128,8 @@ def matches(
         share = min(math.fsum(held.values()) / total, 1.0)  # exactly: a set has its terms in another order each time
         score = scores[row.row] / best if best and row.row in scores else 0.0
         told = evidence(share, len(weighed.own), _part(row, weighed), index.length)
-        found.append(Match(row.row, score, share, shared, len(weighed.own), held=HELD in row.counts, evidence=told))
-    return found
+        ranked.append(Match(row.row, score, share, shared, len(weighed.own), held=HELD in row.counts, evidence=told))
+    return ranked
 
 
 class Counts:
@@ -145,7 +169,7 @@ class Counts:
         return {term: idf(found, self.size) for term in terms if (found := self.rows_with(term)) > 1}
 
 
-def _weighed(index: Counts, terms: Sequence[str], parameters: Parameters) -> _Weighed:
+def _weighed(index: Counts, terms: Sequence[str]) -> _Weighed:
     """The terms with their weights; where all are stop words, they tell what there is to tell."""
     index.look_up(terms)
     surprise = index.length / (index.length + HALF_KNOWN)
@@ -164,14 +188,13 @@ def _weighed(index: Counts, terms: Sequence[str], parameters: Parameters) -> _We
     every = dict(own)
     for other, (word, similar) in alike.items():
         every.setdefault(other, own[word] * similar)
-    for term in terms:
-        if term in STOP_WORDS:
-            every.setdefault(term, weights[term] * parameters.stop)
-    return _Weighed(every, own, {other: pair for other, pair in alike.items() if other not in own})
+    stops = {term: weights[term] for term in terms if term in STOP_WORDS}
+    return _Weighed(own, every, stops, {other: pair for other, pair in alike.items() if other not in own})
 
 
 def _gathered(index: Counts, question: Question, weighed: _Weighed) -> list[Features]:
     """The rows that are worth an exact score, from the project and from everywhere."""
+    asked = weighed.with_stops(FITTED.stop)
     groups = [tuple(map(kind_mark, question.kinds)), tuple(map(tag_mark, question.tags))]
     preferred = (type_mark(question.task_type),) if question.task_type else ()
     if preferred or any(groups):
@@ -181,13 +204,13 @@ def _gathered(index: Counts, question: Question, weighed: _Weighed) -> list[Feat
         size, found = index.sizes.get(number, 0), index.found[number]
         if not size:
             continue
-        narrow = tuple(group for group in groups if _narrows(group, found, size))
+        narrow = tuple(group for group in groups if size > question.scored and _narrows(group, found, size))
         looks = [Look(question.scored), Look(SCORED_HELD, held=True)]
         if narrow:
             looks.append(Look(question.scored, narrow))
-        if _narrows(preferred, found, size):
+        if size > _FEW and _narrows(preferred, found, size):
             looks.append(Look(question.scored, (*narrow, preferred)))
-        places = gather(index.reading, number, index.places[number], weighed.every, looks)
+        places = gather(index.reading, number, index.places[number], asked, looks)
         rows = index.reading.rows("index_features", {"scope": number, "places": places})
         chosen += map(features_from, rows)
     return chosen
@@ -195,7 +218,7 @@ def _gathered(index: Counts, question: Question, weighed: _Weighed) -> list[Feat
 
 def _narrows(marks: Sequence[str], found: Mapping[str, int], size: int) -> bool:
     """Whether so few rows have one of the marks that a look among all could miss them."""
-    return bool(marks) and size > _FEW and sum(found.get(mark, 0) for mark in marks) < size / 2
+    return bool(marks) and sum(found.get(mark, 0) for mark in marks) < size / 2
 
 
 def _held(row: Features, weighed: _Weighed) -> dict[str, float]:

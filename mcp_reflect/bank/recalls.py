@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.bank import contradictions
-from mcp_reflect.bank.candidates import candidates
+from mcp_reflect.bank.candidates import Candidate, candidates
 from mcp_reflect.bank.graph import with_related
 from mcp_reflect.bank.holdout import withheld
 from mcp_reflect.bank.hybrid import Meant
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 NEAR: Final = 100  # lessons that are compared because they mean something near: as many as words bring
 _LOOK: Final = 25  # candidates that ranking chooses from, or five for each hit that is wanted
+_MORE: Final = 10  # where a caller's filters leave too few, so many times as many are looked at
+_MOST_SCORED: Final = 7_000  # rows looked at for that
 _MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; the oldest go first
 
 
@@ -129,13 +131,28 @@ async def recall(
 
 
 def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float, meant: Meant | None) -> Ranked:
+    """The best hits. Where the caller's filters leave too few of those looked at, ever more are looked at."""
+    filtered = bool(ask.kinds or ask.tags or ask.min_importance or ask.min_effectiveness)
+    wanted = max(_LOOK, ask.limit * 5)
     kinds = tuple(kind.value for kind in ask.kinds)
-    question = Question(ask.text, ask.task_type, ask.tags, kinds, scored=max(SCORED, 2 * ask.limit))
-    found = candidates(reading, scope, question, max(_LOOK, ask.limit * 5), meant)
-    if ask.symptoms:
-        from mcp_reflect.bank.symptoms import with_symptoms  # noqa: PLC0415 - only where an error is told
+    question = Question(ask.text, ask.task_type, ask.tags, kinds, max(SCORED, 2 * ask.limit))
+    told = rates(reading, scope)
+    while True:
+        found = candidates(reading, scope, question, None if filtered else wanted, meant)
+        seen = _with_errors(reading, scope, ask, found)
+        tied = contradictions.among(reading, (candidate.lesson for candidate in seen))
+        ranked = rank(seen, ask, told, now, tied)
+        # What comes after something irrelevant is not relevant either.
+        enough = len(ranked.hits) >= ask.limit or bool(ranked.hidden.get("not_relevant"))
+        if not filtered or enough or len(found) < question.scored or question.scored >= _MOST_SCORED:
+            return replace(ranked, hits=with_related(reading, scope, ranked.hits, ask.max_chars))
+        question = replace(question, scored=min(question.scored * _MORE, _MOST_SCORED))
 
-        found = with_symptoms(reading, scope, ask.symptoms, found)
-    tied = contradictions.among(reading, (candidate.lesson for candidate in found))
-    ranked = rank(found, ask, rates(reading, scope), now, tied)
-    return replace(ranked, hits=with_related(reading, scope, ranked.hits, ask.max_chars))
+
+def _with_errors(reading: Reading, scope: Scope, ask: Ask, found: list[Candidate]) -> list[Candidate]:
+    """The candidates, before them the lessons that an error which was told shows."""
+    if not ask.symptoms:
+        return found
+    from mcp_reflect.bank.symptoms import with_symptoms  # noqa: PLC0415 - only where an error is told
+
+    return with_symptoms(reading, scope, ask.symptoms, found)

@@ -27,6 +27,7 @@ class Index(Protocol):
     most: int
 
     def __len__(self) -> int: ...
+    def rows(self) -> list[int]: ...
     def put(self, vectors: Iterable[Packed]) -> None: ...
     def drop(self, rows: Iterable[int]) -> None: ...
     def nearest(self, query: Vector, limit: int) -> list[int]: ...
@@ -53,6 +54,10 @@ class PlainIndex:
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    def rows(self) -> list[int]:
+        """The rows that have a vector, as they came."""
+        return list(self._kept)
 
     def put(self, vectors: Iterable[Packed]) -> None:
         """Keep vectors; one of a known row takes the place of the one before."""
@@ -88,3 +93,15 @@ def moved(query: Vector, towards: Vector, weight: float) -> Vector:
     summed: Sequence[float] = [one + weight * other for one, other in zip(query, towards, strict=True)]
     length = math.hypot(*summed)
     return [number / length for number in summed] if length else query
+
+
+def alikeness(index: Index, rows: Sequence[int]) -> float:
+    """How alike the vectors of `rows` are: the mean cosine of two of them, -1 to 1; 0 for fewer than two.
+
+    It is read off their middle: its squared length is the mean over all pairs, each vector's with itself among them.
+    """
+    count = len(rows)
+    if count < 2:
+        return 0.0
+    squared = sum(number * number for number in index.mean(rows))
+    return (squared * count - 1) / (count - 1)

@@ -37,6 +37,11 @@ class Matrix:
     def __len__(self) -> int:
         return len(self._places)
 
+    def rows(self) -> list[int]:
+        """The rows that have a vector, as they came."""
+        with self._changing:
+            return list(self._places)
+
     def put(self, vectors: Iterable[Packed]) -> None:
         """Keep vectors; one of a known row takes the place of the one before."""
         with self._changing:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.hybrid import fused
+from mcp_reflect.bank.hybrid import LEAST_MEANING, MEANING, fused, meaning_part
 from mcp_reflect.bank.lexical import Match
 from mcp_reflect.bank.vectors.asked import Asked
 from mcp_reflect.embedding.index import PlainIndex
@@ -216,6 +216,20 @@ def test_without_any_vector_the_order_is_that_of_words(words: dict[int, float]) 
         (Match(row, score, score, ("word",), 3) for row, score in words.items()), key=lambda one: (-one.score, -one.row)
     )
     assert [match.row for match in fused(found, asked([1.0, 0.0], {}))] == [match.row for match in found]
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_the_more_alike_the_lessons_are_the_less_their_meaning_counts(one: float, other: float) -> None:
+    less, more = sorted((one, other))
+    assert MEANING >= meaning_part(less) >= meaning_part(more) >= LEAST_MEANING
+
+
+def test_among_lessons_that_mean_nearly_the_same_words_decide() -> None:
+    found = [Match(1, 1.0, 0.9, ("kettle",), 2), Match(2, 0.3, 0.2, ("on",), 2)]
+    vectors = {1: [0.8, 0.6], 2: [0.9, 0.436]}
+    beside = asked([1.0, 0.0], vectors, near=(2, 1))
+    assert [match.row for match in fused(found, beside)] == [2, 1]
+    assert [match.row for match in fused(found, replace(beside, alike=0.6))] == [1, 2]
 
 
 OFF = """

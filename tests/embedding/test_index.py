@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.embedding.background import UNRELATED, background
-from mcp_reflect.embedding.index import Index, PlainIndex, moved, open_index
+from mcp_reflect.embedding.index import Index, PlainIndex, alikeness, moved, open_index
 from mcp_reflect.embedding.packing import packed, unpacked
 from mcp_reflect.embedding.protocol import Vector
 
@@ -78,3 +78,15 @@ def test_the_background_of_a_model_is_what_unrelated_texts_have_and_never_all() 
     count = len(UNRELATED)
     assert background([[1.0, 0.0]] * count) == 0.9
     assert background([[float(row == column) for column in range(count)] for row in range(count)]) == 0.0
+
+
+@pytest.mark.parametrize("make", [PlainIndex, pytest.param(open_index, marks=needs_numpy)])
+def test_how_alike_vectors_are_is_the_mean_cosine_of_two_of_them(make: "type[PlainIndex]") -> None:
+    index = make(DIMS)
+    kept = filled(index, 40)
+    pairs = [sum(a * b for a, b in zip(one, other, strict=True)) for one in kept for other in kept if one is not other]
+    assert index.rows() == list(range(40))
+    assert alikeness(index, index.rows()) == pytest.approx(sum(pairs) / len(pairs), abs=0.01)
+    index.put((row, *packed(kept[0])) for row in range(40))
+    assert alikeness(index, index.rows()) == pytest.approx(1.0, abs=0.02)
+    assert alikeness(index, [3]) == alikeness(index, []) == 0.0

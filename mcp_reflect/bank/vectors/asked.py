@@ -13,7 +13,7 @@ class Asked:
     """`query` is a unit vector of the model `embedder`, `index` the vectors of the scope, `near` the nearest rows.
 
     Where there are too many to hold (`beyond`), the index is empty, and so is `near`. `background` is the cosine
-    that unrelated texts have in this model.
+    that unrelated texts have in this model. `alike` is how close the lessons of the scope are to one another, 0..1.
     """
 
     query: Vector
@@ -22,6 +22,7 @@ class Asked:
     background: float
     near: tuple[int, ...] = ()
     beyond: bool = False
+    alike: float = 0.0
 
     def beside(self, reading: Reading, rows: Sequence[int]) -> "Asked":
         """The same, with the vectors of `rows` at hand: they are read where there were too many to hold."""

@@ -8,10 +8,10 @@ from typing import Final
 
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
-from mcp_reflect.bank.vectors.asked import Asked
+from mcp_reflect.bank.vectors.asked import Asked, closeness
 from mcp_reflect.bank.vectors.keeper import Keeper
 from mcp_reflect.clock import Clock
-from mcp_reflect.embedding.index import Index, open_index
+from mcp_reflect.embedding.index import Index, alikeness, open_index
 from mcp_reflect.embedding.patience import Patient
 from mcp_reflect.embedding.protocol import Embedder
 from mcp_reflect.records.json import Json
@@ -22,15 +22,22 @@ MOST_SCOPES: Final = 4  # whose vectors are kept in memory; the least recently a
 _PAGE: Final = 5000
 _IN_A_THREAD: Final = 10_000  # vectors: to search more takes longer than the loop should stand still
 _LONGEST_QUESTION: Final = 4000  # characters
+_SAMPLED: Final = 200  # vectors that tell how alike the lessons of a scope are
+_DOUBTED: Final = 20  # lessons: of so few, how alike they are counts half
 
 
 @dataclass(slots=True)
 class _Held:
-    """The vectors of one model and scope, up to the last one read. `beyond`: they are too many to hold."""
+    """The vectors of one model and scope, up to the last one read. `beyond`: they are too many to hold.
+
+    `alike` is the mean cosine of two of them, as it was when there were `counted`.
+    """
 
     index: Index
     seen: int = 0
     beyond: bool = False
+    alike: float = 0.0
+    counted: int = 0
 
 
 class Meaning:
@@ -109,7 +116,7 @@ class Meaning:
             return None
         number, background = model
         held = await self._synced(number, scope, len(query))
-        asked = Asked(query, number, held.index, background, beyond=held.beyond)
+        asked = Asked(query, number, held.index, background, beyond=held.beyond, alike=_alike(held, background))
         if held.beyond:
             return asked
         if len(held.index) > _IN_A_THREAD:
@@ -143,3 +150,13 @@ class Meaning:
                 if len(rows) < _PAGE:
                     break
         return held
+
+
+def _alike(held: _Held, background: float) -> float:
+    """How close the lessons are to one another, 0..1; looked at again when they have become a tenth more or less."""
+    count = len(held.index)
+    if abs(count - held.counted) * 10 > held.counted:
+        rows = held.index.rows()
+        sample = rows[:: max(1, len(rows) // _SAMPLED)]
+        held.alike, held.counted = alikeness(held.index, sample) * count / (count + _DOUBTED), count
+    return closeness(held.alike, background)

@@ -1,0 +1,168 @@
+"""What the caller asks for holds for every recall, however many better matches there are that it did not ask for."""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.records.lesson import Kind
+from mcp_reflect.settings import Settings
+
+MATCHES = 120
+TASK = "flush the cache of the shard before the deploy"
+
+
+async def imported(engine: Engine, lines: list[dict[str, object]]) -> list[str]:
+    drafts = engine.import_drafts(list(enumerate(lines, start=1)))
+    return [one.lesson_id async for batch in engine.import_lessons(drafts) for one in batch]
+
+
+@pytest.fixture
+async def crowded(engine: Engine) -> Engine:
+    """A bank where more than a hundred lessons fit TASK better than any that a test adds."""
+    await imported(
+        engine,
+        [
+            {
+                "mistake": f"Flushed the cache of shard {place} before the deploy",
+                "correction": f"Flush the cache of the shard after deploy {place}",
+                "importance": 0.2,
+                "tags": ["shards"],
+            }
+            for place in range(MATCHES)
+        ],
+    )
+    return engine
+
+
+async def test_an_important_lesson_is_found_behind_many_better_matches(crowded: Engine) -> None:
+    rare = await crowded.store_lesson(
+        mistake="Flushed a cache and then began a deploy by hand at night", correction="Warm it first", importance=0.9
+    )
+    found = await crowded.recall(task=TASK, min_importance=0.5)
+    assert [hit.id for hit in found.lessons] == [rare.lesson_id]
+    assert found.hidden["below_min_importance"] == MATCHES
+
+
+async def test_a_proved_lesson_is_found_behind_many_better_matches(crowded: Engine) -> None:
+    rare = await crowded.store_lesson(
+        mistake="Flushed a cache and then began a deploy by hand at night", correction="Warm it first"
+    )
+    for _ in range(4):
+        shown = await crowded.recall(task="deploy by hand at night, flushed a cache")
+        assert rare.lesson_id in [hit.id for hit in shown.lessons]
+        await crowded.record_outcome(success=True, recall_id=shown.recall_id, lesson_ids=[rare.lesson_id])
+    proved = (await crowded.recall(task="deploy by hand at night, flushed a cache")).lessons[0]
+    assert proved.effectiveness is not None
+    found = await crowded.recall(task=TASK, min_effectiveness=0.55)
+    assert [hit.id for hit in found.lessons] == [rare.lesson_id]
+    assert found.hidden["below_min_effectiveness"] >= MATCHES / 2
+
+
+async def test_a_rare_tag_is_found_behind_many_better_matches_with_few_wanted(crowded: Engine) -> None:
+    rare = await crowded.store_lesson(
+        mistake="Flushed a cache and then began a deploy by hand", correction="Warm it first", tags=["night"]
+    )
+    found = await crowded.recall(task=TASK, tags=["night"], limit=1)
+    assert [hit.id for hit in found.lessons] == [rare.lesson_id]
+
+
+async def test_fifty_are_shown_where_fifty_are_wanted(crowded: Engine) -> None:
+    found = await crowded.recall(task=TASK, limit=50, max_chars=100_000)
+    assert len(found.lessons) + found.hidden.get("similar", 0) >= 50
+    assert found.hidden["over_limit"] + found.hidden.get("similar", 0) > 0
+
+
+WORD = st.sampled_from("cache proxy invoice retry deploy login parser backup".split())
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a caller may ask for."""
+
+    limit: int
+    max_chars: int
+    kinds: tuple[Kind, ...]
+    tags: tuple[str, ...]
+    min_importance: float
+
+
+LESSONS = st.lists(
+    st.tuples(
+        st.lists(WORD, min_size=1, max_size=6),
+        st.sampled_from([0.1, 0.5, 0.9]),
+        st.sampled_from([(), ("red",), ("blue",), ("red", "blue")]),
+    ),
+    min_size=1,
+    max_size=12,
+)
+WANTED = st.builds(
+    Wanted,
+    st.integers(1, 5),
+    st.integers(1, 300),
+    st.sampled_from([(), (Kind.LESSON,), (Kind.STRATEGY,), (Kind.LESSON, Kind.STRATEGY)]),
+    st.sampled_from([(), ("red",), ("red", "blue")]),
+    st.sampled_from([0.0, 0.5, 0.9]),
+)
+
+
+async def asked(lessons: list[tuple[list[str], float, tuple[str, ...]]], task: list[str], wanted: Wanted) -> None:
+    with TemporaryDirectory() as folder:
+        async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
+            lines: list[dict[str, object]] = [
+                {"mistake": " ".join(words), "correction": "Look twice", "importance": importance, "tags": list(tags)}
+                for words, importance, tags in lessons
+            ]
+            await imported(engine, lines)
+            await engine.reflect(
+                task=" ".join(task),
+                outcome="failure",
+                analysis={"reflection": " ".join(task), "strategy": f"Check the {task[0]} first", "importance": 0.5},
+            )
+            found = await engine.recall(
+                task=" ".join(task),
+                limit=wanted.limit,
+                max_chars=wanted.max_chars,
+                kinds=[kind.value for kind in wanted.kinds],
+                tags=list(wanted.tags),
+                min_importance=wanted.min_importance,
+            )
+    assert len(found.lessons) <= wanted.limit
+    assert sum(len(hit.text) for hit in found.lessons) <= wanted.max_chars
+    for hit in found.lessons:
+        assert hit.importance >= wanted.min_importance
+        assert not wanted.kinds or hit.kind in wanted.kinds
+        assert not wanted.tags or {*wanted.tags} & {*hit.tags}
+        assert hit.why
+    assert not found.hidden or min(found.hidden.values()) > 0
+
+
+@hypothesis_settings(max_examples=8, deadline=None)
+@given(LESSONS, st.lists(WORD, min_size=1, max_size=5), WANTED)
+def test_nothing_is_shown_that_was_not_asked_for(
+    lessons: list[tuple[list[str], float, tuple[str, ...]]], task: list[str], wanted: Wanted
+) -> None:
+    asyncio.run(asked(lessons, task, wanted))
+
+
+async def test_the_reasons_differ_with_the_hits(engine: Engine) -> None:
+    await engine.store_lesson(mistake="Parsed the invoice as floats", correction="Parse it as decimals")
+    await engine.store_lesson(mistake="Sent the invoice twice", correction="Look in the log", task_type="billing")
+    found = await engine.recall(task="parse and send an invoice", task_type="billing")
+    reasons = Counter(hit.why for hit in found.lessons)
+    assert len(reasons) == len(found.lessons) == 2
+    assert any("same task type (billing)" in why for why in reasons)
+
+
+async def test_equal_hits_come_in_the_same_order_every_time(engine: Engine) -> None:
+    lines: list[dict[str, object]] = [{"mistake": "Lost the key", "correction": f"Copy {n}"} for n in "abcde"]
+    ids = await imported(engine, lines)
+    shown = [[hit.id for hit in (await engine.recall(task="the key", limit=5)).lessons] for _ in range(3)]
+    assert shown == [sorted(ids)] * 3
