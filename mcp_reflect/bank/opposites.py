@@ -50,7 +50,7 @@ _SETTING: Final = frozenset(
     "set use pin pass open wait configure choose select limit change switch raise lower increase decrease".split()
 )
 _CLAUSE: Final = re.compile(
-    r"[;.!?]\s+|[;,]\s*(?:(?:and\s+)?then\b|and\b|but\b|(?=not\b))|,\s+|\s+and\s+then\s+", re.IGNORECASE
+    r"[;.!?]\s+|[;,]\s*(?:(?:and\s+)?then\b|and\b|but\b|(?=not\b))|,\s+|(?<!\s)\s+and\s+then\s+", re.IGNORECASE
 )
 
 

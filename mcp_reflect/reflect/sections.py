@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"\s*(```|~~~)")
-_HASH = re.compile(r"\s{0,3}#+\s*(?P<title>[^#\s].*?)\s*#*\s*$")
+_HASH = re.compile(r"\s{0,3}#+\s*(?P<title>[^#\s].*)$")
 _BULLET = re.compile(r"^\s*(?:[-*+•‣◦–—·]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
 _BOLD = re.compile(
     r"\s*(?P<mark>\*\*\*|\*\*|__)(?P<title>[^*_\n]{1,80}?)(?P=mark)\s*(?P<colon>[:：–—-]?)\s*(?P<rest>.*)$"
@@ -61,10 +61,12 @@ def split_sections(markdown: str, known: Collection[str]) -> list[Section]:
 def _heading(line: str, known: Collection[str]) -> tuple[str, str] | None:
     """The title that a line gives and the text after it."""
     if match := _HASH.match(line):
-        title, colon, rest = match["title"].partition(":")
+        # The signs that close it are taken off here: a pattern for them would look at long lines again and again.
+        whole = match["title"].rstrip().rstrip("#").rstrip()
+        title, colon, rest = whole.partition(":")
         if colon and field_name(title) in known:
             return _clean(title), rest.strip(" *_")
-        return _clean(match["title"]), ""
+        return _clean(whole), ""
     bare = _BULLET.sub("", line, count=1)
     return _bold(bare, known, bulleted=bare != line) or _plain(bare, known, bulleted=bare != line)
 

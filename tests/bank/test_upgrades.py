@@ -4,11 +4,15 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+import threading
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
+from benchmarks.forked import forked_server
+from benchmarks.stdio import RawClient, ServerDiedError
+from benchmarks.writers import RefusedError, Writer, lost, sound
 from mcp_reflect.bank.sqlite.schema import newest
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankReadOnlyError
@@ -114,3 +118,36 @@ def test_servers_that_start_while_the_bank_is_upgraded_all_serve(bank_path: Path
     processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [process.communicate(timeout=60)[0].strip() for process in processes] == [str(NEXT)] * 3
     assert version_of(bank_path) == NEXT
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_what_two_old_servers_had_acknowledged_when_a_newer_one_upgraded_is_in_the_upgraded_bank(
+    bank_path: Path,
+) -> None:
+    """Under load: the old ones write until the new schema refuses them, and spoil nothing in it."""
+    running = [forked_server(bank_path) for _ in range(2)]
+    writers = [Writer(one, f"old{number}") for number, one in enumerate(running)]
+    refused: list[str] = []
+
+    def work(writer: Writer, one: RawClient) -> None:
+        one.open()
+        with suppress(ServerDiedError):
+            while len(refused) < 6:
+                try:
+                    writer.write()
+                except RefusedError as error:
+                    refused.append(str(error))
+
+    threads = [threading.Thread(target=work, args=pair) for pair in zip(writers, running, strict=True)]
+    for thread in threads:
+        thread.start()
+    while not all(len(writer.written) > 2 for writer in writers):
+        assert any(thread.is_alive() for thread in threads)
+    assert run(UPGRADE, bank_path).stdout.split() == [str(NEXT)]
+    for thread in threads:
+        thread.join(60)
+    for one in running:
+        one.close()
+    assert all("Upgrade mcp-reflect-server" in said for said in refused)
+    assert (lost(bank_path, [one for writer in writers for one in writer.written]), version_of(bank_path)) == ([], NEXT)
+    assert sound(bank_path)

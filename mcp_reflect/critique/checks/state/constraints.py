@@ -52,7 +52,7 @@ class Row:
 _ITEMS = re.compile(
     r"\b(two|three|four|five|six|seven|eight|[2-8]) [a-z][a-z ]{1,40}: ([^.:\n]{3,400})\.", re.IGNORECASE
 )
-_SPLIT = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
+_SPLIT = re.compile(r",\s*(?:and\s+)?|(?<!\s)\s+and\s+")
 _ARTICLE = re.compile(r"^(?:an?|the) ", re.IGNORECASE)
 
 

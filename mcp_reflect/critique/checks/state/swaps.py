@@ -124,7 +124,7 @@ def _holdings(step: str, story: _Story) -> list[_Said]:
             name = story.names.get(match[1])
             if name is None:
                 continue
-            words = re.split(r"\s+(?:So the|so the|Therefore|and [A-Z])", match[2], maxsplit=1)[0].rstrip()
+            words = re.split(r"(?<!\s)\s+(?:So the|so the|Therefore|and [A-Z])", match[2], maxsplit=1)[0].rstrip()
             found.append(_Said(name, story.thing(words), match.start(2), match.start(2) + len(words)))
         if found:
             break

@@ -1,0 +1,68 @@
+"""Every schema that was released, with data in each table, is opened, migrated and used by the present code."""
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.bank.sqlite.schema import newest
+from mcp_reflect.engine import Engine
+from mcp_reflect.settings import Settings
+from tests.processes.servers import LESSON
+from tests.schemas.freeze import file_of
+
+FROZEN = sorted(file_of(0).parent.glob("[0-9]*.sql"))
+
+
+def made(frozen: Path, bank: Path) -> dict[str, int]:
+    """The frozen bank as a file; how many rows each table has."""
+    bank.parent.mkdir(exist_ok=True)
+    with closing(sqlite3.connect(bank)) as connection:
+        connection.executescript(frozen.read_text(encoding="utf-8"))
+    return rows(bank)
+
+
+def rows(bank: Path) -> dict[str, int]:
+    with closing(sqlite3.connect(bank)) as looking:
+        tables = [row[0] for row in looking.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: looking.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables}  # noqa: S608
+
+
+def schema(bank: Path) -> set[str]:
+    """What a schema says, whatever its comments and spaces."""
+    with closing(sqlite3.connect(bank)) as looking:
+        found = [row[0] for row in looking.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+    return {re.sub(r"\s+", " ", re.sub(r"--[^\n]*", "", sql)).strip() for sql in found}
+
+
+async def test_the_newest_schema_is_the_frozen_one(settings: Settings, bank_path: Path, tmp_path: Path) -> None:
+    """Until the release freeze it anew (`python -m tests.schemas.freeze`); after it, a change is a new migration."""
+    async with Engine(settings) as engine:
+        await engine.bank.opened()
+    made(file_of(newest()), tmp_path / "frozen" / "bank.db")
+    assert schema(bank_path) == schema(tmp_path / "frozen" / "bank.db")
+
+
+@pytest.mark.parametrize("frozen", FROZEN, ids=lambda file: file.stem)
+async def test_a_released_schema_migrates_with_its_data(settings: Settings, bank_path: Path, frozen: Path) -> None:
+    before = made(frozen, bank_path)
+    assert min(before.values()) > 0
+    async with Engine(settings) as engine:
+        assert (await engine.bank.opened()).schema == newest()
+        after = rows(bank_path)
+        assert {name: after.get(name, 0) for name in before if name != "sqlite_sequence"} == {
+            name: count for name, count in before.items() if name != "sqlite_sequence"
+        }
+        found = await engine.recall(task="deploy the orders service on a friday", limit=5)
+        assert any("Friday" in hit.text and hit.effectiveness for hit in found.lessons)
+        stats = await engine.get_stats()
+        assert (stats["total_reflections"], stats["quarantined"]) == (1, 1)
+        assert (await engine.store_lesson(**LESSON)).status == "stored"
+        assert (await engine.record_outcome(success=True, recall_id=found.recall_id)).updated
+        warned = await engine.before_call("bash", {"command": "make deply"}, session="another")
+        assert warned is not None
+    with closing(sqlite3.connect(bank_path)) as looking:
+        assert looking.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert looking.execute("PRAGMA foreign_key_check").fetchall() == []
