@@ -46,13 +46,11 @@ def faults(source: str) -> list[str]:
     A place in an f-string may hold a constant of the module, a number, or a choice between two constants.
     """
     tree = ast.parse(source)
-    constants = {
-        target.id
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    constants: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            constants |= {target.id for target in targets if isinstance(target, ast.Name)}
     return [ast.unparse(call) for call in calls_of_sql(tree) if call.args and not _is_ours(call.args[0], constants)]
 
 
