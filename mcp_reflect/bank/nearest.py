@@ -63,10 +63,17 @@ def _rows(index: Counts, words: Sequence[str], count: int, todo: Sequence[str]) 
     least = max(len(asked) - rarest + 1, 1)
     rows: list[int] = []
     for number in index.numbers:
+        places = index.places[number]
+        alike = {
+            block: found
+            for block, bits in read_blocks(index.reading, number, places, asked).items()
+            if (found := (counts := _counted(bits, asked)).above(least - 1, counts.any()))
+        }
+        many = sum(found.bit_count() for found in alike.values()) > COMPARED
+        more = read_blocks(index.reading, number, places, todo) if many else {}
         top = Top(COMPARED)
-        for block, bits in read_blocks(index.reading, number, index.places.get(number, 0), {*asked, *todo}).items():
-            alike = _counted(bits, asked)
-            top.take(block, _counted(bits, todo), alike.above(least - 1, alike.any()))
+        for block, found in alike.items():
+            top.take(block, _counted(more.get(block, {}), todo), found)
         values = {"scope": number, "places": top.places()}
         rows += [row["row"] for row in index.reading.rows("index_rows", values)]
     return rows
