@@ -1,6 +1,9 @@
 r"""The cases that the bank's door is measured with: secrets, their look-alikes, attacks, honest lessons.
 
-No file holds a secret: `⟦b62*36⟧` in a text stands for 36 characters of that alphabet, which are made when
+Two hands wrote them, the second (files `second_*`) without knowing the rules; a case of theirs may say in `secret` which
+part of its text is one, where that is a word that somebody might have chosen.
+
+No file holds a secret that is in use: `⟦b62*36⟧` in a text stands for 36 characters of that alphabet, which are made when
 the case is read, the same ones each time, and must not pass the door. `‹hex*40›` is made in the same way
 and has to stay. `⟦pem:KIND⟧` is a private key in its armour (`pem1`: with its line ends written as \n).
 """
@@ -20,9 +23,12 @@ _LOWER, _UPPER, _DIGITS = string.ascii_lowercase, string.ascii_uppercase, string
 ALPHABETS: Final = {
     "digits": _DIGITS,
     "letters": _LOWER,
+    "lower": _LOWER,
     "hex": "0123456789abcdef",
     "HEX": "0123456789ABCDEF",
     "b36": _LOWER + _DIGITS,
+    "lowernum": _LOWER + _DIGITS,
+    "alnum": _LOWER + _UPPER + _DIGITS,
     "b62": _LOWER + _UPPER + _DIGITS,
     "b64": _LOWER + _UPPER + _DIGITS + "+/",
     "b64url": _LOWER + _UPPER + _DIGITS + "_-",
@@ -35,6 +41,8 @@ _PLACE: Final = re.compile(r"⟦(?P<secret>[^⟧]+)⟧|‹(?P<plain>[^›]+)›"
 _PIECE: Final = 8  # characters of a secret: none of its pieces of so many may be left
 
 Half = Literal["near", "aside"]
+Name = Literal["secrets", "look_alikes", "attacks", "honest"]
+Hand = Literal["first", "second"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,7 @@ class Case:
     """A text of a family, what in it is secret, and the words around that have to stay."""
 
     family: str
+    language: str
     text: str
     secrets: tuple[str, ...]
     words: tuple[str, ...]
@@ -56,31 +65,43 @@ class Case:
         return [word for word in self.words if word not in cleaned]
 
 
-def cases(name: Literal["secrets", "look_alikes", "attacks", "honest"]) -> Iterator[Case]:
+def cases(name: Name, hand: Hand = "first") -> Iterator[Case]:
     """The cases of a kind. Half of them, by the hash of their template, are kept `aside` while rules are made."""
-    with (CASES / f"{name}.jsonl").open(encoding="utf-8") as lines:
+    stem = name if hand == "first" else f"second_{name}"
+    with (CASES / f"{stem}.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             one = json.loads(line)
-            yield _case(one["family"], one["text"])
+            yield _case(one, secret=name == "secrets")
 
 
-def _case(family: str, template: str) -> Case:
+def _case(one: dict[str, str], *, secret: bool) -> Case:
+    template = one["text"]
     digest = hashlib.sha256(template.encode()).digest()
-    secrets: list[str] = []
-
-    def fill(place: re.Match[str]) -> str:
-        made = _made(place["secret"] or place["plain"], digest + place.start().to_bytes(4))
-        if place["secret"]:
-            secrets.extend(line for line in re.split(r"\n|\\n", made) if not line.startswith("-----"))
-        return made
-
-    words = [word for word in re.split(r"\s+", template) if "⟦" not in word and "⟧" not in word and "‹" not in word]
+    told = one.get("secret")
+    if told is None:
+        text = _filled(template, digest)
+        found = [_filled(place[0], digest, place.start()) for place in _PLACE.finditer(template) if place["secret"]]
+    else:
+        at = template.index(told)
+        found = [_filled(told, digest, at)]
+        text = _filled(template[:at], digest) + found[0] + _filled(template[at + len(told) :], digest, at + len(told))
+    lines = [line.strip() for each in found for line in re.split(r"\n|\\n", each)] if secret else []
     return Case(
-        family=family,
-        text=_PLACE.sub(fill, template),
-        secrets=tuple(secrets),
-        words=tuple(words),
+        family=one["family"],
+        language=one.get("language", "en"),
+        text=text,
+        secrets=tuple(line for line in lines if line and not line.startswith("-----")),
+        words=tuple(
+            word for word in re.split(r"\s+", template) if not re.search("[⟦⟧‹]", word) and word not in (told or "")
+        ),
         half="aside" if digest[0] % 2 else "near",
+    )
+
+
+def _filled(template: str, digest: bytes, offset: int = 0) -> str:
+    """The template with its places filled; `offset` is where it begins in the whole."""
+    return _PLACE.sub(
+        lambda place: _made(place["secret"] or place["plain"], digest + (offset + place.start()).to_bytes(4)), template
     )
 
 
