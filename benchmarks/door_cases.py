@@ -57,8 +57,15 @@ class Case:
     half: Half
 
     def leaks(self, cleaned: str) -> list[str]:
-        """Pieces of the secrets that are still in a cleaned text."""
-        return [piece for secret in self.secrets for piece in _pieces(secret) if piece in cleaned]
+        """Pieces of the secrets that are still in a cleaned text, and do not stand beside the secrets too."""
+        left = [piece for secret in self.secrets for piece in _pieces(secret) if piece in cleaned]
+        return [piece for piece in left if piece not in self._rest()] if left else left
+
+    def _rest(self) -> str:
+        rest = self.text
+        for secret in self.secrets:
+            rest = rest.replace(secret, "\0")
+        return rest
 
     def lost(self, cleaned: str) -> list[str]:
         """Words that should have stayed, and are gone."""
@@ -88,7 +95,7 @@ def _case(one: dict[str, str], *, secret: bool) -> Case:
     lines = [line.strip() for each in found for line in re.split(r"\n|\\n", each)] if secret else []
     return Case(
         family=one["family"],
-        language=one.get("language", "en"),
+        language=one.get("lang", "en"),
         text=text,
         secrets=tuple(line for line in lines if line and not line.startswith("-----")),
         words=tuple(
