@@ -1,7 +1,8 @@
 """How well the bank's door tells secrets and attacks from what looks like them: `python -m benchmarks.door`.
 
-The cases stand in tests/door/cases, written down before the rules. Half of them, by the hash of their
-text, were looked at only after a first figure had been taken on them.
+The cases stand in tests/door/cases, written down before the rules. Half of them, by the hash of their text, are
+kept aside: of the first hand's they were looked at after a first figure had been taken on them, of the second
+hand's never.
 """
 
 import sys
@@ -11,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.door_cases import cases
+from benchmarks.door_cases import Case, Hand, Name, cases
 from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.redaction import clean_text
 
 HALVES: Final = ("near", "aside", None)
+HANDS: Final[tuple[Hand, ...]] = ("first", "second")
 _ROUNDS: Final = 7
 
 
@@ -31,7 +33,7 @@ class Score:
     @property
     def recall(self) -> float:
         """Share of the positives that were found, 0..1."""
-        return self.found / self.positives
+        return self.found / self.positives if self.positives else 0.0
 
     @property
     def precision(self) -> float:
@@ -39,10 +41,10 @@ class Score:
         return self.found / (self.found + self.false) if self.found else 0.0
 
 
-def score_secrets(half: str | None = None) -> Score:
+def score_secrets(half: str | None = None, hand: Hand = "first") -> Score:
     """The door over secrets and look-alikes; a secret is found where no eight characters of it are left."""
-    secrets = [case for case in cases("secrets") if half in (None, case.half)]
-    others = [case for case in cases("look_alikes") if half in (None, case.half)]
+    secrets = [case for case in cases("secrets", hand) if half in (None, case.half)]
+    others = [case for case in cases("look_alikes", hand) if half in (None, case.half)]
     return Score(
         found=sum(not case.leaks(clean_text(case.text)) for case in secrets),
         positives=len(secrets),
@@ -51,10 +53,14 @@ def score_secrets(half: str | None = None) -> Score:
     )
 
 
-def score_poison(half: str | None = None) -> Score:
+def score_poison(half: str | None = None, hand: Hand = "first", language: str | None = None) -> Score:
     """The recogniser over attacks and honest lessons; an attack is found where it would wait for a person."""
-    attacks = [case for case in cases("attacks") if half in (None, case.half)]
-    honest = [case for case in cases("honest") if half in (None, case.half)]
+
+    def chosen(name: Name) -> list[Case]:
+        found = (case for case in cases(name, hand) if half in (None, case.half))
+        return [case for case in found if language in (None, case.language)]
+
+    attacks, honest = chosen("attacks"), chosen("honest")
     return Score(
         found=sum(suspicion([case.text]) is not None for case in attacks),
         positives=len(attacks),
@@ -77,22 +83,32 @@ def _seconds(texts: Iterable[str]) -> float:
     return time.process_time() - start
 
 
+def _print_scores() -> None:
+    print("secrets     hand    half    recall            precision   look-alikes changed")
+    for hand in HANDS:
+        for half in HALVES:
+            one = score_secrets(half, hand)
+            print(
+                f"            {hand:6}  {half or 'whole':6}  {one.recall:.3f} ({one.found}/{one.positives})   "
+                f"{one.precision:.3f}       {one.false}/{one.negatives}"
+            )
+    print("attacks     hand    half    recognised        honest lessons held back")
+    for hand in HANDS:
+        for half in HALVES:
+            one = score_poison(half, hand)
+            print(
+                f"            {hand:6}  {half or 'whole':6}  {one.recall:.3f} ({one.found}/{one.positives})   "
+                f"{one.false / one.negatives:.3f} ({one.false}/{one.negatives})"
+            )
+    print("attacks, the second hand's half aside, by language: recognised; honest held back")
+    for language in sorted({case.language for case in cases("attacks", "second")}):
+        one = score_poison("aside", "second", language)
+        print(f"            {language}      {one.found}/{one.positives}   {one.false}/{one.negatives}")
+
+
 def main() -> int:
     """Print every figure."""
-    print("secrets        half    recall            precision   look-alikes changed")
-    for half in HALVES:
-        one = score_secrets(half)
-        print(
-            f"               {half or 'whole':6}  {one.recall:.3f} ({one.found}/{one.positives})   {one.precision:.3f}"
-            f"       {one.false}/{one.negatives}"
-        )
-    print("attacks        half    recognised        honest lessons held back")
-    for half in HALVES:
-        one = score_poison(half)
-        print(
-            f"               {half or 'whole':6}  {one.recall:.3f} ({one.found}/{one.positives})   "
-            f"{one.false / one.negatives:.3f} ({one.false}/{one.negatives})"
-        )
+    _print_scores()
     root = Path(__file__).parent.parent
     samples = {
         "lessons": [case.text for case in cases("honest")],

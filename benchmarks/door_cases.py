@@ -1,9 +1,9 @@
 r"""The cases that the bank's door is measured with: secrets, their look-alikes, attacks, honest lessons.
 
-Two hands wrote them, the second (files `second_*`) without knowing the rules; a case of theirs may say in `secret` which
-part of its text is one, where that is a word that somebody might have chosen.
+Two hands wrote them, the second (files `second_*`) without knowing the rules; a case of theirs may say in
+`secret` which part of its text is one, where that is a word that somebody might have chosen.
 
-No file holds a secret that is in use: `⟦b62*36⟧` in a text stands for 36 characters of that alphabet, which are made when
+No file holds a secret in use: `⟦b62*36⟧` in a text stands for 36 characters of that alphabet, which are made when
 the case is read, the same ones each time, and must not pass the door. `‹hex*40›` is made in the same way
 and has to stay. `⟦pem:KIND⟧` is a private key in its armour (`pem1`: with its line ends written as \n).
 """

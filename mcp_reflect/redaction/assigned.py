@@ -113,7 +113,7 @@ def _bare(text: str, sign: re.Match[str], name: str) -> tuple[int, int] | None:
 
 
 def _is_quoted_secret(value: str, held: Holds, *, spaced: bool) -> bool:
-    if is_place(value) or is_said(value) or len(value) < 4:
+    if is_place(value) or is_said(value) or len(value) < 4 or "://" in value:
         return False
     if held is Holds.PASSWORD:
         words = value.split()

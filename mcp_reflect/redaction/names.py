@@ -15,21 +15,38 @@ class Holds(Enum):
 
 _PASSWORDS: Final = ("password", "passwd", "passphrase", "passwort", "kennwort", "contraseña", "contrasena", "senha",
                      "пароль", "密码", "密碼", "パスワード",
-                     "비밀번호", "şifre", "passe")  # fmt: skip
-_PASSWORD_WORDS: Final = frozenset(("pwd", "pass", "pw", "passcode"))
+                     "비밀번호", "şifre", "passe", "passwords", "wachtwoord", "hasło", "haslo", "lösenord",
+                     "lösenordet", "adgangskode", "kodeord", "passord", "heslo", "jelszó", "parola", "пароля", "口令",
+                     "暗証番号", "암호", "mật khẩu", "كلمةالمرور", "كلمةالسر", "पासवर्ड", "salasana", "requirepass",
+                     "masterauth", "sifre", "palavrapasse", "motdepasse", "密码是")  # fmt: skip
+_PASSWORD_WORDS: Final = frozenset(("pwd", "pass", "pw", "passcode", "psk", "contra"))
 _KEYS: Final = ("secret", "token", "apikey", "appkey", "apisecret", "secretkey", "accesskey", "privatekey", "authkey",
                 "encryptionkey", "signingkey", "masterkey", "licensekey", "sharedkey", "sharedaccesskey", "accountkey",
                 "sessionkey", "servicekey", "subscriptionkey", "deploykey", "keybase", "keydata", "credential",
                 "credentials", "signature", "sessionid", "webhooksecret", "serverkey", "storagekey",
-                "cookie", "passwordsalt", "secretbase")  # fmt: skip
+                "cookie", "passwordsalt", "secretbase", "secretid", "gossipencrypt", "gossipkey", "unsealkey",
+                "recoverykey", "rootkey", "adminkey", "clientkey", "consumerkey", "integrationkey", "authtoken",
+                "sendingkey", "openaikey", "applicationkey", "writekey", "ingestkey", "instrumentationkey", "apikeys",
+                "webhookkey", "hmackey", "jwtkey", "cryptkey", "cipherkey", "sastoken", "pskkey", "networkkey",
+                "wepkey", "wpakey", "walletkey", "licencekey", "activationkey", "productkey", "passkey",
+                "mnemonic", "pepper")  # fmt: skip
 _KEY_WORDS: Final = frozenset(("pat", "sig", "salt", "auth", "sid"))
 # The last words of a token that anybody may see.
 _PUBLIC: Final = re.compile(r"(?:page|next|continuation|cursor|sync|cancel\w*|eos|bos|pad|unk|stop|public)_?token$")
 
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+# Keys that open nothing: of a table, a cache, a map, or one that anybody may have.
+_OPEN: Final = re.compile(
+    r"(?:public|pub|publishable|primary|foreign|cache|sort|partition|range|hash|row|idempotency|dedup\w*|object|s3|lookup"
+    r"|index|group|routing|message|event|trace|build|store|site|host|map|dict|i18n|translation|order|shard|file|blob"
+    r"|chunk|asset|commit|node|unique|query|search|bucket|storage|registry|hot|short|state|session|sort|item|data"
+    r"|project|issue|redis|config|feature|flag|env|locale|metric)key$"
+)
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+")
 
 CORES: Final = ("pass", "pwd", "secret", "token", "key", "cred", "auth", "cookie", "sessionid", "signature", "sig",
-                "salt", "_pat", "sid", "kennwort", "senha")  # fmt: skip
+                "salt", "_pat", "sid", "kennwort", "senha", "wachtwoord", "haslo", "heslo", "passord", "parola",
+                "adgangskode", "kodeord", "salasana", "psk", "encrypt", "sifre", "mnemonic", "pepper")  # fmt: skip
 """One of these is in every name that holds a secret, in lower case."""
 
 FOREIGN_CORES: Final = (
@@ -42,17 +59,30 @@ FOREIGN_CORES: Final = (
     "mật khẩu",
     "şifre",
     "contraseña",
+    "hasło",
+    "lösenord",
+    "jelszó",
+    "口令",
+    "暗証番号",
+    "암호",
+    "كلمة المرور",
+    "كلمة السر",
+    "पासवर्ड",
 )
 
 
 def holds(name: str) -> Holds:
     """What the value of a name is, by the name's last words."""
     words = [word.lower() for word in _WORD.findall(name)]
-    if not words:
+    if not words or words == ["signingkey"]:  # git's, which names a key that anybody may have
         return Holds.NOTHING
     whole = "".join(words)
     if words[-1] in _PASSWORD_WORDS or whole.endswith(_PASSWORDS):
         return Holds.PASSWORD
     if whole.endswith(_KEYS):
         return Holds.NOTHING if _PUBLIC.search("_".join(words)) else Holds.KEY
-    return Holds.KEY if words[-1] in _KEY_WORDS else Holds.NOTHING
+    if words[-1] in _KEY_WORDS or (
+        words[-1] == "key" and name.isupper() and len(words) > 1 and not _OPEN.search(whole)
+    ):
+        return Holds.KEY
+    return Holds.NOTHING

@@ -8,7 +8,7 @@ from mcp_reflect.redaction.marks import START
 
 # What stands for a value: a reference, a place to fill in, a call's beginning.
 _PLACE: Final = re.compile(
-    r"<|\$|\{|%[({s]|\[|\*{2}|\.{3}|…|x{4}|X{4}|!vault|env[.:(\[]|os\.|process\.|secrets\.|vault:|file:|ref[:+]|op://|@"
+    r"<|\$|\{|%[A-Z_]+%|pk[._](?:eyJ|live|test)|%[({s]|\[|\*{2}|\.{3}|…|x{4}|X{4}|!vault|env[.:(\[]|os\.|process\.|secrets\.|vault:|file:|ref[:+]|op://|@"
     r"|(?i:your[_-]|my[_-]|change[_-]?me|redacted|example|placeholder|dummy|to-?do\b|n/a\b)"
 )
 # What is said about a secret rather than the secret: kinds of values, states, and words after a name in prose.
@@ -44,7 +44,13 @@ def is_said(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """Whether it names a value: `self.password`, `/run/secrets/db`, `https://…`."""
-    return bool(_REFERENCE.match(value) or _PATH.match(value))
+    if _REFERENCE.match(value):
+        return not any(len(part) >= LONG and _is_drawn_word(part) for part in value.split("."))
+    return bool(_PATH.match(value))
+
+
+def _is_drawn_word(part: str) -> bool:
+    return any(map(str.isdigit, part)) and any(map(str.isupper, part)) and any(map(str.islower, part))
 
 
 def is_type(value: str) -> bool:
@@ -63,6 +69,13 @@ def is_chance(value: str) -> bool:
     if not digits:  # as few as one of some 400 values of 24 characters of chance
         return len(value) >= 24 and is_mixed_case(value) and not re.search(r"[-_. ]", value)
     return letters > 0 and digits + letters >= 0.8 * len(value)
+
+
+def is_drawn(value: str) -> bool:
+    """Whether what follows a provider's letters was drawn by chance, and is no word, repeated sign or example."""
+    if len(set(value)) < 6 or value.endswith("EXAMPLE"):
+        return False
+    return any(map(str.isdigit, value)) or is_mixed_case(value)
 
 
 def is_mixed(value: str) -> bool:

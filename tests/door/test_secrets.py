@@ -30,6 +30,15 @@ def test_secrets_are_cut_out_and_look_alikes_are_not(half: str | None) -> None:
     assert score.precision >= 0.98
 
 
+def test_secrets_that_another_hand_wrote_are_cut_out_as_often_as_was_measured() -> None:
+    """The half aside was never looked at: what is asserted lies a little below what was measured once."""
+    near, aside = score_secrets("near", "second"), score_secrets("aside", "second")
+    assert near.recall >= 0.98
+    assert near.precision >= 0.98
+    assert aside.recall >= 0.82
+    assert aside.precision >= 0.94
+
+
 def test_no_case_holds_a_secret_before_it_is_read() -> None:
     lines = [json.dumps({"family": one.family, "text": one.text}) for one in SECRETS]
     assert sum("AKIA" in line for line in lines) > 5  # they are made when the cases are read

@@ -7,6 +7,7 @@ from typing import Final
 from mcp_reflect.bank.poison import english, languages
 from mcp_reflect.bank.poison.hidden import hides_text
 from mcp_reflect.bank.poison.markup import MARKS
+from mcp_reflect.bank.poison.model import weigh, weights
 from mcp_reflect.bank.poison.views import decoded, views
 from mcp_reflect.redaction import compiled
 
@@ -35,24 +36,39 @@ def suspicion(texts: Iterable[str | None]) -> str | None:
 
 
 def _of_text(text: str) -> str | None:
+    return by_signs(text) or by_words(text)
+
+
+def by_signs(text: str) -> str | None:
+    """What signs say that no weighing can take back: hidden letters, marks of roles and tools, orders in a code."""
     if hides_text(text):
         return "it hides text in signs that are not shown"
     for view in views(text):
-        if reason := _of_view(view):
-            return reason
+        unquoted = without_quotations(view)
+        folded = unquoted.lower()
+        here = {word for word in _MARK_WORDS if word in folded}
+        for mark in MARKS if here else ():
+            if mark.finds(unquoted, folded):
+                return mark.reason
     if any(_orders(view) for view in decoded(text)):
         return "it holds orders to its reader in a code"
     return None
 
 
-def _of_view(text: str) -> str | None:
-    unquoted = _without_quotations(text)
-    folded = unquoted.lower()
-    here = {word for word in _MARK_WORDS if word in folded}
-    for mark in MARKS if here else ():
-        if mark.finds(unquoted, folded):
-            return mark.reason
-    return _orders(unquoted)
+def by_words(text: str) -> str | None:
+    """What the sentences say: the weights alone where they are sure, a rule where they do not speak against it."""
+    known = weights()
+    for view in views(text):
+        heaviest = weigh(view)
+        ruled = orders(view) if heaviest.sum > known.doubt else None
+        if ruled or heaviest.sum > known.limit:
+            return ruled or f"it reads as an order to its reader: {heaviest.why}"
+    return None
+
+
+def orders(view: str) -> str | None:
+    """What the rules say of the sentences of a view."""
+    return _orders(without_quotations(view))
 
 
 def _orders(text: str) -> str | None:
@@ -77,7 +93,7 @@ _LATIN_WORDS: Final = tuple(
 )
 
 
-def _without_quotations(text: str) -> str:
+def without_quotations(text: str) -> str:
     """The text without what it only quotes, where the words around say that it tells of an attack."""
     rest = _QUOTED.sub(' "…" ', text)
     if len(rest.split()) >= _LEAST_OUTSIDE and _TOLD.search(rest):

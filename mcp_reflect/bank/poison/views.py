@@ -21,7 +21,9 @@ _LIKE: Final = str.maketrans(
     "аеорсухіјѕԁһӏոսցօαειορνυκτАВЕКМНОРСТУХІЅЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧɡɩı",
     "aeopcyxijsdhlnugoaeiopvuktABEKMHOPCTYXISJABEZHIKMNOPTYXgii",
 )
-_LEET: Final = str.maketrans("0134$@5", "oieasas")
+_LEET: Final = str.maketrans("01345789$@", "oieastbgsa")
+_MIXED: Final = re.compile(r"(?=\S*[^\W\d_])(?=\S*[0134578$@])\S{2,}")
+_MOST_MIXED: Final = 40  # characters of a word that somebody spelt with digits
 _SPACED: Final = re.compile(r"(?<!\w)(?:\w[ .·_-]){5,200}\w(?!\w)")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{24,8000}={0,2}")
 _HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){12,2000}(?![0-9a-fA-F])")
@@ -76,10 +78,13 @@ def _undisguised(text: str) -> Iterator[str]:
         yield unquote(text)
     if "\\" in text:
         yield _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
+    joined = text
     if _SPACED.search(text):
-        yield _SPACED.sub(lambda found: re.sub(r"(\w)[ .·_-](?=\w)", r"\1", found[0]), re.sub(r" {2,}", "\n", text))
-    if re.search(r"[a-z][013$@5][a-z]|\b[013$@5][a-z]|[a-z][013$@5]\b", text, re.IGNORECASE):
-        yield re.sub(r"\S+", lambda word: word[0].translate(_LEET) if re.search("[a-z]", word[0]) else word[0], text)
+        joined = _SPACED.sub(lambda found: re.sub(r"(\w)[ .·_-](?=\w)", r"\1", found[0]), re.sub(r" {2,}", "\n", text))
+        joined = joined.replace("\n", " ")
+        yield joined
+    if _MIXED.search(joined):
+        yield _MIXED.sub(lambda word: word[0].translate(_LEET) if len(word[0]) <= _MOST_MIXED else word[0], joined)
 
 
 def _base64(run: str) -> bytes:
