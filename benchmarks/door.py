@@ -72,13 +72,14 @@ def score_poison(half: str | None = None, hand: Hand = "first", language: str | 
 def microseconds_per_kilobyte(texts: Sequence[str]) -> float:
     """Processor time of cleaning, the best of several rounds."""
     size = sum(len(text.encode()) for text in texts) / 1024
-    best = min(_seconds(texts) for _ in range(_ROUNDS))
+    best = min(_seconds(texts, turn) for turn in range(_ROUNDS))
     return best / size * 1e6
 
 
-def _seconds(texts: Iterable[str]) -> float:
+def _seconds(texts: Iterable[str], turn: int) -> float:
+    fresh = [f"{text} {turn}" for text in texts]  # what came through once is known, and costs nothing
     start = time.process_time()
-    for text in texts:
+    for text in fresh:
         clean_text(text)
     return time.process_time() - start
 

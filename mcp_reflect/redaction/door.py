@@ -20,6 +20,12 @@ _PLAIN: Final = bytes([9, 10, 13, *range(32, 127)])
 _LEAST: Final = 20  # signs in one word from which on it can be a key
 _PASSES: Final = 6  # a cut may lay bare another; one pass is enough for nearly every text
 
+# Texts that came through unchanged: one call takes the same text through the door several times, on its way in, into
+# the index, and onto the disk. None that held a secret is kept here.
+_passed: Final[set[str]] = set()
+_MOST_PASSED: Final = 2_000
+_LONGEST_PASSED: Final = 2_000
+
 
 def clean_text(text: str) -> str:
     """`text` without unseen characters, each secret replaced by `[redacted:KIND]`."""
@@ -27,6 +33,17 @@ def clean_text(text: str) -> str:
         text = _UNSEEN.sub("", text)
     if len(text) < _LEAST and text.isalnum():
         return text  # a single short word, of which indexes have many
+    if text in _passed:
+        return text
+    cut = _cut(text)
+    if cut == text and len(text) <= _LONGEST_PASSED:
+        if len(_passed) >= _MOST_PASSED:
+            _passed.clear()
+        _passed.add(text)
+    return cut
+
+
+def _cut(text: str) -> str:
     for _ in range(_PASSES):
         shaped = cut_shapes(cut_armour(text))
         folded = _folded(shaped)

@@ -20,6 +20,7 @@ _IS: Final = re.compile(
     re.IGNORECASE,
 )
 _BARE: Final = re.compile(r"[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,100}?)(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])")
+_ASSIGNED: Final = re.compile(r"(?P<secret>[^\s\"'«„“`,;\\]{5,100})")  # behind = nothing ends a sentence
 _QUOTED: Final = re.compile(r"\\{0,7}[\"'«„“`](?P<secret>[^\n\"'»”`\\]{5,60})\\{0,7}[\"'»”“`]")
 _TELLING: Final = re.compile(r"[0-9!@#$%^&*+?~]")
 _WINDOW: Final = 150  # characters after the name in which the value is looked for
@@ -48,7 +49,7 @@ def _told_between(text: str, start: int, end: int, fits: Callable[[str], bool]) 
             mark in text[start : sign.start()] for mark in '.;(="{'
         ):
             return None
-        for pattern in (_QUOTED, _BARE):
+        for pattern in (_QUOTED, _ASSIGNED if sign[0].strip() == "=" else _BARE):
             value = pattern.match(text, sign.end(), end + 1)
             if value and fits(value["secret"]):
                 return (*value.span("secret"), "password")

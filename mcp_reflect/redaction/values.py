@@ -72,8 +72,8 @@ def is_chance(value: str) -> bool:
 
 
 def is_drawn(value: str) -> bool:
-    """Whether what follows a provider's letters was drawn by chance, and is no word, repeated sign or example."""
-    if len(set(value)) < 6 or value.endswith("EXAMPLE"):
+    """Whether what follows a provider's letters was drawn by chance, and is no word or repeated sign."""
+    if len(set(value)) < 6:
         return False
     return any(map(str.isdigit, value)) or is_mixed_case(value)
 

@@ -146,19 +146,20 @@ def test_only_the_rooms_of_sqlite_execute_sql() -> None:
         "bank/sqlite/journal.py",
         "bank/sqlite/rescue.py",
         "bank/sqlite/schema.py",
+        "bank/sqlite/statements.py",
     }
 
 
 def test_every_statement_that_writes_is_run_by_a_transaction() -> None:
-    database = (ROOT / "mcp_reflect" / "bank" / "sqlite" / "database.py").read_text(encoding="utf-8")
-    named = re.findall(r"\.(\w+)\((?:connection, )?query\(name\), (.*?)\)", database)
+    statements = (ROOT / "mcp_reflect" / "bank" / "sqlite" / "statements.py").read_text(encoding="utf-8")
+    named = re.findall(r"\.(\w+)\((?:connection, )?query\(name\), (.*?)\)", statements)
     # What writes binds through the door; what only fetches is given as it is, on connections that cannot write
     # or as part of a transaction.
     assert sorted(named) == [
-        ("execute", "_bound(values"),
         ("execute", "_plain(values"),
-        ("execute_fetchall", "_plain(values"),
-        ("executemany", "[_bound(values"),
+        ("execute", "_plain(values"),
+        ("execute", "bound(values"),
+        ("executemany", "map(bound, rows"),
     ]
 
 

@@ -66,18 +66,17 @@ def test_attacks_are_recognised_and_honest_lessons_are_let_through(half: str | N
 def test_attacks_that_another_hand_wrote_are_recognised_as_often_as_was_measured() -> None:
     """The half aside was never looked at: what is asserted lies a little below what was measured once."""
     near, aside = score_poison("near", "second"), score_poison("aside", "second")
-    assert near.recall >= 0.97
+    assert near.recall >= 0.95
     assert near.false / near.negatives <= 0.03
     assert aside.recall >= 0.6
-    assert aside.false / aside.negatives <= 0.06
+    assert aside.false / aside.negatives <= 0.03
 
 
 def test_a_reason_names_what_the_weights_spoke_up_for() -> None:
-    attack = next(case for case in cases("attacks", "second") if "patient list" in case.text)
-    reason = suspicion([attack.text])
-    assert reason is not None
-    assert reason.startswith("it reads as an order to its reader: ")
-    assert len(reason) < 150
+    reasons = [suspicion([case.text]) or "" for case in cases("attacks", "second") if case.half == "near"]
+    weighed = [reason for reason in reasons if reason.startswith("it reads as an order to its reader: ")]
+    assert len(weighed) > 20
+    assert all(", " in reason and len(reason) < 150 for reason in weighed)
 
 
 def test_a_long_text_is_weighed_in_parts() -> None:
