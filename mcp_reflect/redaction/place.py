@@ -43,8 +43,8 @@ def strong(value: str) -> bool:
 
 
 def chance(value: str) -> bool:
-    """What was drawn by chance."""
-    return not is_place(value) and (is_chance(value) or is_mixed(value))
+    """What was drawn by chance; with a class of characters in it, it is a pattern."""
+    return not is_place(value) and "[" not in value and (is_chance(value) or is_mixed(value))
 
 
 def credential(value: str) -> bool:

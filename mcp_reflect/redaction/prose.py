@@ -16,7 +16,7 @@ _KEYS: Final = ("token", "api key", "access key", "secret key", "psk")  # whose 
 # What a language says between the name and the value, and the marks that do.
 _IS: Final = re.compile(
     r"(?:(?<=[\s\])`])(?:is now|is|was|are|lautet|ist|war|est|es|era|è|é|e|är|er|jest|to|это|هي|هو|है)[ \t]{1,3}"
-    r"|(?::|=|—|–|->|→)[ \t]{1,3}|[:=][ \t]{0,3})",
+    r"|(?::|=|—|–|->|→)[ \t]{1,3}|[:=][ \t]{0,3}|\((?=[\"'«„“`]))",
     re.IGNORECASE,
 )
 _BARE: Final = re.compile(r"[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,100}?)(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])")
@@ -46,10 +46,10 @@ def told(text: str, folded: str) -> list[tuple[int, int, str]]:
 def _told_between(text: str, start: int, end: int, fits: Callable[[str], bool]) -> tuple[int, int, str] | None:
     for sign in _IS.finditer(text, start - 1, end):
         if text.count(" ", start, sign.start()) > _WORDS or any(
-            mark in text[start : sign.start()] for mark in '.;(="{'
+            mark in text[start : sign.start()] for mark in '.;(="{@'
         ):
             return None
-        for pattern in (_QUOTED, _ASSIGNED if sign[0].strip() == "=" else _BARE):
+        for pattern in (_QUOTED, _ASSIGNED if sign[0] == "=" else _BARE):
             value = pattern.match(text, sign.end(), end + 1)
             if value and fits(value["secret"]):
                 return (*value.span("secret"), "password")

@@ -103,3 +103,30 @@ def test_text_around_a_secret_stays_as_it_is(case: Case, around: str) -> None:
     cleaned = clean_text(f"{around}\n{case.text}\n{around}")
     assert cleaned.startswith(f"{around}\n")
     assert cleaned.endswith(f"\n{around}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgres://USER:PASSWORD@HOST:5432/DBNAME",
+        "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----",
+        "password_hash = hashlib.scrypt(pw, salt=salt, n=2**14, r=8, p=1)",
+        "a token of that provider is found by ghp_[A-Za-z0-9]{36} alone",
+    ],
+)
+def test_what_only_shows_the_form_of_a_secret_stays(text: str) -> None:
+    assert clean_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("host db-1, password=hR7kQ2vN9x!", "host db-1, password=[redacted:password]"),
+        (
+            "She gave me the password of the server («hR7kQ2vN9x»)",
+            "She gave me the password of the server («[redacted:password]»)",
+        ),
+    ],
+)
+def test_a_password_is_cut_with_its_last_sign_and_out_of_its_brackets(text: str, cleaned: str) -> None:
+    assert clean_text(text) == cleaned
