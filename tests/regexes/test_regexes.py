@@ -1,0 +1,72 @@
+"""No pattern of the package takes long over a text that was made to be slow for it.
+
+Python's engine backtracks, so a pattern may take time that grows with the square of a text, or worse. The bound: a
+text of 2,000 characters takes a pattern less than a quarter of a second of processor time, in the way it is used.
+What is longer is cut before it comes to a pattern that is worse than linear, or the checkers' own test tells.
+"""
+
+import re
+import signal
+import time
+from types import FrameType
+
+import pytest
+
+from tests.regexes.attacks import PACKAGE, attacks, patterns, searched
+
+SIZE = 2_000  # characters
+MOST_SECONDS = 0.25  # of the processor
+HOPELESS_SECONDS = 3
+
+
+class TooSlowError(Exception):
+    """One text took so long that it is not waited for."""
+
+
+def seconds(pattern: re.Pattern[str], text: str, *, search: bool) -> float:
+    """Processor time of one use of a pattern on a text."""
+    start = time.process_time()
+    if search:
+        for _ in pattern.finditer(text):
+            pass
+    else:
+        pattern.match(text)
+    return time.process_time() - start
+
+
+def slowest(search_in: dict[str, re.Pattern[str]], source: str) -> dict[str, float]:
+    """The patterns that a text of theirs takes longer than allowed, with how long."""
+
+    def give_up(_: int, __: FrameType | None) -> None:
+        raise TooSlowError
+
+    found: dict[str, float] = {}
+    before = signal.signal(signal.SIGVTALRM, give_up)
+    try:
+        for name, pattern in search_in.items():
+            for text in attacks(pattern, SIZE):
+                signal.setitimer(signal.ITIMER_VIRTUAL, HOPELESS_SECONDS)
+                try:
+                    took = seconds(pattern, text, search=searched(name, source))
+                except TooSlowError:
+                    took = HOPELESS_SECONDS
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+                if took > MOST_SECONDS:
+                    found[name] = max(took, found.get(name, 0))
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    return found
+
+
+@pytest.mark.fuzz
+def test_no_pattern_is_slow_over_what_was_made_to_be_slow_for_it() -> None:
+    source = "\n".join(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py"))
+    found = patterns()
+    assert len(found) > 300
+    assert slowest(found, source) == {}
+
+
+def test_a_pattern_that_is_slow_would_be_found() -> None:
+    bad = {"_BAD[0]": re.compile(r"(?:a+)+b"), "_FINE[0]": re.compile(r"a+b")}
+    assert set(slowest(bad, "_BAD.match(text)\n_FINE.match(text)")) == {"_BAD[0]"}
