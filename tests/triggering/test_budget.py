@@ -48,6 +48,17 @@ async def test_another_step_and_another_run_start_afresh(client: Client) -> None
     assert (await told(client, "should_reflect", {**FAILED, "session_id": "r1", "step_number": 1}))["reflect"] is False
 
 
+@pytest.mark.parametrize("run_id", ["run password=hR7kQ2vN9x", "run\u200b-1"])
+async def test_a_run_whose_name_is_not_kept_as_it_was_sent_has_its_budget(engine: Engine, run_id: str) -> None:
+    most = engine.settings.max_reflections_per_step
+    left = [
+        (await engine.should_reflect(confidence=0.1, run_id=run_id, step_number=1)).reflections_left
+        for _ in range(most)
+    ]
+    assert left == list(range(most - 1, -1, -1))
+    assert not (await engine.should_reflect(confidence=0.1, run_id=run_id, step_number=1)).reflect
+
+
 async def test_without_a_run_there_is_no_budget(client: Client) -> None:
     for _ in range(4):
         found = await told(client, "should_reflect", {"confidence": 0.2})
