@@ -108,25 +108,22 @@ async def _note_task(tx: Transaction, recall_id: str, draft: OutcomeDraft, now: 
 
 async def _retold(tx: Transaction, scope: Scope, lesson: Lesson) -> Updated:
     """Fold the outcomes of a lesson anew, and of the record that it was merged into, where it lives on."""
+    effectiveness, kept = await refold(tx, scope, lesson)
     seen = {lesson.id}
-    effectiveness = await refold(tx, scope, lesson)
-    kept: Lesson | None = lesson
-    while kept is not None:
-        row = await tx.row("merged_into", {"lesson_id": kept.id, **scope_values(scope)})
-        kept = lesson_from(row) if row is not None and row["id"] not in seen else None
-        if kept is not None:
-            seen.add(kept.id)
-            effectiveness = await refold(tx, scope, kept)
+    while kept is not None and kept.id not in seen:
+        seen.add(kept.id)
+        effectiveness, kept = await refold(tx, scope, kept)
     return Updated(id=lesson.id, effectiveness=round(effectiveness or 0.0, 4), times_applied=lesson.times_applied)
 
 
-async def refold(tx: Transaction, scope: Scope, lesson: Lesson) -> float | None:
-    """Write what all outcomes of a record make of it, and return its effectiveness, 0..1, null without any.
+async def refold(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[float | None, Lesson | None]:
+    """Write what all outcomes of a record make of it: its effectiveness, 0..1, null without any outcome.
 
-    Those of records that were merged into it count, and no longer for them. A proven good one confirms it.
+    Those of records that were merged into it count, and no longer for them: such a record comes with the one that it
+    was merged into, others with null. A proven good outcome confirms a record.
     """
-    gone = await tx.row("merged_into", {"lesson_id": lesson.id, **scope_values(scope)}) is not None
-    rows = [] if gone else await tx.rows("outcome_fold", {"lesson_id": lesson.id})
+    into = await tx.row("merged_into", {"lesson_id": lesson.id, **scope_values(scope)})
+    rows = await tx.rows("outcome_fold", {"lesson_id": lesson.id}) if into is None else []
     result = worth(Told(row["success"], row["weight"], row["evidence"] != Evidence.SELF.value) for row in rows)
     proven = any(row["success"] == 1 and row["evidence"] in ("test", "metric") for row in rows)
     trust = Trust.CONFIRMED if proven and lesson.trust is Trust.OBSERVED else lesson.trust
@@ -142,4 +139,4 @@ async def refold(tx: Transaction, scope: Scope, lesson: Lesson) -> float | None:
             "tenant": scope.tenant,
         },
     )
-    return result.effectiveness
+    return result.effectiveness, lesson_from(into) if into is not None else None

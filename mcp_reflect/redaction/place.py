@@ -27,6 +27,11 @@ class Family(NamedTuple):
     places: tuple[Place, ...]
 
 
+def family(*places: Place) -> Family:
+    """Places without a gate of their own: what begins one of their patterns opens it."""
+    return Family(tuple(dict.fromkeys(word for one in places for word in one.words)), places)
+
+
 def anything(value: str) -> bool:
     """Whatever does not only stand for a value."""
     return not is_place(value)

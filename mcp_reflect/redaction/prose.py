@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from mcp_reflect.redaction.place import Family, chance, drawn, in_prose, place, word
+from mcp_reflect.redaction.place import Family, chance, drawn, family, in_prose, place, word
 
 _NOUNS: Final = (
     "password", "passwort", "passphrase", "passcode", "kennwort", "contraseña", "contrasena", "clave", "mot de passe",
@@ -82,29 +82,20 @@ _GIVEN: Final = Family(
         ),
     ),
 )
-_FOREIGN: Final = Family(
-    ("contraseña", "contrasena", "mot de passe", "mot_de_passe", "senha", "parola", "wachtwoord", "hasło", "haslo",
-     "lösenord", "adgangskode", "passord", "heslo", "jelszó", "пароль", "şifre", "passwort", "kennwort", "salasana",
-     "パスワード", "密码", "密碼", "口令", "비밀번호", "암호", "暗証番号", "كلمة المرور", "كلمة السر", "पासवर्ड", "mật khẩu"),
-    (
-        place("password", ("contraseña", "contrasena", "mot de passe", "mot_de_passe", "senha", "parola", "wachtwoord",
-                           "hasło", "haslo", "lösenord", "adgangskode", "passord", "heslo", "jelszó", "пароль", "şifre",
-                           "passwort", "kennwort", "salasana", "كلمة المرور", "كلمة السر", "पासवर्ड", "mật khẩu"),
-              r"[^\n:=.]{3,80}[:=][ \t]{0,3}[\"'`«„]?(?P<secret>[^\s\\\"'`«»,;]{5,100})", word),
-        place("password", ("パスワード", "密码", "密碼", "口令", "비밀번호", "암호", "暗証番号"),
-              r"\w{2,5}?[^\n!-~]{0,12}(?:は|是|为|為|는|은|가|:|：|=)\s{0,2}[「“\"'『]?(?P<secret>[!-~]{5,100})", word),
-    ),
+_FOREIGN: Final = family(
+    place("password", ("contraseña", "contrasena", "mot de passe", "mot_de_passe", "senha", "parola", "wachtwoord",
+                       "hasło", "haslo", "lösenord", "adgangskode", "passord", "heslo", "jelszó", "пароль", "şifre",
+                       "passwort", "kennwort", "salasana", "كلمة المرور", "كلمة السر", "पासवर्ड", "mật khẩu"),
+          r"[^\n:=.]{3,80}[:=][ \t]{0,3}[\"'`«„]?(?P<secret>[^\s\\\"'`«»,;]{5,100})", word),
+    place("password", ("パスワード", "密码", "密碼", "口令", "비밀번호", "암호", "暗証番号"),
+          r"\w{2,5}?[^\n!-~]{0,12}(?:は|是|为|為|는|은|가|:|：|=)\s{0,2}[「“\"'『]?(?P<secret>[!-~]{5,100})", word),
 )  # fmt: skip
-_LOGINS: Final = Family(
-    ("log in ", "logged in ", "login", "log on ", "logged on ", "sign in ", "signed in ", "credentials", "creds", "zugang",
-     "acceso", "identifiants", "user/pass", "authenticated ", "einloggen", "angemeldet"),
-    (
-        place("password",
-              ("log in ", "logged in ", "login", "log on ", "logged on ", "sign in ", "signed in ", "credentials", "creds",
-               "zugang", "acceso", "identifiants", "user/pass", "authenticated ", "einloggen", "angemeldet"),
-              r"[\w /-]{4,14}?[^\n/:]{0,24}?(?:with|as|using|is|are|mit|als|con|como|avec|:)[ \t]{1,2}[`\"'*]{0,2}[\w.@+-]{2,60}[`\"'*]{0,2}"
-              r"[ \t]?[/:|,][ \t]?[`\"'*]{0,2}(?P<secret>[^\s\\`\"',;)*]{5,100}?)(?=[.`\"',;)*]{0,3}(?:\s|$))", in_prose),
-    ),
+_LOGINS: Final = family(
+    place("password",
+          ("log in ", "logged in ", "login", "log on ", "logged on ", "sign in ", "signed in ", "credentials", "creds",
+           "zugang", "acceso", "identifiants", "user/pass", "authenticated ", "einloggen", "angemeldet"),
+          r"[\w /-]{4,14}?[^\n/:]{0,24}?(?:with|as|using|is|are|mit|als|con|como|avec|:)[ \t]{1,2}[`\"'*]{0,2}[\w.@+-]{2,60}[`\"'*]{0,2}"
+          r"[ \t]?[/:|,][ \t]?[`\"'*]{0,2}(?P<secret>[^\s\\`\"',;)*]{5,100}?)(?=[.`\"',;)*]{0,3}(?:\s|$))", in_prose),
 )  # fmt: skip
 
 
