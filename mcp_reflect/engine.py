@@ -19,6 +19,7 @@ from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import Ask, Forgotten, Hit, Lesson, LessonDraft, OutcomeResult, Recall, Stored
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.search import SearchPlan
+from mcp_reflect.redaction import clean_text
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from mcp_reflect.thinking import Host, Thinking
 
 # The work of each method is in a room of its own (`reflecting`, `critiquing`, `searching`, `remembering`), which
-# is imported when it is first used where it brings more than the command line's recall needs.
+# is imported when it is first used where it brings more than the command line's recall needs. Names that are looked
+# up (of a run, of a session) pass the door as they did when they were kept.
 
 
 class Engine(LookingBack):
@@ -220,7 +222,7 @@ class Engine(LookingBack):
         """
         from mcp_reflect.watching import before_call  # noqa: PLC0415 - see above
 
-        given = session or self._own_session
+        given = clean_text(session or self._own_session)
         return await before_call(self, tool, arguments, session=given, call_id=call_id, project=project)
 
     async def after_call(
@@ -239,7 +241,7 @@ class Engine(LookingBack):
         """
         from mcp_reflect.watching import after_call  # noqa: PLC0415 - see above
 
-        given = session or self._own_session
+        given = clean_text(session or self._own_session)
         return await after_call(self, tool, arguments, result, error=error, session=given, project=project)
 
     async def remind(self, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
@@ -249,15 +251,15 @@ class Engine(LookingBack):
         """
         from mcp_reflect.watching import remind  # noqa: PLC0415 - see above
 
-        return await remind(self, session, task, anew=anew)
+        return await remind(self, clean_text(session), task, anew=anew)
 
     async def end_session(self, session: str) -> None:
         """A session is over: calls that were warned of and never made were heeded."""
-        await self.bank.watch.end(self.scopes.own, session)
+        await self.bank.watch.end(self.scopes.own, clean_text(session))
 
     async def reflected(self, run_id: str) -> str | None:
         """The id of the latest reflection on a run, null where there is none."""
-        return await self.bank.reflected(self.scopes.own, run_id)
+        return await self.bank.reflected(self.scopes.own, clean_text(run_id))
 
     async def proof(self) -> Mapping[str, Json]:
         """Recurrences with and without warnings, with intervals; null where there are too few cases."""

@@ -32,7 +32,9 @@ class LookingBack:
 
     async def reset_step_counts(self, run_id: str | None = None) -> None:
         """Give the steps of a run (null: of every run of the project) their whole budget of reflections again."""
-        await self._parts.bank.steps.reset(self._parts.scopes.own, run_id)
+        from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - see above
+
+        await self._parts.bank.steps.reset(self._parts.scopes.own, run_id and clean_text(run_id))
 
     async def reflect(self, /, **arguments: Any) -> Reflection:
         """Look back at a run, keep what it teaches; see `reflecting`."""

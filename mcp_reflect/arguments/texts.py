@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from mcp_reflect.limits import DEFAULT, Limits, characters
 from mcp_reflect.records.trace import ErrorCategory
+from mcp_reflect.redaction import clean_text
 
 
 def limits_of(info: ValidationInfo) -> Limits:
@@ -89,7 +90,10 @@ def named_criteria(value: Any) -> Any:
 
 Task: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_not_blank), most("max_task_chars")]
 Passage: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_not_blank), most("max_lesson_chars")]
-Label: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_not_blank), most("max_label_chars")]
+Label: TypeAlias = Annotated[
+    str, Field(min_length=1), AfterValidator(clean_text), AfterValidator(_not_blank), most("max_label_chars")
+]
+"""A name. It is read as it is kept, since what is written passes the door and what is looked up does not."""
 Phrase: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_not_blank), most("max_phrase_chars")]
 Labels: TypeAlias = Annotated[tuple[Label, ...], BeforeValidator(_some), most_items("max_list_items")]
 Phrases: TypeAlias = Annotated[tuple[Phrase, ...], BeforeValidator(_some), most_items("max_list_items")]

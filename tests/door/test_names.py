@@ -1,0 +1,46 @@
+"""A name that holds a secret, or a sign that nobody sees, is found again by the name that was sent."""
+
+import pytest
+
+from mcp_reflect.engine import Engine
+from mcp_reflect.redaction import clean_text
+from tests.secrets import SECRETS
+from tests.watching.test_sequels import sequel_of
+
+NAMES = (f"nightly {SECRETS['github_token']}", "night\u200bly", SECRETS["password"])
+REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/main."
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_run_is_found_by_the_name_it_was_reflected_under(engine: Engine, name: str) -> None:
+    found = await engine.reflect(task="Push the branch", outcome="failure", error=REFUSED, run_id=name)
+    assert await engine.reflected(name) == found.reflection_id
+    assert await engine.reflected("another") is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_run_s_steps_are_given_back_by_its_name(engine: Engine, name: str) -> None:
+    left = [(await engine.should_reflect(confidence=0.1, run_id=name)).reflections_left for _ in range(2)]
+    await engine.reset_step_counts(name)
+    assert (await engine.should_reflect(confidence=0.1, run_id=name)).reflections_left == left[0] != left[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_lesson_is_found_by_its_tag_and_its_task_type(engine: Engine, name: str) -> None:
+    stored = await engine.store_lesson(
+        mistake="Pushed to the protected branch", correction="Open a pull request", tags=[name], task_type=name
+    )
+    for asked in ({"tags": [name]}, {"task_type": name}):
+        (hit,) = (await engine.recall(task="push to the protected branch", **asked)).lessons
+        assert hit.id == stored.lesson_id
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_session_goes_on_under_its_name(engine: Engine, name: str) -> None:
+    await engine.store_lesson(mistake="Pushed to the protected branch", correction="Open a pull request")
+    await engine.after_call("Bash", {"command": "git push origin main"}, error=REFUSED, session="before")
+    assert await engine.before_call("Bash", {"command": "git push origin main"}, session=name)
+    await engine.after_call("Bash", {"command": "git push origin topic"}, "ok", session=name)
+    assert await sequel_of(engine, clean_text(name)) == "heeded"
+    assert await engine.remind(name, "push the branch") is not None
+    assert await engine.remind(name, "push the branch") is None, "it was shown in this session"
