@@ -99,7 +99,7 @@ def spans(text: str, folded: str, families: tuple[Family, ...]) -> list[tuple[in
     """Where secrets stand at the places of the families: start, end, kind; `folded` is the text's lower case."""
     found: list[tuple[int, int, str]] = []
     for family in families:
-        if any(one in folded for one in family.gate):
+        if [one for one in family.gate if one in folded]:  # quicker than any(): mostly none is there
             for one in family.places:
                 found += _spans(text, folded, one)
     return found

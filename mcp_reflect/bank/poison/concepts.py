@@ -6,7 +6,7 @@ only the beginning counts, `_` parts the words of a phrase. In scripts without b
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Final, NamedTuple
 
@@ -23,6 +23,8 @@ _PREFIXED: Final = re.compile("[\u0590-\u06ff\u0900-\u097f\uac00-\ud7af]")  # an
 _ARTICLES: Final = ("وال", "بال", "لل", "ال", "و", "ف", "ب", "ل")
 _LONGEST: Final = 14  # letters of a stem, and of a word of a dense script
 _NEAR: Final = 3  # words in front of which a negation reaches
+_LONGEST_KEPT: Final = 19  # letters of a word that is remembered with what it is about: no key is so short
+_MOST_KEPT: Final = 20_000  # words
 
 
 class Tag(NamedTuple):
@@ -101,8 +103,15 @@ def _tags(sentence: str, known: Lexicon) -> list[Tag]:
     tokens = list(_TOKEN.finditer(sentence))
     words = [token[0] for token in tokens]
     for at, word in enumerate(words):
-        found += [(at, concept) for concept in _of_word(word, known)]
-        found += [(at, concept) for concept in _of_phrases(words, at, known)]
+        alone, phrases = _kept(word) if len(word) <= _LONGEST_KEPT else _looked_up(word)
+        if alone:
+            found += [(at, concept) for concept in alone]
+        for parts, concept in phrases:
+            rest = words[at + 1 : at + len(parts)]
+            if len(rest) == len(parts) - 1 and all(map(_is_part, rest, parts[1:])):
+                found.append((at, concept))
+    if not found and sentence.isascii():
+        return []
     if _DENSE.search(sentence):
         starts = [token.start() for token in tokens]
         found += [(sum(start <= place for start in starts), concept) for place, concept in _of_dense(sentence, known)]
@@ -113,29 +122,25 @@ def _tags(sentence: str, known: Lexicon) -> list[Tag]:
     ]
 
 
-def _of_word(word: str, known: Lexicon) -> set[str]:
+def _looked_up(word: str) -> tuple[frozenset[str], tuple[tuple[tuple[str, ...], str], ...]]:
+    """What a word is about alone, and the phrases that begin with it or with a part of it."""
+    known = lexicon()
+    parts = _PARTS.split(word)
     found: set[str] = set()
-    for form in (word, *_PARTS.split(word)) if _PARTS.search(word) else _forms(word):
+    for form in (word, *parts) if len(parts) > 1 else _forms(word):
         found.update(known.words.get(form, ()))
         for length in range(3, min(len(form), _LONGEST) + 1):
             found.update(known.stems.get(form[:length], ()))
-    return found
+    return frozenset(found), tuple(phrase for first in {word, *parts} for phrase in known.phrases.get(first, ()))
+
+
+_kept = lru_cache(maxsize=_MOST_KEPT)(_looked_up)
 
 
 def _forms(word: str) -> tuple[str, ...]:
     if "\u0600" <= word[0] <= "\u06ff":
         return (word, *(word[len(one) :] for one in _ARTICLES if word.startswith(one) and len(word) > len(one) + 1))
     return (word,)
-
-
-def _of_phrases(words: list[str], at: int, known: Lexicon) -> list[str]:
-    found: list[str] = []
-    for first in {words[at], *_PARTS.split(words[at])}:
-        for parts, concept in known.phrases.get(first, ()):
-            rest = words[at + 1 : at + len(parts)]
-            if len(rest) == len(parts) - 1 and all(map(_is_part, rest, parts[1:])):
-                found.append(concept)
-    return found
 
 
 def _is_part(word: str, part: str) -> bool:

@@ -14,6 +14,7 @@ from mcp_reflect.redaction import compiled
 _QUOTED: Final = re.compile(
     r"\"[^\"\n]{3,300}\"|“[^”\n]{3,300}”|(?<!\w)'[^'\n]{3,300}'(?!\w)|`[^`\n]{3,300}`|«[^»\n]{3,300}»"
 )
+_QUOTE: Final = re.compile("[\"“'`«]")
 # Words of somebody who tells of an attack, where they stand outside the quotation that they tell of.
 _TOLD: Final = re.compile(
     r"\b(?:filter|attack|attacker|inject\w*|jailbreak\w*|classifier|scanner|detector|phrases?|sentences?|the words?|"
@@ -36,14 +37,18 @@ def suspicion(texts: Iterable[str | None]) -> str | None:
 
 
 def _of_text(text: str) -> str | None:
-    return by_signs(text) or by_words(text)
+    shown = tuple(views(text))
+    return by_signs(text, shown) or by_words(shown)
 
 
-def by_signs(text: str) -> str | None:
-    """What signs say that no weighing can take back: hidden letters, marks of roles and tools, orders in a code."""
+def by_signs(text: str, shown: Iterable[str] | None = None) -> str | None:
+    """What signs say that no weighing can take back: hidden letters, marks of roles and tools, orders in a code.
+
+    `shown` are the text's views, where they are known already.
+    """
     if hides_text(text):
         return "it hides text in signs that are not shown"
-    for view in views(text):
+    for view in views(text) if shown is None else shown:
         unquoted = without_quotations(view)
         folded = unquoted.lower()
         here = {word for word in _MARK_WORDS if word in folded}
@@ -55,10 +60,10 @@ def by_signs(text: str) -> str | None:
     return None
 
 
-def by_words(text: str) -> str | None:
-    """What the sentences say: the weights alone where they are sure, a rule where they do not speak against it."""
+def by_words(shown: Iterable[str]) -> str | None:
+    """What the sentences of a text's views say: the weights alone where they are sure, else a rule as well."""
     known = weights()
-    for view in views(text):
+    for view in shown:
         heaviest = weigh(view)
         ruled = orders(view) if heaviest.sum > known.doubt else None
         if ruled or heaviest.sum > known.limit:
@@ -95,6 +100,8 @@ _LATIN_WORDS: Final = tuple(
 
 def without_quotations(text: str) -> str:
     """The text without what it only quotes, where the words around say that it tells of an attack."""
+    if not _QUOTE.search(text):
+        return text
     rest = _QUOTED.sub(' "…" ', text)
     if len(rest.split()) >= _LEAST_OUTSIDE and _TOLD.search(rest):
         return rest

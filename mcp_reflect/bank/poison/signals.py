@@ -42,10 +42,26 @@ _LITERALS: Final = (
 )
 
 
+# What every text that a pattern is found in holds: most texts hold none of it, and are through at once.
+_HELD: Final = {
+    "URL": re.compile("://"),
+    "EMAIL": re.compile("@"),
+    "IP": re.compile(r"\.\d"),
+    "HOST": re.compile(r"\.\w"),
+    "ACCOUNT": re.compile(r"\d|[^\x00-\x7f]|iban", re.IGNORECASE),
+    "AMOUNT": re.compile(r"\d"),
+    "PATH": re.compile(r"[/._]"),
+    "SHELL": re.compile(r"[|/-]|[^\x00-\x7f]|chmod|curl|wget|system|sudo|powershell", re.IGNORECASE),
+}
+
+
 def literals(text: str) -> list[str]:
     """The names of the literal places that stand in a text."""
     return [
-        name for name, pattern in _LITERALS if compiled(pattern, re.IGNORECASE if name != "CAPS" else 0).search(text)
+        name
+        for name, pattern in _LITERALS
+        if (name not in _HELD or _HELD[name].search(text))
+        and compiled(pattern, re.IGNORECASE if name != "CAPS" else 0).search(text)
     ]
 
 

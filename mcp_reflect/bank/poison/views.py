@@ -22,6 +22,7 @@ _LIKE: Final = str.maketrans(
     "aeopcyxijsdhlnugoaeiopvuktABEKMHOPCTYXISJABEZHIKMNOPTYXgii",
 )
 _LEET: Final = str.maketrans("01345789$@", "oieastbgsa")
+_FIGURES: Final = re.compile(r"[0134578$@]")
 _MIXED: Final = re.compile(r"(?=\S*[^\W\d_])(?=\S*[0134578$@])\S{2,}")
 _MOST_MIXED: Final = 40  # characters of a word that somebody spelt with digits
 _SPACED: Final = re.compile(r"(?<!\w)(?:\w[ .·_-]){5,200}\w(?!\w)")
@@ -83,7 +84,7 @@ def _undisguised(text: str) -> Iterator[str]:
         joined = _SPACED.sub(lambda found: re.sub(r"(\w)[ .·_-](?=\w)", r"\1", found[0]), re.sub(r" {2,}", "\n", text))
         joined = joined.replace("\n", " ")
         yield joined
-    if _MIXED.search(joined):
+    if _FIGURES.search(joined) and _MIXED.search(joined):
         yield _MIXED.sub(lambda word: word[0].translate(_LEET) if len(word[0]) <= _MOST_MIXED else word[0], joined)
 
 
