@@ -69,6 +69,7 @@ class Engine(LookingBack):
             clock=self.clock,
             busy_seconds=self.settings.bank_busy_seconds,
             size=self.settings.bank_size,
+            keep_days=self.settings.keep_days,
             log=self.log,
             sets_aside=self.settings.sets_aside,
             meaning=self._means(embedder),

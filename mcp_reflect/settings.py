@@ -113,6 +113,12 @@ class Settings(Limits):
         "the same ones.",
         most=1,
     )
+    keep_days: float = setting(
+        180.0,
+        "How many days after its last use the bank drops what only helps to go on: ledgers of searches and critiques, "
+        "sessions with their warnings, counts of steps, recalls that nobody told the outcome of. What was learned, "
+        "reflections and outcomes are never dropped. 0: nothing is.",
+    )
     prompts_dir: Path | None = setting(None, "A folder of prompt templates that override the shipped ones by name.")
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "warning", "The least severe log event that is written to stderr."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_reflect.bank import graph, lessons, outcomes, proof, recalls, reflections, stats, transfer
 from mcp_reflect.bank.capacity import keep_within
 from mcp_reflect.bank.dreams import Dreams
+from mcp_reflect.bank.keeping import Keeping
 from mcp_reflect.bank.searches import Searches
 from mcp_reflect.bank.spending import Spending
 from mcp_reflect.bank.sqlite.database import Database
@@ -79,25 +80,28 @@ class Bank:
         clock: Clock | None = None,
         busy_seconds: float = 30.0,
         size: int | None = None,
+        keep_days: float = 0.0,
         log: Log | None = None,
         sets_aside: bool = True,
         meaning: "Means | None" = None,
     ) -> None:
         """`size` is how many records of a kind a project keeps active, null for any number.
 
+        `keep_days` is how long after its last use what only helps to go on is kept (see `keeping`), 0 for ever.
         `meaning` is how lessons are found by what they mean; null finds them by words alone.
         """
         self._size = size
         self._clock = clock or Clock()
         self._db = Database(path, busy_seconds=busy_seconds, log=log, sets_aside=sets_aside)
-        self._ledger = recalls.Ledger(self._db)
+        keeping = Keeping(keep_days)
+        self._ledger = recalls.Ledger(self._db, self._clock, keeping)
         self.spending = Spending(self._db, self._clock)
-        self.workings = Workings(self._db, self._clock)
-        self.searches = Searches(self._db, self._clock)
-        self.steps = Steps(self._db, self._clock)
+        self.workings = Workings(self._db, self._clock, keeping)
+        self.searches = Searches(self._db, self._clock, keeping)
+        self.steps = Steps(self._db, self._clock, keeping)
         self.dreams = Dreams(self._db, self._clock, size)
         self.meaning = self._opened_meaning(meaning) if meaning else None
-        self.watch = Watch(self._db, self._clock)
+        self.watch = Watch(self._db, self._clock, keeping)
 
     def _opened_meaning(self, means: "Means") -> "Meaning":
         from mcp_reflect.bank.vectors.meaning import Meaning  # noqa: PLC0415 - most have no embedder

@@ -9,6 +9,7 @@ from mcp_reflect.bank.candidates import Candidate, candidates
 from mcp_reflect.bank.graph import with_related
 from mcp_reflect.bank.holdout import withheld
 from mcp_reflect.bank.hybrid import Meant
+from mcp_reflect.bank.keeping import Keeping
 from mcp_reflect.bank.lexical import SCORED, Question
 from mcp_reflect.bank.ranking import Ranked, rank
 from mcp_reflect.bank.sqlite.database import Database
@@ -34,8 +35,10 @@ _MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; t
 class Ledger:
     """Counts what was recalled: at once where nobody writes, else later."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, clock: Clock, keeping: Keeping) -> None:
         self._db = db
+        self._clock = clock
+        self._keeping = keeping
         self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
 
     async def note(self, values: dict[str, Any]) -> None:
@@ -73,6 +76,7 @@ class Ledger:
             if writing.run("recall_add", values):
                 for lesson_id in values["lesson_ids"] if values["applied"] else ():
                     writing.run("lesson_applied", {"id": lesson_id, "tenant": values["tenant"]})
+        self._keeping.drop_old(writing, self._clock.now(), "recall")
         return written
 
     def _drop(self, written: list[dict[str, Any]]) -> None:

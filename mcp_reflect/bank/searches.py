@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from mcp_reflect.bank.keeping import Keeping
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.bank.sqlite.statements import Transaction
@@ -31,9 +32,10 @@ class KeptCatalogue(NamedTuple):
 class Searches:
     """Keeps them in the bank, so that any server of the project can go on with a search."""
 
-    def __init__(self, db: Database, clock: Clock) -> None:
+    def __init__(self, db: Database, clock: Clock, keeping: Keeping) -> None:
         self._db = db
         self._clock = clock
+        self._keeping = keeping
 
     async def load(self, scope: Scope, search_id: str) -> KeptSearch:
         """What was left under that id; NotFoundError names the argument."""
@@ -93,6 +95,7 @@ class Searches:
         values = {"id": search_id, "body": body, "now": now, **own}
         if version is None:
             await tx.run("ledger_add", values)
+            await tx.at_once(lambda writing: self._keeping.drop_old(writing, now, "search"))
         elif await tx.run("ledger_replace", {**values, "version": version}) == 0:
             return False
         if catalogue is not None and await tx.row("catalogue_known", {"digest": catalogue.digest, **own}) is None:

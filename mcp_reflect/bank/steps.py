@@ -1,20 +1,19 @@
 """How often each step of a run has been looked back on, so that all processes of a run share one budget."""
 
+from mcp_reflect.bank.keeping import Keeping
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.clock import Clock
 from mcp_reflect.records.scope import Scope
 
-KEPT_SECONDS = 30 * 86_400.0
-"""Counts of a run that nobody has counted for so long are dropped."""
-
 
 class Steps:
     """Counts by project, run and step. Steps are whole numbers from 0; a run's name has passed the door."""
 
-    def __init__(self, db: Database, clock: Clock) -> None:
+    def __init__(self, db: Database, clock: Clock, keeping: Keeping) -> None:
         self._db = db
         self._clock = clock
+        self._keeping = keeping
 
     async def taken(self, scope: Scope, run_id: str, step: int) -> int:
         """How many reflections that step has had."""
@@ -28,7 +27,7 @@ class Steps:
         async with self._db.write() as tx:
             if most <= 0 or not await tx.run("step_take", {**where, "most": most, "now": now}):
                 return None
-            await tx.run("step_drop_old", {"before": now - KEPT_SECONDS})
+            await tx.at_once(lambda writing: self._keeping.drop_old(writing, now, "step"))
             row = await tx.row("step_by_number", where)
         assert row is not None  # noqa: S101 - written above, in the same transaction
         return row["taken"]

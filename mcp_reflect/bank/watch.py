@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.bank import failures, outcomes
+from mcp_reflect.bank.keeping import Keeping
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import Row, scope_values
-from mcp_reflect.bank.sqlite.statements import Transaction
+from mcp_reflect.bank.sqlite.statements import Transaction, Writing
 from mcp_reflect.clock import Clock
 from mcp_reflect.records.failure import Failure, WorkedCall
 from mcp_reflect.records.json import Json
@@ -22,9 +23,10 @@ MOST_HEADS: Final = 50  # of a session, the last ones whose success is remembere
 class Watch:
     """Keeps failing calls, sessions and warnings in the bank."""
 
-    def __init__(self, db: Database, clock: Clock) -> None:
+    def __init__(self, db: Database, clock: Clock, keeping: Keeping) -> None:
         self._db = db
         self._clock = clock
+        self._keeping = keeping
 
     async def session(self, scope: Scope, session: str, *, held_out: bool) -> SessionState:
         """What is remembered of a session; a new one, whose hold-out is as given, where it is not known."""
@@ -141,8 +143,14 @@ class Watch:
                 await self._close(tx, row, Sequel.HEEDED, self._clock.now())
 
     async def _begin(self, tx: Transaction, scope: Scope, state: SessionState) -> None:
-        values = {"id": state.id, "held_out": int(state.held_out), "now": self._clock.now(), **scope_values(scope)}
-        await tx.run("session_begin", values)
+        now = self._clock.now()
+        values = {"id": state.id, "held_out": int(state.held_out), "now": now, **scope_values(scope)}
+
+        def begin(writing: Writing) -> None:
+            if writing.run("session_begin", values):
+                self._keeping.drop_old(writing, now, "session", "warning")
+
+        await tx.at_once(begin)
 
     async def _settle(
         self, tx: Transaction, scope: Scope, state: SessionState, exact: str, *, worked: bool, now: float

@@ -271,14 +271,15 @@ CREATE TABLE recalls (
   lesson_ids TEXT NOT NULL CHECK (json_valid(lesson_ids)),
   held_out INTEGER NOT NULL DEFAULT 0 CHECK (held_out >= 0),
   holdout REAL NOT NULL DEFAULT 0 CHECK (holdout BETWEEN 0 AND 1),
+  told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1)),
   created_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "recalls" VALUES('rec_01mcc5rm00080000000009','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1800000000.0);
-INSERT INTO "recalls" VALUES('rec_01mcc5rm0009000000000a','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1800000000.0);
-INSERT INTO "recalls" VALUES('rec_01mcc5rm000a000000000b','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1800000000.0);
-INSERT INTO "recalls" VALUES('rec_01mcc5rm000b000000000c','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1800000000.0);
-INSERT INTO "recalls" VALUES('rec_01mcc5rm000c000000000d','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1800000000.0);
-INSERT INTO "recalls" VALUES('rec_01mcc5rm000d000000000e','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1800000000.0);
+INSERT INTO "recalls" VALUES('rec_01mcc5rm00080000000009','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1,1800000000.0);
+INSERT INTO "recalls" VALUES('rec_01mcc5rm0009000000000a','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1,1800000000.0);
+INSERT INTO "recalls" VALUES('rec_01mcc5rm000a000000000b','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1,1800000000.0);
+INSERT INTO "recalls" VALUES('rec_01mcc5rm000b000000000c','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1,1800000000.0);
+INSERT INTO "recalls" VALUES('rec_01mcc5rm000c000000000d','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1,1800000000.0);
+INSERT INTO "recalls" VALUES('rec_01mcc5rm000d000000000e','local','app','deploy the orders service','["les_01mcc5rm00020000000003"]',0,0.0,1,1800000000.0);
 CREATE TABLE reflections (
   id TEXT PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -494,7 +495,7 @@ CREATE TABLE workings (
   created_at REAL NOT NULL,
   updated_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "workings" VALUES('crit_01mcc5rm000h000000000j','local','app','{"goal": "add", "steps": ["1 + 1 = 3", "so it is 3"], "step_description": null, "tool_results": [], "criteria": [], "decided": null, "executed": null, "trigger": null, "critique_id": "crit_01mcc5rm000h000000000j", "iterations": 0, "max_iterations": 2, "lessons": "", "first_steps": ["1 + 1 = 3", "so it is 3"], "analysis": null, "retries": 0, "improvements": 1, "answer": {"critique_id": "crit_01mcc5rm000h000000000j", "thinker": "rules", "note": null, "passes_quality_gate": false, "quality_score": 0.0, "action": "revise", "verdicts": [{"step": 1, "status": "fail", "checker": "arithmetic", "claim": "1 + 1 = 3", "expected": "2", "detail": "1 + 1 = 3: the left side is 2"}], "first_error_step": 1, "issues": ["Step 1: 1 + 1 = 2, not 3"], "suggested_fix": "Step 1: 1 + 1 = 2, not 3", "should_retry": false, "retry_guidance": "Take corrected_steps: they have been verified.", "corrected_steps": ["1 + 1 = 2", "so it is 2"], "criteria": {}, "iterations": 1, "stopped": "passed", "basis": "checked", "tokens": {"input": 0, "output": 0}, "triggered_by": null, "reflection_time_ms": 222, "next": {"why": "A wrong step was found and corrected: keep it, if it may happen again.", "tool": "store_lesson", "arguments": {"mistake": "Wrong: 1 + 1 = 3", "correction": "Right: 1 + 1 = 2, not 3", "symptoms": ["arithmetic check failed"]}}}}',1800000000.0,1800000000.0);
+INSERT INTO "workings" VALUES('crit_01mcc5rm000h000000000j','local','app','{"goal": "add", "steps": ["1 + 1 = 3", "so it is 3"], "step_description": null, "tool_results": [], "criteria": [], "decided": null, "executed": null, "trigger": null, "critique_id": "crit_01mcc5rm000h000000000j", "iterations": 0, "max_iterations": 2, "lessons": "", "first_steps": ["1 + 1 = 3", "so it is 3"], "analysis": null, "retries": 0, "improvements": 1, "answer": {"critique_id": "crit_01mcc5rm000h000000000j", "thinker": "rules", "note": null, "passes_quality_gate": false, "quality_score": 0.0, "action": "revise", "verdicts": [{"step": 1, "status": "fail", "checker": "arithmetic", "claim": "1 + 1 = 3", "expected": "2", "detail": "1 + 1 = 3: the left side is 2"}], "first_error_step": 1, "issues": ["Step 1: 1 + 1 = 2, not 3"], "suggested_fix": "Step 1: 1 + 1 = 2, not 3", "should_retry": false, "retry_guidance": "Take corrected_steps: they have been verified.", "corrected_steps": ["1 + 1 = 2", "so it is 2"], "criteria": {}, "iterations": 1, "stopped": "passed", "basis": "checked", "tokens": {"input": 0, "output": 0}, "triggered_by": null, "reflection_time_ms": 172, "next": {"why": "A wrong step was found and corrected: keep it, if it may happen again.", "tool": "store_lesson", "arguments": {"mistake": "Wrong: 1 + 1 = 3", "correction": "Right: 1 + 1 = 2, not 3", "symptoms": ["arithmetic check failed"]}}}}',1800000000.0,1800000000.0);
 CREATE INDEX lessons_by_scope ON lessons (tenant, project, kind, state);
 CREATE INDEX lessons_held ON lessons (tenant, project) WHERE trust = 'quarantined';
 CREATE INDEX lessons_by_reflection ON lessons (reflection_id);
@@ -521,7 +522,19 @@ CREATE TRIGGER rates_erased AFTER DELETE ON lessons WHEN old.proof >= 1 BEGIN
   UPDATE rates SET wins = max(0.0, wins - old.wins), told = max(0.0, told - old.wins - old.losses)
   WHERE tenant = old.tenant AND project = old.project AND task_type = coalesce(old.task_type, '');
 END;
+CREATE INDEX recalls_untold ON recalls (created_at) WHERE told = 0;
+CREATE TRIGGER recall_task_told AFTER INSERT ON task_outcomes BEGIN
+  UPDATE recalls SET told = 1 WHERE id = new.recall_id;
+END;
+CREATE TRIGGER recall_told AFTER INSERT ON outcomes BEGIN
+  UPDATE recalls SET told = 1 WHERE id = new.recall_id;
+END;
 CREATE INDEX links_back ON links (to_kind, to_id);
+CREATE INDEX workings_by_time ON workings (updated_at);
+CREATE INDEX searches_by_time ON searches (updated_at);
+CREATE INDEX steps_by_time ON steps (updated_at);
+CREATE INDEX sessions_by_time ON sessions (updated_at);
+CREATE INDEX warnings_by_time ON warnings (created_at);
 CREATE INDEX warnings_by_session ON warnings (tenant, project, session, exact);
 CREATE INDEX symptoms_by_lesson ON symptoms (lesson_id);
 CREATE INDEX dreams_by_time ON dreams (tenant, project, created_at);

@@ -172,8 +172,10 @@ CREATE TABLE recalls (
   lesson_ids TEXT NOT NULL CHECK (json_valid(lesson_ids)),
   held_out INTEGER NOT NULL DEFAULT 0 CHECK (held_out >= 0),
   holdout REAL NOT NULL DEFAULT 0 CHECK (holdout BETWEEN 0 AND 1),
+  told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1)),
   created_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX recalls_untold ON recalls (created_at) WHERE told = 0;
 
 -- How a task went whose lessons were recalled, or held out; the latest of a recall wins.
 CREATE TABLE task_outcomes (
@@ -195,6 +197,14 @@ CREATE TABLE outcomes (
   created_at REAL NOT NULL,
   UNIQUE (lesson_id, recall_id)
 ) STRICT;
+
+-- Whoever tells an outcome keeps its recall: what nobody came back to is dropped some day.
+CREATE TRIGGER recall_task_told AFTER INSERT ON task_outcomes BEGIN
+  UPDATE recalls SET told = 1 WHERE id = new.recall_id;
+END;
+CREATE TRIGGER recall_told AFTER INSERT ON outcomes BEGIN
+  UPDATE recalls SET told = 1 WHERE id = new.recall_id;
+END;
 
 -- lesson, reflection, event, tool, file, error code: what belongs to what.
 CREATE TABLE links (
@@ -234,6 +244,7 @@ CREATE TABLE workings (
   created_at REAL NOT NULL,
   updated_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX workings_by_time ON workings (updated_at);
 
 -- What a call of replan_search left for the next one, redacted; the version counts these calls.
 CREATE TABLE searches (
@@ -245,6 +256,7 @@ CREATE TABLE searches (
   created_at REAL NOT NULL,
   updated_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX searches_by_time ON searches (updated_at);
 
 -- The catalogues that searches name, each once, by the SHA-256 of its text: vocabularies are long.
 CREATE TABLE catalogues (
@@ -278,6 +290,7 @@ CREATE TABLE steps (
   updated_at REAL NOT NULL,
   PRIMARY KEY (tenant, project, run_id, step)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX steps_by_time ON steps (updated_at);
 
 -- A session of an agent that is watched. Recurrences are calls that failed and were known to fail.
 CREATE TABLE sessions (
@@ -295,6 +308,7 @@ CREATE TABLE sessions (
   updated_at REAL NOT NULL,
   PRIMARY KEY (tenant, project, id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_time ON sessions (updated_at);
 
 -- A warning before a call, given or (in a session that is held out) only noted, and what came of it.
 CREATE TABLE warnings (
@@ -314,6 +328,7 @@ CREATE TABLE warnings (
   created_at REAL NOT NULL,
   settled_at REAL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX warnings_by_time ON warnings (created_at);
 CREATE INDEX warnings_by_session ON warnings (tenant, project, session, exact);
 
 -- The errors, by their fingerprint, that a lesson is known by.

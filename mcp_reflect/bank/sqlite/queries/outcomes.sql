@@ -97,3 +97,9 @@ SELECT tokens, cost FROM spending WHERE tenant = :tenant AND day = :day;
 -- Count a completion towards its day.
 INSERT INTO spending (tenant, day, tokens, cost) VALUES (:tenant, :day, :tokens, :cost)
 ON CONFLICT (tenant, day) DO UPDATE SET tokens = tokens + excluded.tokens, cost = cost + excluded.cost;
+
+-- name: recall_drop_old
+-- Drop the oldest recalls that nobody told the outcome of.
+DELETE FROM recalls WHERE id IN (
+  SELECT id FROM recalls WHERE told = 0 AND created_at < :before ORDER BY created_at LIMIT :most
+);

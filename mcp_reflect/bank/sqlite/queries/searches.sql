@@ -42,3 +42,9 @@ INSERT INTO payoffs (tenant, project, kind, strategy, used, paid)
 VALUES (:tenant, :project, :kind, :strategy, :used, :paid)
 ON CONFLICT (tenant, project, kind, strategy) DO UPDATE SET
   used = used + excluded.used, paid = paid + excluded.paid;
+
+-- name: search_drop_old
+-- Drop the oldest ledgers of searches that nobody went on with for long.
+DELETE FROM searches WHERE id IN (
+  SELECT id FROM searches WHERE updated_at < :before ORDER BY updated_at LIMIT :most
+);

@@ -48,3 +48,15 @@ UPDATE warnings SET sequel = :sequel, settled_at = :now WHERE id = :id AND tenan
 -- Warnings by whether they were given, how they matched and what came of them.
 SELECT shown, match, sequel, count(*) AS count, sum(characters) AS characters FROM warnings
 WHERE tenant = :tenant AND project IN (:project, '') GROUP BY shown, match, sequel;
+
+-- name: session_drop_old
+-- Drop the oldest sessions that nothing was heard of for long.
+DELETE FROM sessions WHERE (tenant, project, id) IN (
+  SELECT tenant, project, id FROM sessions WHERE updated_at < :before ORDER BY updated_at LIMIT :most
+);
+
+-- name: warning_drop_old
+-- Drop the oldest warnings.
+DELETE FROM warnings WHERE id IN (
+  SELECT id FROM warnings WHERE created_at < :before ORDER BY created_at LIMIT :most
+);

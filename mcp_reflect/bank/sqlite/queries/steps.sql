@@ -10,8 +10,10 @@ ON CONFLICT (tenant, project, run_id, step) DO UPDATE SET taken = taken + 1, upd
 WHERE taken < :most;
 
 -- name: step_drop_old
--- Forget runs that ended long ago.
-DELETE FROM steps WHERE updated_at < :before;
+-- Drop the oldest counts of runs that nobody has counted for long.
+DELETE FROM steps WHERE (tenant, project, run_id, step) IN (
+  SELECT tenant, project, run_id, step FROM steps WHERE updated_at < :before ORDER BY updated_at LIMIT :most
+);
 
 -- name: step_reset
 -- Start a run afresh, or every run of a project.

@@ -7,3 +7,9 @@ SELECT body FROM workings WHERE id = :id AND tenant = :tenant AND project = :pro
 INSERT INTO workings (id, tenant, project, body, created_at, updated_at)
 VALUES (:id, :tenant, :project, :body, :now, :now)
 ON CONFLICT (id) DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at;
+
+-- name: working_drop_old
+-- Drop the oldest of what no call of critique came back to for long.
+DELETE FROM workings WHERE id IN (
+  SELECT id FROM workings WHERE updated_at < :before ORDER BY updated_at LIMIT :most
+);
