@@ -1,33 +1,59 @@
-"""What one project learnt is for another as if it were not there: no text, no id, no count, no error tells of it."""
+"""What one project or tenant learnt is for another as if it were not there: no text, id, count or error tells of it."""
 
 import json
 
+import pytest
 from mcp import Client
+from mcp_types import PromptReference, ResourceTemplateReference
 
 from mcp_reflect.engine import Engine
+from mcp_reflect.records.json import Json
+from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.scopes import Scopes
 from mcp_reflect.server.app import build
 from mcp_reflect.settings import Settings
 
 MARK = "zebrafish quokka"  # rare words by which a record would be found
 ASKED = "Feed the zebrafish"
+CALL: Json = {"command": "feed --all zebrafish"}
+OTHERS = (Scope("local", "elsewhere"), Scope("another", "app"), Scope("another", GLOBAL))
 
 
-async def test_another_projects_lessons_are_as_if_they_were_not_there(engine: Engine, settings: Settings) -> None:
-    """The other project's ids, texts and counts, on every surface; an error says the same as for no such id."""
-    async with Engine(Settings(bank=settings.bank_path, project="elsewhere")) as other:
+@pytest.mark.parametrize("whose", OTHERS, ids=("project", "tenant", "tenant's global"))
+async def test_anothers_lessons_are_as_if_they_were_not_there(engine: Engine, settings: Settings, whose: Scope) -> None:
+    """The other's ids, texts and counts, on every surface; an error says the same as for no such id."""
+    async with Engine(settings) as other:
+        other.scopes = Scopes(whose)
+        await other.after_call("Bash", CALL, error=f"feed: {MARK}: no such tank", session="s")
         stored = await other.store_lesson(mistake=f"The {MARK} failed", correction="Mend it", task_type="zebrafish")
         reflected = await other.reflect(
             task=f"Feed the {MARK}", outcome="failure", events=[{"type": "observation", "content": MARK}]
         )
         recalled = await other.recall(task=MARK)
         theirs = [stored.lesson_id, reflected.reflection_id, recalled.recall_id]
-    said = [repr(await engine.recall(task=ASKED)), json.dumps(dict(await engine.get_stats()))]
+        critique = await other.critique(goal=f"Count the {MARK}", steps=["1 + 1 = 3"])
+        plan = await other.replan(user_message=MARK, queries=[{"table": "t", "search_mode": "OR", "query_text": MARK}])
+        assert await other.before_call("Bash", CALL, session="t"), "it is known where it failed"
+    assert await engine.before_call("Bash", CALL, session="s") is None
+    assert await engine.remind("s", ASKED) is None
+    said = [repr(await engine.recall(task=ASKED)), json.dumps([dict(await engine.get_stats()), await engine.proof()])]
     async with Client(build(engine=engine)) as client:
         uris = ("bank://lessons", "bank://reflections", "bank://stats", "bank://board", "ui://mcp-reflect/board")
         said += [str((await client.read_resource(uri)).contents) for uri in uris]
         said.append(str((await client.get_prompt("start_task", {"task": ASKED})).messages))
         said.append(str((await client.get_prompt("distill_lessons", {})).messages))
-        for lesson, reflection, recall in (theirs, ["les_nothing", "ref_nothing", "rec_nothing"]):
+        graph = await client.read_resource("graph://tool/Bash")
+        said.append(str(graph.contents))
+        for template in ("lesson://{id}", "reflection://{id}"):
+            found = await client.complete(ResourceTemplateReference(uri=template), {"name": "id", "value": ""})
+            assert found.completion.values == []
+        typed = await client.complete(PromptReference(name="start_task"), {"name": "task_type", "value": "ze"})
+        assert typed.completion.values == []
+        theirs += [critique.critique_id or "", plan.search_id]
+        for lesson, reflection, recall, working, search in (
+            theirs,
+            ["les_nothing", "ref_nothing", "rec_nothing", "crt_nothing", "srch_nothing"],
+        ):
             for tool, arguments in (
                 ("forget_lesson", {"lesson_id": lesson, "reason": "r"}),
                 ("record_outcome", {"success": True, "lesson_ids": [lesson]}),
@@ -35,14 +61,16 @@ async def test_another_projects_lessons_are_as_if_they_were_not_there(engine: En
                 ("reflect", {"reflection_id": reflection, "analysis": {"reflection": "r"}}),
                 ("reflect", {"task": "t", "outcome": "failure", "related_ids": [lesson]}),
                 ("critique", {"goal": "g", "response": "r", "recall_id": recall}),
+                ("critique", {"critique_id": working, "analysis": {"issues": []}}),
+                ("replan_search", {"user_message": "u", "search_id": search, "queries": [{"table": "t"}]}),
             ):
                 result = await client.call_tool(tool, arguments)
                 assert result.is_error
                 text = str(result.content)
-                for name in (lesson, reflection, recall):
+                for name in (lesson, reflection, recall, working, search):
                     text = text.replace(name, "ID")
                 said.append(text)
-    assert said[-6:] == said[-12:-6]
+    assert said[-8:] == said[-16:-8]
     assert [
         text
         for text in said
