@@ -187,7 +187,7 @@ def _read(name: str, value: str) -> dict[str, object]:
 
 
 def of_state(word: str) -> dict[str, object]:
-    """What a word for a state asks for. Those in quarantine are active, and no state of their own."""
+    """What a word for a state asks for. What waits in quarantine is active; what a person rejected is retired."""
     states = {state.value: state for state in State}
     if word == "quarantined":
         return {"state": State.ACTIVE, "held": True}
@@ -195,7 +195,7 @@ def of_state(word: str) -> dict[str, object]:
         return {"state": None, "held": None}
     if word not in states:
         raise InputError("state", f"'{word[:40]}' is not one", f"Give one of {', '.join(states)}, quarantined, all.")
-    return {"state": states[word], "held": False}
+    return {"state": states[word], "held": False if word == "active" else None}
 
 
 def described(wanted: Filter) -> str:

@@ -67,6 +67,9 @@ def test_what_a_person_rejects_is_retired_and_waits_no_more(command: Command, wa
     assert command("lessons", "review") == "Nothing waits for you in project app.\n"
     assert recalled(command, "wombat, quokka, zebrafish") == []
     assert {command.json("lessons", "show", one)["state"] for one in waiting} == {"retired"}
+    assert {one["id"] for one in command.json("lessons", "list", "--state", "retired")} == {*waiting}
+    assert len(command.json("lessons", "list", "--all")) == 4
+    assert len(command.json("lessons", "list")) == 1
 
 
 def test_an_id_that_does_not_wait_is_refused_and_decides_nothing(command: Command, waiting: list[str]) -> None:

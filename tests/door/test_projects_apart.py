@@ -1,6 +1,7 @@
 """What one project or tenant learnt is for another as if it were not there: no text, id, count or error tells of it."""
 
 import json
+from typing import Any
 
 import pytest
 from mcp import Client
@@ -54,7 +55,7 @@ async def test_anothers_lessons_are_as_if_they_were_not_there(engine: Engine, se
             theirs,
             ["les_nothing", "ref_nothing", "rec_nothing", "crt_nothing", "srch_nothing"],
         ):
-            for tool, arguments in (
+            calls: tuple[tuple[str, dict[str, Any]], ...] = (
                 ("forget_lesson", {"lesson_id": lesson, "reason": "r"}),
                 ("record_outcome", {"success": True, "lesson_ids": [lesson]}),
                 ("record_outcome", {"success": True, "recall_id": recall}),
@@ -63,7 +64,8 @@ async def test_anothers_lessons_are_as_if_they_were_not_there(engine: Engine, se
                 ("critique", {"goal": "g", "response": "r", "recall_id": recall}),
                 ("critique", {"critique_id": working, "analysis": {"issues": []}}),
                 ("replan_search", {"user_message": "u", "search_id": search, "queries": [{"table": "t"}]}),
-            ):
+            )
+            for tool, arguments in calls:
                 result = await client.call_tool(tool, arguments)
                 assert result.is_error
                 text = str(result.content)
