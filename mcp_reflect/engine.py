@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from mcp_reflect import remembering
 from mcp_reflect.bank.bank import Bank, Means
 from mcp_reflect.clock import Clock
+from mcp_reflect.looking_ahead import LookingAhead
 from mcp_reflect.looking_back import LookingBack
 from mcp_reflect.records.critique import Critique
 from mcp_reflect.records.json import Json
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from mcp_reflect.embedding.protocol import Embedder
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.records.dream import Dream, Undone
-    from mcp_reflect.records.watch import AfterCall, CallWarning
     from mcp_reflect.reflect.scorer import Scorer
     from mcp_reflect.thinking import Host, Thinking
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # up (of a run, of a session) pass the door as they did when they were kept.
 
 
-class Engine(LookingBack):
+class Engine(LookingBack, LookingAhead):
     """Reflects, remembers, recalls. Use it as an async context manager, or call `close`.
 
     `llm` is a language model, `embedder` an embedding model, `store` a bank and `scorer` one that scores runs, made
@@ -76,7 +76,7 @@ class Engine(LookingBack):
         )
         self._llm = llm
         self._thinking: Thinking | None = None
-        self._own_session = self.clock.new_id("ses")
+        self.own_session = self.clock.new_id("ses")
 
     def _means(self, embedder: "Embedder | None") -> Means | None:
         """How the bank finds lessons by what they mean: by the embedder given here, else the settings'."""
@@ -207,56 +207,6 @@ class Engine(LookingBack):
     async def edit_lesson(self, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
         """Change fields of a lesson as a person does; the wording before stays as a version."""
         return await remembering.edit(self, lesson_id, changes)
-
-    async def before_call(
-        self,
-        tool: str,
-        arguments: Json = None,
-        *,
-        session: str | None = None,
-        call_id: str | None = None,
-        project: str | None = None,
-    ) -> "CallWarning | None":
-        """The word that is due before a call which is known to fail, or null; nothing is ever blocked.
-
-        `session` names the agent's session (default: this engine's own), `call_id` the call.
-        """
-        from mcp_reflect.watching import before_call  # noqa: PLC0415 - see above
-
-        given = clean_text(session or self._own_session)
-        return await before_call(self, tool, arguments, session=given, call_id=call_id, project=project)
-
-    async def after_call(
-        self,
-        tool: str,
-        arguments: Json = None,
-        result: Json = None,
-        *,
-        error: str | None = None,
-        session: str | None = None,
-        project: str | None = None,
-    ) -> "AfterCall":
-        """Note what came of a call, so that it is known the next time, and that a warning proves itself.
-
-        The call failed where `error` is given, or where `result` (text or JSON) is read as a failure.
-        """
-        from mcp_reflect.watching import after_call  # noqa: PLC0415 - see above
-
-        given = clean_text(session or self._own_session)
-        return await after_call(self, tool, arguments, result, error=error, session=given, project=project)
-
-    async def remind(self, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
-        """At most three lessons that the session has not been shown, in a fence; null where there are none.
-
-        With a `task` those that fit it, else the project's best. `anew` forgets what was shown before.
-        """
-        from mcp_reflect.watching import remind  # noqa: PLC0415 - see above
-
-        return await remind(self, clean_text(session), task, anew=anew)
-
-    async def end_session(self, session: str) -> None:
-        """A session is over: calls that were warned of and never made were heeded."""
-        await self.bank.watch.end(self.scopes.own, clean_text(session))
 
     async def reflected(self, run_id: str) -> str | None:
         """The id of the latest reflection on a run, null where there is none."""
