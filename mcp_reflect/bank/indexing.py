@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_reflect.bank.features import Features, features_of, scope_number
+from mcp_reflect.bank.features import Features, features_read, scope_number, terms_kept
 from mcp_reflect.bank.postings import BLOCK, BLOCK_BITS, with_places, without_place
 from mcp_reflect.bank.sqlite.rows import features_from
 from mcp_reflect.bank.sqlite.statements import Derived, Transaction, Writing
@@ -16,11 +16,12 @@ from mcp_reflect.records.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What goes into the index for one record: its id, its scope's number and its terms."""
+    """What goes into the index for one record: its id, its scope's number and its terms, also as they are kept."""
 
     id: str
     number: int
     features: Features
+    kept: str
 
 
 def entries(written: Sequence[tuple[Scope, Lesson]]) -> list[Entry]:
@@ -29,7 +30,7 @@ def entries(written: Sequence[tuple[Scope, Lesson]]) -> list[Entry]:
     It takes longer than writing them: who writes many makes them before the lock is taken.
     """
     return [
-        Entry(lesson.id, _number(scope, lesson), features_of(lesson))
+        Entry(lesson.id, _number(scope, lesson), features_read(0, kept := terms_kept(lesson)), kept)
         for scope, lesson in written
         if lesson.state is State.ACTIVE
     ]
@@ -89,8 +90,7 @@ def _place(writing: Writing, number: int, first: int, made: Sequence[Entry]) -> 
                 "id": entry.id,
                 "scope": number,
                 "place": place,
-                "length": entry.features.length,
-                "terms": Derived(json.dumps(entry.features.counts, ensure_ascii=False)),
+                "terms": Derived(entry.kept),
             }
             for place, entry in enumerate(made, first)
         ],

@@ -8,7 +8,7 @@ from typing import Final
 from mcp_reflect.bank.analysis import words_of
 from mcp_reflect.bank.features import HELD, Features, kind_mark, scope_number, tag_mark, type_mark
 from mcp_reflect.bank.gathering import Look, gather
-from mcp_reflect.bank.relevance import evidence
+from mcp_reflect.bank.relevance import chance_in, evidence
 from mcp_reflect.bank.scoring import FITTED, Parameters, Scorer, idf
 from mcp_reflect.bank.spelling import words_like
 from mcp_reflect.bank.sqlite.rows import features_from
@@ -116,18 +116,19 @@ def matched(found: Gathered, parameters: Parameters = FITTED, most: int | None =
         return []
     # A question of stop words alone asks for all of them: some of them are in every text.
     least = 0 if weighed.own.keys() - STOP_WORDS else len(weighed.own)
+    chance = chance_in(index.length)
     ranked: list[Match] = []
     honest.sort(key=lambda row: (-scores[row.row], -row.row))
     for row in (*honest, *(row for row in found.rows if HELD in row.counts)):
         if most is not None and len(ranked) >= most and row.row in scores:
             continue
-        held = _held(row, weighed)
+        held, part = _shared(row, weighed)
         if len(held) < least or not held:
             continue
         shared = tuple(words[term] for term in sorted(held, key=lambda term: (-held[term], term)))
         share = min(math.fsum(held.values()) / total, 1.0)  # exactly: a set has its terms in another order each time
         score = scores[row.row] / best if best and row.row in scores else 0.0
-        told = evidence(share, len(weighed.own), _part(row, weighed), index.length)
+        told = evidence(share, len(weighed.own), part, chance)
         ranked.append(Match(row.row, score, share, shared, len(weighed.own), held=HELD in row.counts, evidence=told))
     return ranked
 
@@ -151,7 +152,7 @@ class Counts:
 
     def look_up(self, terms: Sequence[str]) -> None:
         """Count the rows that hold these terms, by scope."""
-        new = [term for term in terms if term not in self._in_all]
+        new = [term for term in dict.fromkeys(terms) if term not in self._in_all]
         if not new:
             return
         self._in_all.update(dict.fromkeys(new, 0))
@@ -181,7 +182,7 @@ def _weighed(index: Counts, terms: Sequence[str]) -> _Weighed:
     chosen = sorted(telling or terms, key=lambda term: -weights[term])[:MOST_TERMS]
     own = {term: weights[term] for term in terms if term in set(chosen)}
     unknown = [term for term in own if not index.rows_with(term)]
-    alike = words_like(index.reading, index.numbers, unknown) if unknown else {}
+    alike = words_like(index.reading, index.numbers, unknown, len(own)) if unknown else {}
     index.look_up(list(alike))
     for other, (word, _) in alike.items():  # it is known after all, as the word that it stands for
         own[word] = max(own[word], idf(index.rows_with(other), index.size))
@@ -221,16 +222,20 @@ def _narrows(marks: Sequence[str], found: Mapping[str, int], size: int) -> bool:
     return bool(marks) and sum(found.get(mark, 0) for mark in marks) < size / 2
 
 
-def _held(row: Features, weighed: _Weighed) -> dict[str, float]:
-    """The question's telling terms that a row holds, itself or as a look-alike, with their weight."""
-    held = {term: weighed.own[term] for term in weighed.own.keys() & row.counts.keys()}
+def _shared(row: Features, weighed: _Weighed) -> tuple[dict[str, float], float]:
+    """The question's telling terms that a row holds, itself or as a look-alike, with their weight.
+
+    Then the part of the row's telling terms that the question has, 0..1.
+    """
+    held: dict[str, float] = {}
+    counts: list[float] = []
+    count_of = row.counts.get
+    for term, weight in weighed.own.items():
+        if count := count_of(term):
+            held[term] = weight
+            counts.append(count)
     for other, (word, similar) in weighed.alike.items():
-        if other in row.counts:
+        if count := count_of(other):
             held[word] = max(held.get(word, 0.0), weighed.own[word] * similar)
-    return held
-
-
-def _part(row: Features, weighed: _Weighed) -> float:
-    """The part of a row's telling terms that the question has, 0..1."""
-    shared = math.fsum(row.counts[term] for term in (*weighed.own, *weighed.alike) if term in row.counts)
-    return min(shared / (row.length + PADDING), 1.0)
+            counts.append(count)
+    return held, min(math.fsum(counts) / (row.length + PADDING), 1.0)

@@ -10,7 +10,7 @@ from mcp_reflect.bank.graph import with_related
 from mcp_reflect.bank.holdout import withheld
 from mcp_reflect.bank.hybrid import Meant
 from mcp_reflect.bank.keeping import Keeping
-from mcp_reflect.bank.lexical import SCORED, Question
+from mcp_reflect.bank.lexical import Question
 from mcp_reflect.bank.ranking import Ranked, rank
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from mcp_reflect.bank.vectors.meaning import Meaning
 
 NEAR: Final = 100  # lessons that are compared because they mean something near: as many as words bring
-_LOOK: Final = 25  # candidates that ranking chooses from, or five for each hit that is wanted
+_SCORED: Final = 20  # rows that get an exact score, and two more for each hit that is wanted
+_LOOK: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
 _MORE: Final = 10  # where a caller's filters leave too few, so many times as many are looked at
 _MOST_SCORED: Final = 7_000  # rows looked at for that
 _MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; the oldest go first
@@ -51,9 +52,7 @@ class Ledger:
         if not self._queue:
             return
         try:
-            async with self._db.count() as tx:
-                written = await tx.at_once(self._write)
-            self._drop(written)
+            self._drop(await self._db.count_at_once(self._write))
         except BankReadOnlyError:
             self._queue.clear()  # nothing can be counted here
         except BankError:
@@ -139,7 +138,7 @@ def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float, meant: Meant |
     filtered = bool(ask.kinds or ask.tags or ask.min_importance or ask.min_effectiveness)
     wanted = max(_LOOK, ask.limit * 5)
     kinds = tuple(kind.value for kind in ask.kinds)
-    question = Question(ask.text, ask.task_type, ask.tags, kinds, max(SCORED, 2 * ask.limit))
+    question = Question(ask.text, ask.task_type, ask.tags, kinds, _SCORED + 2 * ask.limit)
     told = rates(reading, scope)
     while True:
         found = candidates(reading, scope, question, None if filtered else wanted, meant)

@@ -47,16 +47,17 @@ class Covering(Protocol):
     def evidence(self) -> float: ...
 
 
-def evidence(share: float, asked: int, part: float, length: float) -> float:
+def evidence(share: float, asked: int, part: float, chance: float) -> float:
     """How much speaks for a lesson, from 0; 1 is what chance gives the best one now and then.
 
     It covers `share` (0..1) of the weight of a question of `asked` telling words, which covers `part` (0..1) of its
-    words, in a bank of `length` telling words.
+    words, in a bank of such a `chance`.
     """
-    return share * math.sqrt(asked) * (1 + LESSON * part) / _chance(length)
+    return share * math.sqrt(asked) * (1 + LESSON * part) / chance
 
 
-def _chance(length: float) -> float:
+def chance_in(length: float) -> float:
+    """What chance gives the best lesson of a bank of `length` telling words, now and then."""
     (small, least), (large, most) = SMALL_BANK, LARGE_BANK
     place = math.log(max(length, 1) / small) / math.log(large / small)
     return least + (most - least) * min(max(place, 0.0), 1.0)

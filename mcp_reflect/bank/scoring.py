@@ -1,25 +1,24 @@
 """The second look: the exact lexical score of a few hundred rows.
 
 BM25 (Robertson & Zaragoza 2009, "The Probabilistic Relevance Framework") over weighed fields, plus how far the
-words look alike, then once more with the words that the best rows share (relevance model feedback, Lavrenko &
-Croft 2001). `benchmarks.fit` fits the parameters and prints what each of them is worth.
+words look alike (the cosine of their sets of trigrams, Ochiai's coefficient), then once more with the words that the
+best rows share (relevance model feedback, Lavrenko & Croft 2001). `benchmarks.fit` fits the parameters and prints
+what each of them is worth.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 from mcp_reflect.bank.features import Features
-from mcp_reflect.bank.spelling import trigrams
+from mcp_reflect.bank.spelling import trigrams_of
 from mcp_reflect.bank.stopwords import STOP_WORDS
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is fitted. `k1` and `b` are BM25's, for terms and trigrams alike.
+    """What is fitted. `k1` and `b` are BM25's.
 
     `stop` is what a stop word's weight is multiplied by; `trigrams` how much the best row's trigram score
     is worth beside the best BM25 score; `feedback` the weight of the words of `feedback_rows` rows beside the
@@ -29,14 +28,15 @@ class Parameters:
     k1: float = 0.7
     b: float = 0.9
     stop: float = 0.4
-    trigrams: float = 1.1
-    trigram_rows: int = 30
+    trigrams: float = 1.0
+    trigram_rows: int = 40
     feedback: float = 0.5
     feedback_rows: int = 3
     feedback_terms: int = 10
 
 
 FITTED: Final = Parameters()
+PADDING: Final = 20  # trigrams that a row is taken to have more, so that a word or two are not like all of a question
 
 Idf = Callable[[Sequence[str]], Mapping[str, float]]
 """The inverse document frequency of terms; those in a single row may be left out."""
@@ -58,7 +58,7 @@ class Scorer:
 
     def scores(self, rows: Sequence[Features], idf_of: Idf) -> dict[int, float]:
         """The score of each row, at least 0; comparable within one question only."""
-        plain = {row.row: self.bm25(row, self.weights) for row in rows}
+        plain = self._bm25(rows, self.weights)
         best = sorted(rows, key=lambda row: (-plain[row.row], -row.row))[: self.parameters.trigram_rows]
         likeness = self._likeness(best)
         fused = _fused(plain, likeness)
@@ -67,43 +67,30 @@ class Scorer:
         if not more:
             return fused
         # BM25 adds up over terms, so the question's own need not be scored again.
-        return _fused({row.row: plain[row.row] + self.bm25(row, more) for row in rows}, likeness)
+        again = self._bm25(rows, more)
+        return _fused({row: score + again[row] for row, score in plain.items()}, likeness)
 
-    def bm25(self, row: Features, weights: Mapping[str, float]) -> float:
-        """BM25 of one row; `weights` are inverse document frequencies, scaled."""
-        k1, norm, counts = self.parameters.k1 + 1, self._norm(row), row.counts
-        shared = weights.keys() & counts.keys()
-        # Exactly summed: a set has its terms in another order in every process.
-        return math.fsum([weights[term] * counts[term] * k1 / (counts[term] + norm) for term in shared])
+    def _bm25(self, rows: Sequence[Features], weights: Mapping[str, float]) -> dict[int, float]:
+        """BM25 of each row; `weights` are inverse document frequencies, scaled."""
+        scaled = [(term, weight * (self.parameters.k1 + 1)) for term, weight in weights.items()]
+        found: dict[int, float] = {}
+        for row in rows:
+            norm, count_of = self._norm(row), row.counts.get
+            parts = [weight * count / (count + norm) for term, weight in scaled if (count := count_of(term))]
+            found[row.row] = math.fsum(parts)
+        return found
 
     def _norm(self, row: Features) -> float:
         b = self.parameters.b
         return self.parameters.k1 * (1 - b + b * row.length / self.average if self.average else 1.0)
 
     def _likeness(self, rows: Sequence[Features]) -> dict[int, float]:
-        """BM25 over the trigrams of telling words, every trigram weighing the same, scaled to `trigrams`."""
-        telling = [term for term in self.weights if term not in STOP_WORDS] or list(self.weights)
-        wanted = frozenset[str]().union(*map(trigrams, telling))
-        every = set[str]().union(*(row.counts for row in rows)) - STOP_WORDS
-        # Few of the rows' words are like one of the question's: only these are gone through row by row.
-        shared = {
-            term: tuple(grams & wanted)
-            for term in every
-            if not (grams := trigrams(term)).isdisjoint(wanted) and term[0] != "_"
-        }
-        k1, found = self.parameters.k1, dict[int, float]()
+        """The cosine of the trigrams of a row's and the question's telling words, scaled to `trigrams`."""
+        asked = trigrams_of([term for term in self.weights if term not in STOP_WORDS] or self.weights)
+        found: dict[int, float] = {}
         for row in rows:
-            like = [term for term in row.counts if term in shared]
-            # Most words are there once: their trigrams are counted without a step in Python for each.
-            once = Counter(chain.from_iterable([shared[term] for term in like if row.counts[term] == 1]))
-            counts: dict[str, float] = dict(once)
-            for term in like:
-                if (count := row.counts[term]) != 1:
-                    for gram in shared[term]:
-                        counts[gram] = counts.get(gram, 0.0) + count
-            norm = self._norm(row)
-            # Exactly summed: a set has its trigrams in another order in every process.
-            found[row.row] = math.fsum([count * (k1 + 1) / (count + norm) for count in counts.values()])
+            there = trigrams_of(row.telling)
+            found[row.row] = (there & asked).bit_count() / math.sqrt(there.bit_count() + PADDING)
         best = max(found.values(), default=0.0)
         return {row: self.parameters.trigrams * score / best for row, score in found.items()} if best else {}
 
@@ -112,7 +99,7 @@ class Scorer:
         told = sum(scores[row.row] for row in rows)
         if not told or not self.parameters.feedback:
             return {}
-        terms = {term for row in rows for term in row.counts if term not in STOP_WORDS and not term.startswith("_")}
+        terms = {term for row in rows for term in row.telling}
         idfs = idf_of(sorted(terms))
         sums: dict[str, float] = {}
         for row in rows:

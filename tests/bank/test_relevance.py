@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.relevance import evidence
+from mcp_reflect.bank.relevance import chance_in, evidence
 from mcp_reflect.engine import Engine
 
 PART = st.floats(0, 1)
@@ -14,13 +14,13 @@ def test_more_of_the_question_is_more_evidence(
     one: float, other: float, asked: int, part: float, length: float
 ) -> None:
     less, more = sorted((one, other))
-    assert evidence(less, asked, part, length) <= evidence(more, asked, part, length)
+    assert evidence(less, asked, part, chance_in(length)) <= evidence(more, asked, part, chance_in(length))
 
 
 @given(PART, st.integers(1, 32), PART, PART, st.floats(1, 1e7))
 def test_more_of_the_lesson_is_more_evidence(share: float, asked: int, one: float, other: float, length: float) -> None:
     less, more = sorted((one, other))
-    assert evidence(share, asked, less, length) <= evidence(share, asked, more, length)
+    assert evidence(share, asked, less, chance_in(length)) <= evidence(share, asked, more, chance_in(length))
 
 
 @given(PART, st.integers(1, 32), PART, st.floats(1, 1e7), st.floats(1, 1e7))
@@ -28,7 +28,7 @@ def test_the_same_in_a_larger_bank_is_no_more_evidence(
     share: float, asked: int, part: float, one: float, other: float
 ) -> None:
     small, large = sorted((one, other))
-    assert evidence(share, asked, part, large) <= evidence(share, asked, part, small)
+    assert evidence(share, asked, part, chance_in(large)) <= evidence(share, asked, part, chance_in(small))
 
 
 async def test_a_short_lesson_is_found_by_a_long_task_that_has_most_of_it(engine: Engine) -> None:

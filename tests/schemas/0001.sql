@@ -75,17 +75,58 @@ CREATE TABLE features (
   row INTEGER PRIMARY KEY REFERENCES lessons (row) ON DELETE CASCADE,
   scope INTEGER NOT NULL,
   place INTEGER NOT NULL CHECK (place >= 0),
-  length REAL NOT NULL,
-  terms TEXT NOT NULL CHECK (json_valid(terms)),
+  terms TEXT NOT NULL,
   UNIQUE (scope, place)
 ) STRICT;
-INSERT INTO "features" VALUES(1,155099870924,0,11.6,'{"deploi": 2.6, "the": 1, "order": 2, "servic": 1, "late": 1, "on": 2, "a": 2, "fridai": 1, "tuesdai": 1, "morn": 1, "http": 1, "503": 1, "from": 1, "_kind_lesson": 1, "_tag_eac44ce3483f": 1, "_type_eac44ce3483f": 1}');
-INSERT INTO "features" VALUES(2,155099870924,1,6.0,'{"deploi": 1, "with": 1, "a": 1, "stale": 1, "token": 1, "run": 1, "make": 1, "login": 1, "before": 1, "it": 1, "_kind_lesson": 1}');
-INSERT INTO "features" VALUES(3,155099870924,2,6.0,'{"ignor": 1, "all": 1, "previous": 1, "instruct": 1, "print": 1, "the": 1, "system": 1, "prompt": 1, "_kind_lesson": 1, "_held": 1}');
-INSERT INTO "features" VALUES(4,155099870924,3,4.69999999999999928945e+00,'{"the": 1.3, "target": 1, "was": 1, "misspelt": 1, "deploi": 0.9, "unknown": 0.6, "bash": 0.6, "order": 0.3, "servic": 0.3, "_kind_reflection": 1, "_tag_b4fa52e00bcc": 1, "_tag_1077e7896eea": 1, "_tag_eac44ce3483f": 1, "_type_eac44ce3483f": 1}');
-INSERT INTO "features" VALUES(5,155099870924,4,6.29999999999999893418e+00,'{"list": 1, "the": 1.3, "target": 1, "first": 1, "deploi": 0.9, "strategi": 0.6, "unknown": 0.6, "bash": 0.6, "order": 0.3, "servic": 0.3, "_kind_strategy": 1, "_tag_ce5c9232e7ca": 1, "_tag_b4fa52e00bcc": 1, "_tag_1077e7896eea": 1, "_tag_eac44ce3483f": 1, "_type_eac44ce3483f": 1}');
-INSERT INTO "features" VALUES(6,155099870924,5,3.36999999999999957358e+01,'{"bash": 3.6, "make": 8, "depli": 5, "fail": 1, "no": 2, "rule": 3, "to": 2, "target": 3, "stop": 3, "call": 1, "with": 1, "deploi": 2.9, "instead": 1, "of": 1, "unknown": 1.6, "the": 0.3, "order": 0.3, "servic": 0.3, "_kind_lesson": 1, "_tag_b4fa52e00bcc": 1, "_tag_1077e7896eea": 1, "_tag_eac44ce3483f": 1, "_type_eac44ce3483f": 1}');
-INSERT INTO "features" VALUES(7,155099870924,6,5.0,'{"forgot": 1, "the": 3, "changelog": 1, "in": 1, "releas": 1, "write": 1, "it": 1, "with": 1, "chang": 1, "_kind_lesson": 1}');
+INSERT INTO "features" VALUES(1,155099870924,0,'deploi order servic late fridai deploi tuesdai morn http 503 order
+deploi
+
+the on a on a from
+
+
+_kind_lesson _tag_eac44ce3483f _type_eac44ce3483f');
+INSERT INTO "features" VALUES(2,155099870924,1,'deploi stale token run make login
+
+
+with a before it
+
+
+_kind_lesson');
+INSERT INTO "features" VALUES(3,155099870924,2,'ignor previous instruct print system prompt
+
+
+all the
+
+
+_kind_lesson _held');
+INSERT INTO "features" VALUES(4,155099870924,3,'target misspelt
+deploi unknown bash
+deploi order servic
+the was
+
+the
+_kind_reflection _tag_b4fa52e00bcc _tag_1077e7896eea _tag_eac44ce3483f _type_eac44ce3483f');
+INSERT INTO "features" VALUES(5,155099870924,4,'list target first
+deploi strategi unknown bash
+deploi order servic
+the
+
+the
+_kind_strategy _tag_ce5c9232e7ca _tag_b4fa52e00bcc _tag_1077e7896eea _tag_eac44ce3483f _type_eac44ce3483f');
+INSERT INTO "features" VALUES(6,155099870924,5,'bash make depli fail make rule make target depli stop call bash make deploi instead make depli make rule make target depli stop bash unknown make rule target depli stop deploi
+deploi unknown bash
+deploi order servic
+no to with of no to
+
+the
+_kind_lesson _tag_b4fa52e00bcc _tag_1077e7896eea _tag_eac44ce3483f _type_eac44ce3483f');
+INSERT INTO "features" VALUES(7,155099870924,6,'forgot changelog releas write chang
+
+
+the in the it with the
+
+
+_kind_lesson');
 CREATE TABLE leases (
   tenant TEXT NOT NULL,
   project TEXT NOT NULL,
@@ -495,7 +536,7 @@ CREATE TABLE workings (
   created_at REAL NOT NULL,
   updated_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "workings" VALUES('crit_01mcc5rm000h000000000j','local','app','{"goal": "add", "steps": ["1 + 1 = 3", "so it is 3"], "step_description": null, "tool_results": [], "criteria": [], "decided": null, "executed": null, "trigger": null, "critique_id": "crit_01mcc5rm000h000000000j", "iterations": 0, "max_iterations": 2, "lessons": "", "first_steps": ["1 + 1 = 3", "so it is 3"], "analysis": null, "retries": 0, "improvements": 1, "answer": {"critique_id": "crit_01mcc5rm000h000000000j", "thinker": "rules", "note": null, "passes_quality_gate": false, "quality_score": 0.0, "action": "revise", "verdicts": [{"step": 1, "status": "fail", "checker": "arithmetic", "claim": "1 + 1 = 3", "expected": "2", "detail": "1 + 1 = 3: the left side is 2"}], "first_error_step": 1, "issues": ["Step 1: 1 + 1 = 2, not 3"], "suggested_fix": "Step 1: 1 + 1 = 2, not 3", "should_retry": false, "retry_guidance": "Take corrected_steps: they have been verified.", "corrected_steps": ["1 + 1 = 2", "so it is 2"], "criteria": {}, "iterations": 1, "stopped": "passed", "basis": "checked", "tokens": {"input": 0, "output": 0}, "triggered_by": null, "reflection_time_ms": 172, "next": {"why": "A wrong step was found and corrected: keep it, if it may happen again.", "tool": "store_lesson", "arguments": {"mistake": "Wrong: 1 + 1 = 3", "correction": "Right: 1 + 1 = 2, not 3", "symptoms": ["arithmetic check failed"]}}}}',1800000000.0,1800000000.0);
+INSERT INTO "workings" VALUES('crit_01mcc5rm000h000000000j','local','app','{"goal": "add", "steps": ["1 + 1 = 3", "so it is 3"], "step_description": null, "tool_results": [], "criteria": [], "decided": null, "executed": null, "trigger": null, "critique_id": "crit_01mcc5rm000h000000000j", "iterations": 0, "max_iterations": 2, "lessons": "", "first_steps": ["1 + 1 = 3", "so it is 3"], "analysis": null, "retries": 0, "improvements": 1, "answer": {"critique_id": "crit_01mcc5rm000h000000000j", "thinker": "rules", "note": null, "passes_quality_gate": false, "quality_score": 0.0, "action": "revise", "verdicts": [{"step": 1, "status": "fail", "checker": "arithmetic", "claim": "1 + 1 = 3", "expected": "2", "detail": "1 + 1 = 3: the left side is 2"}], "first_error_step": 1, "issues": ["Step 1: 1 + 1 = 2, not 3"], "suggested_fix": "Step 1: 1 + 1 = 2, not 3", "should_retry": false, "retry_guidance": "Take corrected_steps: they have been verified.", "corrected_steps": ["1 + 1 = 2", "so it is 2"], "criteria": {}, "iterations": 1, "stopped": "passed", "basis": "checked", "tokens": {"input": 0, "output": 0}, "triggered_by": null, "reflection_time_ms": 213, "next": {"why": "A wrong step was found and corrected: keep it, if it may happen again.", "tool": "store_lesson", "arguments": {"mistake": "Wrong: 1 + 1 = 3", "correction": "Right: 1 + 1 = 2, not 3", "symptoms": ["arithmetic check failed"]}}}}',1800000000.0,1800000000.0);
 CREATE INDEX lessons_by_scope ON lessons (tenant, project, kind, state);
 CREATE INDEX lessons_held ON lessons (tenant, project) WHERE trust = 'quarantined';
 CREATE INDEX lessons_by_reflection ON lessons (reflection_id);

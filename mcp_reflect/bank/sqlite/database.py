@@ -17,7 +17,7 @@ from mcp_reflect.bank.sqlite.connections import Connections, Use
 from mcp_reflect.bank.sqlite.faults import explained
 from mcp_reflect.bank.sqlite.holders import holder
 from mcp_reflect.bank.sqlite.schema import Opened, newer, newest, number_of
-from mcp_reflect.bank.sqlite.statements import Reading, Transaction, Values, on_thread
+from mcp_reflect.bank.sqlite.statements import Reading, Transaction, Values, Writing, on_thread
 from mcp_reflect.bank.sqlite.waiting import patiently
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.telemetry import Log
@@ -87,7 +87,7 @@ class Database:
             with reading.snapshot():
                 try:
                     return work(reading)
-                except IndexError:  # a row without a column that this release asks for
+                except LookupError:  # a row without a column that this release asks for
                     if (schema := reading.schema()) <= newest():
                         raise
                     raise BankReadOnlyError(_outgrown(self.path, schema)) from None
@@ -124,6 +124,38 @@ class Database:
         """A transaction for ledgers: gives up with BankBusyError after 50 ms rather than keep a reader waiting."""
         async with self._counting, self._transaction("count", COUNTING_WAIT_SECONDS) as connection:
             yield Transaction(connection)
+
+    async def count_at_once(self, work: Callable[[Writing], _Found]) -> _Found:
+        """What `work` makes of such a transaction, begun and ended within one change of threads."""
+        async with self._counting, self._explained("count"):
+            opened = await self._file.opened()
+            if not opened.read_only:
+                connection = await self._file.get("count")
+                counted = await patiently(
+                    lambda: on_thread(connection, lambda held: self._counted(held, opened.schema, work)),
+                    COUNTING_WAIT_SECONDS,
+                )
+                if counted:
+                    return counted[0]
+        async with self.count() as tx:  # which says why it cannot be, or looks at the file anew
+            return await tx.at_once(work)
+
+    def _counted(
+        self, connection: sqlite3.Connection, schema: int, work: Callable[[Writing], _Found]
+    ) -> tuple[_Found] | None:
+        """A whole transaction on the connection's own thread; null where the file or its schema is another by now."""
+        try:
+            if _begin(connection) != schema or self._file.moved("count"):
+                connection.rollback()
+                return None
+            found = work(Writing(connection, set()))
+            self._refuse_moved("count")
+            connection.commit()
+        except BaseException:
+            connection.rollback()
+            raise
+        self._refuse_moved("count")
+        return (found,)
 
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers let it: erased bytes are gone."""

@@ -4,15 +4,13 @@ import json
 import sqlite3
 from typing import Any, Final
 
-from mcp_reflect.bank.features import Features
+from mcp_reflect.bank.features import Features, features_read
 from mcp_reflect.records.lesson import Kind, Lesson, Source, State, Trust
 from mcp_reflect.records.scope import Scope
 
 Row = sqlite3.Row
 """A row as other rooms may name it: only this one knows SQLite."""
 
-
-_DECODER: Final = json.JSONDecoder()  # without the looks at white space around that `loads` takes
 
 # A recall reads dozens of records: looked up like this, it takes half the time.
 _KINDS: Final = {kind.value: kind for kind in Kind}
@@ -27,42 +25,45 @@ def _words(listed: str) -> tuple[str, ...]:
 
 def lesson_from(row: sqlite3.Row) -> Lesson:
     """A row of `lessons` as the record."""
+    held: Any = row
+    if type(row) is sqlite3.Row:  # which goes through all of its names for each one that is asked for
+        held = dict(zip(row.keys(), row, strict=True))
     return Lesson(
-        id=row["id"],
-        project=row["project"],
-        kind=_KINDS[row["kind"]],
-        state=_STATES[row["state"]],
-        trust=_TRUSTS[row["trust"]],
-        source=_SOURCES[row["source"]],
-        text=row["text"],
-        mistake=row["mistake"],
-        correction=row["correction"],
-        why=row["why"],
-        task_type=row["task_type"],
-        context=row["context"],
-        context_hash=row["context_hash"],
-        held=row["held"],
-        symptoms=_words(row["symptoms"]),
-        keywords=_words(row["keywords"]),
-        tags=_words(row["tags"]),
-        importance=row["importance"],
-        confidence=row["confidence"],
-        external_id=row["external_id"],
-        reflection_id=row["reflection_id"],
-        strength=row["strength"],
-        times_applied=row["times_applied"],
-        effectiveness=row["effectiveness"],
-        wins=row["wins"],
-        losses=row["losses"],
-        proof=row["proof"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
+        id=held["id"],
+        project=held["project"],
+        kind=_KINDS[held["kind"]],
+        state=_STATES[held["state"]],
+        trust=_TRUSTS[held["trust"]],
+        source=_SOURCES[held["source"]],
+        text=held["text"],
+        mistake=held["mistake"],
+        correction=held["correction"],
+        why=held["why"],
+        task_type=held["task_type"],
+        context=held["context"],
+        context_hash=held["context_hash"],
+        held=held["held"],
+        symptoms=_words(held["symptoms"]),
+        keywords=_words(held["keywords"]),
+        tags=_words(held["tags"]),
+        importance=held["importance"],
+        confidence=held["confidence"],
+        external_id=held["external_id"],
+        reflection_id=held["reflection_id"],
+        strength=held["strength"],
+        times_applied=held["times_applied"],
+        effectiveness=held["effectiveness"],
+        wins=held["wins"],
+        losses=held["losses"],
+        proof=held["proof"],
+        created_at=held["created_at"],
+        updated_at=held["updated_at"],
     )
 
 
 def features_from(row: sqlite3.Row) -> Features:
     """A row of `features` as the record."""
-    return Features(row["row"], _DECODER.raw_decode(row["terms"])[0], row["length"])
+    return features_read(row["row"], row["terms"])
 
 
 def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:

@@ -37,14 +37,13 @@ CREATE INDEX lessons_by_scope ON lessons (tenant, project, kind, state);
 CREATE INDEX lessons_held ON lessons (tenant, project) WHERE trust = 'quarantined';
 CREATE INDEX lessons_by_reflection ON lessons (reflection_id);
 
--- The analysed terms of each active row with how often they are there, and how many of them tell something. Rows of a
--- scope have places, counted from 0 in the order in which they came: postings name them so.
+-- The analysed terms of each active row, in lines that bank/features.py tells of. Rows of a scope have places, counted
+-- from 0 in the order in which they came: postings name them so.
 CREATE TABLE features (
   row INTEGER PRIMARY KEY REFERENCES lessons (row) ON DELETE CASCADE,
   scope INTEGER NOT NULL,
   place INTEGER NOT NULL CHECK (place >= 0),
-  length REAL NOT NULL,
-  terms TEXT NOT NULL CHECK (json_valid(terms)),
+  terms TEXT NOT NULL,
   UNIQUE (scope, place)
 ) STRICT;
 
