@@ -72,9 +72,8 @@ class Ledger:
         """
         written = list(self._queue)
         for values in written:
-            if writing.run("recall_add", values):
-                for lesson_id in values["lesson_ids"] if values["applied"] else ():
-                    writing.run("lesson_applied", {"id": lesson_id, "tenant": values["tenant"]})
+            if writing.run("recall_add", values) and values["applied"] and values["lesson_ids"]:
+                writing.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
         self._keeping.drop_old(writing, self._clock.now(), "recall")
         return written
 

@@ -7,8 +7,10 @@ what each of them is worth.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from mcp_reflect.bank.features import Features
@@ -63,7 +65,7 @@ class Scorer:
         likeness = self._likeness(best)
         fused = _fused(plain, likeness)
         top = sorted(best, key=lambda row: (-fused[row.row], -row.row))[: self.parameters.feedback_rows]
-        more = self._feedback(top, fused, idf_of)
+        more = self._feedback(top, rows, fused, idf_of)
         if not more:
             return fused
         # BM25 adds up over terms, so the question's own need not be scored again.
@@ -94,23 +96,28 @@ class Scorer:
         best = max(found.values(), default=0.0)
         return {row: self.parameters.trigrams * score / best for row, score in found.items()} if best else {}
 
-    def _feedback(self, rows: Sequence[Features], scores: Mapping[int, float], idf_of: Idf) -> dict[str, float]:
-        """The words that tell most about the best rows, with weights that add up to `feedback` of the question's."""
-        told = sum(scores[row.row] for row in rows)
+    def _feedback(
+        self, best: Sequence[Features], rows: Sequence[Features], scores: Mapping[int, float], idf_of: Idf
+    ) -> dict[str, float]:
+        """The words that tell most about the best rows, with weights that add up to `feedback` of the question's.
+
+        A word that no other of the rows has would only lift its own.
+        """
+        told = sum(scores[row.row] for row in best)
         if not told or not self.parameters.feedback:
             return {}
-        terms = {term for row in rows for term in row.telling}
-        idfs = idf_of(sorted(terms))
+        held = Counter(chain.from_iterable(row.counts for row in rows))
+        idfs = idf_of(sorted({term for row in best for term in row.telling if held[term] > 1}))
         sums: dict[str, float] = {}
-        for row in rows:
+        for row in best:
             share, norm = scores[row.row] / told, self._norm(row)
             for term, count in row.counts.items():
                 if term in idfs:
                     sums[term] = sums.get(term, 0.0) + share * count / (count + norm) * idfs[term]
-        best = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))[: self.parameters.feedback_terms]
-        total = sum(weight for _, weight in best)
+        most = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))[: self.parameters.feedback_terms]
+        total = sum(weight for _, weight in most)
         own = sum(weight for term, weight in self.weights.items() if term not in STOP_WORDS)
-        return {term: self.parameters.feedback * own * weight / total for term, weight in best} if total else {}
+        return {term: self.parameters.feedback * own * weight / total for term, weight in most} if total else {}
 
 
 def _fused(scores: Mapping[int, float], likeness: Mapping[int, float]) -> dict[int, float]:

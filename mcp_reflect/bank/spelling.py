@@ -5,7 +5,6 @@ as a letter. It joins a question's unknown words to words of the bank, and count
 """
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
@@ -15,10 +14,11 @@ ALIKE: Final = 0.5  # of their trigrams at least so many are shared
 _SIZE: Final = 3
 _BITS: Final = 4096  # for trigrams: a lesson has some 150, so a twenty-fifth of them seems to be there and is not
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_KNOWN: Final = 50_000  # words whose trigrams are remembered, of half a kB each
 _SHORTEST: Final = 5  # a shorter word is near to too many others
 _LONGEST: Final = 16
-_MOST_WORDS: Final = 3  # unknown words of a question that are looked into
-_LONG: Final = 12  # telling words: of a longer question each tells little, and one unknown word is looked into
+_MOST_WORDS: Final = 2  # unknown words of a question that are looked into
+_LONG: Final = 6  # telling words: of a longer question each tells little, and one unknown word is looked into
 _MOST_ALIKE: Final = 3  # words of the bank that one of them may stand for
 _MOST_FORMS: Final = 40  # words of the bank that begin alike
 
@@ -33,16 +33,24 @@ def trigrams_of(words: Iterable[str]) -> int:
     """The trigrams of words, each as one of 4,096 bits that its checksum chooses, the same in every process."""
     found = 0
     for word in words:
-        found |= _bits(word)
+        found |= _BITS_OF[word]
     return found
 
 
-@lru_cache(maxsize=50_000)
-def _bits(word: str) -> int:
-    found = 0
-    for gram in trigrams_within(word):
-        found |= 1 << crc32(gram.encode()) % _BITS
-    return found
+class _Bits(dict[str, int]):
+    """The trigrams of words as bits, worked out once: no look-up is faster, and a recall has hundreds."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= _KNOWN:
+            self.clear()
+        found = 0
+        for gram in trigrams_within(word):
+            found |= 1 << crc32(gram.encode()) % _BITS
+        self[word] = found
+        return found
+
+
+_BITS_OF: Final = _Bits()
 
 
 def similarity(one: str, other: str) -> float:

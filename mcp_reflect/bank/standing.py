@@ -6,7 +6,7 @@ Whether one is harmful is asked against the others' rate: a bad lesson must not 
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from mcp_reflect.bank.beta import below, quantile
@@ -45,13 +45,17 @@ class Rates:
     """How often lessons of a scope worked, by task type (`""` for lessons without one)."""
 
     by_type: Mapping[str, Tally]
+    _all: Tally = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        tallies = self.by_type.values()  # added up once: a recall asks for dozens of lessons
+        object.__setattr__(self, "_all", (sum(tally[0] for tally in tallies), sum(tally[1] for tally in tallies)))
 
     def base_rate(self, lesson: Lesson, *, others: bool = False) -> float:
         """The rate of its task type, shrunk towards the scope's; `others` leaves the lesson itself out."""
         counted = others and lesson.proof >= MOST_SELF_TOLD
         own = (lesson.wins, lesson.wins + lesson.losses) if counted else (0.0, 0.0)
-        good = sum(tally[0] for tally in self.by_type.values()) - own[0]
-        every = sum(tally[1] for tally in self.by_type.values()) - own[1]
+        good, every = self._all[0] - own[0], self._all[1] - own[1]
         of_all = _shrunk(max(good, 0.0), max(every, 0.0), PRIOR_RATE)
         of_type = self.by_type.get(lesson.task_type or "", (0.0, 0.0))
         return _shrunk(max(of_type[0] - own[0], 0.0), max(of_type[1] - own[1], 0.0), of_all)

@@ -25,9 +25,10 @@ UPDATE lessons
 SET effectiveness = :effectiveness, wins = :wins, losses = :losses, proof = :proof, trust = :trust
 WHERE id = :id AND tenant = :tenant;
 
--- name: lesson_applied
--- Count a lesson as shown once more.
-UPDATE lessons SET times_applied = times_applied + 1 WHERE id = :id AND tenant = :tenant;
+-- name: lessons_applied
+-- Count lessons as shown once more. Found by their ids: + keeps the planner from going through the tenant's.
+UPDATE lessons SET times_applied = times_applied + 1
+WHERE id IN (SELECT value FROM json_each(:ids)) AND +tenant = :tenant;
 
 -- name: lesson_erase
 -- Remove a lesson for good; a person asked for it.
