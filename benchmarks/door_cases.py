@@ -1,7 +1,7 @@
 r"""The cases that the bank's door is measured with: secrets, their look-alikes, attacks, honest lessons.
 
-Two hands wrote them, the second (files `second_*`) without knowing the rules; a case of theirs may say in
-`secret` which part of its text is one, where that is a word that somebody might have chosen.
+Several hands wrote them, all but the first (files `second_*` and so on) without knowing the rules; a case of theirs
+may say in `secret` which part of its text is one, where that is a word that somebody might have chosen.
 
 No file holds a secret in use: `⟦b62*36⟧` in a text stands for 36 characters of that alphabet, which are made when
 the case is read, the same ones each time, and must not pass the door. `‹hex*40›` is made in the same way
@@ -42,7 +42,8 @@ _PIECE: Final = 8  # characters of a secret: none of its pieces of so many may b
 
 Half = Literal["near", "aside"]
 Name = Literal["secrets", "look_alikes", "attacks", "honest"]
-Hand = Literal["first", "second"]
+Hand = Literal["first", "second", "third", "fourth", "fifth", "sixth", "seventh"]
+WRITERS: Final[tuple[Hand, ...]] = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")  # of attacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Case:
 
 def cases(name: Name, hand: Hand = "first") -> Iterator[Case]:
     """The cases of a kind. Half of them, by the hash of their template, are kept `aside` while rules are made."""
-    stem = name if hand == "first" else f"second_{name}"
+    stem = name if hand == "first" else f"{hand}_{name}"
     with (CASES / f"{stem}.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             one = json.loads(line)

@@ -1,74 +1,107 @@
-"""Learns the weights of the recogniser's signals: `python -m benchmarks.door_train`; `--cross` measures only.
+"""Learns the recogniser's weights: `python -m benchmarks.door_train`; `--cross` measures only.
 
-It learns from the first hand's cases, the worked-on half of the second hand's, and the texts of
-`tests/door/cases/train_*.txt`, which were written to be learnt from. What is kept aside is never read here. The
-model is a linear support vector machine with squared hinge loss, solved by dual coordinate descent (Hsieh et al.,
-ICML 2008), which needs some seconds and no package.
+It learns from every hand's attacks and honest lessons, of the second hand's from the half worked on alone, and from
+the texts of `tests/door/cases/train_*.txt`, which were written to be learnt from. What is kept aside is never read
+here. The model is a linear support vector machine with squared hinge loss, solved by dual coordinate descent (Hsieh
+et al., ICML 2008). An honest text is learnt whole and in windows of two sentences, for none of them is an attack.
+
+Cross-validation leaves out one writer after the other: what is recognised of a hand that nothing was learnt from.
 """
 
 import argparse
 import hashlib
 import json
-import random
+import math
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 import mcp_reflect.bank.poison
-from benchmarks.door_cases import CASES, Name, cases
-from mcp_reflect.bank.poison.judge import by_signs, orders
-from mcp_reflect.bank.poison.model import WEIGHTS, parts
-from mcp_reflect.bank.poison.signals import signals
-from mcp_reflect.bank.poison.views import plain
+from benchmarks.door_cases import CASES, WRITERS, Name, cases
+from mcp_reflect.bank.poison.grams import BITS, place, runs
+from mcp_reflect.bank.poison.hidden import hides_text
+from mcp_reflect.bank.poison.model import GRAMS, NEAR, WEIGHTS, columns
+from mcp_reflect.bank.poison.reading import Sentence, read
+from mcp_reflect.bank.poison.views import decoded, plain, views
 
 _DRAWN: Final = 150  # texts of each kind of real data
-_MOST_PARTS: Final = 4  # of one real text
+_MOST_SENTENCES: Final = 8  # of one real text
 _KINDS: Final[tuple[tuple[Name, bool], ...]] = (("attacks", True), ("honest", False))
-_LEAST_TEXTS: Final = 5  # texts that a signal must be in
-_ROUNDS: Final = 30
-_COST: Final = 0.05  # of an error: what it was best with in cross-validation, of .003 to .3
+_LEAST_TEXTS: Final = 3  # texts that a named signal must be in
+_ROUNDS: Final = 20
+_COST: Final = 1.0  # of an error: what it was best with in cross-validation, of .3 to 3
 _SLACK: Final = 1 / (2 * _COST)
-_WORD: Final = 0.5  # the value of a word's signal, so that concepts are learnt before words
-_LIMIT: Final = 0.6  # at most 3 % of the honest half kept aside are held back
-_DOUBT: Final = 0.0
-_SMALL: Final = 0.005  # weights that are left out
+_SINGLE: Final = 0.2  # the value of a concept, of two in a sentence, and of each family of grams as a whole
+_PAIR: Final = 0.1
+_FAMILY: Final = 1.0
+_HELD: Final = 0.02  # honest texts of a writer left out that the limit may hold back
+_READ_EACH: Final = 20  # cases of whose reading one counts in the fingerprint
+_SMALL: Final = 0.002  # weights that are left out
+MAKERS: Final = "makers"  # the group of the texts that were written beside the rules
+
+Floats = NDArray[np.float64]
+Row = tuple[NDArray[np.int64], Floats]
+
+
+class View(NamedTuple):
+    """One way to read a text: what the model sees of the whole, and of its windows."""
+
+    whole: Row
+    windows: list[Row]
 
 
 class Example(NamedTuple):
-    """A text with its signals, whether it is an attack, and the group that cross-validation leaves out together."""
+    """Whether a text is an attack, who wrote it, its views, the last one undisguised, and whether it hides signs."""
 
-    text: str
-    signals: frozenset[str]
     attack: bool
-    group: str
+    hand: str
+    views: list[View]
+    hidden: bool
 
 
-class Learnt(NamedTuple):
-    """The start of the sum and the weights."""
+class Columns(dict[str, int]):
+    """The place of each named signal behind the table of grams, given when it is first met."""
 
-    start: float
-    weights: dict[str, float]
+    def __missing__(self, name: str) -> int:
+        self[name] = (1 << BITS) + len(self)
+        return self[name]
 
-    def sum(self, found: frozenset[str]) -> float:
-        """The sum over a text's signals."""
-        return self.start + sum(self.weights.get(name, 0.0) for name in found)
+
+def row(sentences: Sequence[Sentence], named: Columns) -> Row:
+    """What the model sees of some sentences: places and values, each place once."""
+    names, words, both = columns(sentences)
+    found: defaultdict[int, float] = defaultdict(float)
+    for name in sorted(names):
+        found[named[name]] += _PAIR if "+" in name else _SINGLE
+    inside = Counter(run for word in words for run in runs(word))
+    for family in (Counter(map(place, words)), inside, Counter(both)):
+        size = math.sqrt(sum(family.values()) or 1)
+        for at, count in family.items():
+            found[at] += _FAMILY * count / size
+    order = sorted(found)
+    return np.array(order, np.int64), np.array([found[at] for at in order])
+
+
+def view(text: str, named: Columns, most: int | None = None) -> View:
+    """What the model sees of a plain text."""
+    sentences = read(text)[:most]
+    windows = [sentences[at : at + NEAR] for at in range(len(sentences) - NEAR + 1)] if len(sentences) > NEAR else []
+    return View(row(sentences, named), [row(window, named) for window in windows])
 
 
 def real_texts(data: Path, half: int) -> Iterator[str]:
-    """Real texts of agents and their users, in parts: reflections, dialogues, searches, sums; half of them by hash."""
-    texts: list[str] = []
+    """Real texts of agents and their users: reflections, dialogues, searches, sums; half of them by hash."""
     for name in ("rfx_hotpot", "rfx_alfworld", "banking77"):
-        texts += _drawn((one["text"] for one in _lines(data / "recall" / name / "docs.jsonl")), half, name)
+        yield from _drawn((one["text"] for one in _lines(data / "recall" / name / "docs.jsonl")), half, name)
     for name in ("tau_airline", "reflexion_hotpotqa", "whowhen"):
         runs = _lines(data / "traces" / f"{name}.jsonl")
-        texts += _drawn((str(step["content"] or "") for run in runs for step in run["steps"]), half, name)
-    texts += _drawn((" ".join(one["steps"]) for one in _lines(data / "critique" / "gsm_gold.jsonl")), half, "gsm")
-    pages = [path.read_text(encoding="utf-8") for path in sorted((CASES.parents[2] / "docs").glob("*.md"))]
-    texts += _drawn((part for page in pages for part in page.split("\n\n")), half, "pages")
-    for text in texts:
-        yield from parts(plain(text))[:_MOST_PARTS]
+        yield from _drawn((str(step["content"] or "") for run in runs for step in run["steps"]), half, name)
+    yield from _drawn((" ".join(one["steps"]) for one in _lines(data / "critique" / "gsm_gold.jsonl")), half, "gsm")
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -84,102 +117,160 @@ def _drawn(texts: Iterable[str], half: int, name: str) -> list[str]:
     ]
 
 
-def examples(data: Path) -> list[Example]:
-    """All that may be learnt from."""
-    found = [Example(text, frozenset(signals(text)), attack=False, group="real") for text in real_texts(data, 0)]
+def given() -> list[tuple[str, bool, str]]:
+    """The committed texts that may be learnt from: text, whether it is an attack, who wrote it."""
+    found: list[tuple[str, bool, str]] = []
     for name, attack in _KINDS:
-        texts = [(case.text, f"first {case.family}") for case in cases(name, "first")]
-        texts += [(case.text, f"second {case.family}") for case in cases(name, "second") if case.half == "near"]
+        for hand in WRITERS:
+            found += [(one.text, attack, hand) for one in cases(name, hand) if hand != "second" or one.half == "near"]
         lines = (CASES / f"train_{name}.txt").read_text(encoding="utf-8").splitlines()
-        texts += [(line, "written to learn from") for line in lines if line]
-        found += [Example(text, frozenset(signals(plain(text))), attack, group) for text, group in texts]
+        found += [(line, attack, MAKERS) for line in lines if line]
     return found
 
 
-def learn(given: Sequence[Example]) -> Learnt:
+def inputs() -> str:
+    """A fingerprint of what the shipped weights were learnt from: cases, lexicon, and how some of them are read."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(mcp_reflect.bank.poison.__file__).with_name("lexicon").glob("*.txt")):
+        digest.update(file.read_bytes())
+    for number, one in enumerate(given()):
+        digest.update(repr(one).encode("utf-8", "surrogatepass"))
+        if number % _READ_EACH == 0:
+            names, words, both = columns(read(plain(one[0])))
+            digest.update(repr((sorted(names), sorted(words), sorted(both))).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def examples(data: Path, named: Columns) -> list[Example]:
+    """All that may be learnt from."""
+    found = [
+        Example(attack=False, hand="real", views=[view(plain(text), named, _MOST_SENTENCES)], hidden=False)
+        for text in real_texts(data, 0)
+    ]
+    for text, attack, hand in given():
+        shown = [*views(text), *(decoded(text) if attack else ())]
+        found.append(Example(attack, hand, [view(one, named) for one in shown], hides_text(text)))
+    return found
+
+
+class Learnt(NamedTuple):
+    """The start of the sum and the weight of each place."""
+
+    start: float
+    weights: Floats
+
+    def sum(self, one: Example) -> float:
+        """What the heaviest view of a text weighs."""
+        return max(self._of(view) for view in one.views)
+
+    def _of(self, view: View) -> float:
+        whole = self._row(view.whole)
+        near = max((self._row(window) for window in view.windows), default=whole)
+        return whole if near <= whole else (whole + near) / 2
+
+    def _row(self, row: Row) -> float:
+        return float(self.weights[row[0]] @ row[1]) + self.start
+
+
+def learn(some: Sequence[Example], places: int) -> Learnt:
     """The weights that tell the attacks among the examples from the rest best."""
-    counts = Counter(name for one in given for name in one.signals)
-    names = {name for name, count in counts.items() if count >= _LEAST_TEXTS}
-    rows = [_Row([*_values(one.signals & names)], 1.0 if one.attack else -1.0) for one in given]
-    weights = dict.fromkeys(names, 0.0)
+    rows: list[tuple[Row, float]] = []
+    for one in some:
+        rows.append((one.views[-1].whole, 1.0 if one.attack else -1.0))
+        if not one.attack:
+            rows += [(window, -1.0) for window in one.views[0].windows]
+    weights = np.zeros(places)
     start = 0.0
-    duals = [0.0] * len(rows)
-    order = list(range(len(rows)))
-    chance = random.Random(7)  # noqa: S311 - an order, no secret
+    duals = np.zeros(len(rows))
+    squares = np.array([1 + values @ values + _SLACK for (_, values), _ in rows])
+    chance = np.random.default_rng(7)
     for _ in range(_ROUNDS):
-        chance.shuffle(order)
+        order: list[int] = chance.permutation(len(rows)).tolist()
         for at in order:
-            row, dual = rows[at], duals[at]
-            slope = row.side * (start + sum(weights[name] * value for name, value in row.values)) - 1 + dual * _SLACK
-            duals[at] = max(dual - slope / row.square, 0.0)
-            move = (duals[at] - dual) * row.side
+            (where, values), side = rows[at]
+            slope = side * (start + float(weights[where] @ values)) - 1 + float(duals[at]) * _SLACK
+            dual = max(float(duals[at] - slope / squares[at]), 0.0)
+            move = (dual - duals[at]) * side
             if move:
+                duals[at] = dual
                 start += move
-                for name, value in row.values:
-                    weights[name] += move * value
-    return Learnt(start, {name: weight * _value(name) for name, weight in weights.items()})
+                weights[where] += move * values
+    return Learnt(float(start), weights)
 
 
-class _Row:
-    """An example as the solver needs it: values, side (1 attack, -1 honest), and the diagonal of its quadratic form."""
-
-    def __init__(self, values: list[tuple[str, float]], side: float) -> None:
-        self.values = values
-        self.side = side
-        self.square = 1 + sum(value * value for _, value in values) + _SLACK
-
-
-def _values(found: Iterable[str]) -> Iterator[tuple[str, float]]:
-    return ((name, _value(name)) for name in sorted(found))
-
-
-def _value(name: str) -> float:
-    return _WORD if name.startswith("w:") else 1.0
-
-
-def cross(given: Sequence[Example]) -> None:
-    """Print what is recognised of each of the second hand's families when it was learnt without that family."""
-    families = sorted({one.group for one in given if one.attack and one.group.startswith("second")})
-    honest = [one for one in given if not one.attack and one.group.startswith("second")]
-    found = held = 0
-    for number, family in enumerate(families):
-        aside = {one.text for one in honest[number :: len(families)]}
-        tested = [one for one in given if (one.group == family and one.attack) or one.text in aside]
-        texts = {one.text for one in tested}
-        learnt = learn([one for one in given if one.text not in texts])
-        flagged = [one for one in tested if _is_over(one, learnt)]
-        found += sum(one.attack for one in flagged)
-        held += sum(not one.attack for one in flagged)
-        missed = sum(one.attack for one in tested) - sum(one.attack for one in flagged)
-        print(f"{family:28} missed {missed:3} of {sum(one.attack for one in tested):3}", flush=True)
-    attacks = [one for one in given if one.attack and one.group.startswith("second")]
-    print(f"recognised {found}/{len(attacks)}, honest held back {held}/{len(honest)}")
+def cross(some: Sequence[Example], places: int) -> float:
+    """Print what is recognised of each writer when nothing of theirs was learnt; the limit that this suggests."""
+    sums: dict[str, tuple[list[float], list[float]]] = {}
+    for hand in WRITERS[1:]:
+        learnt = learn([one for one in some if one.hand != hand], places)
+        sums[hand] = ([], [])
+        for one in some:
+            if one.hand == hand:
+                sums[hand][0 if one.attack else 1].append(math.inf if one.hidden else learnt.sum(one))
+    honest = sorted((each for _, some in sums.values() for each in some), reverse=True)
+    limit = round(honest[int(_HELD * len(honest))], 2)
+    print(f"learnt without a writer, their attacks recognised and honest lessons held back over a limit of {limit}:")
+    for hand, (attacks, others) in sums.items():
+        print(f"{hand:10} {_share(attacks, limit)}   {_share(others, limit)}")
+    attacks = [each for some, _ in sums.values() for each in some]
+    print(f"all        {_share(attacks, limit)}   {_share(honest, limit)}", flush=True)
+    return limit
 
 
-def _is_over(one: Example, learnt: Learnt) -> bool:
-    total = learnt.sum(one.signals)
-    return total > _LIMIT or (total > _DOUBT and orders(plain(one.text)) is not None) or by_signs(one.text) is not None
+def _share(sums: Sequence[float], limit: float) -> str:
+    over = sum(each > limit for each in sums)
+    return f"{over / len(sums):.3f} ({over}/{len(sums)})"
+
+
+def shipped(learnt: Learnt, named: Columns, limit: float, some: Sequence[Example]) -> tuple[str, bytes]:
+    """The two files of the package that the weights make."""
+    counts = Counter(place for one in some for place in {*one.views[-1].whole[0].tolist()} if place >= (1 << BITS))
+    signals = {
+        name: round(weight, 3)
+        for name, place in sorted(named.items())
+        if counts[place] >= _LEAST_TEXTS
+        and abs(weight := float(learnt.weights[place]) * (_PAIR if "+" in name else _SINGLE)) >= _SMALL
+    }
+    table = learnt.weights[: 1 << BITS] * _FAMILY
+    step = float(np.abs(table).max()) / 127
+    content = {
+        "limit": limit,
+        "start": round(learnt.start, 3),
+        "step": round(step, 6),
+        "inputs": inputs(),
+        "signals": signals,
+    }
+    return (
+        json.dumps(content, ensure_ascii=False, indent=0) + "\n",
+        np.clip(np.rint(table / step), -127, 127).astype(np.int8).tobytes(),
+    )
 
 
 def main() -> int:
-    """Learn, and write the weights into the package, or measure by cross-validation."""
+    """Learn, and write the weights into the package; or measure alone, or hold the shipped weights against these."""
     reader = argparse.ArgumentParser()
-    reader.add_argument("--cross", action="store_true")
+    reader.add_argument("--cross", action="store_true", help="cross-validate over writers, and write nothing")
+    reader.add_argument("--check", action="store_true", help="say whether the shipped weights are the ones learnt")
     reader.add_argument("--data", type=Path, default=Path("../shared/data"))
     asked = reader.parse_args()
     if not asked.data.is_dir():
         print(f"there is no {asked.data}: the weights need its real texts", file=sys.stderr)
         return 1
-    given = examples(asked.data)
+    named = Columns()
+    some = examples(asked.data, named)
+    places = (1 << BITS) + len(named)
+    limit = cross(some, places)
     if asked.cross:
-        cross(given)
         return 0
-    learnt = learn(given)
-    kept = {name: round(weight, 3) for name, weight in sorted(learnt.weights.items()) if abs(weight) >= _SMALL}
-    content = {"limit": _LIMIT, "doubt": _DOUBT, "start": round(learnt.start, 2), "signals": kept}
-    path = Path(mcp_reflect.bank.poison.__file__).with_name(WEIGHTS)
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
-    print(f"{len(kept)} weights of {len(given)} texts, {path.stat().st_size // 1024} kB")
+    content, table = shipped(learn(some, places), named, limit, some)
+    room = Path(mcp_reflect.bank.poison.__file__).parent
+    if asked.check:
+        same = (room / WEIGHTS).read_text(encoding="utf-8") == content and (room / GRAMS).read_bytes() == table
+        print("the shipped weights are these" if same else "the shipped weights are others")
+        return 0 if same else 1
+    (room / WEIGHTS).write_text(content, encoding="utf-8")
+    (room / GRAMS).write_bytes(table)
+    print(f"{len(some)} texts, {len(content) // 1024} kB of named weights, {len(table) // 1024} kB of grams")
     return 0
 
 

@@ -1,5 +1,6 @@
 """Text that orders its reader about: recognised, held in quarantine on every way in, and shown on no way out."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
 
+from benchmarks import door_train
 from benchmarks.door import score_poison
 from benchmarks.door_cases import Case, cases
-from mcp_reflect.bank.poison import suspicion
+from mcp_reflect.bank.poison import model, suspicion
+from mcp_reflect.bank.poison.reading import read
+from mcp_reflect.bank.poison.views import plain
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.fence import fence
@@ -77,6 +81,35 @@ def test_a_reason_names_what_the_weights_spoke_up_for() -> None:
     weighed = [reason for reason in reasons if reason.startswith("it reads as an order to its reader: ")]
     assert len(weighed) > 20
     assert all(40 < len(reason) < 150 for reason in weighed)
+
+
+def test_the_shipped_weights_were_learnt_from_these_cases_and_words() -> None:
+    """Else `python -m benchmarks.door_train` has to be run, which writes them."""
+    content = json.loads(Path(model.__file__).with_name(model.WEIGHTS).read_text(encoding="utf-8"))
+    assert content["inputs"] == door_train.inputs()
+
+
+def test_a_text_weighs_what_its_signals_were_learnt_to_weigh() -> None:
+    known, named = model.weights(), door_train.Columns()
+    for case in HONEST[::20]:
+        sentences = read(plain(case.text))
+        if len(sentences) > 1:
+            continue
+        places, values = door_train.row(sentences, named)
+        names = {place: name for name, place in named.items()}
+        total: float = known.start
+        rows: list[tuple[int, float]] = list(zip(places.tolist(), values.tolist(), strict=True))
+        for place, value in rows:
+            if name := names.get(place):
+                one, _, other = name.partition("+")
+                numbers = [known.numbers.get(each, -1) for each in (one, other) if each]
+                if len(numbers) == 1:
+                    total += known.singles[numbers[0]] if numbers[0] >= 0 else 0
+                elif min(numbers) >= 0:
+                    total += known.pairs.get((min(numbers) + 1) << 12 | max(numbers), 0)
+            else:
+                total += known.table[place] * known.step * value
+        assert model.weigh(plain(case.text)).sum == pytest.approx(total, abs=1e-6)
 
 
 def test_a_long_text_is_weighed_in_parts() -> None:

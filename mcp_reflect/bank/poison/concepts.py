@@ -6,7 +6,7 @@ only the beginning counts, `_` parts the words of a phrase. In scripts without b
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import Final, NamedTuple
 
@@ -17,14 +17,14 @@ _LETTERS: Final = str.maketrans(
 _CHAR: Final = r"(?:[^\W_]|[\u0900-\u0dff])"  # the vowel signs of India's scripts are no letters to `re`
 _TOKEN: Final = re.compile(rf"{_CHAR}+(?:['.=@/-]{_CHAR}+)*")
 _PARTS: Final = re.compile(r"['.=@/-]")
-_SENTENCE: Final = re.compile(r"(?<=[.!?;:。！？；।؟])\s+|\n+|(?<=[。！？；।])")
 _DENSE: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")  # scripts that are written without blanks
 _PREFIXED: Final = re.compile("[\u0590-\u06ff\u0900-\u097f\uac00-\ud7af]")  # and those that glue endings to words
 _ARTICLES: Final = ("وال", "بال", "لل", "ال", "و", "ف", "ب", "ل")
 _LONGEST: Final = 14  # letters of a stem, and of a word of a dense script
 _NEAR: Final = 3  # words in front of which a negation reaches
-_LONGEST_KEPT: Final = 19  # letters of a word that is remembered with what it is about: no key is so short
-_MOST_KEPT: Final = 20_000  # words
+_MOST_WORDS: Final = 20_000  # that are known again
+_KEY: Final = 2  # letters by which the rest of a phrase is looked up
+_LONGEST_KEPT: Final = 40  # letters of such a word
 
 
 class Tag(NamedTuple):
@@ -92,49 +92,64 @@ def lexicon() -> Lexicon:
     )
 
 
-def sentences(text: str) -> list[list[Tag]]:
-    """The tags of each sentence of a text that is `folded`."""
-    known = lexicon()
-    return [tags for sentence in _SENTENCE.split(text) if (tags := _tags(sentence, known))]
+class _Word(NamedTuple):
+    """What is known of a word: its concepts, and the rests of the phrases that it may begin, by their first letters."""
+
+    concepts: tuple[str, ...]
+    phrases: dict[str, list[tuple[tuple[str, ...], str]]]
 
 
-def _tags(sentence: str, known: Lexicon) -> list[Tag]:
-    found: list[tuple[int, str]] = []
+class _Words(dict[str, _Word]):
+    """The words met so far, for most texts are made of the same ones; emptied when they are too many."""
+
+    def __missing__(self, word: str) -> _Word:
+        found = _looked_up(word, lexicon())
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        if len(word) <= _LONGEST_KEPT:
+            self[word] = found
+        return found
+
+
+_words: Final = _Words()
+
+
+def tagged(sentence: str) -> list[Tag]:
+    """The tags of a sentence that is `folded`, in their order."""
     tokens = list(_TOKEN.finditer(sentence))
     words = [token[0] for token in tokens]
+    found: list[tuple[int, str]] = []
     for at, word in enumerate(words):
-        alone, phrases = _kept(word) if len(word) <= _LONGEST_KEPT else _looked_up(word)
-        if alone:
-            found += [(at, concept) for concept in alone]
-        for parts, concept in phrases:
-            rest = words[at + 1 : at + len(parts)]
-            if len(rest) == len(parts) - 1 and all(map(_is_part, rest, parts[1:])):
-                found.append((at, concept))
-    if not found and sentence.isascii():
-        return []
-    if _DENSE.search(sentence):
+        concepts, phrases = _words[word]
+        found += [(at, concept) for concept in concepts]
+        if phrases and at + 1 < len(words):
+            for parts, concept in phrases.get(words[at + 1][:_KEY], ()):
+                rest = words[at + 1 : at + 1 + len(parts)]
+                if len(rest) == len(parts) and all(map(_is_part, rest, parts)):
+                    found.append((at, concept))
+    if not sentence.isascii() and _DENSE.search(sentence):
         starts = [token.start() for token in tokens]
-        found += [(sum(start <= place for start in starts), concept) for place, concept in _of_dense(sentence, known)]
-    negations = {at for at, concept in found if concept == "NEG"}
-    return [
-        Tag(concept, at, _leads(sentence, tokens, at), any(near in negations for near in range(at - _NEAR, at)))
-        for at, concept in sorted(set(found))
-    ]
+        found += [(sum(start <= place for start in starts), concept) for place, concept in _of_dense(sentence)]
+        found.sort()
+    if not found:
+        return []
+    negated = {at + step for at, concept in found if concept == "NEG" for step in range(1, _NEAR + 1)}
+    leading = {at: _leads(sentence, tokens, at) for at in {at for at, _ in found}}
+    return [Tag(concept, at, leading[at], at in negated) for at, concept in found]
 
 
-def _looked_up(word: str) -> tuple[frozenset[str], tuple[tuple[tuple[str, ...], str], ...]]:
-    """What a word is about alone, and the phrases that begin with it or with a part of it."""
-    known = lexicon()
-    parts = _PARTS.split(word)
+def _looked_up(word: str, known: Lexicon) -> _Word:
     found: set[str] = set()
-    for form in (word, *parts) if len(parts) > 1 else _forms(word):
+    pieces = _PARTS.split(word)
+    for form in (word, *pieces) if len(pieces) > 1 else _forms(word):
         found.update(known.words.get(form, ()))
         for length in range(3, min(len(form), _LONGEST) + 1):
             found.update(known.stems.get(form[:length], ()))
-    return frozenset(found), tuple(phrase for first in {word, *parts} for phrase in known.phrases.get(first, ()))
-
-
-_kept = lru_cache(maxsize=_MOST_KEPT)(_looked_up)
+    phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for first in sorted({word, *pieces}):
+        for parts, concept in known.phrases.get(first, ()):
+            phrases.setdefault(parts[1].rstrip("*")[:_KEY], []).append((parts[1:], concept))
+    return _Word(tuple(sorted(found)), phrases)
 
 
 def _forms(word: str) -> tuple[str, ...]:
@@ -149,8 +164,9 @@ def _is_part(word: str, part: str) -> bool:
     return word == part or (len(part) >= 2 and bool(_PREFIXED.match(word)) and word.startswith(part))
 
 
-def _of_dense(sentence: str, known: Lexicon) -> list[tuple[int, str]]:
+def _of_dense(sentence: str) -> list[tuple[int, str]]:
     """Words of a dense script, the longest at each place; what a longer one covers does not count."""
+    known = lexicon()
     found: list[tuple[int, str]] = []
     place = 0
     while place < len(sentence):

@@ -54,9 +54,9 @@ _CARRIERS: Final = (
 
 
 class Mark(NamedTuple):
-    """A reason, words of which one is in every text that the pattern matches, and the pattern."""
+    """A name, words of which one is in every text that the pattern matches, and the pattern."""
 
-    reason: str
+    name: str
     gate: tuple[str, ...]
     pattern: str
 
@@ -66,12 +66,23 @@ class Mark(NamedTuple):
 
 
 MARKS: Final = (
-    Mark("it poses as a message of another role",
+    Mark("role",
          ("<|", "[inst]", "<<sys", "system", "assistant", "human", "developer", "admin", "<user", "<instruc", "[ai",
           "(ai", "[llm", "[model", "[claude", "[chatgpt", "<!--", "[//]"), _ROLES),
-    Mark("it poses as a tool call", ("<tool", "<func", "<invoke", "<param", "<|python", "[tool_calls]", "to=functions",
+    Mark("tool", ("<tool", "<func", "<invoke", "<param", "<|python", "[tool_calls]", "to=functions",
                                      "tool_call", "function_call", "tool_use", "```tool", "action input"), _TOOLS),
-    Mark("it pretends that the data ends here", ("</", "]]>", "end of", "ends here"), _ENDS),
-    Mark("it carries data out through a link or picture",
+    Mark("end", ("</", "]]>", "end of", "ends here"), _ENDS),
+    Mark("carrier",
          ("](", "src=", "href=", "action=", "display:", "font-size", "opacity"), _CARRIERS),
 )  # fmt: skip
+
+# Each word of the gates once: most texts have none of them, and are through after one look.
+_WORDS: Final = tuple(sorted({word for mark in MARKS for word in mark.gate}))
+
+
+def marks(text: str) -> list[str]:
+    """The names of the marks that a text bears."""
+    folded = text.lower()
+    if not any(word in folded for word in _WORDS):
+        return []
+    return [mark.name for mark in MARKS if mark.finds(text, folded)]

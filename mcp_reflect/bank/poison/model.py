@@ -1,22 +1,31 @@
-"""A weighing of a text's signals: a linear model, whose weights `python -m benchmarks.door_train` learnt.
+"""A weighing of a text: a linear model over what it is about and how it is worded; `benchmarks.door_train` learns it.
 
-The weight of each signal stands in `weights.json`, for a person to read; a sum over a limit is suspicious.
+The weight of each concept, and of each two that meet in a sentence, stands in `weights.json` for a person to read;
+those of words, neighbours and runs of letters in `grams.bin`, a signed byte a place. A sum over the limit is
+suspicious. A text counts half as a whole and half as its heaviest two sentences, for an order may be buried.
 """
 
 import json
 import math
-import re
+from array import array
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
-from typing import Final, NamedTuple
+from itertools import combinations
+from typing import Any, Final, NamedTuple
 
-from mcp_reflect.bank.poison.signals import signals
+from mcp_reflect.bank.poison.grams import neighbours, place, runs
+from mcp_reflect.bank.poison.reading import Sentence, read
 
 WEIGHTS: Final = "weights.json"
-_MOST_NAMED: Final = 3  # signals that a reason names
-_SPAN: Final = 420  # characters that are weighed at once: what the model learnt from was of such lengths
-_FOR_PARTS: Final = 0.1
-_END: Final = re.compile(r"[.!?;\n。！？।]")
+GRAMS: Final = "grams.bin"
+_MOST_NAMED: Final = 3  # concepts that a reason names
+_PART: Final = 650  # letters that are weighed at once: what the model learnt from was of such lengths
+_FOR_PARTS: Final = 0.1  # of many parts one has to be heavier, as chance has more tries
+_MOST_WORDS: Final = 20_000  # that are known again
+_LONGEST_KEPT: Final = 40  # letters of such a word
+NEAR: Final = 2  # sentences of which the heaviest are looked for
+_MOST_OF_GRAMS: Final = 1.5  # what words and runs of letters add at most; of 5,500 texts none had more
 
 # What a concept is called where a reason is given.
 _SAID: Final = {
@@ -31,69 +40,199 @@ _SAID: Final = {
     "DECODE": "decoding", "REPLACE": "replacing", "URL": "an address", "EMAIL": "an address", "HOST": "an address",
     "IP": "an address", "ACCOUNT": "an account", "AMOUNT": "a sum", "PATH": "private files", "SHELL": "commands",
     "ALWAYS": "a rule without an end", "CONTRARY": "going against what was asked", "TELL": "what is told",
+    "TRUST": "what to trust", "LATER": "a later occasion", "m-role": "posing as a message of another role",
+    "m-tool": "posing as a tool call", "m-end": "an end of the data", "m-carrier": "a link that carries data out",
 }  # fmt: skip
 
 
 class Weights(NamedTuple):
-    """The limit over which a text is suspicious, that where a rule spoke up too, the sum's start, and the weights."""
+    """The limit over which a text is suspicious, the sum's start, and the weights.
+
+    `pairs` holds two names by a key made of their numbers.
+    """
 
     limit: float
-    doubt: float
     start: float
-    signals: dict[str, float]
+    numbers: dict[str, int]
+    singles: tuple[float, ...]
+    pairs: dict[int, float]
+    names: dict[int, str]
+    table: "array[int]"
+    step: float
 
 
 class Weighed(NamedTuple):
-    """A text's sum, and the weights of the signals that it is made of."""
+    """A text's sum, and the weights of the concepts that it is made of."""
 
     sum: float
-    found: dict[str, float]
+    found: dict[int, float]
 
     @property
     def why(self) -> str:
         """In words what added most to the sum."""
-        return _why(self.found)
+        said: dict[str, float] = {}
+        names = weights().names
+        for key, weight in self.found.items():
+            for concept in names[key].split("+"):
+                if word := _SAID.get(concept.lstrip("^").removeprefix("not-").removeprefix("q-")):
+                    said[word] = said.get(word, 0) + weight
+        heavy = sorted((word for word in said if said[word] > 0), key=lambda word: -said[word])
+        return ", ".join(heavy[:_MOST_NAMED]) or "the way it is worded"
 
 
 @cache
 def weights() -> Weights:
     """The weights, read once."""
-    content = json.loads(resources.files("mcp_reflect.bank.poison").joinpath(WEIGHTS).read_text(encoding="utf-8"))
-    return Weights(content["limit"], content["doubt"], content["start"], content["signals"])
+    room = resources.files("mcp_reflect.bank.poison")
+    content: dict[str, Any] = json.loads(room.joinpath(WEIGHTS).read_text(encoding="utf-8"))
+    return made(content, room.joinpath(GRAMS).read_bytes())
+
+
+def made(content: dict[str, Any], table: bytes) -> Weights:
+    """The weights of what the two files hold."""
+    given: dict[str, float] = content["signals"]
+    known = sorted({name for both in given for name in both.split("+")})
+    numbers = {name: number for number, name in enumerate(known)}
+    pairs: dict[int, float] = {}
+    names: dict[int, str] = {}
+    for both, weight in given.items():
+        one, _, other = both.partition("+")
+        key = numbers[one] if not other else _key(numbers[one], numbers[other])
+        names[key] = both
+        if other:
+            pairs[key] = weight
+    singles = tuple(given.get(name, 0.0) for name in known)
+    names = dict(enumerate(known)) | names
+    return Weights(
+        content["limit"], content["start"], numbers, singles, pairs, names, array("b", table), content["step"]
+    )
+
+
+def _key(one: int, other: int) -> int:  # in full where it is asked for a hundred times a text
+    return (one + 1) << 12 | other
+
+
+class _Word(NamedTuple):
+    """A word's place, the weight there, and the sum and number of the weights of its runs of letters."""
+
+    place: int
+    own: int
+    inside: int
+    size: int
+
+
+class _Words(dict[str, _Word]):
+    """The words met so far; emptied when they are too many."""
+
+    def __missing__(self, word: str) -> _Word:
+        table = weights().table
+        inside, at = runs(word), place(word)
+        found = _Word(at, table[at], sum(table[one] for one in inside), len(inside))
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        if len(word) <= _LONGEST_KEPT:
+            self[word] = found
+        return found
+
+
+_words: Final = _Words()
+
+
+class _Line(NamedTuple):
+    """What of a sentence is weighed: the weights of its concepts, its words, and the places of its neighbours."""
+
+    found: dict[int, float]
+    words: set[str]
+    both: set[int]
+    size: int
 
 
 def weigh(text: str) -> Weighed:
-    """The heaviest part of a plain text; of many parts one has to be heavier, as chance has more tries."""
-    weighed = list(map(_weigh, parts(text)))
-    one = max(weighed, key=lambda one: one.sum, default=Weighed(weights().start, {}))
-    return one._replace(sum=one.sum - _FOR_PARTS * math.log2(max(len(weighed), 1)))
+    """The sum of a plain text; of a long one that of its heaviest part."""
+    lines = [_line(sentence) for sentence in read(text)]
+    if sum(line.size for line in lines) <= _PART * 1.5:
+        return _weigh(lines)
+    weighed = [_weigh(part) for part in _parts(lines)]
+    one = max(weighed, key=lambda one: one.sum)
+    return one._replace(sum=one.sum - _FOR_PARTS * math.log2(len(weighed)))
 
 
-def _weigh(text: str) -> Weighed:
-    known = weights()
-    found = {name: known.signals[name] for name in signals(text) if name in known.signals}
-    return Weighed(known.start + sum(found.values()), found)
-
-
-def _why(found: dict[str, float]) -> str:
-    said: dict[str, float] = {}
-    for name, weight in found.items():
-        for concept in re.split("[+&]", name):
-            if word := _SAID.get(concept.lstrip("^").removeprefix("not-")):
-                said[word] = said.get(word, 0) + weight
-    return ", ".join(sorted(said, key=lambda word: -said[word])[:_MOST_NAMED])
-
-
-def parts(text: str) -> list[str]:
-    """The text in parts that end where sentences end, each beginning with the last sentence of the one before."""
-    if len(text) <= _SPAN * 1.5:
-        return [text]
-    ends = [found.end() for found in _END.finditer(text)]
-    parts: list[str] = []
-    start = 0
-    while start < len(text):
-        inside = [end for end in ends if start < end <= start + _SPAN]
-        end = inside[-1] if inside else min(start + _SPAN, len(text))
-        parts.append(text[start:end])
-        start = inside[-2] if len(inside) > 1 and inside[-2] > start else end
+def _parts(lines: list[_Line]) -> list[list[_Line]]:
+    """The sentences in parts of some length, each beginning with the last one of the part before."""
+    parts: list[list[_Line]] = [[]]
+    size = 0
+    for line in lines:
+        if parts[-1] and size + line.size > _PART:
+            parts.append(parts[-1][-1:])
+            size = parts[-1][0].size
+        parts[-1].append(line)
+        size += line.size
     return parts
+
+
+def _weigh(lines: Sequence[_Line]) -> Weighed:
+    whole = _sum(lines, _found(lines))
+    if len(lines) <= NEAR:
+        return whole
+    known = weights()
+    least = 2 * known.limit - whole.sum - known.start - _MOST_OF_GRAMS
+    heaviest = whole
+    for at in range(len(lines) - NEAR + 1):
+        window = lines[at : at + NEAR]
+        found = _found(window)
+        if sum(found.values()) > least and (near := _sum(window, found)).sum > heaviest.sum:
+            heaviest = near
+    return Weighed((whole.sum + heaviest.sum) / 2, heaviest.found)
+
+
+def _line(sentence: Sentence) -> _Line:
+    known = weights()
+    numbers, singles, pairs = known.numbers, known.singles, known.pairs
+    here = sorted([numbers[name] for name in sentence.names if name in numbers])
+    found = {number: singles[number] for number in here}
+    for one, other in combinations(here, 2):
+        key = (one + 1) << 12 | other
+        if key in pairs:
+            found[key] = pairs[key]
+    words = sentence.words
+    return _Line(found, set(words), neighbours([_words[word].place for word in words]), sum(map(len, words)))
+
+
+def _found(lines: Sequence[_Line]) -> dict[int, float]:
+    found = lines[0].found if lines else {}
+    for line in lines[1:]:
+        found = found | line.found
+    return found
+
+
+def _sum(lines: Sequence[_Line], found: dict[int, float]) -> Weighed:
+    known = weights()
+    words = set[str]().union(*[line.words for line in lines])
+    both = set[int]().union(*[line.both for line in lines])
+    total = known.start + sum(found.values())
+    if words:
+        own = inside = count = 0
+        for _, one, some, number in [_words[word] for word in words]:
+            own += one
+            inside += some
+            count += number
+        table = known.table
+        total += known.step * (
+            own / math.sqrt(len(words))
+            + inside / math.sqrt(count)
+            + sum([table[at] for at in both]) / math.sqrt(len(both))
+        )
+    return Weighed(total, found)
+
+
+def columns(sentences: Iterable[Sentence]) -> tuple[set[str], set[str], set[int]]:
+    """What `benchmarks.door_train` learns from: names with their pairs, distinct words, and places of neighbours."""
+    names: set[str] = set()
+    words: set[str] = set()
+    both: set[int] = set()
+    for sentence in sentences:
+        names |= sentence.names
+        names.update(f"{one}+{other}" for one, other in combinations(sorted(sentence.names), 2))
+        words.update(sentence.words)
+        both |= neighbours(place(word) for word in sentence.words)
+    return names, words, both

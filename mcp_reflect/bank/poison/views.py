@@ -22,8 +22,9 @@ _LIKE: Final = str.maketrans(
     "aeopcyxijsdhlnugoaeiopvuktABEKMHOPCTYXISJABEZHIKMNOPTYXgii",
 )
 _LEET: Final = str.maketrans("01345789$@", "oieastbgsa")
-_FIGURES: Final = re.compile(r"[0134578$@]")
 _MIXED: Final = re.compile(r"(?=\S*[^\W\d_])(?=\S*[0134578$@])\S{2,}")
+_LEET_INSIDE: Final = re.compile(r"[^\W\d_][0134578$@]{1,2}[^\W\d_]")
+_LEAST_MIXED: Final = 2  # words with digits inside: `k8s` or `utf8mb4` alone is no disguise
 _MOST_MIXED: Final = 40  # characters of a word that somebody spelt with digits
 _SPACED: Final = re.compile(r"(?<!\w)(?:\w[ .·_-]){5,200}\w(?!\w)")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{24,8000}={0,2}")
@@ -31,6 +32,8 @@ _HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){12,2000}(?![0-9a-f
 _ORDERS: Final = ("ignore", "disregard", "forget", "instruction", "prompt", "obey", "secret", "user")
 _REVERSED: Final = tuple(word[::-1] for word in _ORDERS if word != "user")
 _TURNED: Final = tuple(codecs.encode(word, "rot13") for word in _ORDERS)
+_ENTITY: Final = re.compile(r"&(?:#\w{1,8}|[a-zA-Z]{2,8});")
+_PERCENT: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
 
 
@@ -73,18 +76,18 @@ def decoded(text: str) -> Iterator[str]:
 
 
 def _undisguised(text: str) -> Iterator[str]:
-    if "&" in text:
+    if "&" in text and _ENTITY.search(text):
         yield html.unescape(text)
-    if "%" in text:
+    if "%" in text and _PERCENT.search(text):
         yield unquote(text)
-    if "\\" in text:
+    if "\\" in text and _ESCAPED.search(text):
         yield _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
     joined = text
     if _SPACED.search(text):
         joined = _SPACED.sub(lambda found: re.sub(r"(\w)[ .·_-](?=\w)", r"\1", found[0]), re.sub(r" {2,}", "\n", text))
         joined = joined.replace("\n", " ")
         yield joined
-    if _FIGURES.search(joined) and _MIXED.search(joined):
+    if len(_LEET_INSIDE.findall(joined)) >= _LEAST_MIXED:
         yield _MIXED.sub(lambda word: word[0].translate(_LEET) if len(word[0]) <= _MOST_MIXED else word[0], joined)
 
 
