@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_reflect.bank.features import Features, features_read, scope_number, terms_kept
+from mcp_reflect.bank.features import HELD, Features, features_read, scope_number, terms_kept
 from mcp_reflect.bank.postings import BLOCK, BLOCK_BITS, with_places, without_place
 from mcp_reflect.bank.sqlite.rows import features_from
 from mcp_reflect.bank.sqlite.statements import Derived, Transaction, Writing
@@ -136,21 +136,26 @@ def _remove(writing: Writing, record_id: str) -> None:
         writing.run("index_remove_features", {"row": features.row})
         _count(writing, "index_uncount", number, [features])
         writing.run("index_forget", {"scope": number, "terms": terms})
-        values = {"scope": number, "found": -1, "length": -round(features.length), "places": 0}
+        told = HELD not in features.counts
+        values = {"scope": number, "found": -told, "length": -told * round(features.length), "places": 0}
         writing.run("index_resize", values)
 
 
 def _resize(writing: Writing, number: int, made: Sequence[Entry], *, places: int = 0) -> None:
-    """Count rows that came into a scope, and the places handed out for them."""
-    length = sum(round(entry.features.length) for entry in made)
-    writing.run("index_resize", {"scope": number, "found": len(made), "length": length, "places": places})
+    """Count rows that came into a scope, and the places handed out: what is in quarantine has no more than a place."""
+    lengths = [round(entry.features.length) for entry in made if HELD not in entry.features.counts]
+    writing.run("index_resize", {"scope": number, "found": len(lengths), "length": sum(lengths), "places": places})
 
 
 def _count(writing: Writing, name: str, number: int, changed: Iterable[Features]) -> None:
-    """Count the rows that terms came into or left."""
+    """Count the rows that terms came into or left.
+
+    What is in quarantine is not counted: it would make the words of others common, and its own ones known.
+    """
     terms = Counter[str]()
     for features in changed:
-        terms.update(features.counts.keys())
+        if HELD not in features.counts:
+            terms.update(features.counts.keys())
     # In the order of the table, so that neighbours are written together; one statement for all of a scope.
     pairs = Derived(json.dumps(sorted(terms.items()), ensure_ascii=False))
     writing.run(name, {"scope": number, "terms": pairs})

@@ -99,7 +99,7 @@ def gathered(reading: Reading, scope: Scope, question: Question) -> Gathered | N
     """The rows that could match; null where there is nothing to ask for or nothing to ask."""
     index = Counts(reading, scope)
     words = words_of(question.text)
-    if not words or not index.size:
+    if not words or not index.numbers:
         return None
     weighed = _weighed(index, list(words)[:MOST_READ])
     return Gathered(index, words, weighed, _gathered(index, question, weighed))
@@ -134,13 +134,13 @@ def matched(found: Gathered, parameters: Parameters = FITTED, most: int | None =
 
 
 class Counts:
-    """How many rows there are in a scope and the global one, and how many hold a term."""
+    """How many rows out of quarantine there are in a scope and the global one, and how many of them hold a term."""
 
     def __init__(self, reading: Reading, scope: Scope) -> None:
         self.reading = reading
         own, everywhere = scope_number(scope), scope_number(Scope(scope.tenant, GLOBAL))
         sizes = reading.rows("index_sizes", {"scopes": [own, everywhere]})
-        there = {row["scope"] for row in sizes if row["found"]}
+        there = {row["scope"] for row in sizes if row["places"]}
         self.numbers = [number for number in dict.fromkeys((own, everywhere)) if number in there]
         self.sizes: dict[int, int] = {row["scope"]: row["found"] for row in sizes}
         self.places: dict[int, int] = {row["scope"]: row["places"] for row in sizes}
@@ -202,9 +202,7 @@ def _gathered(index: Counts, question: Question, weighed: _Weighed) -> list[Feat
         index.look_up([mark for group in (*groups, preferred) for mark in group])
     chosen: list[Features] = []
     for number in index.numbers:
-        size, found = index.sizes.get(number, 0), index.found[number]
-        if not size:
-            continue
+        size, found = index.sizes[number], index.found[number]
         narrow = tuple(group for group in groups if size > question.scored and _narrows(group, found, size))
         looks = [Look(question.scored), Look(SCORED_HELD, held=True)]
         if narrow:

@@ -11,6 +11,7 @@ from typing import Final
 
 from mcp_reflect.bank.analysis import words_of
 from mcp_reflect.bank.candidates import lessons_at
+from mcp_reflect.bank.features import HELD
 from mcp_reflect.bank.gathering import Top, read_blocks
 from mcp_reflect.bank.lexical import Counts
 from mcp_reflect.bank.merging import SAME_WORDS, shared, telling_words
@@ -25,9 +26,10 @@ MORE_WORDS: Final = 2  # words beyond the rarest that are looked up, as many mor
 
 
 async def nearest(tx: Transaction, scope: Scope, lesson: Lesson) -> list[Lesson]:
-    """The active lessons, of the scope and global, of nearly the same situation, as a transaction sees them.
+    """The active lessons out of quarantine, of the scope and global, of nearly the same situation.
 
-    Those whose whole text is most alike come first. The lesson itself is among them where it is stored.
+    As a transaction sees them, those whose whole text is most alike first. The lesson itself is among them where it
+    is stored.
     """
     return await tx.look(lambda reading: _nearest(reading, scope, lesson))
 
@@ -66,8 +68,8 @@ def _rows(index: Counts, words: Sequence[str], count: int, todo: Sequence[str]) 
         places = index.places[number]
         alike = {
             block: found
-            for block, bits in read_blocks(index.reading, number, places, asked).items()
-            if (found := (counts := _counted(bits, asked)).above(least - 1, counts.any()))
+            for block, bits in read_blocks(index.reading, number, places, (*asked, HELD)).items()
+            if (found := (counts := _counted(bits, asked)).above(least - 1, counts.any() & ~bits.get(HELD, 0)))
         }
         many = sum(found.bit_count() for found in alike.values()) > COMPARED
         more = read_blocks(index.reading, number, places, todo) if many else {}

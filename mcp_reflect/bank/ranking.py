@@ -39,8 +39,14 @@ def rank(found: Iterable[Candidate], ask: Ask, rates: Rates, now: float, tied: M
     hidden: Counter[str] = Counter()
     fitting: list[tuple[float, Candidate]] = []
     known = list(found)
-    gate = gate_for([candidate for candidate in known if not candidate.by_error])
+    asked = [candidate for candidate in known if not candidate.by_error]
+    # What is in quarantine is told of where it would be shown, and opens the gate for nothing else.
+    held = gate_for(asked)
+    gate = gate_for([candidate for candidate in asked if candidate.lesson.trust is not Trust.QUARANTINED])
     for candidate in known:
+        if candidate.lesson.trust is Trust.QUARANTINED:
+            hidden["quarantined"] += candidate.by_error or held.lets_in(candidate)
+            continue
         reason = _held_back(candidate, gate, ask, rates)
         if reason:
             hidden[reason] += 1
@@ -49,17 +55,14 @@ def rank(found: Iterable[Candidate], ask: Ask, rates: Rates, now: float, tied: M
     scores, reasons = settled(((score, candidate.lesson) for score, candidate in fitting), tied, rates)
     fitting = [(scores[candidate.lesson.id], candidate) for _, candidate in fitting]
     fitting.sort(key=lambda pair: (-pair[0], pair[1].lesson.id))
-    return Ranked(
-        tuple(_pick(_preferred(fitting, ask, hidden), ask, now, hidden, (tied, reasons))), dict(sorted(hidden.items()))
-    )
+    hits = tuple(_pick(_preferred(fitting, ask, hidden), ask, now, hidden, (tied, reasons)))
+    return Ranked(hits, dict(sorted((+hidden).items())))
 
 
 def _held_back(candidate: Candidate, gate: Gate, ask: Ask, rates: Rates) -> str | None:
     lesson = candidate.lesson
     if not candidate.by_error and not gate.lets_in(candidate):
         return "not_relevant"
-    if lesson.trust is Trust.QUARANTINED:
-        return "quarantined"
     if ask.kinds and lesson.kind not in ask.kinds:
         return "other_kinds"
     if ask.tags and not set(ask.tags) & set(lesson.tags):
