@@ -9,6 +9,7 @@ from typing import Any
 
 from mcp_reflect import catalogues
 from mcp_reflect.arguments.search import ReplanShape, read
+from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.catalogues import Catalogue
 from mcp_reflect.clock import iso
 from mcp_reflect.errors import InputError
@@ -71,7 +72,7 @@ async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Sear
             return call.again
         thought = thought or await _think(parts, sent, call, host)
         plan, thought = _plan(thought, call)
-        plan = replace(plan, notes=(*call.catalogue.notes, *plan.notes))
+        plan = replace(plan, notes=(*call.catalogue.notes, *_held_back(sent), *plan.notes))
         after = ledger.record(call.state, call.request, plan)
         ts = iso(parts.clock.now())
         body: dict[str, Any] = {
@@ -154,7 +155,7 @@ def _request(
         zero_result_tables=tuple(clean(list(sent.zero_result_tables))),
         retry_count=sent.retry_count,
         catalog=catalogue.entries,
-        suggestions=tuple(clean(list(sent.suggestions))),
+        suggestions=_offered(sent),
         max_retries=parts.settings.max_retries,
     )
     if kept is None:
@@ -165,6 +166,16 @@ def _request(
         )
     made = replace(made, suggestions=made.suggestions or kept.suggestions)
     return made if _reports(sent) else replace(kept, suggestions=made.suggestions, catalog=made.catalog)
+
+
+def _offered(sent: ReplanShape) -> tuple[str, ...]:
+    """What the search tool proposed, without what orders its reader about: it would come back as a query."""
+    return tuple(one for one in clean(list(sent.suggestions)) if suspicion([one]) is None)
+
+
+def _held_back(sent: ReplanShape) -> tuple[str, ...]:
+    count = len(sent.suggestions) - len(_offered(sent)) if sent.suggestions else 0
+    return (f"{count} of the suggestions left out: they read as orders to their reader",) if count else ()
 
 
 def _reports(sent: ReplanShape) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_reflect.bank.effectiveness import Told, worths
+from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.bank.recalls import rates
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
@@ -56,10 +57,12 @@ class _Looked:
 async def board(db: Database, scope: Scope, clock: Clock, *, most: int = MOST_LESSONS, whole: bool = True) -> Table:
     """At most `most` records of a scope, best first, their outcomes and ties; recalls and warnings.
 
-    Without `whole`, the words of what is in quarantine stay out: a model may be the reader.
+    Without `whole`, the words of what is in quarantine stay out, and tasks, notes and calls that read as orders: a
+    model may be the reader.
     """
     looked = await db.look(lambda reading: _look(reading, scope, most))
-    return await asyncio.to_thread(_assembled, looked, scope, clock.now(), whole=whole)
+    made = await asyncio.to_thread(_assembled, looked, scope, clock.now(), whole=whole)
+    return made if whole else await asyncio.to_thread(_without_orders, made)
 
 
 async def row(db: Database, scope: Scope, lesson: Lesson) -> list[Any]:
@@ -103,6 +106,17 @@ def _assembled(looked: _Looked, scope: Scope, now: float, *, whole: bool) -> Tab
         "warnings": {"columns": _WARNING_COLUMNS, "rows": [_warning(one) for one in looked.warnings]},
         "warning_days": [[one["day"], one["became"], one["count"]] for one in looked.warning_days],
     }
+
+
+def _without_orders(table: Table) -> Table:
+    """The board with a word in the place of each task, note or call that reads as an order to who reads it."""
+    for name, column in (("recalls", "task"), ("outcomes", "note"), ("warnings", "arguments")):
+        rows: list[list[Any]] = table[name]["rows"]
+        at = table[name]["columns"].index(column)
+        for row in rows:
+            if row[at] and (reason := suspicion([row[at]])):
+                row[at] = waits(reason)
+    return table
 
 
 def _place(row: Sequence[Any]) -> tuple[Any, ...]:
