@@ -34,7 +34,7 @@ from typing import Any, Final
 
 from benchmarks.recall import lesson_line
 from benchmarks.retrieval import Document, Judged, collections
-from mcp_reflect.bank import indexing, lessons
+from mcp_reflect.bank import lessons, written
 from mcp_reflect.bank.postings import BLOCK
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.stopwords import STOP_WORDS
@@ -149,7 +149,7 @@ async def _written(engine: Engine, size: int, texts: Texts) -> dict[str, float]:
         drafts = engine.import_drafts([(place, texts.lesson(place)) for place in numbers])
         made = [(own, lessons.drawn_up(draft, own, clock)) for _, draft in drafts]
         async with database.write() as tx:
-            await lessons.add_indexed(tx, made, indexing.entries(made))
+            await written.add(tx, [written.written(scope, lesson) for scope, lesson in made])
     await database.close()
     return {"direct_s": round(time.perf_counter() - start, 1)}
 

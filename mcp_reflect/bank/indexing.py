@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_reflect.bank.features import HELD, Features, features_read, scope_number, terms_kept
+from mcp_reflect.bank.features import HELD, features_read, scope_number, terms_kept
 from mcp_reflect.bank.postings import BLOCK, BLOCK_BITS, with_places, without_place
 from mcp_reflect.bank.sqlite.rows import features_from
 from mcp_reflect.bank.sqlite.statements import Derived, Transaction, Writing
@@ -16,29 +16,28 @@ from mcp_reflect.records.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What goes into the index for one record: its id, its scope's number and its terms, also as they are kept."""
+    """What goes into the index for one record: its id, its scope's number and its terms.
+
+    `length` is how many terms tell something, `written` the terms as they are kept.
+    """
 
     id: str
     number: int
-    features: Features
-    kept: str
+    length: float
+    terms: tuple[str, ...]
+    written: Derived
 
 
-def entries(written: Sequence[tuple[Scope, Lesson]]) -> list[Entry]:
-    """Records as the index will hold them; those that are not active stay out. The scope's tenant counts.
+def entry(scope: Scope, lesson: Lesson) -> Entry | None:
+    """A record as the index will hold it; null for one that is not active. The scope's tenant counts.
 
-    It takes longer than writing them: who writes many makes them before the lock is taken.
+    It takes as long as writing it: who writes many makes them before the lock is taken.
     """
-    return [
-        Entry(lesson.id, _number(scope, lesson), features_read(0, kept := terms_kept(lesson)), kept)
-        for scope, lesson in written
-        if lesson.state is State.ACTIVE
-    ]
-
-
-async def add(tx: Transaction, made: Sequence[Entry]) -> None:
-    """Make stored records findable."""
-    await tx.at_once(lambda writing: add_at_once(writing, made))
+    if lesson.state is not State.ACTIVE:
+        return None
+    kept = Derived(terms_kept(lesson))
+    features = features_read(0, kept)
+    return Entry(lesson.id, _number(scope, lesson), features.length, tuple(features.counts), kept)
 
 
 async def remove(tx: Transaction, record_id: str) -> None:
@@ -48,7 +47,7 @@ async def remove(tx: Transaction, record_id: str) -> None:
 
 async def renew(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
     """Bring the index up to a changed record; where its words are the same, nothing is written."""
-    made = entries([(scope, lesson)])
+    made = entry(scope, lesson)
     await tx.at_once(lambda writing: _renew(writing, lesson.id, made))
 
 
@@ -63,18 +62,18 @@ def add_at_once(writing: Writing, made: Sequence[Entry]) -> None:
         _resize(writing, number, group, places=len(group))
 
 
-def _renew(writing: Writing, record_id: str, made: Sequence[Entry]) -> None:
+def _renew(writing: Writing, record_id: str, made: Entry | None) -> None:
     before = writing.rows("index_of", {"id": record_id})
-    if not before or not made:
+    if not before or made is None:
         _remove(writing, record_id)
-        add_at_once(writing, made)
-    elif features_from(before[0]).counts != made[0].features.counts:
+        add_at_once(writing, [made] if made else [])
+    elif before[0]["terms"] != made.written:
         _remove(writing, record_id)
-        if before[0]["scope"] == made[0].number:  # its place is free: a new one would only cost room
-            _place(writing, made[0].number, before[0]["place"], made)
-            _resize(writing, made[0].number, made)
+        if before[0]["scope"] == made.number:  # its place is free: a new one would only cost room
+            _place(writing, made.number, before[0]["place"], [made])
+            _resize(writing, made.number, [made])
         else:
-            add_at_once(writing, made)
+            add_at_once(writing, [made])
 
 
 def _number(scope: Scope, lesson: Lesson) -> int:
@@ -86,23 +85,18 @@ def _place(writing: Writing, number: int, first: int, made: Sequence[Entry]) -> 
     writing.run_many(
         "index_add_features",
         [
-            {
-                "id": entry.id,
-                "scope": number,
-                "place": place,
-                "terms": Derived(entry.kept),
-            }
+            {"id": Derived(entry.id), "scope": number, "place": place, "terms": entry.written}
             for place, entry in enumerate(made, first)
         ],
     )
     blocks: dict[int, dict[str, list[int]]] = {}
     for place, entry in enumerate(made, first):
         terms = blocks.setdefault(place >> BLOCK_BITS, {})
-        for term in entry.features.counts:
+        for term in entry.terms:
             terms.setdefault(term, []).append(place % BLOCK)
     for block, terms in blocks.items():
         _post(writing, number, block, terms)
-    _count(writing, "index_count", number, (entry.features for entry in made))
+    _count(writing, "index_count", number, (entry.terms for entry in made))
 
 
 def _post(writing: Writing, number: int, block: int, terms: Mapping[str, Sequence[int]]) -> None:
@@ -134,7 +128,7 @@ def _remove(writing: Writing, record_id: str) -> None:
                 found, places = without_place(posting["found"], posting["places"], offset)
                 writing.run("index_change_posting", {"row": posting["row"], "found": found, "places": places})
         writing.run("index_remove_features", {"row": features.row})
-        _count(writing, "index_uncount", number, [features])
+        _count(writing, "index_uncount", number, [terms])
         writing.run("index_forget", {"scope": number, "terms": terms})
         told = HELD not in features.counts
         values = {"scope": number, "found": -told, "length": -told * round(features.length), "places": 0}
@@ -143,19 +137,19 @@ def _remove(writing: Writing, record_id: str) -> None:
 
 def _resize(writing: Writing, number: int, made: Sequence[Entry], *, places: int = 0) -> None:
     """Count rows that came into a scope, and the places handed out: what is in quarantine has no more than a place."""
-    lengths = [round(entry.features.length) for entry in made if HELD not in entry.features.counts]
+    lengths = [round(entry.length) for entry in made if HELD not in entry.terms]
     writing.run("index_resize", {"scope": number, "found": len(lengths), "length": sum(lengths), "places": places})
 
 
-def _count(writing: Writing, name: str, number: int, changed: Iterable[Features]) -> None:
-    """Count the rows that terms came into or left.
+def _count(writing: Writing, name: str, number: int, changed: Iterable[Sequence[str]]) -> None:
+    """Count the rows that terms came into or left, of which each is given once for a row.
 
     What is in quarantine is not counted: it would make the words of others common, and its own ones known.
     """
     terms = Counter[str]()
-    for features in changed:
-        if HELD not in features.counts:
-            terms.update(features.counts.keys())
+    for held in changed:
+        if HELD not in held:
+            terms.update(held)
     # In the order of the table, so that neighbours are written together; one statement for all of a scope.
-    pairs = Derived(json.dumps(sorted(terms.items()), ensure_ascii=False))
-    writing.run(name, {"scope": number, "terms": pairs})
+    counted = Derived(json.dumps(dict(sorted(terms.items())), ensure_ascii=False))
+    writing.run(name, {"scope": number, "terms": counted})

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, Final
 
-from mcp_reflect.bank import contradictions, indexing, symptoms
+from mcp_reflect.bank import contradictions, indexing, symptoms, written
 from mcp_reflect.bank.graph import MENTIONS, named
 from mcp_reflect.bank.merging import same_lesson
 from mcp_reflect.bank.nearest import nearest
@@ -12,7 +12,7 @@ from mcp_reflect.bank.opposites import contradict
 from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_values
-from mcp_reflect.bank.sqlite.statements import Transaction, Writing
+from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, State, Trust, lesson_text
@@ -89,25 +89,7 @@ def _clean(text: str | None) -> str | None:
 
 async def add(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
     """Store a record as it is, and make it findable."""
-    await add_all(tx, [(scope, lesson)])
-
-
-async def add_all(tx: Transaction, written: Sequence[tuple[Scope, Lesson]]) -> None:
-    """Store records as they are, and make them findable."""
-    await add_indexed(tx, written, indexing.entries(written))
-
-
-async def add_indexed(
-    tx: Transaction, written: Sequence[tuple[Scope, Lesson]], entries: Sequence[indexing.Entry]
-) -> None:
-    """Store records as they are, with the entries of the index that were made of them."""
-
-    def work(writing: Writing) -> None:
-        writing.run_many("lesson_add", [lesson_values(scope, lesson) for scope, lesson in written])
-        indexing.add_at_once(writing, entries)
-
-    await tx.at_once(work)
-    await symptoms.add(tx, written)
+    await written.add(tx, [written.written(scope, lesson)])
 
 
 async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[str, str]:

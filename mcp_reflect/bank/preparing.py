@@ -10,9 +10,12 @@ from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from mcp_reflect.bank import indexing, lessons
+from mcp_reflect.bank import lessons
+from mcp_reflect.bank.written import Written, written
 from mcp_reflect.clock import Clock
 from mcp_reflect.records.lesson import Lesson, LessonDraft
 from mcp_reflect.records.scope import Scope
@@ -20,23 +23,34 @@ from mcp_reflect.records.scope import Scope
 PAGE: Final = 200  # lessons made ready at once
 LEAST_SHARED: Final = 5_000  # lessons from which on processes are worth their start, half a second
 
-Ready = tuple[Scope, Lesson, list[indexing.Entry]]
-"""A record with what the index will hold of it: nothing where it is not active."""
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A record as it will be stored; `written` is null where it may be merged into another one."""
+
+    scope: Scope
+    lesson: Lesson
+    written: Written | None
 
 
-def made_ready(drawn_up: Sequence[tuple[Scope, Lesson]]) -> list[Ready]:
+def made_ready(drawn_up: Sequence[tuple[Scope, Lesson]], *, merge: bool = False) -> list[Ready]:
     """Records as they will be stored."""
     checked = [(scope, lessons.quarantined_if_suspicious(lesson)) for scope, lesson in drawn_up]
-    return [(scope, lesson, indexing.entries([(scope, lesson)])) for scope, lesson in checked]
+    return [Ready(scope, lesson, None if merge else written(scope, lesson)) for scope, lesson in checked]
 
 
 async def ready(
-    drafts: Sequence[tuple[Scope, LessonDraft]], clock: Clock, processes: int, least_shared: int = LEAST_SHARED
+    drafts: Sequence[tuple[Scope, LessonDraft]],
+    clock: Clock,
+    processes: int,
+    *,
+    merge: bool = False,
+    least_shared: int = LEAST_SHARED,
 ) -> AsyncGenerator[list[Ready]]:
     """The drafts as records, in their order, a page at a time; some pages are made ahead.
 
     They are made by so many `processes` where that is more than one and there are `least_shared` of them, else in a
-    thread.
+    thread. With `merge` they are not taken apart for the index yet.
     """
     shared = processes > 1 and len(drafts) >= least_shared
     executor = _processes(processes) if shared else ThreadPoolExecutor(1)
@@ -45,7 +59,7 @@ async def ready(
     try:
         for start in range(0, len(drafts), PAGE):
             page = [(scope, lessons.drawn_up(draft, scope, clock)) for scope, draft in drafts[start : start + PAGE]]
-            ahead.append(loop.run_in_executor(executor, made_ready, page))
+            ahead.append(loop.run_in_executor(executor, partial(made_ready, page, merge=merge)))
             if len(ahead) > (2 * processes if shared else 1):
                 yield await ahead.popleft()
         while ahead:
@@ -67,7 +81,10 @@ def _processes(count: int) -> Executor:
 
 
 def _end_with_parent() -> None:
-    """Have this process end when the one that asked for it does, however that ends: it would wait for work for ever."""
+    """Have this process end when the one that asked for it does, however that ends: it would wait for work for ever.
+
+    What anything here prints goes to stderr: stdout may carry the protocol.
+    """
     from multiprocessing import parent_process  # noqa: PLC0415 - see above
     from threading import Thread  # noqa: PLC0415 - same
 
@@ -77,3 +94,4 @@ def _end_with_parent() -> None:
             os._exit(1)
 
     Thread(target=watch, daemon=True).start()
+    os.dup2(2, 1)

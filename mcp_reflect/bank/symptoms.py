@@ -14,21 +14,19 @@ LEAST_CHARS: Final = 12  # of a fingerprint: "error" or "failed" name none
 MOST_LINES: Final = 20  # of a printed error, the last ones, each of which may be the one that names it
 
 
-async def add(tx: Transaction, written: Iterable[tuple[Scope, Lesson]]) -> None:
-    """Remember which errors new lessons are known by."""
-    values = [
+def values_of(scope: Scope, lesson: Lesson) -> list[dict[str, str]]:
+    """The errors that a lesson is known by, as values to bind."""
+    return [
         {"lesson_id": lesson.id, "fingerprint": one, "tenant": scope.tenant}
-        for scope, lesson in written
         for one in sorted(_fingerprints(lesson.symptoms, lines=False))
     ]
-    if values:
-        await tx.run_many("symptom_add", values)
 
 
 async def renew(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
     """Remember which errors a changed lesson is known by now."""
     await tx.run("symptom_remove", {"lesson_id": lesson.id})
-    await add(tx, [(scope, lesson)])
+    if values := values_of(scope, lesson):
+        await tx.run_many("symptom_add", values)
 
 
 def with_symptoms(

@@ -5,12 +5,15 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect.bank import lessons
+from mcp_reflect.bank import lessons, written
 from mcp_reflect.bank.capacity import keep_within
+from mcp_reflect.bank.sameness import says_nothing_new
 from mcp_reflect.bank.sqlite.database import Database
-from mcp_reflect.bank.sqlite.rows import lesson_from
+from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.bank.sqlite.statements import Transaction, Writing
+from mcp_reflect.bank.written import Written
 from mcp_reflect.clock import Clock, iso
-from mcp_reflect.records.lesson import LessonDraft, State, Stored
+from mcp_reflect.records.lesson import Lesson, LessonDraft, State, Stored
 from mcp_reflect.records.scope import Scope
 
 if TYPE_CHECKING:
@@ -70,14 +73,15 @@ async def imported(
 ) -> AsyncIterator[list[Stored]]:
     """Store drafts that are known to be good, and yield what became of each batch, in order.
 
-    Only with `merge` are they compared with what is there: merged where the same is, tied where the opposite is.
+    With `merge` they are compared with what is there: merged where the same is, tied where the opposite is. Without,
+    a lesson that is there word for word is a `duplicate`, and stays as it is, whatever state it is in.
     Several `processes` make them ready, see `preparing`.
     """
     from mcp_reflect.bank.preparing import ready  # noqa: PLC0415 - a recall on the command line needs no executors
 
     waiting: list[Ready] = []
     many = _FIRST_BATCH  # lessons
-    async with aclosing(ready(drafts, clock, processes)) as pages:
+    async with aclosing(ready(drafts, clock, processes, merge=merge)) as pages:
         async for page in pages:
             waiting += page
             while len(waiting) >= many:
@@ -93,19 +97,50 @@ async def _stored(
     db: Database, batch: "Sequence[Ready]", clock: Clock, size: int | None, *, merge: bool
 ) -> tuple[list[Stored], float]:
     """Write records that were made ready, in one transaction: what became of each, and how long it held others up."""
-    done: list[Stored] = []
     async with db.write() as tx:
         began = time.monotonic()
-        if not merge:
-            written = [(scope, lesson) for scope, lesson, _ in batch]
-            await lessons.add_indexed(tx, written, [entry for _, _, made in batch for entry in made])
-        for scope, lesson, _ in batch:
-            lesson_id, status = lesson.id, "quarantined" if lesson.held else "stored"
-            if merge and lesson.state is State.ACTIVE:
-                lesson_id, status = await lessons.add_or_merge(tx, scope, lesson)
-            elif merge:
-                await lessons.add(tx, scope, lesson)
-            done.append(Stored(lesson_id=lesson_id, status=status, reason=lesson.held, scope=str(scope)))
-        for scope in dict.fromkeys(scope for scope, _, _ in batch):
+        done = await (_merged(tx, batch) if merge else tx.at_once(lambda writing: _added(writing, batch)))
+        for scope in dict.fromkeys(one.scope for one in batch):
             await keep_within(tx, scope, size, clock.now())
-    return done, max(time.monotonic() - began, 0.001)
+    return done, max(time.monotonic() - began, 0.001)  # with the commit
+
+
+async def _merged(tx: Transaction, batch: "Sequence[Ready]") -> list[Stored]:
+    """Store records, or strengthen those that say the same."""
+    done: list[Stored] = []
+    for one in batch:
+        lesson_id, status = one.lesson.id, "quarantined" if one.lesson.held else "stored"
+        if one.lesson.state is State.ACTIVE:
+            lesson_id, status = await lessons.add_or_merge(tx, one.scope, one.lesson)
+        else:
+            await lessons.add(tx, one.scope, one.lesson)
+        done.append(_told(one, lesson_id, status))
+    return done
+
+
+def _added(writing: Writing, batch: "Sequence[Ready]") -> list[Stored]:
+    """Store those records that are not there yet."""
+    there: dict[int, list[Lesson]] = {}
+    for scope in dict.fromkeys(one.scope for one in batch):
+        digests = [one.written.row["digest"] for one in batch if one.written and one.scope == scope]
+        for row in writing.rows("lesson_same", {"digests": digests, **scope_values(scope)}):
+            there.setdefault(row["digest"], []).append(lesson_from(row))
+    done: list[Stored] = []
+    new: list[Written] = []
+    for one in batch:
+        assert one.written is not None  # noqa: S101 - made for this
+        same = there.setdefault(one.written.row["digest"], [])
+        found = next((other for other in same if says_nothing_new(one.lesson, other)), None)
+        if found is not None:
+            done.append(_told(one, found.id, "duplicate"))
+            continue
+        same.append(one.lesson)
+        new.append(one.written)
+        done.append(_told(one, one.lesson.id, "quarantined" if one.lesson.held else "stored"))
+    written.add_at_once(writing, new)
+    return done
+
+
+def _told(one: "Ready", lesson_id: str, status: str) -> Stored:
+    held = one.lesson.held if status == "quarantined" else None
+    return Stored(lesson_id=lesson_id, status=status, reason=held, scope=str(one.scope))

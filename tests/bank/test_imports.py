@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mcp_reflect.bank.preparing import PAGE, ready
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.lesson import LessonDraft
+from mcp_reflect.records.lesson import LessonDraft, State, Stored
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.settings import Settings
 from tests.held_clock import HeldClock
@@ -23,7 +23,7 @@ async def test_processes_make_ready_what_a_thread_does_and_in_the_same_order(eng
     drafts = drafts_of(engine, 2 * PAGE + 1)
     one = [page async for page in ready(drafts, HeldClock(), 1)]
     two = [page async for page in ready(drafts, HeldClock(), 2, least_shared=1)]
-    assert [[lesson.text for _, lesson, _ in page] for page in one] == [
+    assert [[made.lesson.text for made in page] for page in one] == [
         [draft.text for _, draft in drafts[start : start + PAGE]] for start in range(0, len(drafts), PAGE)
     ]
     assert two == one
@@ -48,3 +48,62 @@ async def test_others_write_and_recall_while_an_import_goes_on(engine: Engine, b
             assert not over
         await task
     assert written == len(drafts)
+
+
+DOOR: dict[str, object] = {"mistake": "Left the door open", "correction": "Close doors at night", "tags": ["night"]}
+
+
+async def imported(engine: Engine, *lines: dict[str, object]) -> list[Stored]:
+    drafts = engine.import_drafts(enumerate(lines, start=1))
+    return [one async for batch in engine.import_lessons(drafts) for one in batch]
+
+
+async def test_a_lesson_that_is_there_word_for_word_is_not_imported_again(engine: Engine) -> None:
+    first, second = await imported(engine, DOOR, DOOR)
+    (again,) = await imported(engine, DOOR)
+    assert first.status == "stored"
+    assert [(one.status, one.lesson_id) for one in (second, again)] == [("duplicate", first.lesson_id)] * 2
+    assert len(await engine.bank.lessons(engine.scopes.own, limit=9)) == 1
+
+
+async def test_what_an_agent_stored_and_learnt_again_since_is_a_duplicate_of_its_line(engine: Engine) -> None:
+    stored = await engine.store_lesson(**DOOR)
+    await engine.store_lesson(**{**DOOR, "tags": ["security"], "symptoms": ["the alarm rang"]})
+    assert [one.lesson_id for one in await imported(engine, DOOR)] == [stored.lesson_id]
+
+
+async def test_a_line_that_says_anything_more_or_else_is_a_lesson_of_its_own(engine: Engine) -> None:
+    other = [
+        {"tags": ["security"]},
+        {"symptoms": ["the alarm rang"]},
+        {"task_type": "closing"},
+        {"why": "Thieves come at night"},
+        {"context": "the shop"},
+        {"external_id": "7"},
+        {"visibility": "global"},
+        {"project": "shop"},
+        {"correction": "Close doors at night."},
+    ]
+    lines = [DOOR, *({**DOOR, **more} for more in other)]
+    assert {one.status for one in await imported(engine, *lines)} == {"stored"}
+    assert {one.status for one in await imported(engine, *lines)} == {"duplicate"}
+
+
+async def test_a_forgotten_lesson_stays_forgotten_when_its_line_comes_again(engine: Engine) -> None:
+    (stored,) = await imported(engine, DOOR)
+    await engine.forget_lesson(lesson_id=stored.lesson_id, reason="the door is gone")
+    assert [one.status for one in await imported(engine, DOOR)] == ["duplicate"]
+    assert (await engine.bank.lesson(engine.scopes.own, stored.lesson_id)).state is State.RETIRED
+
+
+async def test_a_line_with_a_secret_is_known_again_without_it(engine: Engine) -> None:
+    line = {**DOOR, "context": "password: hunter2-correct-horse"}
+    (stored,) = await imported(engine, line)
+    assert [one.lesson_id for one in await imported(engine, line)] == [stored.lesson_id]
+
+
+async def test_an_export_brought_back_into_its_bank_is_all_duplicates(engine: Engine) -> None:
+    (stored,) = await imported(engine, {**DOOR, "why": "Thieves come at night", "symptoms": ["the alarm rang"]})
+    await engine.edit_lesson(stored.lesson_id, {"correction": "Lock doors at night"})
+    lines = [line async for line in engine.bank.exported(engine.scopes.own.tenant, None)]
+    assert [(one.status, one.lesson_id) for one in await imported(engine, *lines)] == [("duplicate", stored.lesson_id)]

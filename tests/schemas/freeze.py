@@ -71,7 +71,8 @@ async def fill(bank: Path) -> None:
                 success=True, recall_id=found.recall_id, evidence="test", tool_results=results, note="All tests pass."
             )
         same = {"mistake": "Forgot the changelog in the release", "correction": "Write it with the change"}
-        async for _ in engine.import_lessons(engine.import_drafts([(1, same), (2, same)])):
+        twice = [(line, {**same, "external_id": str(line)}) for line in (1, 2)]
+        async for _ in engine.import_lessons(engine.import_drafts(twice)):
             pass
         query = {"table": "talks", "query_text": "quantum computing", "limit": 5, "score_threshold": 0.5}
         catalog = [{"table": "talks", "description": "the programme", "vocabulary": ["quantum", "qubit"]}]

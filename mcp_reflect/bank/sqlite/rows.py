@@ -5,6 +5,7 @@ import sqlite3
 from typing import Any, Final
 
 from mcp_reflect.bank.features import Features, features_read
+from mcp_reflect.bank.sameness import digest_of
 from mcp_reflect.records.lesson import Kind, Lesson, Source, State, Trust
 from mcp_reflect.records.scope import Scope
 
@@ -90,6 +91,7 @@ def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
         "importance": lesson.importance,
         "confidence": lesson.confidence,
         "external_id": lesson.external_id,
+        "digest": digest_of(scope, lesson),
         "reflection_id": lesson.reflection_id,
         "strength": lesson.strength,
         "times_applied": lesson.times_applied,

@@ -128,9 +128,19 @@ class Derived(str):
 _AS_IT_IS: Final = frozenset({int, float, bool, bytes, type(None)})
 
 
-def bound(values: Values) -> dict[str, Any]:
+class Bound(dict[str, Any]):
+    """Values as they are written: `bound` alone makes them, so they have passed the door and need not again."""
+
+
+def bound(values: Values) -> Bound:
     """What is written: every text through the door, structures as JSON."""
-    return {name: value if type(value) in _AS_IT_IS else _bound(value) for name, value in values.items()}
+    if isinstance(values, Bound):
+        return values
+    made = Bound(values)
+    for name, value in values.items():
+        if type(value) not in _AS_IT_IS:
+            made[name] = _bound(value)
+    return made
 
 
 def _bound(value: Any) -> Any:

@@ -22,6 +22,7 @@ CREATE TABLE lessons (
   importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
   confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
   external_id TEXT,
+  digest INTEGER,  -- of what a lesson says: see bank/sameness.py
   reflection_id TEXT,
   strength INTEGER NOT NULL DEFAULT 1 CHECK (strength > 0),
   times_applied INTEGER NOT NULL DEFAULT 0 CHECK (times_applied >= 0),
@@ -36,6 +37,7 @@ CREATE TABLE lessons (
 CREATE INDEX lessons_by_scope ON lessons (tenant, project, kind, state);
 CREATE INDEX lessons_held ON lessons (tenant, project) WHERE trust = 'quarantined';
 CREATE INDEX lessons_by_reflection ON lessons (reflection_id);
+CREATE INDEX lessons_by_digest ON lessons (digest) WHERE digest IS NOT NULL;
 
 -- The analysed terms of each active row, in lines that bank/features.py tells of. Rows of a scope have places, counted
 -- from 0 in the order in which they came: postings name them so.

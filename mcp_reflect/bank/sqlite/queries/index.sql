@@ -66,15 +66,15 @@ SELECT row, :scope, :place, :terms FROM lessons WHERE id = :id;
 DELETE FROM features WHERE row = :row;
 
 -- name: index_count
--- Count the rows of a scope that terms came into: pairs of a term and how many rows.
+-- Count the rows of a scope that terms came into: an object of terms, and how many rows.
 INSERT INTO terms (scope, term, found)
-SELECT :scope, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:terms) WHERE true
+SELECT :scope, key, value FROM json_each(:terms) WHERE true
 ON CONFLICT DO UPDATE SET found = found + excluded.found;
 
 -- name: index_uncount
--- Count the rows of a scope that terms left: pairs of a term and how many rows.
+-- Count the rows of a scope that terms left: an object of terms, and how many rows.
 UPDATE terms SET found = max(found - gone.rows, 0)
-FROM (SELECT json_extract(value, '$[0]') AS term, json_extract(value, '$[1]') AS rows FROM json_each(:terms)) AS gone
+FROM (SELECT key AS term, value AS rows FROM json_each(:terms)) AS gone
 WHERE scope = :scope AND terms.term = gone.term;
 
 -- name: index_resize

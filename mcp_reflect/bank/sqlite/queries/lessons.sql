@@ -2,12 +2,12 @@
 -- Store a lesson, strategy, or the face of a reflection.
 INSERT INTO lessons (
   id, tenant, project, kind, state, trust, source, text, mistake, correction, why, task_type, context,
-  context_hash, held, symptoms, keywords, tags, importance, confidence, external_id, reflection_id, strength,
-  times_applied, effectiveness, wins, losses, created_at, updated_at
+  context_hash, held, symptoms, keywords, tags, importance, confidence, external_id, digest, reflection_id,
+  strength, times_applied, effectiveness, wins, losses, created_at, updated_at
 ) VALUES (
   :id, :tenant, :project, :kind, :state, :trust, :source, :text, :mistake, :correction, :why, :task_type, :context,
-  :context_hash, :held, :symptoms, :keywords, :tags, :importance, :confidence, :external_id, :reflection_id, :strength,
-  :times_applied, :effectiveness, :wins, :losses, :created_at, :updated_at
+  :context_hash, :held, :symptoms, :keywords, :tags, :importance, :confidence, :external_id, :digest, :reflection_id,
+  :strength, :times_applied, :effectiveness, :wins, :losses, :created_at, :updated_at
 );
 
 -- name: lesson_change
@@ -15,7 +15,7 @@ INSERT INTO lessons (
 UPDATE lessons SET
   state = :state, trust = :trust, text = :text, mistake = :mistake, correction = :correction, why = :why,
   task_type = :task_type, context = :context, context_hash = :context_hash, held = :held, symptoms = :symptoms,
-  keywords = :keywords, tags = :tags, importance = :importance, confidence = :confidence,
+  keywords = :keywords, tags = :tags, importance = :importance, confidence = :confidence, digest = :digest,
   strength = :strength, updated_at = :updated_at
 WHERE id = :id AND tenant = :tenant;
 
@@ -62,6 +62,12 @@ SELECT id FROM lessons
 WHERE tenant = :tenant AND project = :project AND trust = 'quarantined' AND state = 'active' AND kind = :kind
   AND text = :text
 ORDER BY id LIMIT 1;
+
+-- name: lesson_same
+-- The lessons of a project that have one of some digests, in any state, the oldest first.
+SELECT * FROM lessons
+WHERE digest IN (SELECT value FROM json_each(:digests)) AND tenant = :tenant AND project = :project
+ORDER BY row;
 
 -- name: lesson_page
 -- Every lesson of a tenant in order of id, a page at a time; NULL for project means all projects.
