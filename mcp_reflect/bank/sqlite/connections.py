@@ -14,9 +14,11 @@ from typing import Final, Literal, TypeAlias
 
 import aiosqlite
 
+from mcp_reflect.bank.sqlite.checkpoints import by_hand
 from mcp_reflect.bank.sqlite.damage import left_aside, set_aside
 from mcp_reflect.bank.sqlite.identity import Identity, beside, identity, refuse_inherited
 from mcp_reflect.bank.sqlite.schema import Opened, clear_logs, prepare, uri
+from mcp_reflect.bank.sqlite.statements import on_thread
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError
 from mcp_reflect.telemetry import Log
@@ -138,6 +140,7 @@ class Connections:
         """Close a connection to a file that is not the bank any more, with what its log holds moved into it."""
         with suppress(sqlite3.Error):
             if held.identity not in self._damaged:
+                # It waits for the write lock, so that nobody begins the log anew meanwhile: see `checkpoints`.
                 await held.connection.execute_fetchall("PRAGMA query_only = OFF")
                 await held.connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
         with suppress(sqlite3.Error):
@@ -165,6 +168,7 @@ class Connections:
                 await connection.execute("PRAGMA query_only = ON")
             else:
                 await connection.execute("PRAGMA busy_timeout = 0")  # a writer waits by itself, see `waiting`
+                await on_thread(connection, by_hand)
         except sqlite3.Error:
             await connection.close()
             raise

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect.bank.sqlite.checkpoints import by_hand
 from mcp_reflect.bank.sqlite.damage import all_aside, free_name, is_damaged, set_aside
 from mcp_reflect.bank.sqlite.faults import explained
 from mcp_reflect.bank.sqlite.identity import identity
@@ -108,5 +109,6 @@ def _put(source: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
             raise BankBusyError(f"The bank {path} is held by another process. Try again.")
 
     with closing(sqlite3.connect(uri(path), uri=True, timeout=1)) as target:
+        by_hand(target)
         target.execute("PRAGMA synchronous = FULL")
         source.backup(target, progress=waiting)

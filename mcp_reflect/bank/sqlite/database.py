@@ -7,12 +7,14 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import aiosqlite
 
+from mcp_reflect.bank.sqlite.checkpoints import checkpoint, empty_log, log_is_long, races
 from mcp_reflect.bank.sqlite.connections import Connections, Use
 from mcp_reflect.bank.sqlite.faults import explained
 from mcp_reflect.bank.sqlite.holders import holder
@@ -109,6 +111,7 @@ class Database:
                 start = time.monotonic()
                 tx = Transaction(connection)
                 yield tx
+            await self._checkpoint("write")
             if time.monotonic() - start > _LONG_WRITE:
                 self._rest_until = time.monotonic() + _LET_OTHERS_IN
         for names, told in self._watched:
@@ -122,8 +125,10 @@ class Database:
     @asynccontextmanager
     async def count(self) -> AsyncGenerator[Transaction]:
         """A transaction for ledgers: gives up with BankBusyError after 50 ms rather than keep a reader waiting."""
-        async with self._counting, self._transaction("count", COUNTING_WAIT_SECONDS) as connection:
-            yield Transaction(connection)
+        async with self._counting:
+            async with self._transaction("count", COUNTING_WAIT_SECONDS) as connection:
+                yield Transaction(connection)
+            await self._checkpoint("count")
 
     async def count_at_once(self, work: Callable[[Writing], _Found]) -> _Found:
         """What `work` makes of such a transaction, begun and ended within one change of threads."""
@@ -161,7 +166,19 @@ class Database:
         """Move the log into the file and empty it, as far as readers let it: erased bytes are gone."""
         async with self._writing, self._explained("write"):
             connection = await self._file.get("write")
-            await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+            if races():
+                emptied = partial(on_thread, connection, lambda held: empty_log(held, self.path))
+                await asyncio.shield(patiently(emptied, self.busy_seconds))
+            else:
+                await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    async def _checkpoint(self, use: Use) -> None:
+        """Move a long log into the file, where SQLite does not do it well by itself; later, where that fails."""
+        if not races() or not log_is_long(self.path):
+            return
+        with suppress(sqlite3.Error, OSError, BankError):  # what was written is on disk; the next write tries again
+            connection = await self._file.get(use)
+            await on_thread(connection, lambda held: checkpoint(held, self.path))
 
     @asynccontextmanager
     async def _transaction(self, use: Use, seconds: float) -> AsyncGenerator[aiosqlite.Connection]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect.bank.sqlite.checkpoints import by_hand
 from mcp_reflect.bank.sqlite.identity import beside
 from mcp_reflect.bank.sqlite.pages import Pages, Record, Value
 from mcp_reflect.bank.sqlite.schema import uri
@@ -72,6 +73,7 @@ def rescue(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
     """
     pages = Pages(damaged, beside(damaged, "-wal"))
     with closing(sqlite3.connect(uri(bank), uri=True, timeout=busy_seconds, isolation_level=None)) as connection:
+        by_hand(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         tables = _tables(connection)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect.bank.sqlite.checkpoints import by_hand
 from mcp_reflect.bank.sqlite.identity import Identity, alone, beside, emptied, identity, is_opened, note_opened
 from mcp_reflect.bank.sqlite.journal import use_wal
 from mcp_reflect.bank.sqlite.queries import migrations, statements
@@ -64,6 +65,7 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
     mode = use_wal(path, busy_seconds)
     with closing(sqlite3.connect(uri(path), uri=True, timeout=busy_seconds, isolation_level=None)) as connection:
         check_ours(connection, path)
+        by_hand(connection)
         version = number_of(connection, "user_version")
         if version > newest():
             return Opened(version, mode, found, newer(version))
