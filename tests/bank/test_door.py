@@ -139,6 +139,7 @@ def test_only_the_rooms_of_sqlite_execute_sql() -> None:
     asking = re.compile(r"\.(execute|executemany|executescript|execute_fetchall|cursor)\(")
     files = [path for path in (ROOT / "mcp_reflect").rglob("*.py") if asking.search(path.read_text(encoding="utf-8"))]
     assert {path.relative_to(ROOT / "mcp_reflect").as_posix() for path in files} == {
+        "bank/sqlite/checkpoints.py",
         "bank/sqlite/connections.py",
         "bank/sqlite/copies.py",
         "bank/sqlite/damage.py",
