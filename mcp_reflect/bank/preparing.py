@@ -6,6 +6,7 @@ or in processes of its own where somebody asked for them.
 
 import asyncio
 import os
+import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -22,6 +23,8 @@ from mcp_reflect.records.scope import Scope
 
 PAGE: Final = 200  # lessons made ready at once
 LEAST_SHARED: Final = 5_000  # lessons from which on processes are worth their start, half a second
+
+_NICE: Final = 5  # that the processes take less of a busy processor than a server does
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ def _processes(count: int) -> Executor:
 def _end_with_parent() -> None:
     """Have this process end when the one that asked for it does, however that ends: it would wait for work for ever.
 
-    What anything here prints goes to stderr: stdout may carry the protocol.
+    What anything here prints goes to stderr, for stdout may carry the protocol; and whoever recalls meanwhile has the
+    processor first.
     """
     from multiprocessing import parent_process  # noqa: PLC0415 - see above
     from threading import Thread  # noqa: PLC0415 - same
@@ -95,3 +99,5 @@ def _end_with_parent() -> None:
 
     Thread(target=watch, daemon=True).start()
     os.dup2(2, 1)
+    if sys.platform != "win32":
+        os.nice(_NICE)

@@ -19,9 +19,6 @@ from mcp_reflect.bank.sqlite.identity import beside, identity
 _MENDED: Final = ((3, 44, 6), (3, 50, 7), (3, 51, 3))  # in two older lines too
 LONG_BYTES: Final = 1000 * (4096 + 24)  # of a log: where SQLite would make a checkpoint by itself
 
-# The log ends where its last frame does, so that its size tells how long it is: SQLite else never shortens it.
-_BY_HAND: Final = ("PRAGMA wal_autocheckpoint = 0", "PRAGMA journal_size_limit = 0")
-
 
 def races(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> bool:
     """Whether a version of SQLite can lose pages where two connections write and checkpoint at once."""
@@ -32,8 +29,9 @@ def races(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> bool:
 def by_hand(connection: sqlite3.Connection) -> None:
     """Have a connection that writes leave checkpoints to us, where SQLite's own are not safe."""
     if races():
-        for statement in _BY_HAND:
-            connection.execute(statement).fetchall()
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        # A log that begins anew is cut where its last frame ends, so that its size tells how long it is.
+        connection.execute("PRAGMA journal_size_limit = 0")
 
 
 def log_is_long(path: Path) -> bool:

@@ -24,7 +24,7 @@ from mcp_reflect.bank.sqlite.waiting import patiently
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.telemetry import Log
 
-COUNTING_WAIT_SECONDS: Final = 0.05
+COUNTING_WAIT_SECONDS: Final = 0.01  # about as long as a short write; what comes of a longer one is counted later
 _LONG_WRITE: Final = 0.05  # seconds; after one, others are let in before this process writes again
 _LET_OTHERS_IN: Final = 0.015  # seconds; longer than a waiter pauses, see `waiting`
 _Found = TypeVar("_Found")
@@ -124,7 +124,7 @@ class Database:
 
     @asynccontextmanager
     async def count(self) -> AsyncGenerator[Transaction]:
-        """A transaction for ledgers: gives up with BankBusyError after 50 ms rather than keep a reader waiting."""
+        """A transaction for ledgers: gives up with BankBusyError after 10 ms rather than keep a reader waiting."""
         async with self._counting:
             async with self._transaction("count", COUNTING_WAIT_SECONDS) as connection:
                 yield Transaction(connection)
@@ -141,6 +141,7 @@ class Database:
                     COUNTING_WAIT_SECONDS,
                 )
                 if counted:
+                    await self._checkpoint("count")
                     return counted[0]
         async with self.count() as tx:  # which says why it cannot be, or looks at the file anew
             return await tx.at_once(work)
