@@ -529,7 +529,7 @@ CREATE TABLE workings (
   created_at REAL NOT NULL,
   updated_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "workings" VALUES('crit_01mcc5rm000h000000000j','local','app','{"goal": "add", "steps": ["1 + 1 = 3", "so it is 3"], "step_description": null, "tool_results": [], "criteria": [], "decided": null, "executed": null, "trigger": null, "critique_id": "crit_01mcc5rm000h000000000j", "iterations": 0, "max_iterations": 2, "lessons": "", "first_steps": ["1 + 1 = 3", "so it is 3"], "analysis": null, "retries": 0, "improvements": 1, "answer": {"critique_id": "crit_01mcc5rm000h000000000j", "thinker": "rules", "note": null, "passes_quality_gate": false, "quality_score": 0.0, "action": "revise", "verdicts": [{"step": 1, "status": "fail", "checker": "arithmetic", "claim": "1 + 1 = 3", "expected": "2", "detail": "1 + 1 = 3: the left side is 2"}], "first_error_step": 1, "issues": ["Step 1: 1 + 1 = 2, not 3"], "suggested_fix": "Step 1: 1 + 1 = 2, not 3", "should_retry": false, "retry_guidance": "Take corrected_steps: they have been verified.", "corrected_steps": ["1 + 1 = 2", "so it is 2"], "criteria": {}, "iterations": 1, "stopped": "passed", "basis": "checked", "tokens": {"input": 0, "output": 0}, "triggered_by": null, "reflection_time_ms": 132, "next": {"why": "A wrong step was found and corrected: keep it, if it may happen again.", "tool": "store_lesson", "arguments": {"mistake": "Wrong: 1 + 1 = 3", "correction": "Right: 1 + 1 = 2, not 3", "symptoms": ["arithmetic check failed"]}}}}',1800000000.0,1800000000.0);
+INSERT INTO "workings" VALUES('crit_01mcc5rm000h000000000j','local','app','{"goal": "add", "steps": ["1 + 1 = 3", "so it is 3"], "step_description": null, "tool_results": [], "criteria": [], "decided": null, "executed": null, "trigger": null, "critique_id": "crit_01mcc5rm000h000000000j", "iterations": 0, "max_iterations": 2, "lessons": "", "first_steps": ["1 + 1 = 3", "so it is 3"], "analysis": null, "retries": 0, "improvements": 1, "answer": {"critique_id": "crit_01mcc5rm000h000000000j", "thinker": "rules", "note": null, "passes_quality_gate": false, "quality_score": 0.0, "action": "revise", "verdicts": [{"step": 1, "status": "fail", "checker": "arithmetic", "claim": "1 + 1 = 3", "expected": "2", "detail": "1 + 1 = 3: the left side is 2"}], "first_error_step": 1, "issues": ["Step 1: 1 + 1 = 2, not 3"], "suggested_fix": "Step 1: 1 + 1 = 2, not 3", "should_retry": false, "retry_guidance": "Take corrected_steps: they have been verified.", "corrected_steps": ["1 + 1 = 2", "so it is 2"], "criteria": {}, "iterations": 1, "stopped": "passed", "basis": "checked", "tokens": {"input": 0, "output": 0}, "triggered_by": null, "reflection_time_ms": 274, "next": {"why": "A wrong step was found and corrected: keep it, if it may happen again.", "tool": "store_lesson", "arguments": {"mistake": "Wrong: 1 + 1 = 3", "correction": "Right: 1 + 1 = 2, not 3", "symptoms": ["arithmetic check failed"]}}}}',1800000000.0,1800000000.0);
 CREATE INDEX lessons_by_scope ON lessons (tenant, project, kind, state);
 CREATE INDEX lessons_held ON lessons (tenant, project) WHERE trust = 'quarantined';
 CREATE INDEX lessons_by_reflection ON lessons (reflection_id);
@@ -581,7 +581,7 @@ BEGIN
 END;
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('lessons',8);
-INSERT INTO "sqlite_sequence" VALUES('vectors',7);
+INSERT INTO "sqlite_sequence" VALUES('vectors',8);
 COMMIT;
 PRAGMA application_id = 1296257106;
 PRAGMA user_version = 1;
