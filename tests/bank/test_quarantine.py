@@ -45,7 +45,7 @@ async def recalled(honest: Sequence[str], held: Sequence[str], task: str) -> tup
 
 
 @laws(max_examples=15, deadline=None)
-@given(st.lists(WORDS, min_size=1, max_size=6), st.lists(MISSPELT, max_size=8), MISSPELT)
+@given(st.lists(WORDS, min_size=1, max_size=6, unique=True), st.lists(MISSPELT, max_size=8, unique=True), MISSPELT)
 def test_a_recall_is_the_same_whatever_waits_in_quarantine(
     honest: Sequence[str], held: Sequence[str], task: str
 ) -> None:
