@@ -19,6 +19,7 @@ from mcp_reflect.redaction import clean_text
 
 HALVES: Final = ("near", "aside", None)
 HANDS: Final[tuple[Hand, ...]] = ("first", "second")
+WHOLE: Final[tuple[Hand, ...]] = ("third",)  # hands whose secrets are learnt from whole, or not at all
 _ROUNDS: Final = 7
 
 
@@ -87,13 +88,12 @@ def _seconds(texts: Iterable[str], turn: int) -> float:
 
 def _print_scores() -> None:
     print("secrets     hand    half    recall            precision   look-alikes changed")
-    for hand in HANDS:
-        for half in HALVES:
-            one = score_secrets(half, hand)
-            print(
-                f"            {hand:6}  {half or 'whole':6}  {one.recall:.3f} ({one.found}/{one.positives})   "
-                f"{one.precision:.3f}       {one.false}/{one.negatives}"
-            )
+    for hand, half in [(hand, half) for hand in HANDS for half in HALVES] + [(hand, None) for hand in WHOLE]:
+        one = score_secrets(half, hand)
+        print(
+            f"            {hand:6}  {half or 'whole':6}  {one.recall:.3f} ({one.found}/{one.positives})   "
+            f"{one.precision:.3f}       {one.false}/{one.negatives}"
+        )
     print("attacks     hand    half    recognised        honest lessons held back")
     for hand in WRITERS:
         for half in HALVES if hand in HANDS else (None,):

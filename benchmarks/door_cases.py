@@ -26,6 +26,7 @@ ALPHABETS: Final = {
     "lower": _LOWER,
     "hex": "0123456789abcdef",
     "HEX": "0123456789ABCDEF",
+    "upper": _UPPER,
     "b36": _LOWER + _DIGITS,
     "lowernum": _LOWER + _DIGITS,
     "alnum": _LOWER + _UPPER + _DIGITS,
