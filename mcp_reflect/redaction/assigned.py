@@ -40,11 +40,17 @@ _LINE_ENDS: Final = re.compile(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|(?<=\\)n|$)")
 _CALL: Final = re.compile(r"[\w.:$>-]{0,80}[(\[]")
 
 
-def cut_assigned(text: str, folded: str) -> str:
-    """The text with a mark for each value of a secret's name; `folded` is its lower case, sign by sign."""
-    cores = CORES if text.isascii() else (*CORES, *FOREIGN_CORES)
+WORDS: Final = frozenset((*CORES, *FOREIGN_CORES))
+"""Without one of these in it, no text gives a secret to a name."""
+
+
+def cut_assigned(text: str, folded: str, words: list[str]) -> str:
+    """The text with a mark for each value of a secret's name.
+
+    `folded` is its lower case, sign by sign, and `words` are those of `WORDS` that are in it.
+    """
     flags = "--" in text
-    found = sorted({at for core in cores if core in folded for at in _places(text, folded, core, flags=flags)})
+    found = sorted({at for word in words if word in WORDS for at in _places(text, folded, word, flags=flags)})
     if not found:
         return text
     spans: list[tuple[int, int, str]] = []

@@ -4,8 +4,10 @@ import hashlib
 import re
 from typing import Any, Final, cast
 
+from mcp_reflect.redaction import assigned, places
 from mcp_reflect.redaction.armour import cut_armour
 from mcp_reflect.redaction.assigned import cut_assigned
+from mcp_reflect.redaction.gate import Gate
 from mcp_reflect.redaction.marks import is_mark, mark
 from mcp_reflect.redaction.names import Holds, holds
 from mcp_reflect.redaction.places import cut_places
@@ -19,6 +21,8 @@ _UNSEEN: Final = re.compile(
 _PLAIN: Final = bytes([9, 10, 13, *range(32, 127)])
 _LEAST: Final = 20  # signs in one word from which on it can be a key
 _PASSES: Final = 6  # a cut may lay bare another; one pass is enough for nearly every text
+
+_GATE: Final = Gate((*places.WORDS, *assigned.WORDS))
 
 # Texts that came through unchanged: one call takes the same text through the door several times, on its way in, into
 # the index, and onto the disk. None that held a secret is kept here.
@@ -45,14 +49,19 @@ def clean_text(text: str) -> str:
 
 def _cut(text: str) -> str:
     for _ in range(_PASSES):
-        shaped = cut_shapes(cut_armour(text))
-        folded = _folded(shaped)
-        placed = cut_places(shaped, folded)
-        cut = cut_assigned(placed, folded if placed == shaped else _folded(placed))
+        cut = _cut_named(cut_shapes(cut_armour(text)))
         if cut == text:
             break
         text = cut
     return text
+
+
+def _cut_named(text: str) -> str:
+    """The text without what its place or a name before it tells."""
+    folded = _folded(text)
+    words = _GATE.opened(folded)
+    placed = cut_places(text, folded, words)
+    return cut_assigned(placed, folded if placed is text else _folded(placed), words)
 
 
 def _folded(text: str) -> str:

@@ -1,7 +1,7 @@
 """What a place of a secret is, and what a value must be to be one there."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from mcp_reflect.redaction.marks import compiled
@@ -11,25 +11,14 @@ from mcp_reflect.redaction.values import is_chance, is_mixed, is_password, is_pl
 class Place(NamedTuple):
     """A kind of secret: the words (in lower case) that its pattern begins with, the pattern, what a value must be.
 
-    The pattern's group `secret` is what goes.
+    The pattern's group `secret` is what goes. Where `needs` has texts, one of them must be in the text too.
     """
 
     kind: str
     words: tuple[str, ...]
     pattern: str
     fits: Callable[[str], bool]
-
-
-class Family(NamedTuple):
-    """Places of which none is in a text without one of the gate's words."""
-
-    gate: tuple[str, ...]
-    places: tuple[Place, ...]
-
-
-def family(*places: Place) -> Family:
-    """Places without a gate of their own: what begins one of their patterns opens it."""
-    return Family(tuple(dict.fromkeys(word for one in places for word in one.words)), places)
+    needs: tuple[str, ...] = ()
 
 
 def anything(value: str) -> bool:
@@ -67,11 +56,6 @@ def token(value: str) -> bool:
 _FIELD: Final = re.compile(r"[A-Za-z_]{2,20}=")  # of a header that names its parts
 
 
-def place(kind: str, words: tuple[str, ...], pattern: str, fits: Callable[[str], bool]) -> Place:
-    """A place of a secret."""
-    return Place(kind, words, pattern, fits)
-
-
 def drawn(value: str) -> bool:
     """Chance, or a password that is no path and no name."""
     return chance(value) or (strong(value) and not is_reference(value))
@@ -95,24 +79,28 @@ _SPOKEN: Final = re.compile(
 )
 
 
-def spans(text: str, folded: str, families: tuple[Family, ...]) -> list[tuple[int, int, str]]:
-    """Where secrets stand at the places of the families: start, end, kind; `folded` is the text's lower case."""
-    found: list[tuple[int, int, str]] = []
-    for family in families:
-        if [one for one in family.gate if one in folded]:  # quicker than any(): mostly none is there
-            for one in family.places:
-                found += _spans(text, folded, one)
-    return found
+def by_word(places: Iterable[Place]) -> dict[str, tuple[Place, ...]]:
+    """The places by each of the words that they begin with."""
+    found: dict[str, list[Place]] = {}
+    for one in places:
+        for word in one.words:
+            found.setdefault(word, []).append(one)
+    return {word: tuple(some) for word, some in found.items()}
 
 
-def _spans(text: str, folded: str, one: Place) -> list[tuple[int, int, str]]:
+def spans_at(text: str, folded: str, word: str, places: tuple[Place, ...]) -> list[tuple[int, int, str]]:
+    """Where secrets stand at the places that begin with a word: start, end, kind; `folded` is the lower case."""
+    some = [
+        (compiled(one.pattern, re.IGNORECASE), one)
+        for one in places
+        if not one.needs or any(need in folded for need in one.needs)
+    ]
     found: list[tuple[int, int, str]] = []
-    pattern = compiled(one.pattern, re.IGNORECASE)
-    for start in one.words:
-        at = folded.find(start)
-        while at >= 0:
+    at = folded.find(word) if some else -1
+    while at >= 0:
+        for pattern, one in some:
             match = pattern.match(text, at)
             if match and one.fits(match["secret"]):
                 found.append((*match.span("secret"), one.kind))
-            at = folded.find(start, at + len(start))
+        at = folded.find(word, at + len(word))
     return found

@@ -1,10 +1,10 @@
 """Secrets that sentences tell: "the password for the server is …", in the languages that people write them in."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from mcp_reflect.redaction.place import Family, chance, drawn, family, in_prose, place, word
+from mcp_reflect.redaction.place import Place, chance, drawn, in_prose, word
 
 _NOUNS: Final = (
     "password", "passwort", "passphrase", "passcode", "kennwort", "contraseña", "contrasena", "clave", "mot de passe",
@@ -27,10 +27,13 @@ _WINDOW: Final = 150  # characters after the name in which the value is looked f
 _WORDS: Final = 10  # between them
 
 
-def told(text: str, folded: str) -> list[tuple[int, int, str]]:
-    """Where a sentence tells the value of a name: start, end, kind; `folded` is the text's lower case."""
+NOUNS: Final = frozenset((*_NOUNS, *_KEYS))
+
+
+def told(text: str, folded: str, nouns: Iterable[str]) -> list[tuple[int, int, str]]:
+    """Where a sentence tells the value of one of the nouns: start, end, kind; `folded` is the text's lower case."""
     found: list[tuple[int, int, str]] = []
-    for noun in (*_NOUNS, *_KEYS):
+    for noun in nouns:
         fits = chance if noun in _KEYS else in_prose
         at = folded.find(noun)
         while at >= 0:
@@ -56,42 +59,39 @@ def _told_between(text: str, start: int, end: int, fits: Callable[[str], bool]) 
     return None
 
 
-_GIVEN: Final = Family(
-    ("password to", "passphrase to", "token", "key", "secret", "pass to", "passwort auf", "kennwort auf"),
-    (
-        place(
-            "password",
-            (
-                "password to",
-                "passphrase to",
-                "token to",
-                "key to",
-                "secret to",
-                "pass to",
-                "passwort auf",
-                "kennwort auf",
-            ),
-            r"[\w ]{4,20}? (?:to|auf)[ \t]{1,2}[`\"']?(?P<secret>[^\s\\`\"',;]{5,200}?)(?=[.`\"',;]{0,2}(?:\s|$))",
-            in_prose,
+_GIVEN: Final = (
+    Place(
+        "password",
+        (
+            "password to",
+            "passphrase to",
+            "token to",
+            "key to",
+            "secret to",
+            "pass to",
+            "passwort auf",
+            "kennwort auf",
         ),
-        place(
-            "token",
-            ("token ", "api key ", "secret ", "access key "),
-            r"[a-z]{3,6}(?: key)? [`\"']?(?P<secret>[A-Za-z0-9_-]{20,200})[`\"']?(?=[\s.,;)]|$)",
-            drawn,
-        ),
+        r"[\w ]{4,20}? (?:to|auf)[ \t]{1,2}[`\"']?(?P<secret>[^\s\\`\"',;]{5,200}?)(?=[.`\"',;]{0,2}(?:\s|$))",
+        in_prose,
+    ),
+    Place(
+        "token",
+        ("token ", "api key ", "secret ", "access key "),
+        r"[a-z]{3,6}(?: key)? [`\"']?(?P<secret>[A-Za-z0-9_-]{20,200})[`\"']?(?=[\s.,;)]|$)",
+        drawn,
     ),
 )
-_FOREIGN: Final = family(
-    place("password", ("contraseña", "contrasena", "mot de passe", "mot_de_passe", "senha", "parola", "wachtwoord",
+_FOREIGN: Final = (
+    Place("password", ("contraseña", "contrasena", "mot de passe", "mot_de_passe", "senha", "parola", "wachtwoord",
                        "hasło", "haslo", "lösenord", "adgangskode", "passord", "heslo", "jelszó", "пароль", "şifre",
                        "passwort", "kennwort", "salasana", "كلمة المرور", "كلمة السر", "पासवर्ड", "mật khẩu"),
           r"[^\n:=.]{3,80}[:=][ \t]{0,3}[\"'`«„]?(?P<secret>[^\s\\\"'`«»,;]{5,100})", word),
-    place("password", ("パスワード", "密码", "密碼", "口令", "비밀번호", "암호", "暗証番号"),
+    Place("password", ("パスワード", "密码", "密碼", "口令", "비밀번호", "암호", "暗証番号"),
           r"\w{2,5}?[^\n!-~]{0,12}(?:は|是|为|為|는|은|가|:|：|=)\s{0,2}[「“\"'『]?(?P<secret>[!-~]{5,100})", word),
 )  # fmt: skip
-_LOGINS: Final = family(
-    place("password",
+_LOGINS: Final = (
+    Place("password",
           ("log in ", "logged in ", "login", "log on ", "logged on ", "sign in ", "signed in ", "credentials", "creds",
            "zugang", "acceso", "identifiants", "user/pass", "authenticated ", "einloggen", "angemeldet"),
           r"[\w /-]{4,14}?[^\n/:]{0,24}?(?:with|as|using|is|are|mit|als|con|como|avec|:)[ \t]{1,2}[`\"'*]{0,2}[\w.@+-]{2,60}[`\"'*]{0,2}"
@@ -99,13 +99,10 @@ _LOGINS: Final = family(
 )  # fmt: skip
 
 
-_ASKED: Final = Family(
-    ("?\n",),
-    (
-        place("password", ("pass", "pw", "kennwort", "contraseña"),
+_ASKED: Final = (
+        Place("password", ("pass", "pw", "kennwort", "contraseña"),
               r"\w{2,12}\b[^\n?]{0,60}\?[^\n]{0,20}\n\[?(?:\d{1,2}:\d{2}(?::\d{2})?\]?[ \t])?[^\n:>]{0,40}[:>][ \t]{0,2}"
-              r"(?P<secret>[^\s\\:]{6,64})(?=[ \t]{0,3}(?:\n|$|\\n))", in_prose),
-    ),
+              r"(?P<secret>[^\s\\:]{6,64})(?=[ \t]{0,3}(?:\n|$|\\n))", in_prose, ("?\n",)),
 )  # fmt: skip
 
 
@@ -123,26 +120,21 @@ def _has_digits(value: str) -> bool:
     return all(re.search(r"\d", one) for one in re.split(r"[\s,]+", value.strip()))
 
 
-_CODES: Final = Family(
-    ("phrase", "seed", "mnemonic", "recovery", "backup code", "scratch code", "pin ", "pin:", "pin=", "pin-code", "n code",
-     "y code", "s code", "a code", "p code", "e code", "h code", "one-time", "bestätigungscode", "cvv", "cvc", "shared secret",
-     "pre-shared key", "community string", "wpa", "wifi password", "wi-fi password"),
-    (
-        place("seed_phrase", ("phrase", "seed", "mnemonic", "recovery words", "words"),
+_CODES: Final = (
+        Place("seed_phrase", ("phrase", "seed", "mnemonic", "recovery words", "words"),
               r"[a-z]{4,8}[ _-]?\w{0,8}(?:\\{0,7}\\{0,7}[\"'])?(?: is| are)?[ \t]{0,2}[:=(]?\s{0,3}[\"'`]?(?P<secret>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})\b",
               _is_seed),
-        place("recovery_code", ("recovery code", "backup code", "scratch code", "wiederherstellungscode"),
+        Place("recovery_code", ("recovery code", "backup code", "scratch code", "wiederherstellungscode"),
               r"[\w-]{6,22}(?: code)?s?\b[^\n:]{0,60}:?\s{1,3}(?P<secret>(?:[0-9a-z]{4,10}(?:-[0-9a-z]{4,10}){0,3}[\s,]{1,3}){0,20}"
               r"(?=[a-z-]{0,9}\d)[0-9a-z]{4,10}(?:-[0-9a-z]{4,10}){0,3})\b", _has_digits),
-        place("pin", ("pin ", "pin:", "pin=", "pin-code", "pin code"),
+        Place("pin", ("pin ", "pin:", "pin=", "pin-code", "pin code"),
               r"(?<![\w-])pin(?:[ -]?(?:code|number|nummer))?(?: is| ist| lautet| est)?[ \t]?[:=]?[ \t]?(?P<secret>\d{4,8})\b(?![.:]\d| ?[a-z]{0,3}px)",
               word),
-        place("code", ("verification code", "security code", "login code", "sms code", "2fa code", "mfa code", "otp code",
+        Place("code", ("verification code", "security code", "login code", "sms code", "2fa code", "mfa code", "otp code",
                        "one-time code", "one-time password", "auth code", "bestätigungscode", "cvv", "cvc"),
               r"[\w-]{3,16}(?: code| password)?(?: is| was| ist|:)?[ \t]{1,2}(?P<secret>\d{3}[ -]?\d{0,5})\b", word),
-        place("secret", ("shared secret", "pre-shared key", "community string", "wifi password", "wi-fi password", "wpa"),
+        Place("secret", ("shared secret", "pre-shared key", "community string", "wifi password", "wi-fi password", "wpa"),
               r"(?<!\w)[\w -]{3,18}?\b[^\n:=()]{0,50}[:=][ \t]{0,3}[\"'`]?(?P<secret>[^\s\\\"'`]{6,100})", word),
-    ),
 )  # fmt: skip
 
-PROSE: Final = (_GIVEN, _FOREIGN, _LOGINS, _ASKED, _CODES)
+PROSE: Final = (*_GIVEN, *_FOREIGN, *_LOGINS, *_ASKED, *_CODES)

@@ -61,7 +61,6 @@ llm_key url 20 lsv2_pt_ lsv2_sk_ sk-or-v1- sk-ant- sk-proj- sk-svcacct- sk-admin
 huggingface_token b62 30 hf_ api_org_
 slack_token parts 10 xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-
 discord_token url 60 mfa.
-twilio_key hex 32 SK
 sendgrid_key parts 40 SG.
 mailgun_key hex 32 key-
 brevo_key url 60 xkeysib- xsmtpsib-
@@ -143,10 +142,10 @@ telegram_session url 200 1BVts 1AZWar
 
 _FORMS: Final = {"launchdarkly_key": "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"}  # where an alphabet says too little
 
-_SHORTEST: Final = 18  # characters of one word, beginning and all: no key of the table has fewer
-_RUN: Final = re.compile(rf"[0-9A-Za-z_+/=~.-]{{{_SHORTEST},}}")
-_EDGE: Final = re.compile(r"(?<![0-9A-Za-z])(?=[0-9A-Za-z_])")
-_KEY: Final = 2  # letters of a beginning by which it is looked up
+# Where a word, or what an escape stands before, begins, and the letters by which a beginning is looked up
+_EDGES: Final = re.compile(r"(?<![0-9A-Za-z])(?=([0-9A-Za-z_]..))")
+_ESCAPED: Final = re.compile(r"(?:\\[nrt]|%[0-9A-F]{2})(?=([0-9A-Za-z_]..))")
+_KEY: Final = 3
 
 
 class Beginning(NamedTuple):
@@ -170,23 +169,19 @@ def _beginnings() -> dict[str, tuple[Beginning, ...]]:
     return {key: tuple(sorted(some, key=lambda one: -len(one.letters))) for key, some in found.items()}
 
 
-def of_providers(text: str) -> list[tuple[int, int, str]]:
-    """Where keys of the table stand in a text: start, end and kind of each."""
-    spans: list[tuple[int, int, str]] = []
+def of_providers(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
+    """Where keys of the table stand in a word of a text, which begins and ends there: start, end and kind of each."""
     table = _beginnings()
-    for run in _RUN.finditer(text):
-        start, end = run.span()
-        before = text[start - 1] if start else ""
-        # an escape may stand before: `\n`, `%3D`
-        first = start + 1 if before == "\\" else start + 2 if before == "%" else start
-        done = first
-        for edge in _EDGE.finditer(text, first, end):
-            at = edge.start()
-            if at >= done and (known := table.get(text[at : at + _KEY])) and (span := _key_at(text, at, known)):
-                spans.append(span)
-                done = span[1]
-        if first > start and (known := table.get(text[first : first + _KEY])) and (span := _key_at(text, first, known)):
+    word = text[start:end]
+    found = [*_EDGES.findall(word), *(_ESCAPED.findall(word) if "\\" in word or "%" in word else ())]
+    if table.keys().isdisjoint(found):
+        return []
+    spans: list[tuple[int, int, str]] = []
+    done = start
+    for at in sorted({edge.start(1) for edges in (_EDGES, _ESCAPED) for edge in edges.finditer(text, start, end)}):
+        if at >= done and (known := table.get(text[at : at + _KEY])) and (span := _key_at(text, at, known)):
             spans.append(span)
+            done = span[1]
     return spans
 
 

@@ -6,7 +6,7 @@ The shapes are those that the providers document for their own keys, or that the
 import re
 from typing import Final, NamedTuple
 
-from mcp_reflect.redaction.marks import compiled, mark, replaced
+from mcp_reflect.redaction.marks import compiled, replaced
 from mcp_reflect.redaction.providers import of_providers
 from mcp_reflect.redaction.values import is_mixed
 
@@ -33,6 +33,7 @@ _EDGE: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"  # escapes
 
 _SHORTEST: Final = 20  # characters without a space between: no shape has fewer
 _RUN: Final = re.compile(r"[A-Za-z0-9_+/=~-]{16}")  # and in each there is such a run
+_DIGIT: Final = re.compile(r"[0-9]")
 
 SHAPES: Final[tuple[Shape, ...]] = (
     shape("google_key", ":APA91", r"\b[A-Za-z0-9_-]{8,40}:APA91[A-Za-z0-9_-]{60,300}", 40),
@@ -54,6 +55,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     ),
     shape("plaid_token", "access-", r"\baccess-(?:sandbox|development|production)-[0-9a-f-]{36}\b"),
     shape("terraform_token", ".atlasv1.", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,80}", 14),
+    shape("twilio_key", "SK", r"\bSK[0-9a-f]{32}\b"),
     shape("airtable_token", "pat", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}\b"),
     shape("harness_token", "pat. sat.", r"\b[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}\b"),
     shape("new_relic_key", "NRAL", r"\b[0-9a-f]{36}NRAL\b", 36),
@@ -86,29 +88,43 @@ _LONGEST_NAME: Final = 30
 
 def cut_shapes(text: str) -> str:
     """The text without what a shape tells. Texts without long words are through at once."""
-    long = "\n".join([word for word in text.split() if len(word) >= _SHORTEST and _RUN.search(word)])
-    if not long:
+    words = [word for word in text.split() if len(word) >= _SHORTEST and _is_mixed(word)]
+    if not words:
         return text
-    text = replaced(text, of_providers(text))
-    for one in SHAPES:
-        for hint in one.hints:
-            if hint in long:
-                text = _cut(text, one, hint)
-    return _cut_named(text) if "_" in long else text
+    long = "\n".join(words)
+    shapes = [one for one in SHAPES if any(hint in long for hint in one.hints)]
+    spans: list[tuple[int, int, str]] = []
+    end = 0
+    for word in words:
+        start = text.index(word, end)
+        end = start + len(word)
+        spans += of_providers(text, start, end)
+        for one in shapes:
+            spans += _spans(text, start, end, one)
+        if "_" in word:
+            spans += _named(text, start, end)
+    return replaced(text, spans)
 
 
-def _cut(text: str, one: Shape, hint: str) -> str:
-    """The text without what matches around each place of the hint."""
-    pieces: list[str] = []
-    done = 0
-    at = text.find(hint)
-    while at >= 0:
-        found = _match(text, one, at, done)
-        if found:
-            pieces += [text[done : found.start()], found.groupdict().get("keep") or "", mark(one.kind)]
-            done = found.end()
-        at = text.find(hint, max(at + 1, done))
-    return "".join([*pieces, text[done:]]) if pieces else text
+def _is_mixed(word: str) -> bool:
+    """Whether a key could be in a word: a long run, with a digit or letters of both cases."""
+    return bool((_DIGIT.search(word) or not (word.islower() or word.isupper())) and _RUN.search(word))
+
+
+def _spans(text: str, start: int, end: int, one: Shape) -> list[tuple[int, int, str]]:
+    """What matches a shape around each place of its hints in a word: start, end and kind."""
+    spans: list[tuple[int, int, str]] = []
+    for hint in one.hints:
+        done = start
+        at = text.find(hint, start, end)
+        while at >= 0:
+            found = _match(text, one, at, done)
+            if found:
+                kept = found.end("keep") if "keep" in found.re.groupindex else found.start()
+                spans.append((kept, found.end(), one.kind))
+                done = found.end()
+            at = text.find(hint, max(at + 1, done), end)
+    return spans
 
 
 def _match(text: str, one: Shape, at: int, done: int) -> re.Match[str] | None:
@@ -118,13 +134,11 @@ def _match(text: str, one: Shape, at: int, done: int) -> re.Match[str] | None:
     return next((found for place in range(start, at + 1) if (found := pattern.match(text, place))), None)
 
 
-def _cut_named(text: str) -> str:
-    pieces: list[str] = []
-    done = 0
-    for found in _NAMED.finditer(text):
-        chance = found["chance"]
-        name = _NAME_BEFORE.search(text[max(found.start() - _LONGEST_NAME, 0) : found.start()])
-        if name and is_mixed(chance):
-            pieces += [text[done : found.start() - len(name[0])], mark("token")]
-            done = found.end()
-    return "".join([*pieces, text[done:]]) if pieces else text
+def _named(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
+    """Where a short name, an underscore and chance stand in a word."""
+    spans: list[tuple[int, int, str]] = []
+    for found in _NAMED.finditer(text, start, end):
+        name = _NAME_BEFORE.search(text, max(found.start() - _LONGEST_NAME, start), found.start())
+        if name and is_mixed(found["chance"]):
+            spans.append((name.start(), found.end(), "token"))
+    return spans
