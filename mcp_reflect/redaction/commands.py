@@ -39,15 +39,30 @@ _SHELL: Final = (
     Place("password", ("nmcli",), rf"nmcli\b{_LINE}password {_Q}{_TEXT}", anything),
     Place("secret", ("--from-literal",), rf"--from-literal[= ](?:\\{{0,7}}[\"'])?[\w.-]{{1,60}}={_Q}{_TEXT}", drawn),
 )  # fmt: skip
+
+
+def _braced(value: str) -> bool:
+    """A value in the braces of a connection string, and no name of a template's field."""
+    return not value.strip("{}").replace("_", "").replace(".", "").isalpha()
+
+
 _DATABASES: Final = (
     Place("password", ("identified by",), rf"identified by\s{{1,3}}(?:password\s{{1,3}})?{_QUOTED}", anything),
     Place("password", ("password '",), r"password\s{1,3}'(?P<secret>[^'\n\\]{6,200})'\s{0,3}(?:;|$|login|valid|superuser"
           r"|createdb|in\b)", anything),
     Place("password", ("pwd={", "password={"),
-          r"\w{3,8}=(?P<secret>\{[^}\n]{2,100}\}[^;\n]{0,60})(?=;|$|\")", lambda value: not value.strip("{}").replace("_", "").replace(".", "").isalpha()),
+          r"\w{3,8}=(?P<secret>\{[^}\n]{2,100}\}[^;\n]{0,60})(?=;|$|\")", _braced),
     Place("password", ("password",), r"password\w{0,10}\s{0,3}:\s{0,3}(?:\\{0,7}\\{0,7}[\"'])?\{\{\s{0,3}['\"](?P<secret>[^'\"\n\\]{4,100})['\"]"
           r"\s{0,3}\|\s{0,3}(?:password_hash|hash|b64encode)", anything),
 )  # fmt: skip
+_TELLS: Final = frozenset("the is a to of your for with and must be not this that it in on from should was are".split())
+
+
+def _chosen(value: str) -> bool:
+    """Words that somebody chose for a passphrase, and no sentence."""
+    return _TELLS.isdisjoint(value.split())
+
+
 _CODE: Final = (
     Place("secret", ("jwt.",), rf"jwt\.(?:sign|verify|decode|encode)\([^\n]{{1,200}}?,\s{{0,3}}b?{_QUOTED}", drawn),
     Place("secret", ("createhmac",), rf"createhmac\([^,\n]{{1,30}},\s{{0,3}}{_QUOTED}", word),
@@ -56,9 +71,8 @@ _CODE: Final = (
           r"[\w.]{0,20}\(\s{0,3}\\{0,7}[\"'][\w-]{0,40}(?:key|token|auth\w{0,12}|secret|password|cookie)\\{0,7}[\"'],\s{0,3}"
           r"\\{0,7}[\"'](?:bearer |basic |token )?(?P<secret>[^\"'\n ]{8,4000})\\{0,7}[\"']", drawn),
     Place("secret", ("secret:", "secret ="), r"secret\s?[:=]\s{0,3}\\{0,7}[\"'](?P<secret>[a-z]{3,12}(?: [a-z]{3,12}){2,7})\\{0,7}[\"']",
-          lambda value: _TELLS.isdisjoint(value.split())),
+          _chosen),
 )  # fmt: skip
-_TELLS: Final = frozenset("the is a to of your for with and must be not this that it in on from should was are".split())
 _BROWSERS: Final = (
     Place("password", ("password", "passwd"),
           r"passw(?:or)?d[^\n\"']{0,20}[\"'\])]{1,4}\s?\.?\)?\.?(?:type|fill|sendkeys|send_keys|setvalue|set|typetext"

@@ -25,7 +25,8 @@ class Gate:
         self._by_stem: dict[bytes, list[str]] = {}
         self._plain_signs: list[str] = []
         self._foreign: list[str] = []
-        for word in dict.fromkeys(words):
+        self._order = {word: place for place, word in enumerate(dict.fromkeys(words))}
+        for word in self._order:
             stem = max(_RUNS.findall(word), key=len, default="")
             if len(stem) >= _LEAST:
                 self._by_stem.setdefault(stem.encode(), []).append(word)
@@ -40,7 +41,7 @@ class Gate:
         return len(self._plain) + len(self._telling)
 
     def opened(self, folded: str) -> list[str]:
-        """The door's words that are in a text; `folded` is its lower case."""
+        """The door's words that are in a text, in their order; `folded` is its lower case."""
         found: set[bytes] = set()
         unknown: list[bytes] = []
         for word in set(folded.encode(errors="replace").translate(_LETTERS).split()) - self._plain:
@@ -54,7 +55,8 @@ class Gate:
         words = [word for word in self._plain_signs if word in folded]
         if not folded.isascii():
             words += [word for word in self._foreign if word in folded]
-        return words + [word for stem in found for word in self._by_stem[stem] if word in folded]
+        words += [word for stem in found for word in self._by_stem[stem] if word in folded]
+        return sorted(words, key=self._order.__getitem__)
 
     def _learn(self, unknown: list[bytes]) -> list[bytes]:
         """The stems in words that were not met before; the words are kept in mind, but for those too long to be any."""
