@@ -89,7 +89,8 @@ def _seconds(texts: Iterable[str], turn: int) -> float:
 def _print_scores() -> None:
     print("secrets     hand    half    recall            precision   look-alikes changed")
     rows: list[tuple[Hand, str | None]] = [(hand, half) for hand in HANDS for half in HALVES]
-    for hand, half in [*rows, *((hand, None) for hand in WHOLE)]:
+    rows += [(hand, None) for hand in WHOLE]
+    for hand, half in rows:
         one = score_secrets(half, hand)
         print(
             f"            {hand:6}  {half or 'whole':6}  {one.recall:.3f} ({one.found}/{one.positives})   "
