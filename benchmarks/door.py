@@ -89,7 +89,8 @@ def _seconds(texts: Iterable[str], turn: int) -> float:
 def _print_scores() -> None:
     print("secrets     hand    half    recall            precision   look-alikes changed")
     rows: list[tuple[Hand, str | None]] = [(hand, half) for hand in HANDS for half in HALVES]
-    rows += [(hand, None) for hand in WHOLE]
+    for hand in WHOLE:
+        rows.append((hand, None))  # noqa: PERF401 - a list's type has no variance
     for hand, half in rows:
         one = score_secrets(half, hand)
         print(
