@@ -2,7 +2,8 @@
 
 The cases stand in tests/door/cases, written down before the rules. Half of the first two hands', by the hash of their
 text, are kept aside: of the first hand's they were looked at after a first figure had been taken on them, of the
-second hand's never. From the other hands' attacks the recogniser learnt, so what it makes of them here says little:
+second hand's never. The third hand's secrets were learnt from whole; the fourth's are an exam that nothing was learnt
+from. From the other hands' attacks the recogniser learnt, so what it makes of them here says little:
 `benchmarks.door_train --cross` says what it makes of a writer it learnt nothing from.
 """
 
@@ -19,8 +20,9 @@ from mcp_reflect.redaction import clean_text
 
 HALVES: Final = ("near", "aside", None)
 HANDS: Final[tuple[Hand, ...]] = ("first", "second")
-WHOLE: Final[tuple[Hand, ...]] = ("third",)  # hands whose secrets are learnt from whole, or not at all
-_ROUNDS: Final = 7
+WHOLE: Final[tuple[Hand, ...]] = ("third", "fourth")  # the third hand's secrets were learnt from, the fourth's never
+_ROUNDS: Final = 9
+_WORDS: Final = 40  # of a lesson
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +117,15 @@ def main() -> int:
     """Print every figure."""
     _print_scores()
     root = Path(__file__).parent.parent
+    words = " ".join(case.text for hand in HANDS for case in cases("honest", hand)).split()
     samples = {
-        "lessons": [case.text for case in cases("honest")],
+        "short lessons": [case.text for case in cases("honest")],
+        "lessons": [" ".join(words[at : at + _WORDS]) for at in range(0, len(words), _WORDS)],
         "Python code": [path.read_text(encoding="utf-8") for path in sorted(root.glob("mcp_reflect/*.py"))],
         "documentation": [path.read_text(encoding="utf-8") for path in sorted(root.glob("docs/*.md"))],
         "secrets": [case.text for case in cases("secrets")],
     }
-    honest = samples["lessons"]
+    honest = samples["short lessons"]
     for text in honest:  # each pattern is compiled when it is first needed
         suspicion([text])
     start = time.process_time()

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from mcp_reflect.redaction import assigned, places
 from mcp_reflect.redaction.armour import cut_armour
 from mcp_reflect.redaction.assigned import cut_assigned
+from mcp_reflect.redaction.escapes import unescaped
 from mcp_reflect.redaction.gate import Gate
 from mcp_reflect.redaction.marks import is_mark, mark
 from mcp_reflect.redaction.names import Holds, holds
@@ -48,6 +49,16 @@ def clean_text(text: str) -> str:
 
 
 def _cut(text: str) -> str:
+    cut = _passed_over(text)
+    if "\\u" in cut:
+        plain = unescaped(cut)
+        again = _passed_over(plain)
+        if again != plain:
+            return again
+    return cut
+
+
+def _passed_over(text: str) -> str:
     for _ in range(_PASSES):
         cut = _cut_named(cut_shapes(cut_armour(text)))
         if cut == text:

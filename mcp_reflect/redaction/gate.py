@@ -55,8 +55,10 @@ class Gate:
         words = [word for word in self._plain_signs if word in folded]
         if not folded.isascii():
             words += [word for word in self._foreign if word in folded]
-        words += [word for stem in found for word in self._by_stem[stem] if word in folded]
-        return sorted(words, key=self._order.__getitem__)
+        if found:
+            words += [word for stem in found for word in self._by_stem[stem] if word in folded]
+            words.sort(key=self._order.__getitem__)
+        return words
 
     def _learn(self, unknown: list[bytes]) -> list[bytes]:
         """The stems in words that were not met before; the words are kept in mind, but for those too long to be any."""

@@ -63,20 +63,45 @@ def drawn(value: str) -> bool:
 
 def in_prose(value: str) -> bool:
     """A password as it stands among words: letters with a digit or a sign within, and no path, name or place."""
-    if not 5 <= len(value) <= 100 or is_place(value) or is_said(value) or is_reference(value):
+    if not 5 <= len(value) <= 100 or is_place(value) or is_said(value) or is_reference(value) or value[-1].isspace():
         return False
     inner = value.strip(".,;:!?()")
     letters = any(map(str.isalpha, inner))
     digits = any(map(str.isdigit, inner))
     signs = any(char in "!@#$%^&*+=?~_" for char in inner)
-    return letters and (digits or signs) and not _SPOKEN.match(inner)
+    return letters and (digits or signs) and not (_SPOKEN.match(inner) or _CODE.match(value))
+
+
+def strange(value: str) -> bool:
+    """A password that stands beside its name without a word between: letters of both cases, digits or signs."""
+    signs = sum(char in "!@#$%^&*+?~" for char in value)
+    digits = sum(map(str.isdigit, value))
+    cases = any(map(str.islower, value)) and any(map(str.isupper, value))
+    return (
+        len(value) >= 8
+        and cases
+        and (signs > 0 or digits >= 2 or (digits > 0 and len(value) >= 12))
+        and in_prose(value)
+    )
+
+
+def alone(value: str) -> bool:
+    """What stands alone in a line behind one that names a secret."""
+    return not is_place(value) and (is_chance(value) or strange(value))
 
 
 _SPOKEN: Final = re.compile(
     r"(?:\d{1,3}(?:st|nd|rd|th|s|x|ms|min|h|kb|mb|gb|%)|v?\d+(?:\.\d+)+\w{0,8}|[A-Z]{2,6}-?\d{1,5}|(?:base|sha|md|utf-?|rsa|aes"
-    r"|ipv?|oauth|http/?|x|tls|bcrypt|argon)-?\d{1,4}\w{0,6}(?:[-_]\w{1,10}){0,3}|\d{4}-\d{2}-\d{2}.{0,20}|[a-z]+_[a-z_]+|[\w.]+\(.*|[a-z_]+=[\w-]*|scram-.*)$",
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-.*|[0-9a-f]{32,}|ipv?|oauth|http/?|x|tls|bcrypt|argon)-?\d{1,4}\w{0,6}(?:[-_]\w{1,10}){0,3}|\d{4}-\d{2}-\d{2}.{0,20}|_{0,2}[a-z]+_[a-z_]+[})\]]{0,3}|scram-.*)$",
     re.IGNORECASE,
 )
+
+
+# A call, an item, an argument: `headers.get(…)`, `auth[2]`, `strict=True`
+_CODE: Final = re.compile(r"[\w.]+[(\[]|[A-Za-z_]\w*=(?:$|[\w.]+$)")
+
+
+LONG_VALUE: Final = 300  # characters
 
 
 def by_word(places: Iterable[Place]) -> dict[str, tuple[Place, ...]]:
@@ -98,9 +123,17 @@ def spans_at(text: str, folded: str, word: str, places: tuple[Place, ...]) -> li
     found: list[tuple[int, int, str]] = []
     at = folded.find(word) if some else -1
     while at >= 0:
+        after = at + len(word)
         for pattern, one in some:
             match = pattern.match(text, at)
-            if match and one.fits(match["secret"]):
-                found.append((*match.span("secret"), one.kind))
-        at = folded.find(word, at + len(word))
+            if match is None:
+                continue
+            start, end = match.span("secret")
+            if one.fits(match["secret"]):
+                found.append((start, end, one.kind))
+            if (
+                end - start > LONG_VALUE
+            ):  # what is long is looked at once, or a text of words alone would take its square
+                after = max(after, end)
+        at = folded.find(word, after)
     return found

@@ -3,19 +3,48 @@
 import re
 from typing import Final
 
+from mcp_reflect.redaction.calls import CALLS, inserted
 from mcp_reflect.redaction.commands import PROGRAMS
 from mcp_reflect.redaction.marks import mark, replaced
-from mcp_reflect.redaction.place import Place, anything, by_word, chance, credential, spans_at, strong, token, word
+from mcp_reflect.redaction.place import (
+    Place,
+    anything,
+    by_word,
+    chance,
+    credential,
+    spans_at,
+    strange,
+    strong,
+    token,
+    word,
+)
 from mcp_reflect.redaction.prose import NOUNS, PROSE, told
 
 _Q: Final = r"\\{0,7}[\"']?"
-_VALUE: Final = r"(?P<secret>[^\s\"'\\]{4,500})"
+_VALUE: Final = r"(?P<secret>[^\s\"'\\]{4,5000})"
 _LINE: Final = r"[^\n]{0,200}?[ \t]"  # of a command, up to its flag
 _HEADER: Final = rf"authorization{_Q}[ \t]{{0,3}}[:=][ \t]{{0,3}}f?{_Q}"
 
 ADDRESSES: Final = (
     Place("url_password", ("://",), r"://[^\s:/@\"'<>]{0,200}:(?P<secret>[^\s/@\"'<>]{1,200})(?=@)", word),
-    Place("url_token", ("://",), r"://(?P<secret>[A-Za-z0-9_-]{20,300})(?=@)", chance),
+    Place("url_token", ("://",), r"://(?P<secret>[A-Za-z0-9_-]{20,300})(?=@|:[^\s/@]{0,60}@)", chance),
+    Place("url_password", ("://",), r"://[^\s:/@\"'<>]{0,60}:(?P<secret>[A-Za-z0-9+/]{20,200}={0,2})(?=@)", chance),
+    Place("url_token", ("ss://", "vmess://", "trojan://"), r"\w{2,6}://(?P<secret>[A-Za-z0-9+/=_-]{16,4000})", chance),
+    Place(
+        "url_token",
+        (
+            "/verify/",
+            "/reset/",
+            "/reset-password/",
+            "/password-reset/",
+            "/invite/",
+            "/magic/",
+            "/confirm/",
+            "/activate/",
+        ),
+        r"/[a-z-]{5,15}/(?P<secret>[A-Za-z0-9_.-]{20,300})",
+        chance,
+    ),
     Place(
         "url_password",
         ("jdbc:oracle:",),
@@ -34,23 +63,30 @@ HEADERS: Final = (
     Place(
         "authorization",
         ("authorization",),
-        rf"{_HEADER}(?:[a-z][a-z0-9-]{{2,20}}[ \t]+)?(?P<secret>[A-Za-z0-9._~+/=:-]{{8,4000}})",
+        rf"{_HEADER}(?:[a-z][a-z0-9-]{{2,20}}[ \t]+)?(?P<secret>[A-Za-z0-9._~+/=:-]{{8,4000}})(?![(A-Za-z0-9._~+/=:-])",
         credential,
     ),
     Place(
         "bearer_token",
-        ("bearer ", "basic "),
-        r"(?:bearer|basic)[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})",
+        ("bearer ", "basic ", "bearer, ", "ssws "),
+        r"(?:bearer,?|basic|ssws)[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})",
         token,
     ),
 )
 COMMANDS: Final = (
     Place(
         "url_password",
-        ("curl", "wget", "http"),
-        rf"\w{{4,6}}{_LINE}(?:-u|--user|--proxy-user|--auth|-a)[ =]{{0,2}}[\"']?[^\s:\"'$]{{1,80}}:"
+        ("curl", "wget", "http", "etcdctl", "jenkins-cli", "jira"),
+        rf"[\w-]{{4,11}}{_LINE}(?:-u|--user|--proxy-user|--auth|-auth|-a)[ =]{{0,2}}[\"']?[^\s:\"']{{1,80}}:"
         r"(?P<secret>[^\s\"'@]{4,200})",
         anything,
+    ),
+    Place(
+        "token",
+        ("curl", "wget", "http"),
+        rf"\w{{4,6}}{_LINE}(?:-u|--user)[ =]{{0,2}}[\"']?(?P<secret>[A-Za-z0-9_-]{{16,300}}):(?:x|api_token)?"
+        r"(?=[\s\"'])",
+        chance,
     ),
     Place(
         "password",
@@ -75,7 +111,7 @@ FILES: Final = (
         r"machine\s{1,8}\S{1,200}\s{1,8}login\s{1,8}\S{1,200}\s{1,8}password\s{1,8}(?P<secret>[^\s\"'\\]{4,500})",
         word,
     ),
-    Place("password", ("login ",), r"login[ \t](?P<secret>[A-Za-z0-9_-]{24,200})\b", chance),
+    Place("password", ("login ", "login="), r"login[ \t=](?P<secret>[A-Za-z0-9_-]{24,200})\b", chance),
     Place(
         "password",
         ("auth=", "auth ="),
@@ -87,8 +123,15 @@ FILES: Final = (
 
 # A line of a .pgpass file: host:port:database:user:password; amid other words only a strong password is one.
 _PGPASS: Final = re.compile(
-    r":(?:\d{2,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<secret>[^\s:\\\"']{4,200})(?=[ \t\"']*(?:$|\\))", re.MULTILINE
+    r":(?:\d{2,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<secret>[^\s:\\\"']{4,200})(?=[ \t\"']*(?:$|\\|>))", re.MULTILINE
 )
+# A name and its password before a host, without a scheme: `user:password@tcp(…)`, `user/password@//host`
+_BEFORE_HOST: Final = re.compile(
+    r"(?<![\w/:.@-])[\w.-]{1,40}(?::(?P<secret>[^\s:/@\"'<>]{4,100})@(?:tcp|unix)\(|/(?P<slashed>[^\s/@\"'<>]{4,100})@//"
+    r"|:(?P<other>[^\s:/@\"'<>]{8,100})@(?=[\w.-]{4,100}(?:[:/\s\"']|$)))"
+)
+_WORD_BEFORE: Final = re.compile(r"[^\s:/@]{1,60}[:/][^\s]{4,100}\Z")
+_LOOK_BACK: Final = 142  # characters of a name and its password
 _JWK: Final = re.compile(
     r"[\"'](?:dp?|d?q|p|qi|k)\\{0,7}[\"'][ \t]{0,3}:[ \t]{0,3}\\{0,7}[\"'](?P<secret>[A-Za-z0-9_-]{20,4000})"
 )  # the private members of a JSON web key
@@ -99,8 +142,8 @@ _COOKIES: Final = re.compile(
 _PAIR: Final = re.compile(r"(?P<name>[\w.-]{1,80})=(?P<secret>[^;\s\\]{16,4000})")
 
 
-_PLACES: Final = by_word((*ADDRESSES, *HEADERS, *COMMANDS, *FILES, *PROGRAMS, *PROSE))
-WORDS: Final = (*_PLACES, *NOUNS, "cookie", '"kty', "'kty")
+_PLACES: Final = by_word((*ADDRESSES, *HEADERS, *COMMANDS, *FILES, *PROGRAMS, *CALLS, *PROSE))
+WORDS: Final = (*_PLACES, *NOUNS, "cookie", '"kty', "'kty", "into ")
 """Without one of these in it, no place of a text is one of a secret, but for a line of a .pgpass file."""
 
 
@@ -110,12 +153,30 @@ def cut_places(text: str, folded: str, words: list[str]) -> str:
     found += told(text, folded, [word for word in words if word in NOUNS])
     if ":" in text:
         found += [(*one.span("secret"), "password") for one in _PGPASS.finditer(text) if _is_of_pgpass(text, one)]
+    if "@" in text:
+        found += _before_hosts(text)
+    if "into " in words and "values" in folded:
+        found += inserted(text)
     if '"kty' in words or "'kty" in words:
         found += [(*one.span("secret"), "private_key") for one in _JWK.finditer(text) if chance(one["secret"])]
     text = replaced(text, found)
     if "cookie" in words:
         text = _COOKIES.sub(_cut_cookies, text)
     return text
+
+
+def _before_hosts(text: str) -> list[tuple[int, int, str]]:
+    """Where a password stands before a host, with the name before it: start, end, kind."""
+    spans: list[tuple[int, int, str]] = []
+    at = text.find("@")
+    while at >= 0:
+        word_before = _WORD_BEFORE.search(text, max(at - _LOOK_BACK, 0), at)
+        if word_before and (one := _BEFORE_HOST.search(text, word_before.start(), at + 102)):
+            group = next(name for name in ("secret", "slashed", "other") if one[name] is not None)
+            if (strange if group == "other" else word)(one[group]):
+                spans.append((*one.span(group), "url_password"))
+        at = text.find("@", at + 1)
+    return spans
 
 
 def _is_of_pgpass(text: str, one: re.Match[str]) -> bool:

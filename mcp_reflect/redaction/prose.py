@@ -4,27 +4,58 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from mcp_reflect.redaction.place import Place, chance, drawn, in_prose, word
+from mcp_reflect.redaction.place import Place, alone, anything, chance, drawn, in_prose, strange, word
+from mcp_reflect.redaction.values import is_reference
 
+_TECHNICAL: Final = frozenset("bcrypt argon2 argon2id scrypt pbkdf2 sha256 sha1 base64 ascii utf-8 https vault".split())
+
+
+def _given(value: str) -> bool:
+    """A word that is neither one about secrets nor a way to keep them."""
+    return word(value) and not is_reference(value) and value.lower() not in _TECHNICAL
+
+
+def _quoted(value: str) -> bool:
+    """A word in quotes that is said to be the password."""
+    return in_prose(value) or (6 <= len(value) <= 40 and " " not in value and _given(value) and not _FIELD.match(value))
+
+
+_FIELD: Final = re.compile(r"[a-z]+(?:[_-][a-z]+)*$")  # as names are written, of fields and of states
 _NOUNS: Final = (
     "password", "passwort", "passphrase", "passcode", "kennwort", "contraseña", "contrasena", "clave", "mot de passe",
     "senha", "palavra-passe", "parola", "wachtwoord", "hasło", "haslo", "lösenord", "adgangskode", "passord", "heslo",
     "jelszó", "пароль", "пароля", "şifre", "sifre", "salasana", "mật khẩu", "كلمة المرور", "كلمة السر", "पासवर्ड",
-    "login code", "pw ", "pwd", "pass ",
+    "login code", "pw ", "pwd", "pass ", "mdp", "şifresi", "κωδικός", "kata sandi", "סיסמה", "รหัสผ่าน", "رمز عبور",
+    "lozinka", "heslo", "parool", "slaptažodis", "parole", "geslo", "лозинка", "парола", "гасло",
 )  # fmt: skip
-_KEYS: Final = ("token", "api key", "access key", "secret key", "psk")  # whose values are longer than words
+_KEYS: Final = (  # whose values are longer than words
+    "token", "api key", "access key", "secret key", "private key", "license key", "psk", "aes key", "encryption key",
+    "signing key", "hmac key", "shared key", "account key", "deploy key", "master key", "session key", "service key",
+    "clé api", "clé d'api", "clave de api", "clave api", "api-schlüssel", "chiave api", "klucz api", "chave da api",
+    "chave de api", "ключ api", "api-ключ", "密钥", "密鑰", "apiキー", "api 키", "jeton", "schlüssel", "api-nyckel",
+    "api-sleutel", "signing secret", "api secret", "client secret", "app secret",
+)  # fmt: skip
 # What a language says between the name and the value, and the marks that do.
 _IS: Final = re.compile(
-    r"(?:(?<=[\s\])`])(?:is now|is|was|are|lautet|ist|war|est|es|era|è|é|e|är|er|jest|to|это|هي|هو|है)[ \t]{1,3}"
-    r"|(?::|=|—|–|->|→)[ \t]{1,3}|[:=][ \t]{0,3}|\((?=[\"'«„“`]))",
+    r"(?:(?<=[\s\])`])(?:is now|is|was|are|reads|printed|returned|lautet|ist|war|est|es|era|è|é|e|är|er|jest|to|on|este|je"
+    r"|là|adalah|olarak|είναι|היא|הוא|это|هي|هو|है)[ \t]{1,3}"
+    r"|(?::|=|—|–|->|→|(?<= )\|)[ \t]{1,3}|[:=：→⇒][ \t]{0,3}|\((?=[\"'«„“`]))",
     re.IGNORECASE,
 )
-_BARE: Final = re.compile(r"[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,100}?)(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])")
-_ASSIGNED: Final = re.compile(r"(?P<secret>[^\s\"'«„“`,;\\]{5,100})")  # behind = nothing ends a sentence
+_BARE: Final = re.compile(
+    r"[`*]{0,2}[ \t]{0,2}[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,4000}?)(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])"
+)
+_ASSIGNED: Final = re.compile(r"(?P<secret>[^\s\"'«„“`,;\\]{5,4000})")  # behind = nothing ends a sentence
 _QUOTED: Final = re.compile(r"\\{0,7}[\"'«„“`](?P<secret>[^\n\"'»”`\\]{5,60})\\{0,7}[\"'»”“`]")
+_GIVEN_VALUE: Final = re.compile(r"\S*")
+_LONGEST: Final = 4000  # characters of a value
+_APART: Final = re.compile(
+    r"[.;=\"{$<]|\[(?!None\])|\w\(|^@"
+)  # what a sentence that tells does not have before the value
 _TELLING: Final = re.compile(r"[0-9!@#$%^&*+?~]")
 _WINDOW: Final = 150  # characters after the name in which the value is looked for
 _WORDS: Final = 10  # between them
+_FEW_WORDS: Final = 3  # behind a name that is a word of other meanings too: to pass
 
 
 NOUNS: Final = frozenset((*_NOUNS, *_KEYS))
@@ -40,55 +71,75 @@ def told(text: str, folded: str, nouns: Iterable[str]) -> list[tuple[int, int, s
             start = at + len(noun)
             line = text.find("\n", start, start + _WINDOW)
             end = line if line >= 0 else min(start + _WINDOW, len(text))
-            if _TELLING.search(text, start, end) and (span := _told_between(text, start, end, fits)):
+            spoken = noun == "token" and text[start : start + 1] == "s"  # of a language model
+            spoken = (
+                spoken or text[start : start + 1] in ("_", "]") or text[start : start + 1].isupper()
+            )  # a longer name
+            if not spoken and _TELLING.search(text, start, end) and (span := _told_between(text, start, end, fits)):
                 found.append(span)
             at = folded.find(noun, start)
     return found
 
 
 def _told_between(text: str, start: int, end: int, fits: Callable[[str], bool]) -> tuple[int, int, str] | None:
+    done = start - 1
     for sign in _IS.finditer(text, start - 1, end):
-        if text.count(" ", start, sign.start()) > _WORDS or any(
-            mark in text[start : sign.start()] for mark in '.;(="{@'
-        ):
+        between = text[start : sign.start()]
+        if between.count(" ") > (_WORDS if text[start - 1] != " " else _FEW_WORDS) or _APART.search(between):
             return None
+        if sign.start() < done:  # within what another sign gave
+            continue
         for pattern in (_QUOTED, _ASSIGNED if sign[0] == "=" else _BARE):
-            value = pattern.match(text, sign.end(), end + 1)
-            if value and fits(value["secret"]):
+            value = pattern.match(text, sign.end(), max(end + 1, sign.end() + _LONGEST))
+            spoken = pattern is _QUOTED and fits is in_prose and sign[0][:1].isalpha()
+            if (
+                value
+                and (_quoted if spoken else fits)(value["secret"])
+                and (sign[0].strip() != "|" or alone(value["secret"]))
+            ):
                 return (*value.span("secret"), "password")
+        if sign[0].strip() in (":", "="):
+            given = _GIVEN_VALUE.match(text, sign.end(), end)
+            done = given.end() if given else done
     return None
 
 
+_GIVEN_KEYS: Final = (
+    "token ", "api key ", "secret ", "access key ", "private key ", "signing key ", "session key ", "license key ",
+    "personal key ", "secret key ", "master key ", "account key ", "service key ", "encryption key ",
+)  # fmt: skip
 _GIVEN: Final = (
-    Place(
-        "password",
-        (
-            "password to",
-            "passphrase to",
-            "token to",
-            "key to",
-            "secret to",
-            "pass to",
-            "passwort auf",
-            "kennwort auf",
-        ),
-        r"[\w ]{4,20}? (?:to|auf)[ \t]{1,2}[`\"']?(?P<secret>[^\s\\`\"',;]{5,200}?)(?=[.`\"',;]{0,2}(?:\s|$))",
-        in_prose,
-    ),
-    Place(
-        "token",
-        ("token ", "api key ", "secret ", "access key "),
-        r"[a-z]{3,6}(?: key)? [`\"']?(?P<secret>[A-Za-z0-9_-]{20,200})[`\"']?(?=[\s.,;)]|$)",
-        drawn,
-    ),
-)
+    Place("password", ("password to", "passphrase to", "token to", "key to", "secret to", "pass to", "passwort auf",
+                       "kennwort auf"),
+          r"[\w ]{4,20}? (?:to|auf)[ \t]{1,2}[`\"']?(?P<secret>[^\s\\`\"',;]{5,200}?)(?=[.`\"',;]{0,2}(?:\s|$))", in_prose),
+    Place("token", _GIVEN_KEYS, r"[a-z]{3,10}(?: key)? [`\"']?(?P<secret>[A-Za-z0-9_-]{20,200})[`\"']?(?=[\s.,;)]|$)", drawn),
+    Place("token", _GIVEN_KEYS,
+          r"[a-z]{3,10}(?: key)? [`\"']?(?P<secret>[A-Za-z0-9_+/=.-]{32,400})[`\"']?(?=[\s.,;)]|$)", chance),
+)  # fmt: skip
+_FOLLOWING: Final = (
+    # The value right after its name
+    Place("password", ("password ", "passphrase ", "passwort ", "kennwort ", "contraseña ", "mot de passe ", "senha ",
+                       "wachtwoord ", "hasło ", "lösenord ", "пароль ", "पासवर्ड ", "şifresi ", "hasłem ", "пароля ", "паролем ",
+                       "passwords ", "heslem ", "jelszó ", "salasana ", "passord ", "adgangskode ", "pwd ", "parola "),
+          r"\w{3,14}(?: de \w{5,6})?[ \t]{1,2}[`\"'«„“(]?(?P<secret>[^\s\\`\"',;«»“”]{8,100}?)(?=[.`\"',;:)»”]{0,3}(?:\s|$))", strange),
+    # As whom somebody came in, and with what
+    Place("password", ("logged in as ", "log in as ", "signed in as ", "sign in as ", "login as ", "connected as ",
+                       "connect as ", "authenticated as ", "ssh as ", "angemeldet als "),
+          r"[a-z ]{6,18}[`\"'*]{0,2}[\w.@+\\-]{2,60}[`\"'*]{0,2},? (?:with|using|mit)(?: the)?(?: password)? [`\"'*]{0,2}"
+          r"(?P<secret>[^\s\\`\"',;)*]{8,100}?)(?=[.`\"',;)*]{0,3}(?:\s|$))", strange),
+    # The next line is the value, and nothing else is in it
+    Place("password", ("password", "passphrase", "passwort", "kennwort", "pass show", "token", "op read", "api key",
+                       "secret key"),
+          r"[\w ]{5,12}(?![^\n]{0,120}BEGIN )[^\n]{0,120}(?:\r?\n|\\n){1,2}[ \t>]{0,8}[`\"']?(?P<secret>[^\s\"'`,;(){}=<>\\]{8,4000})\\{0,3}[`\"']?"
+          r"(?=[ \t]{0,3}(?:\r?\n|\\n|$|[}\]]))", alone),
+)  # fmt: skip
 _FOREIGN: Final = (
     Place("password", ("contraseña", "contrasena", "mot de passe", "mot_de_passe", "senha", "parola", "wachtwoord",
                        "hasło", "haslo", "lösenord", "adgangskode", "passord", "heslo", "jelszó", "пароль", "şifre",
                        "passwort", "kennwort", "salasana", "كلمة المرور", "كلمة السر", "पासवर्ड", "mật khẩu"),
           r"[^\n:=.]{3,80}[:=][ \t]{0,3}[\"'`«„]?(?P<secret>[^\s\\\"'`«»,;]{5,100})", word),
-    Place("password", ("パスワード", "密码", "密碼", "口令", "비밀번호", "암호", "暗証番号"),
-          r"\w{2,5}?[^\n!-~]{0,12}(?:は|是|为|為|는|은|가|:|：|=)\s{0,2}[「“\"'『]?(?P<secret>[!-~]{5,100})", word),
+    Place("password", ("パスワード", "密码", "密碼", "口令", "비밀번호", "암호", "暗証番号", "รหัสผ่าน"),
+          r"\w{2,5}?[^\n!-~]{0,12}(?:は|是|为|為|는|은|가|คือ|:|：|=)\s{0,2}[「“\"'『]?(?P<secret>[!-~]{5,100})", _given),
 )  # fmt: skip
 _LOGINS: Final = (
     Place("password",
@@ -106,14 +157,29 @@ _ASKED: Final = (
 )  # fmt: skip
 
 
+_SEEDS: Final = ("phrase", "seed words", "seed:", "seed=", "seed is", "mnemonic", "recovery words", "backup words",
+                 "restore wallet", "wallet with:")  # fmt: skip
+# Words of a wallet, with or without numbers and quotes, to the end of a line or of a sentence
+_SEED: Final = (
+    r"(?P<secret>(?:(?:\d{1,2}[.)]? ?)?[a-z]{3,8}[\"']?[ ,\n]{1,3}[\"']?){11,23}(?:\d{1,2}[.)]? ?)?[a-z]{3,8})"
+    r"(?![ ]?[\w,])"
+)
+
+
 def _is_seed(value: str) -> bool:
-    words = value.replace(",", " ").split()
-    return len(words) in (12, 15, 18, 21, 24) and len(_SMALL.intersection(words)) == 0 and len(set(words)) > 8
+    words = [word for word in re.split(r"[\s,.)\d\"']+", value) if word]
+    return len(words) in (12, 15, 18, 21, 24) and len(_SMALL.intersection(words)) <= 1 and len(set(words)) > 8
 
 
 _SMALL: Final = frozenset(
-    "the and for you your are was with that this from not must then when which have has use".split()
+    "the and for you your are was with that this from not must then when which have has use one two so while every "
+    "before because into onto after its after last until so".split()
 )
+
+
+def _is_base32(value: str) -> bool:
+    digits = any(map(str.isdigit, value))
+    return len(set(value)) >= 8 and (digits or len(value) >= 26) and value != "JBSWY3DPEHPK3PXP"
 
 
 def _has_digits(value: str) -> bool:
@@ -121,20 +187,31 @@ def _has_digits(value: str) -> bool:
 
 
 _CODES: Final = (
-        Place("seed_phrase", ("phrase", "seed", "mnemonic", "recovery words", "words"),
-              r"[a-z]{4,8}[ _-]?\w{0,8}(?:\\{0,7}\\{0,7}[\"'])?(?: is| are)?[ \t]{0,2}[:=(]?\s{0,3}[\"'`]?(?P<secret>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})\b",
-              _is_seed),
-        Place("recovery_code", ("recovery code", "backup code", "scratch code", "wiederherstellungscode"),
+        Place("seed_phrase", _SEEDS,
+              r"[a-z]{4,8}[ _-]?\w{0,8}(?:\\{0,7}[\"'])?(?: is| are)?[ \t]{0,2}[:=(]?\s{0,3}[\"'`]?" + _SEED, _is_seed),
+        Place("seed_phrase", _SEEDS,
+              r"[a-z]{4,8}\b[^\n]{0,60}?[:=\n][ \t\n]{0,4}\[?[\"'`]?" + _SEED, _is_seed),
+        # A seed of one-time passwords, in base32
+    Place("totp_seed", ("setup key", "secret", "manual entry", "manual key", "totp", "otp", "authenticator", "2fa", "mfa", "seed"),
+          r"[a-z0-9]{3,13}(?: (?:key|entry|seed|secret|code))?[^\n]{0,60}?(?<![A-Za-z0-9+/_-])"
+          r"(?P<secret>(?-i:[A-Z2-7]{16,64}|[A-Z2-7]{4}(?:[ -][A-Z2-7]{4}){3,15}))(?![A-Za-z0-9+/_-])", _is_base32),
+    Place("license_key", ("license", "licence", "activation key", "activation code", "product key"),
+          r"[a-z]{7,10}[^\n]{0,30}?[:= ][\"'`]?(?P<secret>(?-i:[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3,7}|[A-Z0-9]{4}(?:-[A-Z0-9]{4}){3,7}"
+          r"|[A-Z0-9]{6}(?:-[A-Z0-9]{6}){3,7}))(?![\w-])", anything),
+    # A key of an account of a chain, as its bytes
+    Place("private_key", ("secret key", "private key", "keypair", "secretkey"),
+          r"\w{6,10}(?: key)?[^\n\[]{0,20}\[(?P<secret>(?:\d{1,3},\s?){31,127}\d{1,3})\]", anything),
+    Place("recovery_code", ("recovery code", "backup code", "scratch code", "wiederherstellungscode"),
               r"[\w-]{6,22}(?: code)?s?\b[^\n:]{0,60}:?\s{1,3}(?P<secret>(?:[0-9a-z]{4,10}(?:-[0-9a-z]{4,10}){0,3}[\s,]{1,3}){0,20}"
               r"(?=[a-z-]{0,9}\d)[0-9a-z]{4,10}(?:-[0-9a-z]{4,10}){0,3})\b", _has_digits),
-        Place("pin", ("pin ", "pin:", "pin=", "pin-code", "pin code"),
-              r"(?<![\w-])pin(?:[ -]?(?:code|number|nummer))?(?: is| ist| lautet| est)?[ \t]?[:=]?[ \t]?(?P<secret>\d{4,8})\b(?![.:]\d| ?[a-z]{0,3}px)",
+        Place("pin", ("pin ", "pin:", "pin=", "pin-code", "pin code", "pin_code"),
+              r"(?<![\w-])pin(?:[ _-]?(?:code|number|nummer))?(?: is| ist| lautet| est|[ \t]?[:=]|(?-i:(?<=PIN)))[ \t]?(?P<secret>\d{4,8})\b(?![.:]\d| ?[a-z]{0,3}px)",
               word),
         Place("code", ("verification code", "security code", "login code", "sms code", "2fa code", "mfa code", "otp code",
                        "one-time code", "one-time password", "auth code", "bestätigungscode", "cvv", "cvc"),
               r"[\w-]{3,16}(?: code| password)?(?: is| was| ist|:)?[ \t]{1,2}(?P<secret>\d{3}[ -]?\d{0,5})\b", word),
         Place("secret", ("shared secret", "pre-shared key", "community string", "wifi password", "wi-fi password", "wpa"),
-              r"(?<!\w)[\w -]{3,18}?\b[^\n:=()]{0,50}[:=][ \t]{0,3}[\"'`]?(?P<secret>[^\s\\\"'`]{6,100})", word),
+              r"(?<!\w)[\w -]{3,18}?\b[^\n:=()<]{0,50}[:=][ \t]{0,3}[\"'`]?(?P<secret>[^\s\\\"'`]{6,100})", word),
 )  # fmt: skip
 
-PROSE: Final = (*_GIVEN, *_FOREIGN, *_LOGINS, *_ASKED, *_CODES)
+PROSE: Final = (*_GIVEN, *_FOLLOWING, *_FOREIGN, *_LOGINS, *_ASKED, *_CODES)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.redaction.marks import compiled, replaced
 from mcp_reflect.redaction.providers import of_providers
-from mcp_reflect.redaction.values import is_mixed
+from mcp_reflect.redaction.values import is_example, is_mixed
 
 
 class Shape(NamedTuple):
@@ -35,6 +35,9 @@ _SHORTEST: Final = 20  # characters without a space between: no shape has fewer
 _RUN: Final = re.compile(r"[A-Za-z0-9_+/=~-]{16}")  # and in each there is such a run
 _DIGIT: Final = re.compile(r"[0-9]")
 
+# An address up to its path
+_ADDRESS: Final = r"(?:(?<![A-Za-z0-9./:\\-])|(?<=\\[nrt]))(?:https?://)?[A-Za-z0-9-]{1,60}(?:\.[A-Za-z0-9-]{1,60}){1,6}(?::\d{2,5})?/"
+
 SHAPES: Final[tuple[Shape, ...]] = (
     shape("google_key", ":APA91", r"\b[A-Za-z0-9_-]{8,40}:APA91[A-Za-z0-9_-]{60,300}", 40),
     shape("azure_secret", "Q~", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}", 4),
@@ -42,12 +45,22 @@ SHAPES: Final[tuple[Shape, ...]] = (
     shape("llm_key", "sk-", r"\bsk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{20,250}"),
     shape(
         "webhook",
-        "hooks.slack.com/ /webhooks/ /webhook/ /webhookb2/ /hooks/",
-        r"(?P<keep>hooks\.slack\.com/[a-z]{5,10}/|/webhooks/(?=\d{10})|/webhook(?:b2)?/|/hooks/(?:catch/|v\d/)?)"
-        r"(?=[^\s\"'/]*\d|[^\s\"']*/[A-Za-z0-9_-]{16})[A-Za-z0-9_@/%.-]{20,300}",
+        "hooks.slack.com/ /webhook /hooks/ /hook/ /build_hooks/ /deploy/ /with/key/ .make.com/ hc-ping.com/ "
+        "/genericWebhook/",
+        _ADDRESS + r"(?:(?<=hooks\.slack\.com/)[a-z]{5,10}/(?=[Tt])|(?<=\.make\.com/)|(?<=hc-ping\.com/)"
+        r"|(?:[\w.-]{1,40}/){0,6}(?:webhooks/(?=\d{10})|webhook(?:b2)?/|hooks?/(?:catch/\d|v\d/)?|build_hooks/|with/key/"
+        r"|deploy/(?=(?:srv|prj)[_-])|genericWebhook/))"
+        r"(?:(?<=catch/\d)|(?=(?:srv|prj)[_-])|(?=[^\s\"']{0,200}?(?:[A-Za-z0-9_]{16}|[0-9a-f]{8}-[0-9a-f]{4}-)))"
+        r"(?=[^\s\"'/]*\d|[^\s\"']*/[A-Za-z0-9_-]{16})[A-Za-z0-9_@/%.?=-]{12,300}",
+        200,
     ),
     shape("discord_token", "M N O", r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
     shape("telegram_token", ":AA", r"(?<!\d)\d{8,11}:AA[A-Za-z0-9_-]{32,34}(?![A-Za-z0-9_-])", 11),
+    shape("vault_token", "s.", r"(?<![\w.])s\.(?=[A-Za-z]{0,23}\d)(?=[a-z0-9]{0,23}[A-Z])[A-Za-z0-9]{24}(?![\w.(])"),
+    shape("payment_key", "live_ test_",
+          r"(?<![\w-])(?:live|test)_(?=[A-Za-z]*\d)(?=[a-z0-9]*[A-Z])[A-Za-z0-9]{30}(?!\w)"),
+    shape("payment_key", "live_", r"(?<![\w-])live_(?=[A-Za-z_-]*\d)(?=[a-z0-9_-]*[A-Z])[A-Za-z0-9_-]{40}(?![\w-])"),
+    shape("tor_key", "ED25519-V3:", r"ED25519-V3:[A-Za-z0-9+/]{86}={0,2}"),
     shape("mailchimp_key", "-us", r"\b[0-9a-f]{32}-us\d{1,2}\b", 32),
     shape("mailgun_key", "-", r"\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b", 32),
     shape(
@@ -63,7 +76,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     shape("onepassword_key", "A3-", r"\bA3-[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,5}\b"),
     shape("salesforce_token", "00D", r"\b00D[A-Za-z0-9]{12,15}![A-Za-z0-9_.]{60,200}"),
     shape("facebook_token", "|", r"(?<!\d)\d{15,16}\|[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])", 16),
-    shape("asana_token", "/", r"(?<![\w/.])[012]/\d{15,17}(?:/\d{15,17})?:[0-9a-f]{32}\b", 34),
+    shape("asana_token", "/", r"(?<![\w/.])[012]/(?:\d{15,17}(?:/\d{15,17})?:)?[0-9a-f]{32}\b", 34),
     shape("bitlocker_key", "-", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])", 55),
     shape("bitcoin_key", "5 K L", r"\b[5KL][1-9A-HJ-NP-Za-km-z]{50,51}\b"),
     shape("calendar_address", "/private-", r"(?P<keep>/private-)[0-9a-f]{32}\b"),
@@ -82,13 +95,17 @@ SHAPES: Final[tuple[Shape, ...]] = (
 
 # Any other provider's: a short name, an underscore, then chance. Ids have some 24 characters, keys from 30 on.
 _NAMED: Final = re.compile(r"_(?P<chance>[A-Za-z0-9]{30,200})(?![A-Za-z0-9])")
-_NAME_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9_\\])[a-z][a-z0-9]{1,11}(?:_[a-z0-9]{1,8}){0,2}$")
+_NAME_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9_\\])[a-z][a-z0-9]{1,11}(?:_[a-z0-9]{1,8}){0,2}\Z")
+_OPEN: Final = ("pk_", "phc")  # of keys that anybody may have, followed by an underscore
 _LONGEST_NAME: Final = 30
 
 
 def cut_shapes(text: str) -> str:
     """The text without what a shape tells. Texts without long words are through at once."""
-    words = [word for word in text.split() if len(word) >= _SHORTEST and _is_mixed(word)]
+    words = text.split()
+    if max(map(len, words), default=0) < _SHORTEST:
+        return text
+    words = [word for word in words if len(word) >= _SHORTEST and _is_mixed(word)]
     if not words:
         return text
     long = "\n".join(words)
@@ -107,8 +124,8 @@ def cut_shapes(text: str) -> str:
 
 
 def _is_mixed(word: str) -> bool:
-    """Whether a key could be in a word: a long run, with a digit or letters of both cases."""
-    return bool((_DIGIT.search(word) or not (word.islower() or word.isupper())) and _RUN.search(word))
+    """Whether a key could be in a word: a long run, with a digit or a capital."""
+    return bool((not word.islower() or _DIGIT.search(word)) and _RUN.search(word))
 
 
 def _spans(text: str, start: int, end: int, one: Shape) -> list[tuple[int, int, str]]:
@@ -119,7 +136,7 @@ def _spans(text: str, start: int, end: int, one: Shape) -> list[tuple[int, int, 
         at = text.find(hint, start, end)
         while at >= 0:
             found = _match(text, one, at, done)
-            if found:
+            if found and not is_example(found[0]):
                 kept = found.end("keep") if "keep" in found.re.groupindex else found.start()
                 spans.append((kept, found.end(), one.kind))
                 done = found.end()
@@ -139,6 +156,6 @@ def _named(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
     spans: list[tuple[int, int, str]] = []
     for found in _NAMED.finditer(text, start, end):
         name = _NAME_BEFORE.search(text, max(found.start() - _LONGEST_NAME, start), found.start())
-        if name and is_mixed(found["chance"]):
+        if name and not name[0].startswith(_OPEN) and is_mixed(found["chance"]):
             spans.append((name.start(), found.end(), "token"))
     return spans

@@ -8,8 +8,8 @@ from mcp_reflect.redaction.marks import START
 
 # What stands for a value: a reference, a place to fill in, a call's beginning.
 _PLACE: Final = re.compile(
-    r"<|\$|\{|%[A-Z_]+%|pk[._](?:eyJ|live|test)|%[({s]|\[|\*{2}|\.{3}|…|x{4}|X{4}|!vault|env[.:(\[]|os\.|process\.|secrets\.|vault:|file:|ref[:+]|op://|@"
-    r"|(?i:your[_-]|my[_-]|change[_-]?me|redacted|example|placeholder|dummy|to-?do\b|n/a\b)"
+    r"[,)\s]|<|\$|\{|ENC\[|Ag[A-D][A-Za-z0-9+/=]{80}|&#x3C;|&lt;|%{1,2}[\w.()]+%|%[a-z]\b|#\{|@@|__[A-Z]|![A-Za-z_]+$|pk[._](?:eyJ|live|test)|%[({s]|\[|\*{2}|\.{3}|…|x{4}|X{4}|!vault|env[.:(\[]|os\.|process\.|secrets\.|vault:|file:|ref[:+]|op://|@"
+    r"|(?i:your[_-]|my[_-]|change[_-]?me|replace[_-]?|insert[_-]|enter[_-]|put[_-]your|redacted|not[_-]a[_-]real|example|placeholder|dummy|to-?do\b|n/a\b)"
 )
 # What is said about a secret rather than the secret: kinds of values, states, and words after a name in prose.
 _SAID: Final = frozenset(
@@ -26,7 +26,15 @@ _SAID: Final = frozenset(
 )
 _REFERENCE: Final = re.compile(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?$")
 _TYPE: Final = re.compile(r"(?:[A-Z][a-z]+){1,4}$")
-_PATH: Final = re.compile(r"(?:[A-Za-z]:)?[./~\\]|[a-z][a-z0-9+.-]{1,20}://|arn:|[a-z_.-]{2,40}/[\w.-]{1,40}$")
+_PATH: Final = re.compile(
+    r"(?:[A-Za-z]:)?[./~\\]|[a-z][a-z0-9+.-]{1,20}://|arn:|[a-z_.-]{2,40}/[\w.-]{1,40}$"
+    r"|[\w.-]{1,80}(?:/[\w.-]{1,80}){1,12}\.[a-z]{1,5}$"
+)
+_HELD: Final = re.compile(
+    r"(?i)pass|secret|token|key|pwd|conf|setting|env|value|cred|auth|param|prop|resource|option|variable|string|util|const"
+    r"|context|request|response|user|app|data|type|file|service|manager|provider|client|model|form|input|state"
+)
+_VERSIONED: Final = re.compile(r"[a-z][a-z0-9/-]*(?::latest|/versions/\w+)$|[a-z_-]+:[a-z/._#:-]+$")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 
 LONG: Final = 16  # characters from which on a value of mixed signs is taken for chance
@@ -34,7 +42,47 @@ LONG: Final = 16  # characters from which on a value of mixed signs is taken for
 
 def is_place(value: str) -> bool:
     """Whether it only stands for a value, or a secret was cut out of it already."""
-    return START in value or bool(_PLACE.match(value)) or len(set(value)) <= 2
+    return (
+        START in value or bool(_PLACE.match(value)) or len(set(value)) <= 2 or is_example(value) or _is_made_up(value)
+    )
+
+
+# Parts of values that are made up, and those that say so
+_ABOUT: Final = frozenset(
+    """a access admin any api app auth be before bit client database db default dev for goes here id in is jwt key
+    local my new not of old only pass passphrase passwd password prod production random real root secret secure
+    session some string strong super the this to token use user value with""".split()
+)
+_MADE_UP: Final = frozenset(
+    "change demo dummy enter example fake fill here insert mock new old put replace sample test your".split()
+)
+_ASKS: Final = re.compile(r"(?i)change[_-]?me|placeholder|your[_-][a-z]")
+_SEQUENCE: Final = re.compile(r"01234567|12345678|abcdefgh|ABCDEFGH|deadbeefdeadbeef")
+
+
+def _is_made_up(value: str) -> bool:
+    """Whether it names itself, counts up, or says with words that it only stands for a secret: `fake_key_1`."""
+    if value.lower() in ("password", "passwd", "secret", "token", "pass", "apikey", "api_key"):
+        return True
+    if len(value) >= 20 and _SEQUENCE.search(value):
+        return True
+    if _ASKS.search(value):
+        return True
+    parts = [part for part in re.split(r"[-_ ]", value.lower()) if part and not part.isdigit()]
+    known = [part for part in parts if part in _ABOUT or part in _MADE_UP or part in ("abc123", "256")]
+    if len(parts) < 2 or len(known) < len(parts):
+        return False
+    return len(parts) >= 3 or any(part in _MADE_UP for part in parts)
+
+
+# Keys that documents show, and nobody uses: jwt.io's, Stripe's, reCAPTCHA's for tests, those of RFC 6750 and 7617.
+_SHOWN: Final = ("SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c", "4eC39HqLyjWDarjtT1zdp7dc", "6LeIxAcTAAAAA",
+                  "QWxhZGRpbjpvcGVuIHNlc2FtZQ", "mF_9.B5f-4.1JqM", "dXNlcjpwYXNz")  # fmt: skip
+
+
+def is_example(value: str) -> bool:
+    """Whether a key says of itself that it is an example, as those of AWS's documents do, or is known as one."""
+    return "EXAMPLE" in value or any(one in value for one in _SHOWN)
 
 
 def is_said(value: str) -> bool:
@@ -43,8 +91,14 @@ def is_said(value: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """Whether it names a value: `self.password`, `/run/secrets/db`, `https://…`."""
+    """Whether it names a value: `self.password`, `/run/secrets/db`, `https://…`, `projects/8/secrets/x:latest`."""
+    if _VERSIONED.match(value):
+        return True
+    if value.count("/") < _FEW and is_key(value):  # base64 may begin with a slash
+        return False
     if _REFERENCE.match(value):
+        if all(part[:1].isupper() for part in value.split(".")) and not _HELD.search(value):
+            return False  # two words, and no attribute of anything that holds secrets
         return not any(len(part) >= LONG and _is_drawn_word(part) for part in value.split("."))
     return bool(_PATH.match(value))
 
@@ -55,7 +109,10 @@ def _is_drawn_word(part: str) -> bool:
 
 def is_type(value: str) -> bool:
     """Whether it is written as a type is: `SecretStr`."""
-    return bool(_TYPE.match(value))
+    return bool(_TYPE.match(value)) and (not value[1:].islower() or len(value) < LONG_WORD or bool(_HELD.search(value)))
+
+
+LONG_WORD: Final = 9  # letters of a word that is hardly a type's
 
 
 def is_chance(value: str) -> bool:
@@ -73,9 +130,10 @@ def is_chance(value: str) -> bool:
 
 def is_drawn(value: str) -> bool:
     """Whether what follows a provider's letters was drawn by chance, and is no word or repeated sign."""
-    if len(set(value)) < 6:
+    different = len(set(value))
+    if different < 6:
         return False
-    return any(map(str.isdigit, value)) or is_mixed_case(value)
+    return any(map(str.isdigit, value)) or is_mixed_case(value) or (value.isupper() and different >= 8)
 
 
 def is_mixed(value: str) -> bool:
@@ -87,6 +145,27 @@ def is_mixed_case(value: str) -> bool:
     """Whether its case changes oftener than words written together change it."""
     turns = sum(one.islower() != other.islower() for one, other in pairwise(value))
     return turns >= len(value) / 3
+
+
+_FEW: Final = 4
+_OF_KEY: Final = re.compile(r"[A-Za-z0-9+/_=]{32,200}$")
+
+
+def is_key(value: str) -> bool:
+    """Whether it is a key though its name says no more than `key`: long, and drawn from letters of both cases."""
+    return bool(_OF_KEY.match(value)) and is_mixed(value) and is_mixed_case(value)
+
+
+def is_salt(value: str) -> bool:
+    """Whether it is drawn from all that a keyboard has, spaces too, as the salts of WordPress are."""
+    signs = {char for char in value if not char.isalnum()}
+    return (
+        len(value) >= 32
+        and len(signs) >= 3
+        and value.count(" ") * 10 < len(value)
+        and is_mixed(value)
+        and not _PATH.match(value)
+    )
 
 
 def is_password(value: str) -> bool:

@@ -31,12 +31,25 @@ def test_secrets_are_cut_out_and_look_alikes_are_not(half: str | None) -> None:
 
 
 def test_secrets_that_another_hand_wrote_are_cut_out_as_often_as_was_measured() -> None:
-    """The half aside was never looked at: what is asserted lies a little below what was measured once."""
+    """The half aside was never looked at: what is asserted lies a little below what was measured on it."""
     near, aside = score_secrets("near", "second"), score_secrets("aside", "second")
     assert near.recall >= 0.98
     assert near.precision >= 0.98
-    assert aside.recall >= 0.82
-    assert aside.precision >= 0.94
+    assert aside.recall >= 0.90
+    assert aside.precision >= 0.97
+
+
+def test_secrets_of_a_third_hand_which_were_learnt_from_are_cut_out() -> None:
+    third = score_secrets(None, "third")
+    assert third.recall >= 0.98
+    assert third.precision >= 0.98
+
+
+def test_secrets_of_a_fourth_hand_which_nothing_was_learnt_from_are_cut_out() -> None:
+    """An exam: what is asserted lies a little below what was measured at the end of the work."""
+    exam = score_secrets(None, "fourth")
+    assert exam.recall >= 0.98
+    assert exam.precision >= 0.97
 
 
 def test_no_case_holds_a_secret_before_it_is_read() -> None:
@@ -87,6 +100,25 @@ def test_a_secrets_name_and_its_value_may_stand_in_fields_of_their_own(structure
     cleaned = json.dumps(clean(structure))
     assert secret not in cleaned
     assert "[redacted:" in cleaned
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+@pytest.mark.parametrize("name", ["hasło", "contraseña", "пароль", "密码", "password"])
+def test_a_secret_in_ascii_json_is_found_by_a_foreign_name_and_json_stays_json(name: str, levels: int) -> None:
+    text: object = {name: "hR7kQ2vN9x!", "note": 'say "ł" & ü'}
+    for _ in range(levels):
+        text = json.dumps(text, ensure_ascii=True)
+    assert isinstance(text, str)
+    cleaned: object = clean_text(text)
+    assert "hR7kQ2vN9x" not in str(cleaned)
+    for _ in range(levels):
+        cleaned = json.loads(str(cleaned))
+    assert cleaned == {name: "[redacted:password]", "note": 'say "ł" & ü'}
+
+
+def test_escaped_signs_stay_escaped_where_nothing_is_cut() -> None:
+    text = r'{"note": "\u0142 and \u0022quoted\u0022", "token_type": "\u0062earer"}'
+    assert clean_text(text) == text
 
 
 @given(st.lists(st.tuples(st.sampled_from(PIECES), GLUE, st.integers(0, 40), st.text(max_size=3)), max_size=5))

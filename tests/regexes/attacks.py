@@ -41,7 +41,7 @@ def patterns() -> dict[str, re.Pattern[str]]:
     return {name: found[name] for name in once.values()}
 
 
-def _held(value: Any, seen: set[int]) -> Iterator[re.Pattern[str]]:
+def _held(value: Any, seen: set[int]) -> Iterator[re.Pattern[str]]:  # noqa: C901 - a case for each kind of value
     if id(value) in seen or isinstance(value, type):
         return
     seen.add(id(value))
@@ -49,6 +49,8 @@ def _held(value: Any, seen: set[int]) -> Iterator[re.Pattern[str]]:
         text: Any = value.pattern  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if isinstance(text, str):  # not those of bytes
             yield value  # pyright: ignore[reportUnknownVariableType]
+    elif _is_place(value):  # or a shape, of a secret
+        yield re.compile(value.pattern, re.IGNORECASE if hasattr(value, "fits") else 0)
     elif isinstance(value, dict):
         for item in value.values():  # pyright: ignore[reportUnknownVariableType]
             yield from _held(item, seen)
@@ -58,6 +60,10 @@ def _held(value: Any, seen: set[int]) -> Iterator[re.Pattern[str]]:
     elif hasattr(value, "__dataclass_fields__"):
         for name in value.__dataclass_fields__:
             yield from _held(getattr(value, name, None), seen)
+
+
+def _is_place(value: Any) -> bool:
+    return isinstance(value, tuple) and isinstance(getattr(value, "pattern", None), str)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _used(node: ast.AST) -> re.Pattern[str] | None:
