@@ -10,7 +10,7 @@ from tests.llm.loopback import Loopback
 from tests.scripted import Scripted
 from tests.thinking.asked import BAD, bound_to, reflect, said, serving
 
-AWS, GITHUB = "AKIAIOSFODNN7EXAMPLE", "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+AWS, GITHUB = "AKIAQ7X3M2LT5RW8ZK4D", "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 PASSWORD, TOKEN = "hunter2-Tr0ub4dor", "sk-ant-api03-0123456789abcdefghij"
 SECRETS = (AWS, GITHUB, PASSWORD, TOKEN)
 RUN: dict[str, Any] = {
