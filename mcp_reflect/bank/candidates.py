@@ -6,6 +6,7 @@ from typing import Any
 
 from mcp_reflect.bank.hybrid import Meant, fused
 from mcp_reflect.bank.lexical import Question, matches
+from mcp_reflect.bank.relevance import gate_for
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.records.lesson import Lesson
@@ -33,23 +34,41 @@ class Candidate:
     by_error: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The candidates, best first, and how many more share words with the question and have nothing to do with it."""
+
+    candidates: list[Candidate]
+    not_relevant: int = 0
+
+
 def candidates(
-    reading: Reading, scope: Scope, question: Question, limit: int | None, meant: Meant | None = None
-) -> list[Candidate]:
-    """The active lessons of a scope, and global ones, that share telling words with a question, best first.
+    reading: Reading,
+    scope: Scope,
+    question: Question,
+    limit: int | None,
+    meant: Meant | None = None,
+    *,
+    whole: bool = False,
+) -> Looked:
+    """The active lessons of a scope, and global ones, that share telling words with a question.
 
     A null `limit` gives all that got an exact score. With what is `meant` by the question, also those that mean
-    something close. Run it with `look` of a database or a transaction: it is many queries, and one change of threads.
+    something close. What the gate keeps out is only counted, or read like the others where `whole` is asked for.
+    Run it with `look` of a database or a transaction: it is many queries, and one change of threads.
     """
     every = matches(reading, scope, question, most=limit if meant is None else None)
     found = [match for match in every if not match.held]
     if meant is not None:
         found = fused(found, meant.beside(reading, [match.row for match in found]))
-    found = [*found[:limit], *(match for match in every if match.held)]
-    lessons = lessons_at(reading, scope, [match.row for match in found])
+    honest = found[:limit]
+    gate = gate_for(honest)
+    relevant = honest if whole else [match for match in honest if gate.lets_in(match)]
+    found = [*relevant, *(match for match in every if match.held)]
+    lessons = lessons_at(reading, scope, [match.row for match in found]) if found else {}
     if meant is not None:
         meant.forget([match.row for match in found if match.row not in lessons])
-    return [
+    read = [
         Candidate(
             lessons[match.row],
             fit=match.score,
@@ -62,6 +81,7 @@ def candidates(
         for match in found
         if match.row in lessons
     ]
+    return Looked(read, len(honest) - len(relevant))
 
 
 def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int, Lesson]:

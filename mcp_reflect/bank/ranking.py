@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.bank.candidates import Candidate
+from mcp_reflect.bank.candidates import Candidate, Looked
 from mcp_reflect.bank.contradictions import settled
 from mcp_reflect.bank.merging import shared, telling_words
 from mcp_reflect.bank.relevance import SURE_CLOSE, Gate, gate_for
@@ -34,11 +34,11 @@ class Ranked:
     hidden: dict[str, int]
 
 
-def rank(found: Iterable[Candidate], ask: Ask, rates: Rates, now: float, tied: Mapping[str, tuple[str, ...]]) -> Ranked:
+def rank(found: Looked, ask: Ask, rates: Rates, now: float, tied: Mapping[str, tuple[str, ...]]) -> Ranked:
     """Rank candidates. `rates` are the scope's base rates, `now` seconds since 1970, `tied` who contradicts whom."""
-    hidden: Counter[str] = Counter()
+    hidden: Counter[str] = Counter(not_relevant=found.not_relevant)
     fitting: list[tuple[float, Candidate]] = []
-    known = list(found)
+    known = found.candidates
     asked = [candidate for candidate in known if not candidate.by_error]
     # What is in quarantine is told of where it would be shown, and opens the gate for nothing else.
     held = gate_for(asked)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.bank import contradictions
-from mcp_reflect.bank.candidates import Candidate, candidates
+from mcp_reflect.bank.candidates import Looked, candidates
 from mcp_reflect.bank.graph import with_related
 from mcp_reflect.bank.holdout import withheld
 from mcp_reflect.bank.hybrid import Meant
@@ -140,21 +140,24 @@ def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float, meant: Meant |
     question = Question(ask.text, ask.task_type, ask.tags, kinds, _SCORED + 2 * ask.limit)
     told = rates(reading, scope)
     while True:
-        found = candidates(reading, scope, question, None if filtered else wanted, meant)
-        seen = _with_errors(reading, scope, ask, found)
-        tied = contradictions.among(reading, (candidate.lesson for candidate in seen))
-        ranked = rank(seen, ask, told, now, tied)
+        found = _looked(reading, scope, ask, question, None if filtered else wanted, meant)
+        tied = contradictions.among(reading, (candidate.lesson for candidate in found.candidates))
+        ranked = rank(found, ask, told, now, tied)
         # What comes after something irrelevant is not relevant either.
         enough = len(ranked.hits) >= ask.limit or bool(ranked.hidden.get("not_relevant"))
-        if not filtered or enough or len(found) < question.scored or question.scored >= _MOST_SCORED:
+        few = len(found.candidates) + found.not_relevant < question.scored
+        if not filtered or enough or few or question.scored >= _MOST_SCORED:
             return replace(ranked, hits=with_related(reading, scope, ranked.hits, ask.max_chars))
         question = replace(question, scored=min(question.scored * _MORE, _MOST_SCORED))
 
 
-def _with_errors(reading: Reading, scope: Scope, ask: Ask, found: list[Candidate]) -> list[Candidate]:
-    """The candidates, before them the lessons that an error which was told shows."""
+def _looked(
+    reading: Reading, scope: Scope, ask: Ask, question: Question, limit: int | None, meant: Meant | None
+) -> Looked:
+    """The candidates, before them the lessons that an error which was told shows, even irrelevant ones."""
+    found = candidates(reading, scope, question, limit, meant, whole=bool(ask.symptoms))
     if not ask.symptoms:
         return found
     from mcp_reflect.bank.symptoms import with_symptoms  # noqa: PLC0415 - only where an error is told
 
-    return with_symptoms(reading, scope, ask.symptoms, found)
+    return replace(found, candidates=with_symptoms(reading, scope, ask.symptoms, found.candidates))

@@ -16,25 +16,21 @@ class Sums:
 
     def add(self, rows: int, weight: int) -> None:
         """Add `weight` (at least 0) to the sum of each of `rows`."""
-        place = 0
+        slices, first = self._slices, 0
+        slices.extend([0] * (weight.bit_length() - len(slices)))
         while weight:
             if weight & 1:
-                self._carry(rows, place)
+                place, carried = first, rows  # of a block's rows ever fewer carry a bit on
+                while carried:
+                    if place == len(slices):
+                        slices.append(carried)
+                        break
+                    held = slices[place]
+                    slices[place] = held ^ carried
+                    carried &= held
+                    place += 1
             weight >>= 1
-            place += 1
-
-    def _carry(self, rows: int, place: int) -> None:
-        slices = self._slices
-        while len(slices) < place:
-            slices.append(0)
-        while rows:
-            if place == len(slices):
-                slices.append(rows)
-                return
-            held = slices[place]
-            slices[place] = held ^ rows
-            rows &= held
-            place += 1
+            first += 1
 
     def any(self) -> int:
         """The rows with a sum above 0."""
