@@ -15,7 +15,7 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 CASES: Final = Path(__file__).parent.parent / "tests" / "door" / "cases"
 
@@ -43,8 +43,24 @@ _PIECE: Final = 8  # characters of a secret: none of its pieces of so many may b
 
 Half = Literal["near", "aside"]
 Name = Literal["secrets", "look_alikes", "attacks", "honest"]
-Hand = Literal["first", "second", "third", "fourth", "fifth", "sixth", "seventh"]
-WRITERS: Final[tuple[Hand, ...]] = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")  # of attacks
+Hand = Literal[
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+]
+WRITERS: Final[tuple[Hand, ...]] = get_args(Hand)  # of attacks
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,8 +64,9 @@ WHERE tenant = :tenant AND project = :project AND trust = 'quarantined' AND stat
 ORDER BY id LIMIT 1;
 
 -- name: lesson_same
--- The lessons of a project that have one of some digests, in any state, the oldest first.
-SELECT * FROM lessons
+-- The lessons of a project that have one of some digests, in any state, the oldest first. By itself SQLite would look
+-- through all of the project for every batch of an import.
+SELECT * FROM lessons INDEXED BY lessons_by_digest
 WHERE digest IN (SELECT value FROM json_each(:digests)) AND tenant = :tenant AND project = :project
 ORDER BY row;
 

@@ -1,0 +1,32 @@
+"""How SQLite goes about the queries that are asked again and again: by an index, never through all of a project."""
+
+import sqlite3
+from contextlib import closing
+from importlib.resources import files
+
+import pytest
+
+from mcp_reflect.bank.sqlite.queries import query
+
+SCHEMA = files("mcp_reflect.bank.sqlite").joinpath("migrations/0001_first.sql").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("lesson_same", "lessons_by_digest"),
+        ("recall_drop_old", "recalls_untold"),
+        ("search_drop_old", "searches_by_time"),
+        ("session_drop_old", "sessions_by_time"),
+        ("step_drop_old", "steps_by_time"),
+        ("warning_drop_old", "warnings_by_time"),
+        ("working_drop_old", "workings_by_time"),
+    ],
+)
+def test_a_query_of_every_write_goes_by_its_index(name: str, index: str) -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        values = {"digests": "[1]", "tenant": "local", "project": "app", "before": 0.0, "most": 40}
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query(name)}", values)]
+    assert any(f"INDEX {index} " in step for step in plan), plan
+    assert not any(step.startswith("SCAN") and "json_each" not in step and index not in step for step in plan), plan
