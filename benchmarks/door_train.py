@@ -29,7 +29,7 @@ from mcp_reflect.bank.poison.model import GRAMS, NEAR, WEIGHTS, columns
 from mcp_reflect.bank.poison.reading import Sentence, read
 from mcp_reflect.bank.poison.views import decoded, plain, views
 
-_DRAWN: Final = 150  # texts of each kind of real data
+_DRAWN: Final = 400  # texts of each kind of real data
 _MOST_SENTENCES: Final = 8  # of one real text
 _KINDS: Final[tuple[tuple[Name, bool], ...]] = (("attacks", True), ("honest", False))
 _LEAST_TEXTS: Final = 3  # texts that a named signal must be in
