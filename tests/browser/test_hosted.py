@@ -27,7 +27,7 @@ HOST = """async ([html, capabilities]) => {
   addEventListener('message', async ({ data, source }) => {
     if (source !== frame.contentWindow) return;
     window.heard.push(data.method);
-    if (data.id === undefined) return;
+    if (data.id === undefined || data.method === undefined) return; // what it answers to a ping is no request
     const reply = (more) => source.postMessage({ jsonrpc: '2.0', id: data.id, ...more }, '*');
     if (data.method === 'ui/initialize') {
       return reply({ result: { protocolVersion: data.params.protocolVersion, hostInfo: { name: 'host', version: '1' },
