@@ -5,6 +5,13 @@ to hide something from their user, to hand out what they know, or that poses as 
 call, is held in quarantine until a person has looked at it.
 """
 
-from mcp_reflect.bank.poison.judge import suspicion
+from collections.abc import Iterable
 
 __all__ = ["suspicion"]
+
+
+def suspicion(texts: Iterable[str | None]) -> str | None:
+    """What is suspicious about a record of these texts, in words; null where nothing is. Each text counts alone."""
+    from mcp_reflect.bank.poison import judge  # noqa: PLC0415 - the command line recalls without it
+
+    return judge.suspicion(texts)
