@@ -9,29 +9,31 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mcp_reflect.bank.poison import suspicion
 
 _MOST: Final = 1_500
+_FILES: Final = ("recall/*/docs.jsonl", "recall/*/queries.jsonl", "traces/*.jsonl", "critique/gsm_gold.jsonl")
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def texts_in(path: Path) -> Iterator[str]:
+    """The texts of a file of shared data: of its documents, of the steps of its runs, or its sums, each in one."""
     with path.open(encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+        for one in map(json.loads, lines):
+            match path.parent.name:
+                case "traces":
+                    yield from (str(step["content"] or "") for step in one["steps"])
+                case "critique":
+                    yield " ".join(one["steps"])
+                case _:
+                    yield one["text"]
 
 
 def sets(data: Path) -> dict[str, set[str]]:
     """The different texts of each set in the folder of shared data, by its file."""
-    found: dict[str, set[str]] = {}
-    for path in sorted(data.glob("recall/*/*.jsonl")):
-        found[f"{path.parent.name}/{path.stem}"] = {str(one["text"]) for one in _lines(path) if "text" in one}
-    for path in sorted(data.glob("traces/*.jsonl")):
-        texts = {str(step.get("content") or "") for run in _lines(path) for step in run.get("steps", ())}
-        found[f"traces/{path.stem}"] = texts - {""}
-    gold = data / "critique" / "gsm_gold.jsonl"
-    found["critique/gsm_gold"] = {" ".join(one["steps"]) for one in _lines(gold)} if gold.is_file() else set()
-    return {name: texts for name, texts in found.items() if texts}
+    paths = [path for kind in _FILES for path in sorted(data.glob(kind))]
+    return {f"{path.parent.name}/{path.stem}": set(texts_in(path)) - {""} for path in paths}
 
 
 def main() -> int:

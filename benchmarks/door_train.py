@@ -16,13 +16,14 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import mcp_reflect.bank.poison
 from benchmarks.door_cases import CASES, WRITERS, Name, cases
+from benchmarks.door_real import texts_in
 from mcp_reflect.bank.poison.grams import BITS, place, runs
 from mcp_reflect.bank.poison.hidden import hides_text
 from mcp_reflect.bank.poison.model import GRAMS, NEAR, WEIGHTS, columns
@@ -97,16 +98,10 @@ def view(text: str, named: Columns, most: int | None = None) -> View:
 def real_texts(data: Path, half: int) -> Iterator[str]:
     """Real texts of agents and their users: reflections, dialogues, searches, sums; half of them by hash."""
     for name in ("rfx_hotpot", "rfx_alfworld", "banking77"):
-        yield from _drawn((one["text"] for one in _lines(data / "recall" / name / "docs.jsonl")), half, name)
+        yield from _drawn(texts_in(data / "recall" / name / "docs.jsonl"), half, name)
     for name in ("tau_airline", "reflexion_hotpotqa", "whowhen"):
-        runs = _lines(data / "traces" / f"{name}.jsonl")
-        yield from _drawn((str(step["content"] or "") for run in runs for step in run["steps"]), half, name)
-    yield from _drawn((" ".join(one["steps"]) for one in _lines(data / "critique" / "gsm_gold.jsonl")), half, "gsm")
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+        yield from _drawn(texts_in(data / "traces" / f"{name}.jsonl"), half, name)
+    yield from _drawn(texts_in(data / "critique" / "gsm_gold.jsonl"), half, "gsm")
 
 
 def _drawn(texts: Iterable[str], half: int, name: str) -> list[str]:

@@ -10,6 +10,8 @@ from functools import cache
 from importlib import resources
 from typing import Final, NamedTuple
 
+from mcp_reflect.bank.poison.known import Known
+
 _MARKS: Final = re.compile("[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670\u0640]")
 _LETTERS: Final = str.maketrans(
     {"ł": "l", "ı": "i", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe", "’": "'", "ё": "е"}
@@ -22,9 +24,7 @@ _PREFIXED: Final = re.compile("[\u0590-\u06ff\u0900-\u097f\uac00-\ud7af]")  # an
 _ARTICLES: Final = ("وال", "بال", "لل", "ال", "و", "ف", "ب", "ل")
 _LONGEST: Final = 14  # letters of a stem, and of a word of a dense script
 _NEAR: Final = 3  # words in front of which a negation reaches
-_MOST_WORDS: Final = 20_000  # that are known again
 _KEY: Final = 2  # letters by which the rest of a phrase is looked up
-_LONGEST_KEPT: Final = 40  # letters of such a word
 
 
 class Tag(NamedTuple):
@@ -99,21 +99,6 @@ class _Word(NamedTuple):
     phrases: dict[str, list[tuple[tuple[str, ...], str]]]
 
 
-class _Words(dict[str, _Word]):
-    """The words met so far, for most texts are made of the same ones; emptied when they are too many."""
-
-    def __missing__(self, word: str) -> _Word:
-        found = _looked_up(word, lexicon())
-        if len(self) >= _MOST_WORDS:
-            self.clear()
-        if len(word) <= _LONGEST_KEPT:
-            self[word] = found
-        return found
-
-
-_words: Final = _Words()
-
-
 def tagged(sentence: str) -> list[Tag]:
     """The tags of a sentence that is `folded`, in their order."""
     tokens = list(_TOKEN.finditer(sentence))
@@ -138,7 +123,8 @@ def tagged(sentence: str) -> list[Tag]:
     return [Tag(concept, at, leading[at], at in negated) for at, concept in found]
 
 
-def _looked_up(word: str, known: Lexicon) -> _Word:
+def _looked_up(word: str) -> _Word:
+    known = lexicon()
     found: set[str] = set()
     pieces = _PARTS.split(word)
     for form in (word, *pieces) if len(pieces) > 1 else _forms(word):
@@ -150,6 +136,9 @@ def _looked_up(word: str, known: Lexicon) -> _Word:
         for parts, concept in known.phrases.get(first, ()):
             phrases.setdefault(parts[1].rstrip("*")[:_KEY], []).append((parts[1:], concept))
     return _Word(tuple(sorted(found)), phrases)
+
+
+_words: Final = Known(_looked_up)
 
 
 def _forms(word: str) -> tuple[str, ...]:

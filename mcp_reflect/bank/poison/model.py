@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.bank.poison.grams import neighbours, place, runs
+from mcp_reflect.bank.poison.known import Known
 from mcp_reflect.bank.poison.reading import Sentence, read
 
 WEIGHTS: Final = "weights.json"
@@ -22,8 +23,6 @@ GRAMS: Final = "grams.bin"
 _MOST_NAMED: Final = 3  # concepts that a reason names
 _PART: Final = 650  # letters that are weighed at once: what the model learnt from was of such lengths
 _FOR_PARTS: Final = 0.1  # of many parts one has to be heavier, as chance has more tries
-_MOST_WORDS: Final = 20_000  # that are known again
-_LONGEST_KEPT: Final = 40  # letters of such a word
 NEAR: Final = 2  # sentences of which the heaviest are looked for
 _MOST_OF_GRAMS: Final = 1.5  # what words and runs of letters add at most; of 5,500 texts none had more
 
@@ -121,21 +120,13 @@ class _Word(NamedTuple):
     size: int
 
 
-class _Words(dict[str, _Word]):
-    """The words met so far; emptied when they are too many."""
-
-    def __missing__(self, word: str) -> _Word:
-        table = weights().table
-        inside, at = runs(word), place(word)
-        found = _Word(at, table[at], sum(table[one] for one in inside), len(inside))
-        if len(self) >= _MOST_WORDS:
-            self.clear()
-        if len(word) <= _LONGEST_KEPT:
-            self[word] = found
-        return found
+def _looked_up(word: str) -> _Word:
+    table = weights().table
+    inside, at = runs(word), place(word)
+    return _Word(at, table[at], sum(table[one] for one in inside), len(inside))
 
 
-_words: Final = _Words()
+_words: Final = Known(_looked_up)
 
 
 class _Line(NamedTuple):

@@ -5,10 +5,8 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.redaction import compiled
 
-_HOST: Final = (
-    r"(?<![\w@/.-])(?:[a-z0-9-]{1,63}\.){1,8}"
-    r"(?:example|com|net|org|io|dev|xyz|ru|cn|me|site|app|test|invalid|info|cc|top|sh|ai|co|biz|link)\b(?!\()"
-)
+_TOP: Final = r"(?:example|com|net|org|io|dev|xyz|ru|cn|me|site|app|test|invalid|info|cc|top|sh|ai|co|biz|link)\b"
+_HOST: Final = rf"(?<![\w@/.-])(?:[a-z0-9-]{{1,63}}\.){{1,8}}{_TOP}(?!\()"
 _ACCOUNT: Final = (
     r"\b(?:iban\b|[a-z]{2}\d{2} ?(?:[a-z0-9]{4} ?){2,7}|bc1[a-z0-9]{6,60}|0x[0-9a-f]{8,64}|\d{2}-\d{2}-\d{2}\b"
     r"|(?:account|konto|cuenta|conta|conto|compte|rekening|счет|счёт)\w{0,8}\s{1,3}(?:no\.?|number|nr\.?)?"
@@ -54,9 +52,7 @@ _WITH_DIGITS: Final = (
     Literal("IP", (), r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])"),
 )
 _HOSTS: Final = Literal("HOST", (), _HOST)
-_DOMAIN: Final = re.compile(
-    r"[a-z0-9]\.(?:example|com|net|org|io|dev|xyz|ru|cn|me|site|app|test|invalid|info|cc|top|sh|ai|co|biz|link)\b"
-)
+_DOMAIN: Final = re.compile(rf"[a-z0-9]\.{_TOP}")
 _FIGURES: Final = re.compile(r"\d\d|[$€£\d]\s?[a-z\d元円원]|iban")
 _CAPITALS: Final = re.compile("[A-Z]{3}")
 _SHOUTED: Final = Literal("CAPS", (), r"\b(?:[A-Z]{3,40}\s{1,3}){2,20}[A-Z]{3}", 0)

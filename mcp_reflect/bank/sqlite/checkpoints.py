@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.bank.sqlite.identity import beside, identity
+from mcp_reflect.bank.sqlite.statements import write_lock
 
 _MENDED: Final = ((3, 44, 6), (3, 50, 7), (3, 51, 3))  # in two older lines too
 LONG_BYTES: Final = 1000 * (4096 + 24)  # of a log: where SQLite would make a checkpoint by itself
@@ -65,13 +66,7 @@ def empty_log(holding: sqlite3.Connection, path: Path) -> None:
     """Move the log into the file, and cut what is left of it away, as far as readers let it. Raises as `checkpoint`."""
     if not checkpoint(holding, path):
         return
-    holding.execute("BEGIN IMMEDIATE")
-    try:
+    with write_lock(holding):
         # The first write after it begins the log anew, and cuts it: page 1, with what stands there.
         version = holding.execute("PRAGMA user_version").fetchone()[0]
         holding.execute(f"PRAGMA user_version = {int(version)}")
-        holding.execute("COMMIT")
-    except BaseException:
-        if holding.in_transaction:
-            holding.execute("ROLLBACK")
-        raise

@@ -17,6 +17,7 @@ from mcp_reflect.bank.sqlite.checkpoints import by_hand
 from mcp_reflect.bank.sqlite.identity import beside
 from mcp_reflect.bank.sqlite.pages import Pages, Record, Value
 from mcp_reflect.bank.sqlite.schema import uri
+from mcp_reflect.bank.sqlite.statements import write_lock
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "TEXT": (str,),
@@ -166,14 +167,9 @@ def _insert(connection: sqlite3.Connection, table: _Table, rows: list[tuple[Valu
     """Write rows that are not there yet, in short transactions; returns how many were."""
     count = 0
     for start in range(0, len(rows), _BATCH):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with write_lock(connection):
             for row in rows[start : start + _BATCH]:
                 count += _inserted(connection, table, row)
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
     return count
 
 

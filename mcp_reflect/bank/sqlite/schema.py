@@ -12,6 +12,7 @@ from mcp_reflect.bank.sqlite.checkpoints import by_hand
 from mcp_reflect.bank.sqlite.identity import Identity, alone, beside, emptied, identity, is_opened, note_opened
 from mcp_reflect.bank.sqlite.journal import use_wal
 from mcp_reflect.bank.sqlite.queries import migrations, statements
+from mcp_reflect.bank.sqlite.statements import write_lock
 from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 
 APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
@@ -170,8 +171,7 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
 def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
     """Apply what is missing in one transaction, under the write lock, after a backup beside `path`, if one is given."""
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with write_lock(connection):
         version = number_of(connection, "user_version")  # another process may have been first
         if path is not None and 0 < version < newest():
             _back_up(path, version)
@@ -181,11 +181,6 @@ def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
                     connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {max(version, newest())}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _back_up(path: Path, version: int) -> None:

@@ -109,6 +109,19 @@ class Transaction:
         return await on_thread(self._connection, lambda connection: work(Writing(connection, self.ran)))
 
 
+@contextmanager
+def write_lock(connection: sqlite3.Connection) -> Generator[None]:
+    """The block under the write lock, in one transaction: committed at its end, rolled back where it fails."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
 async def on_thread(connection: aiosqlite.Connection, work: Callable[[sqlite3.Connection], _Found]) -> _Found:
     """Run `work` on the thread that owns the connection: one change of threads for any number of queries."""
     # aiosqlite has no public way to run more than one statement in one go.
