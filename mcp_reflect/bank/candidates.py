@@ -66,8 +66,6 @@ def candidates(
     relevant = honest if whole else [match for match in honest if gate.lets_in(match)]
     found = [*relevant, *(match for match in every if match.held)]
     lessons = lessons_at(reading, scope, [match.row for match in found]) if found else {}
-    if meant is not None:
-        meant.forget([match.row for match in found if match.row not in lessons])
     read = [
         Candidate(
             lessons[match.row],

@@ -58,3 +58,17 @@ def served(*steps: Step, embed: Callable[[Received], Step] = answer) -> Loopback
 def setting(server: Loopback, model: str = "concepts") -> str:
     """What MCP_REFLECT_EMBEDDINGS says to use it."""
     return f"openai:{model}@{server.url}/v1"
+
+
+class Concepts:
+    """The same model as an embedder of this process; `asked` are the texts that it was sent, in order."""
+
+    name = "concepts"
+    dims = len(CONCEPTS) + OTHERS
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.asked += texts
+        return [vector(text) for text in texts]

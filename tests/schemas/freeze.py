@@ -7,7 +7,6 @@ the release the file follows the migration that it freezes, and is written anew 
 import asyncio
 import sqlite3
 import tempfile
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from mcp_reflect.bank.sqlite.schema import newest
 from mcp_reflect.engine import Engine
 from mcp_reflect.llm.limits import Spend
 from mcp_reflect.settings import Settings
-from tests.embedding.concepts import vector
+from tests.embedding.concepts import Concepts
 from tests.held_clock import HeldClock
 
 FOLDER = Path(__file__).parent
@@ -34,16 +33,6 @@ RUN: dict[str, Any] = {
     ],
     "analysis": {"reflection": "The target was misspelt", "strategy": "List the targets first", "importance": 0.7},
 }
-
-
-class Concepts:
-    """An embedder of a few numbers."""
-
-    name = "concepts"
-    dims = len(vector(""))
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return [vector(text) for text in texts]
 
 
 def file_of(version: int) -> Path:

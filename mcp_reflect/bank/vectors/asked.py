@@ -25,9 +25,13 @@ class Asked:
     alike: float = 0.0
 
     def beside(self, reading: Reading, rows: Sequence[int]) -> "Asked":
-        """The same, with the vectors of `rows` at hand: they are read where there were too many to hold."""
+        """The same as `reading` sees it, with the vectors of `rows` at hand.
+
+        They are read where there were too many to hold; else, of what is near, only what the bank still has counts:
+        a lesson that was forgotten, changed or put into quarantine by any process leaves the index here.
+        """
         if not self.beyond:
-            return self
+            return replace(self, near=self._kept(reading))
         index = open_index(len(self.query))
         kept = reading.rows("vectors_of", {"embedder": self.embedder, "lessons": list(rows)})
         index.put((row["lesson"], row["scale"], row["vector"]) for row in kept)
@@ -42,9 +46,17 @@ class Asked:
         """The question moved towards the middle of `rows`."""
         return replace(self, query=moved(self.query, self.index.mean(rows), weight))
 
-    def forget(self, rows: Sequence[int]) -> None:
-        """Drop the vectors of lessons that are not shown any more."""
-        self.index.drop(rows)
+    def _kept(self, reading: Reading) -> tuple[int, ...]:
+        """The nearest rows that have their vector in the bank; others come up where some have lost it."""
+        near = self.near
+        while True:
+            values = {"embedder": self.embedder, "lessons": near}
+            there = {row["lesson"] for row in reading.rows("vectors_kept", values)}
+            gone = [row for row in near if row not in there]
+            if not gone:
+                return near
+            self.index.drop(gone)
+            near = tuple(self.index.nearest(self.query, len(near)))
 
 
 def closeness(cosine: float, background: float) -> float:

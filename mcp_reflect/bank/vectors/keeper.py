@@ -160,8 +160,8 @@ class Keeper:
 
     async def _embedded(self, model: Model, batch: "_Batch") -> int | None:
         """Embed and write a batch; how many lessons got a vector, null where the embedder or the claim was lost."""
-        active = [row for row in batch.rows if row["state"] == "active"]
-        vectors = await self._patient.embed([text_of(row) for row in active], BATCH_SECONDS) if active else ()
+        shown = [row for row in batch.rows if row["findable"]]
+        vectors = await self._patient.embed([text_of(row) for row in shown], BATCH_SECONDS) if shown else ()
         if vectors is None:
             return None
         if vectors and len(vectors[0]) != model.dims:
@@ -170,12 +170,21 @@ class Keeper:
         async with self._db.write() as tx:
             if not await self._claim(tx, model):
                 return None
-            return await self._write(tx, model, batch, zip(active, vectors, strict=True))
+            return await self._write(tx, model, batch, zip(shown, vectors, strict=True))
 
     async def _write(self, tx: Transaction, model: Model, batch: "_Batch", found: "Any") -> int:
         done = 0
+        read = [
+            {
+                "lesson": row["row"],
+                "embedder": model.id,
+                "updated_at": row["updated_at"] if row["findable"] else None,
+            }
+            for row in batch.rows
+        ]
         if batch.project is None:
-            await tx.run_many("unembedded_done", [{"lesson": row["row"], "embedder": model.id} for row in batch.rows])
+            await tx.run_many("unembedded_done", read)
+        await tx.run_many("vector_again", read)
         for row, vector in found:
             done += await self._put(tx, model, row, vector)
         if batch.project is not None:
@@ -186,7 +195,6 @@ class Keeper:
     async def _put(self, tx: Transaction, model: Model, row: Row, vector: Vector) -> int:
         scale, numbers = packed(vector)
         which = {"lesson": row["row"], "embedder": model.id, "updated_at": row["updated_at"]}
-        await tx.run("vector_again", which)
         return await tx.run("vector_put", {**which, "scale": scale, "vector": numbers})
 
     async def _drop_unused(self) -> None:

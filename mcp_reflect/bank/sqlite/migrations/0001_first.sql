@@ -379,7 +379,7 @@ CREATE TABLE embedders (
   UNIQUE (name, dims)
 ) STRICT;
 
--- The vector of an active lesson: a signed byte for each dimension, to be multiplied by the scale.
+-- The vector of an active lesson out of quarantine: a signed byte for each dimension, to be multiplied by the scale.
 CREATE TABLE vectors (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   lesson INTEGER NOT NULL REFERENCES lessons (row) ON DELETE CASCADE,
@@ -389,7 +389,8 @@ CREATE TABLE vectors (
   UNIQUE (lesson, embedder)
 ) STRICT;
 
--- How far the lessons of a project were embedded: every active one up to this row has a vector, or is in unembedded.
+-- How far the lessons of a project were embedded: every active one up to this row that is out of quarantine has a
+-- vector, or is in unembedded.
 CREATE TABLE embedded (
   embedder INTEGER NOT NULL REFERENCES embedders (id) ON DELETE CASCADE,
   tenant TEXT NOT NULL,
@@ -398,16 +399,18 @@ CREATE TABLE embedded (
   PRIMARY KEY (embedder, tenant, project)
 ) STRICT, WITHOUT ROWID;
 
--- Lessons whose words changed since they were embedded.
+-- Lessons whose words, state or trust changed since they were embedded.
 CREATE TABLE unembedded (
   lesson INTEGER NOT NULL REFERENCES lessons (row) ON DELETE CASCADE,
   embedder INTEGER NOT NULL REFERENCES embedders (id) ON DELETE CASCADE,
   PRIMARY KEY (lesson, embedder)
 ) STRICT, WITHOUT ROWID;
 
--- Whoever changes a lesson's words or state takes its vectors along, and need not know that there are any.
-CREATE TRIGGER lesson_changed AFTER UPDATE OF text, symptoms, keywords, state ON lessons
-WHEN (old.text, old.symptoms, old.keywords, old.state) IS NOT (new.text, new.symptoms, new.keywords, new.state)
+-- Whoever changes a lesson's words or state, or puts it into quarantine or lets it out, takes its vectors along, and
+-- need not know that there are any.
+CREATE TRIGGER lesson_changed AFTER UPDATE OF text, symptoms, keywords, state, trust ON lessons
+WHEN (old.text, old.symptoms, old.keywords, old.state, old.trust = 'quarantined')
+  IS NOT (new.text, new.symptoms, new.keywords, new.state, new.trust = 'quarantined')
 BEGIN
   DELETE FROM vectors WHERE lesson = new.row;
   INSERT OR IGNORE INTO unembedded (lesson, embedder) SELECT new.row, id FROM embedders;

@@ -16,16 +16,17 @@ WHERE id = :embedder AND (kept_until <= :now OR keeper = :keeper);
 UPDATE embedders SET keeper = NULL, kept_until = 0 WHERE id = :embedder AND keeper = :keeper;
 
 -- name: vector_put
--- Keep the vector of a lesson, if it is still there and still says what was embedded.
+-- Keep the vector of a lesson, if it is still there, out of quarantine, and still says what was embedded.
 INSERT INTO vectors (lesson, embedder, scale, vector)
 SELECT row, :embedder, :scale, :vector FROM lessons
-WHERE row = :lesson AND state = 'active' AND updated_at = :updated_at
+WHERE row = :lesson AND state = 'active' AND trust <> 'quarantined' AND updated_at = :updated_at
 ON CONFLICT (lesson, embedder) DO NOTHING;
 
 -- name: vector_again
--- A lesson whose words changed while they were embedded is embedded again.
+-- A lesson that changed while it was embedded, or that had nothing to embed (a null time) and now has, comes again.
 INSERT OR IGNORE INTO unembedded (lesson, embedder)
-SELECT row, :embedder FROM lessons WHERE row = :lesson AND state = 'active' AND updated_at <> :updated_at;
+SELECT row, :embedder FROM lessons
+WHERE row = :lesson AND state = 'active' AND trust <> 'quarantined' AND updated_at IS NOT :updated_at;
 
 -- name: unembedded_done
 -- A changed lesson was embedded, or has nothing to embed any more.
@@ -37,8 +38,9 @@ INSERT INTO embedded (embedder, tenant, project, upto) VALUES (:embedder, :tenan
 ON CONFLICT (embedder, tenant, project) DO UPDATE SET upto = max(upto, excluded.upto);
 
 -- name: unembedded_list
--- Changed lessons of some projects that wait for a vector; one that is not active waits for nothing.
-SELECT lessons.row, lessons.state, lessons.text, lessons.symptoms, lessons.keywords, lessons.updated_at
+-- Changed lessons of some projects that may wait for a vector: only what is `findable` gets one.
+SELECT lessons.row, lessons.text, lessons.symptoms, lessons.keywords, lessons.updated_at,
+  lessons.state = 'active' AND lessons.trust <> 'quarantined' AS findable
 FROM unembedded JOIN lessons ON lessons.row = unembedded.lesson
 WHERE unembedded.embedder = :embedder AND lessons.tenant = :tenant
   AND lessons.project IN (SELECT value FROM json_each(:projects))
@@ -46,7 +48,7 @@ ORDER BY lessons.row LIMIT :limit;
 
 -- name: lessons_after
 -- The lessons of a project that come after the last one that was embedded. The signs keep it to the order of rows.
-SELECT row, state, text, symptoms, keywords, updated_at FROM lessons
+SELECT row, text, symptoms, keywords, updated_at, state = 'active' AND trust <> 'quarantined' AS findable FROM lessons
 WHERE +tenant = :tenant AND +project = :project AND row > (
   SELECT coalesce(max(upto), 0) FROM embedded
   WHERE embedder = :embedder AND tenant = :tenant AND project = :project
@@ -65,17 +67,23 @@ WHERE vectors.seq > :after AND vectors.embedder = :embedder
   AND lessons.tenant = :tenant AND lessons.project IN (:project, '')
 ORDER BY vectors.seq LIMIT :limit;
 
+-- name: vectors_kept
+-- Those of some lessons that still have a vector: what was forgotten, changed or put into quarantine has none.
+SELECT lesson FROM vectors
+WHERE embedder = :embedder AND lesson IN (SELECT value FROM json_each(:lessons));
+
 -- name: vectors_of
 -- The vectors of some lessons.
 SELECT lesson, scale, vector FROM vectors
 WHERE embedder = :embedder AND lesson IN (SELECT value FROM json_each(:lessons));
 
 -- name: vector_counts
--- How many active lessons a scope has, and how many of them have a vector of a model (by name).
+-- How many active lessons out of quarantine a scope has, and how many of them have a vector of a model (by name).
 SELECT count(*) AS lessons, count(vectors.seq) AS vectors
 FROM lessons LEFT JOIN vectors ON vectors.lesson = lessons.row
   AND vectors.embedder = (SELECT id FROM embedders WHERE name = :name ORDER BY used_at DESC LIMIT 1)
-WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '') AND lessons.state = 'active';
+WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '')
+  AND lessons.state = 'active' AND lessons.trust <> 'quarantined';
 
 -- name: vectors_drop
 -- Remove vectors of models that nobody used since a time, some at once.
