@@ -29,15 +29,19 @@ def run(arguments: list[str]) -> int:
         say_json(report)
     else:
         for name, value in report.items():
-            if name != "degraded":
+            if name not in ("notes", "degraded"):
                 say(f"{name.replace('_', ' ')}: {_text(value)}")
-        for line in report["degraded"] or ["all as it should be"]:
+        for line in (*report["notes"], *(report["degraded"] or ["all as it should be"])):
             say(f"- {line}")
     return 0 if report["bank_works"] else 1
 
 
 async def examine(engine: Engine) -> dict[str, Any]:
-    """What doctor tells: paths, schema, mode, and `degraded`, a sentence for each thing that is not as it should be."""
+    """What doctor tells: paths, schema, mode and more.
+
+    `degraded` has a sentence for each thing that is not as it should be, `notes` one for each that could be better
+    and harms nobody.
+    """
     degraded = [*engine.settings.misspelt(), *engine.thinking.problems()]
     report: dict[str, Any] = {
         "version": __version__,
@@ -49,6 +53,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "bank_works": True,
         "language_models": engine.thinking.bound(),
         "prompt_overrides": engine.thinking.overridden(),
+        "notes": [],
     }
     try:
         opened = await engine.bank.opened()
@@ -63,7 +68,13 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "bytes": engine.bank.path.stat().st_size,
     }
     health = await engine.bank.health()
-    report |= {"sound": health.sound, "set_aside": [str(file) for file in health.aside]}
+    report |= {"sound": health.sound, "set_aside": [str(file) for file in health.aside], "sqlite": health.sqlite}
+    if health.mended_in and opened.journal_mode == "wal":
+        report["notes"].append(
+            f"SQLite {health.sqlite} can, very rarely, lose pages where one connection moves the log into the file while "
+            "another begins it anew. mcp-reflect holds the write lock for that, so it cannot happen here; "
+            f"an SQLite from {health.mended_in} on does not have the fault."
+        )
     if not health.sound:
         degraded.append("The bank is damaged. Run: mcp-reflect doctor --rescue")
     if health.aside:

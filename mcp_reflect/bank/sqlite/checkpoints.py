@@ -27,6 +27,11 @@ def races(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> bool:
     return version < line
 
 
+def mended_in() -> str | None:
+    """The version of SQLite from which on there is no such race; null where the one in use has none."""
+    return ".".join(map(str, _MENDED[-1])) if races() else None
+
+
 def by_hand(connection: sqlite3.Connection) -> None:
     """Have a connection that writes leave checkpoints to us, where SQLite's own are not safe."""
     if races():

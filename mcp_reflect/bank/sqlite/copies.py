@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mcp_reflect.bank.sqlite.checkpoints import by_hand
+from mcp_reflect.bank.sqlite.checkpoints import by_hand, mended_in
 from mcp_reflect.bank.sqlite.damage import all_aside, free_name, is_damaged, set_aside
 from mcp_reflect.bank.sqlite.faults import explained
 from mcp_reflect.bank.sqlite.identity import identity
@@ -20,16 +20,23 @@ _STAMP: Final = "%Y%m%dT%H%M%SZ"
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether SQLite finds no fault with the bank's file, and the damaged files beside it, oldest first."""
+    """Whether SQLite finds no fault with the bank's file, and the damaged files beside it, oldest first.
+
+    `sqlite` is the version in use. Where it has the race that `checkpoints` guards against, `mended_in` is the first
+    version without.
+    """
 
     sound: bool
     aside: tuple[Path, ...]
+    sqlite: str
+    mended_in: str | None
 
 
 def health(path: Path) -> Health:
     """Look at every page of the bank at `path`."""
     with explained(path):
-        return Health(sound=not is_damaged(path), aside=tuple(all_aside(path)))
+        aside = tuple(all_aside(path))
+        return Health(sound=not is_damaged(path), aside=aside, sqlite=sqlite3.sqlite_version, mended_in=mended_in())
 
 
 def backup(path: Path, file: Path) -> int:
