@@ -71,8 +71,8 @@ async def examine(engine: Engine) -> dict[str, Any]:
     report |= {"sound": health.sound, "set_aside": [str(file) for file in health.aside], "sqlite": health.sqlite}
     if health.mended_in and opened.journal_mode == "wal":
         report["notes"].append(
-            f"SQLite {health.sqlite} can, very rarely, lose pages where one connection moves the log into the file while "
-            "another begins it anew. mcp-reflect holds the write lock for that, so it cannot happen here; "
+            f"SQLite {health.sqlite} can, very rarely, lose pages where one connection moves the log into the file "
+            "while another begins it anew. mcp-reflect holds the write lock for that, so it cannot happen here; "
             f"an SQLite from {health.mended_in} on does not have the fault."
         )
     if not health.sound:
