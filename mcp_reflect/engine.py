@@ -15,11 +15,9 @@ from mcp_reflect.bank.bank import Bank, Means
 from mcp_reflect.clock import Clock
 from mcp_reflect.looking_ahead import LookingAhead
 from mcp_reflect.looking_back import LookingBack
-from mcp_reflect.records.critique import Critique
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import Ask, Forgotten, Hit, Lesson, LessonDraft, OutcomeResult, Recall, Stored
 from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.search import SearchPlan
 from mcp_reflect.redaction import clean_text
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
@@ -30,7 +28,9 @@ if TYPE_CHECKING:
     from mcp_reflect.critiquing import Iteration
     from mcp_reflect.embedding.protocol import Embedder
     from mcp_reflect.llm.protocol import LLM
+    from mcp_reflect.records.critique import Critique
     from mcp_reflect.records.dream import Dream, Undone
+    from mcp_reflect.records.search import SearchPlan
     from mcp_reflect.reflect.scorer import Scorer
     from mcp_reflect.thinking import Host, Thinking
 
@@ -125,7 +125,7 @@ class Engine(LookingBack, LookingAhead):
 
     async def critique(
         self, /, *, on_start: "OnStart | None" = None, on_complete: "OnComplete | None" = None, **arguments: Any
-    ) -> Critique:
+    ) -> "Critique":
         """Verify a piece of work against evidence, and correct it as far as it can be; see `critiquing`.
 
         `on_start(iteration, issues)` and `on_complete(iteration, steps)` are told of each correction.
@@ -146,17 +146,17 @@ class Engine(LookingBack, LookingAhead):
         found = await self.critique(goal=query, steps=list(steps))
         return found.corrected_steps or tuple(steps)
 
-    async def _critique(self, arguments: Mapping[str, Any], host: "Host | None", **callbacks: Any) -> Critique:
+    async def _critique(self, arguments: Mapping[str, Any], host: "Host | None", **callbacks: Any) -> "Critique":
         from mcp_reflect.critiquing import critique  # noqa: PLC0415 - the checkers are needed by no other tool
         from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 
         return await critique(self, arguments, host or NO_HOST, **callbacks)
 
-    async def replan(self, /, **arguments: Any) -> SearchPlan:
+    async def replan(self, /, **arguments: Any) -> "SearchPlan":
         """Plan the next queries of a search that found nothing; see `searching`."""
         return await self._replan(arguments, None)
 
-    async def _replan(self, arguments: Mapping[str, Any], host: "Host | None") -> SearchPlan:
+    async def _replan(self, arguments: Mapping[str, Any], host: "Host | None") -> "SearchPlan":
         from mcp_reflect.searching import replan  # noqa: PLC0415 - the planner is needed by no other tool
         from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 

@@ -6,12 +6,10 @@ Each method imports what it needs when it is called: the command line recalls wi
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from mcp_reflect.records.reflection import Reflection
-
 if TYPE_CHECKING:
     from mcp_reflect.prompts import Rendered
     from mcp_reflect.records.critique import Critique
-    from mcp_reflect.records.reflection import Analysis
+    from mcp_reflect.records.reflection import Analysis, Reflection
     from mcp_reflect.records.trigger import Advice
     from mcp_reflect.reflecting import Generated, Kept
     from mcp_reflect.thinking import Host, Parts
@@ -36,11 +34,11 @@ class LookingBack:
 
         await self._parts.bank.steps.reset(self._parts.scopes.own, run_id and clean_text(run_id))
 
-    async def reflect(self, /, **arguments: Any) -> Reflection:
+    async def reflect(self, /, **arguments: Any) -> "Reflection":
         """Look back at a run, keep what it teaches; see `reflecting`."""
         return await self._reflect(arguments, None)
 
-    async def _reflect(self, arguments: Mapping[str, Any], host: "Host | None") -> Reflection:
+    async def _reflect(self, arguments: Mapping[str, Any], host: "Host | None") -> "Reflection":
         from mcp_reflect.reflecting import reflect  # noqa: PLC0415 - see above
         from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 
@@ -61,7 +59,7 @@ class LookingBack:
 
     async def query_reflections(
         self, query_text: str | None = None, k: int = 5, min_importance: float = 0.5, tags: Sequence[str] = ()
-    ) -> tuple[Reflection, ...]:
+    ) -> "tuple[Reflection, ...]":
         """At most `k` reflections (1 to 50) of that importance (0..1) with any of the tags.
 
         Those that fit the text, best first; without a text the most important first.

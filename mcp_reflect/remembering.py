@@ -23,7 +23,6 @@ from mcp_reflect.records.lesson import (
     Stored,
 )
 from mcp_reflect.records.scope import GLOBAL, Scope
-from mcp_reflect.records.verdict import ToolResult
 
 if TYPE_CHECKING:
     from mcp_reflect.thinking import Parts
@@ -66,6 +65,7 @@ async def record_outcome(parts: "Parts", arguments: Mapping[str, Any], settle: S
     """
     from mcp_reflect.arguments.lessons import OutcomeShape, read  # noqa: PLC0415 - see above
     from mcp_reflect.critique.agreement import doubt_of  # noqa: PLC0415 - the readers of evidence are many
+    from mcp_reflect.records.verdict import ToolResult  # noqa: PLC0415 - see above
 
     sent = read(OutcomeShape, arguments, parts.settings)
     scope = parts.scopes.named(sent.project)

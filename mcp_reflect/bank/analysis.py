@@ -14,15 +14,10 @@ from mcp_reflect.bank.stopwords import STOP_WORDS
 
 LONGEST: Final = 64  # characters of a term; what is longer is cut, here and there alike
 
-# Thai, Chinese, Japanese, Korean: words are not set apart by spaces.
-_UNSPACED: Final = "\u0e00-\u0e7f\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff"
-# Signs of vowels and the like, which are no letters to `re`: Arabic and Hebrew points, the scripts of India.
-_MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff"
-_LETTERS: Final = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])+"
-_CHUNK: Final = re.compile(rf"[{_UNSPACED}]+|{_LETTERS}(?:[._/:\\@'’-]+{_LETTERS})*")
-_PART: Final = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
+# Of texts in ASCII; `scripts` has those of all others.
+_CHUNK: Final = re.compile(r"[^\W_]+(?:[._/:\\@'-]+[^\W_]+)*")
+_PART: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_RUN: Final = re.compile(rf"[{_UNSPACED}]")
 _APOSTROPHE: Final = re.compile(r"['’]")
 _UNFOLDED: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 
@@ -44,16 +39,24 @@ def words_of(text: str) -> dict[str, str]:
 
 def _chunks(text: str) -> list[str]:
     """Stretches of letters, digits and what joins them."""
-    return _CHUNK.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
+    if text.isascii():
+        return _CHUNK.findall(text)
+    from mcp_reflect.bank import scripts  # noqa: PLC0415 - its patterns take long to compile, and most texts are ASCII
+
+    return scripts.CHUNK.findall(unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=100_000)
 def _terms(chunk: str) -> tuple[tuple[str, str], ...]:
     """The terms of a chunk, each with its word."""
-    if _RUN.match(chunk):
-        return _pairs(chunk)
-    plain = _without_apostrophes(chunk)
-    parts = _PART.findall(plain)
+    part = _PART
+    if not chunk.isascii():
+        from mcp_reflect.bank import scripts  # noqa: PLC0415 - see above
+
+        if scripts.UNSPACED.match(chunk):
+            return _pairs(chunk)
+        part = scripts.PART
+    parts = part.findall(_without_apostrophes(chunk))
     if len(parts) == 1:
         return _word_terms(parts[0])
     whole = "_".join(map(_folded, parts))[:LONGEST]

@@ -1,28 +1,23 @@
-"""The face of the bank: everything that other rooms may ask of it. The scope always comes first."""
+"""The face of the bank: everything that other rooms may ask of it. The scope always comes first.
 
-import asyncio
+A recall on the command line must answer at once: what it does without is in `beside_recall`.
+"""
+
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect.bank import graph, lessons, outcomes, proof, recalls, reflections, stats, transfer
+from mcp_reflect.bank import lessons, outcomes, recalls
+from mcp_reflect.bank.beside_recall import BesideRecall
 from mcp_reflect.bank.capacity import keep_within
-from mcp_reflect.bank.dreams import Dreams
 from mcp_reflect.bank.keeping import Keeping
-from mcp_reflect.bank.searches import Searches
-from mcp_reflect.bank.spending import Spending
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.schema import Opened
 from mcp_reflect.bank.standing import Standing
-from mcp_reflect.bank.steps import Steps
-from mcp_reflect.bank.watch import Watch
-from mcp_reflect.bank.workings import Workings
 from mcp_reflect.clock import Clock
-from mcp_reflect.records.browse import Filter
-from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import (
     Ask,
     Kind,
@@ -35,15 +30,8 @@ from mcp_reflect.records.lesson import (
     Trust,
     Updated,
 )
-from mcp_reflect.records.memory import ReflectionDraft, StoredReflection
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.telemetry import Log
-
-if TYPE_CHECKING:
-    from mcp_reflect.bank.rescuing import Rescued
-    from mcp_reflect.bank.sqlite.copies import Health
-
-# What copies and mends a bank is imported when it is asked for: recall must answer at once.
 
 if TYPE_CHECKING:
     from mcp_reflect.bank.vectors.meaning import Meaning
@@ -66,7 +54,7 @@ _NEW_WORDS: Final = frozenset({"lesson_add", "lesson_change"})
 """The statements after which a lesson may want a vector."""
 
 
-class Bank:
+class Bank(BesideRecall):
     """What was learned, in one SQLite file that many processes share. Opened when it is first used.
 
     Every method raises BankError where the file cannot be used, NotFoundError for an id that the scope
@@ -93,15 +81,9 @@ class Bank:
         self._size = size
         self._clock = clock or Clock()
         self._db = Database(path, busy_seconds=busy_seconds, log=log, sets_aside=sets_aside)
-        keeping = Keeping(keep_days)
-        self._ledger = recalls.Ledger(self._db, self._clock, keeping)
-        self.spending = Spending(self._db, self._clock)
-        self.workings = Workings(self._db, self._clock, keeping)
-        self.searches = Searches(self._db, self._clock, keeping)
-        self.steps = Steps(self._db, self._clock, keeping)
-        self.dreams = Dreams(self._db, self._clock, size)
+        self._keeping = Keeping(keep_days)
+        self._ledger = recalls.Ledger(self._db, self._clock, self._keeping)
         self.meaning = self._opened_meaning(meaning) if meaning else None
-        self.watch = Watch(self._db, self._clock, keeping)
 
     def _opened_meaning(self, means: "Means") -> "Meaning":
         from mcp_reflect.bank.vectors.meaning import Meaning  # noqa: PLC0415 - most have no embedder
@@ -118,35 +100,6 @@ class Bank:
     async def opened(self) -> Opened:
         """Open the file now; says its schema version, journal mode and whether it can be written."""
         return await self._db.opened()
-
-    async def backup(self, file: Path) -> int:
-        """Copy the bank as it is now to `file`, while servers write; the copy's bytes. BankError where it cannot be."""
-        from mcp_reflect.bank.sqlite import copies  # noqa: PLC0415 - see above
-
-        await self._db.opened()
-        return await asyncio.to_thread(copies.backup, self.path, file)
-
-    async def restore(self, file: Path) -> Path | None:
-        """Put what the copy `file` holds in the place of all that is in the bank, for running servers too.
-
-        Returns where a copy of what was there is kept, none where nothing was. BankError where `file` is no
-        sound bank, or of a newer release.
-        """
-        from mcp_reflect.bank.sqlite import copies  # noqa: PLC0415 - see above
-
-        return await asyncio.to_thread(copies.restore, self.path, file, self._clock.now(), self._db.busy_seconds)
-
-    async def health(self) -> "Health":
-        """Whether every page of the file is sound, and what was set aside. Reads all of the file."""
-        from mcp_reflect.bank.sqlite import copies  # noqa: PLC0415 - see above
-
-        return await asyncio.to_thread(copies.health, self.path)
-
-    async def rescue(self, file: Path | None = None) -> "list[Rescued]":
-        """Bring over what can be read of a damaged file; by default of all that were set aside."""
-        from mcp_reflect.bank import rescuing  # noqa: PLC0415 - see above
-
-        return await rescuing.rescue(self._db, file)
 
     async def close(self) -> None:
         """Count the recalls that are still queued, as far as the bank lets us, and close the file."""
@@ -230,19 +183,6 @@ class Bank:
         }
         return [lesson_from(row) for row in await self._db.rows("lesson_list", values)]
 
-    async def browse(self, scope: Scope, wanted: Filter) -> list[Lesson]:
-        """The records of a scope that pass a filter, newest first."""
-        from mcp_reflect.bank import browsing  # noqa: PLC0415 - a person's commands alone need it
-
-        return await browsing.browse(self._db, scope, wanted)
-
-    async def story(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
-        """What became of using a record, and the recalls that showed it; NotFoundError for no such record."""
-        from mcp_reflect.bank import browsing  # noqa: PLC0415 - see above
-
-        await self._ledger.flush()
-        return await browsing.story(self._db, scope, record_id)
-
     async def task_types(self, scope: Scope) -> list[str]:
         """The task types of a scope's lessons, the most frequent first."""
         return [row["task_type"] for row in await self._db.rows("task_types", scope_values(scope))]
@@ -266,10 +206,6 @@ class Bank:
         await lessons.lesson(self._db, scope, record_id)
         return [dict(row) for row in await self._db.rows("link_list", {"from_id": record_id})]
 
-    async def neighbours(self, scope: Scope, kind: str, name: str) -> list[dict[str, Json]]:
-        """One step of the graph from a record, or from a tool, file, failure or error code by its name."""
-        return await graph.neighbours(self._db, scope, kind, name)
-
     async def set_state(self, scope: Scope, lesson_id: str, state: State, reason: str) -> Lesson:
         """Retire, archive or restore a lesson; what it was stays in its history."""
         async with self._db.write() as tx:
@@ -290,70 +226,3 @@ class Bank:
     async def erase(self, scope: Scope, lesson_id: str) -> None:
         """Remove a record and its history for good."""
         await lessons.erase(self._db, scope, lesson_id)
-
-    async def store_reflection(self, scope: Scope, draft: ReflectionDraft) -> StoredReflection:
-        """Write a reflection with its strategy, lessons and failures; the same one again writes nothing."""
-        return await reflections.store(self._db, scope, draft, self._clock, self._size)
-
-    async def next_version(self, scope: Scope, before: StoredReflection, draft: ReflectionDraft) -> StoredReflection:
-        """Another judgement of a stored run; the same one again changes nothing."""
-        return await reflections.next_version(self._db, scope, before, draft, self._clock, self._size)
-
-    async def reflection(self, scope: Scope, reflection_id: str) -> StoredReflection:
-        """A reflection with its redacted trace."""
-        return await reflections.reflection(self._db, scope, reflection_id)
-
-    async def of_same_run(self, scope: Scope, run_digest: str, *, by_model: bool) -> list[StoredReflection]:
-        """What a language model (or rules alone) said of an equal run, the latest first."""
-        return await reflections.of_same_run(self._db, scope, run_digest, by_model=by_model)
-
-    async def reflections(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[StoredReflection]:
-        """Reflections of a scope, newest first."""
-        values = {"limit": limit, "offset": offset, **scope_values(scope)}
-        return [reflections.reflection_from(row) for row in await self._db.rows("reflection_list", values)]
-
-    async def reflected(self, scope: Scope, run_id: str) -> str | None:
-        """The id of the latest reflection on a run of this scope, null where there is none."""
-        row = await self._db.row("reflection_by_run", {"run_id": run_id, **scope_values(scope)})
-        return None if row is None else row["id"]
-
-    async def proof(self, scope: Scope) -> dict[str, Json]:
-        """Whether warnings keep failures from coming back; see `proof`."""
-        return await proof.proof(self._db, scope)
-
-    async def metrics_before(self, scope: Scope, component: str) -> dict[str, Json]:
-        """The metrics of the latest execution of a component that was reflected on; empty where there is none."""
-        return await reflections.metrics_before(self._db, scope, component)
-
-    async def important_reflections(
-        self, scope: Scope, *, limit: int, min_importance: float, tags: Sequence[str] = ()
-    ) -> list[StoredReflection]:
-        """Active reflections of at least that importance (0..1) with any of the tags, the most important first."""
-        return await reflections.important(self._db, scope, limit, min_importance, tags)
-
-    async def stats(self, scope: Scope) -> dict[str, Json]:
-        """What is in the bank, counted, and how far it is known by meaning."""
-        embeddings = await self.meaning.state(scope) if self.meaning else "off"
-        return {**await stats.stats(self._db, scope), "embeddings": embeddings}
-
-    async def board(self, scope: Scope, *, most: int | None = None, whole: bool = True) -> dict[str, Any]:
-        """What a person's board is made of, at most `most` records; see `board`."""
-        from mcp_reflect.bank import board  # noqa: PLC0415 - recall does not need it
-
-        return await board.board(self._db, scope, self._clock, most=most or board.MOST_LESSONS, whole=whole)
-
-    async def board_row(self, scope: Scope, lesson: Lesson) -> list[Any]:
-        """A lesson as a row of the board."""
-        from mcp_reflect.bank import board  # noqa: PLC0415 - see above
-
-        return await board.row(self._db, scope, lesson)
-
-    def exported(self, tenant: str, project: str | None) -> AsyncIterator[dict[str, Any]]:
-        """Every lesson of a project (null: of all), as import reads it."""
-        return transfer.exported(self._db, tenant, project)
-
-    def imported(
-        self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool, processes: int = 1
-    ) -> AsyncIterator[list[Stored]]:
-        """Store many lessons in short transactions; yields what became of each batch. See `transfer.imported`."""
-        return transfer.imported(self._db, drafts, merge=merge, clock=self._clock, size=self._size, processes=processes)

@@ -3,15 +3,17 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import Hit, Near
-from mcp_reflect.records.memory import Link
 from mcp_reflect.records.scope import Scope
+
+if TYPE_CHECKING:
+    from mcp_reflect.records.memory import Link
 
 MENTIONS: Final = "mentions"
 MOST_RELATED: Final = 3  # neighbours that recall shows with a lesson
@@ -26,8 +28,10 @@ _FILE: Final = re.compile(r"(?<![\w:/.-])(?:[\w.-]{1,60}/){0,8}[\w-]{1,60}\.[a-z
 _CODE: Final = re.compile(r"\b(?:[A-Z]{1,5}-?\d{3,6}|E[A-Z]{4,12}|(?:HTTP|status|exit code|errno) ?\d{1,4})\b")
 
 
-def named(text: str) -> tuple[Link, ...]:
+def named(text: str) -> "tuple[Link, ...]":
     """Ties to the files and error codes that a text names, in its order, at most 12."""
+    from mcp_reflect.records.memory import Link  # noqa: PLC0415 - only what is stored is tied
+
     files = [Link(relation=MENTIONS, to_kind="file", to_id=found) for found in _FILE.findall(text)]
     codes = [Link(relation=MENTIONS, to_kind="error_code", to_id=found) for found in _CODE.findall(text)]
     return tuple(dict.fromkeys((*files, *codes)))[:MOST_NAMED]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.bank import contradictions, indexing, symptoms, written
 from mcp_reflect.bank.graph import MENTIONS, named
@@ -16,9 +16,11 @@ from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, State, Trust, lesson_text
-from mcp_reflect.records.memory import Link
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.redaction import clean_text, context_hash, quoted
+
+if TYPE_CHECKING:
+    from mcp_reflect.records.memory import Link
 
 _PREFIX: Final = {Kind.LESSON: "les", Kind.STRATEGY: "str", Kind.REFLECTION: "ref"}
 _DRAFTED: Final = tuple(field.name for field in fields(LessonDraft))
@@ -181,7 +183,7 @@ async def keep_version(tx: Transaction, record_id: str, reason: str, lesson: Les
     await tx.run("version_add", {"record_id": record_id, "reason": reason, "body": body, "now": lesson.updated_at})
 
 
-async def keep_links(tx: Transaction, record_id: str, links: tuple[Link, ...]) -> None:
+async def keep_links(tx: Transaction, record_id: str, links: "tuple[Link, ...]") -> None:
     """Tie a record to others."""
     await tx.run_many("link_add", [{"from_id": record_id, **asdict(link)} for link in links])
 
