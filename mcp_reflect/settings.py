@@ -178,8 +178,9 @@ class Settings(Limits):
 
     @property
     def bank_path(self) -> Path:
-        """The bank's file, absolute."""
-        return (self.bank or data_directory() / "bank.db").expanduser().absolute()
+        """The bank's file, absolute; where a link leads to it, the file itself, for SQLite keeps its log there."""
+        path = (self.bank or data_directory() / "bank.db").expanduser().absolute()
+        return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def documented() -> tuple[Field[Any], ...]:

@@ -110,7 +110,7 @@ def _assembled(looked: _Looked, scope: Scope, now: float, *, whole: bool) -> Tab
 
 def _without_orders(table: Table) -> Table:
     """The board with a word in the place of each task, note or call that reads as an order to who reads it."""
-    for name, column in (("recalls", "task"), ("outcomes", "note"), ("warnings", "arguments")):
+    for name, column in (("recalls", "task"), ("outcomes", "note"), ("warnings", "arguments"), ("warnings", "tool")):
         rows: list[list[Any]] = table[name]["rows"]
         at = table[name]["columns"].index(column)
         for row in rows:
@@ -151,7 +151,7 @@ def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:
         "harmful": int(known.harmful(lesson)),
         "held": lesson.held,
         "reflection_id": lesson.reflection_id,
-        "external_id": lesson.external_id,
+        "external_id": None if hidden else lesson.external_id,
         "created_at": int(lesson.created_at),
         "updated_at": int(lesson.updated_at),
     }

@@ -1,5 +1,6 @@
 """Lessons in the bank: stored or merged, changed, retired, restored, erased."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +16,7 @@ from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_value
 from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
-from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, State, Trust, lesson_text
+from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, Source, State, Trust, lesson_text
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.redaction import clean_text, context_hash, quoted
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 _PREFIX: Final = {Kind.LESSON: "les", Kind.STRATEGY: "str", Kind.REFLECTION: "ref"}
 _DRAFTED: Final = tuple(field.name for field in fields(LessonDraft))
 _HELD_BEFORE: Final = "it was in quarantine where it comes from"
+_SINGLE: Final = re.compile(
+    r"(?<!\w)'([^'\n]+)'(?!\w)"
+)  # a text that holds double quotation marks is put in single ones
+_LEAST_QUOTE: Final = 12  # characters; fewer are a name or a number
 _MOST_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson may gather
 
 
@@ -50,8 +55,9 @@ def quarantined_if_suspicious(lesson: Lesson) -> Lesson:
 
     A context is only searched by, never shown: a suspicious one is left out, and its record stays.
     """
-    labels = "\n".join(filter(None, (lesson.task_type, *lesson.symptoms, *lesson.keywords, *lesson.tags)))
-    reason = suspicion((lesson.mistake, lesson.correction, lesson.text, lesson.why, labels))
+    named = (lesson.task_type, lesson.external_id, *lesson.symptoms, *lesson.keywords, *lesson.tags)
+    labels = "\n".join(filter(None, named))
+    reason = suspicion((lesson.mistake, lesson.correction, lesson.text, lesson.why, labels, *_quotes(lesson)))
     if suspicion((lesson.context,)):
         lesson = replace(lesson, context=None)
     if reason is None and lesson.trust is Trust.QUARANTINED:
@@ -59,6 +65,17 @@ def quarantined_if_suspicious(lesson: Lesson) -> Lesson:
     if reason is None or lesson.trust is Trust.TRUSTED:
         return cleaned(lesson)
     return cleaned(replace(lesson, trust=Trust.QUARANTINED, held=reason))
+
+
+def _quotes(lesson: Lesson) -> list[str]:
+    """What rules quote of a run, each on its own: the plain words around it would make an order look like a report.
+
+    Who thinks chooses what to quote, and speaks about it; rules repeat what stood in the run.
+    """
+    if lesson.source is not Source.RULES:
+        return []
+    parts = [part for text in (lesson.text, lesson.why or "") for part in (*text.split('"'), *_SINGLE.findall(text))]
+    return [part for part in dict.fromkeys(parts) if len(part) >= _LEAST_QUOTE]
 
 
 def cleaned(lesson: Lesson) -> Lesson:

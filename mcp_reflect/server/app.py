@@ -35,6 +35,7 @@ from mcp.types import (
 from mcp_reflect import __version__
 from mcp_reflect.limits import PREFIX
 from mcp_reflect.server import prompts, resources
+from mcp_reflect.server.broken import Answering, Fault
 from mcp_reflect.server.lines import Lines
 from mcp_reflect.server.service import Service, tools
 from mcp_reflect.settings import Settings
@@ -146,14 +147,17 @@ class ReflectServer(MCPServer[None]):
         lines = Lines(most)
         async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
 
+            async def answer(fault: Fault) -> None:
+                error = ErrorData(code=fault.code, message=fault.text)
+                await writing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=fault.id, error=error)))
+
             async def refuse(request: int | str | None, size: int) -> None:
                 text = f"message: it has {size} bytes. Send at most {most} ({PREFIX}MAX_MESSAGE_BYTES)."
-                error = ErrorData(code=INVALID_REQUEST, message=text)
-                await writing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error)))
+                await answer(Fault(request, INVALID_REQUEST, text))
 
             lines.refuse = refuse
             server = self._lowlevel_server
-            await server.run(reading, writing, server.create_initialization_options())
+            await server.run(Answering(reading, answer), writing, server.create_initialization_options())
 
 
 def _invalid(text: str) -> MCPError:

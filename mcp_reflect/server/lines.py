@@ -29,7 +29,7 @@ _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
 _ID: Final = rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")'
 _FIRST_ID: Final = re.compile(_ID)
 _LAST_ID: Final = re.compile(_ID + rb'(?:\s*,\s*"jsonrpc"\s*:\s*"2\.0")?\s*\}\s*$')
-_LOOK: Final = 4096  # bytes at either end of a line too long, in which its id is looked for
+LOOK: Final = 4096  # bytes at either end of a line too long, in which its id is looked for
 
 Refuse: TypeAlias = Callable[[int | str | None, int], Awaitable[None]]
 """Answers a line that was too long: the id of its request, null where it cannot be told, and its bytes."""
@@ -51,9 +51,9 @@ class Lines:
             if len(line) <= self._most:
                 yield readable(line.decode("utf-8", "replace"))
                 continue
-            head, tail, size, piece = line[:_LOOK], line[-_LOOK:], len(line), line
+            head, tail, size, piece = line[:LOOK], line[-LOOK:], len(line), line
             while not piece.endswith(b"\n") and (piece := await to_thread.run_sync(file.readline, 1 << 16)):
-                tail, size = (tail + piece)[-_LOOK:], size + len(piece)
+                tail, size = (tail + piece)[-LOOK:], size + len(piece)
             if self.refuse is not None:
                 await self.refuse(request_id(head, tail), size)
 
@@ -66,6 +66,7 @@ def request_id(head: bytes, tail: bytes) -> int | str | None:
 
 def readable(line: str) -> str:
     """The line, with what no parser takes put down to its mark; nearly always the line as it is."""
+    line = line.removeprefix("\ufeff")  # some shells begin what they write with a byte order mark
     if "\\ud" in line or "\\uD" in line:
         line = _without_halves(line)
     if line.count("[") + line.count("{") > MOST_DEEP:

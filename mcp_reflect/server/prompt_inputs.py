@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.server.service import Service
+from mcp_reflect.server.withholding import told
 
 if TYPE_CHECKING:
     from mcp_reflect.limits import Limits
@@ -42,7 +43,7 @@ async def review_task(service: Service, given: dict[str, str]) -> dict[str, Any]
 
         raise InputError("outcome", f"'{quoted(outcome)}' is none", f"Send one of {', '.join(outcomes())}.")
     return {
-        "task": given.get("task") or (before.task if before else None),
+        "task": given.get("task") or (told(before.task) if before else None),
         "outcome": Outcome(outcome) if outcome else None,
         "stored": _note(before) if before else None,
     }
@@ -106,7 +107,10 @@ def _ask(task: str, given: dict[str, str], limits: "Limits") -> "Ask":
 
 def _note(one: "StoredReflection") -> str:
     body: dict[str, Any] = one.body if isinstance(one.body, dict) else {}
-    lines = [f"- reflection {one.id} by {one.thinker}, {one.outcome}: {one.task}", f"      {body.get('reflection')}"]
+    lines = [
+        f"- reflection {one.id} by {one.thinker}, {one.outcome}: {told(one.task)}",
+        f"      {body.get('reflection')}",
+    ]
     return "\n".join([*lines, *([f"      next time: {body['strategy']}"] if body.get("strategy") else [])])
 
 

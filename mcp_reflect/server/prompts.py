@@ -139,6 +139,9 @@ def _given(name: str, one: Listed, arguments: dict[str, Any], limits: Limits) ->
     given = {argument: str(value) for argument, value in arguments.items() if str(value or "").strip()}
     for argument, value in given.items():
         limits.refuse_more("max_prompt_chars", argument, len(value))
+    from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - nothing of ours at the start
+
+    given = {argument: clean_text(value) for argument, value in given.items()}  # a model reads it
     for argument in one.needed:
         if argument not in given:
             raise InputError(

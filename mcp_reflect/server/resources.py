@@ -4,10 +4,12 @@ import json
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
+import anyio.to_thread
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from mcp_reflect.errors import McpReflectError, NotFoundError
 from mcp_reflect.server.service import Service
+from mcp_reflect.server.withholding import told, without_orders
 
 JSON: Final = "application/json"
 APP: Final = "text/html;profile=mcp-app"
@@ -138,24 +140,33 @@ async def _lesson(service: Service, name: str) -> dict[str, Any]:
     return {
         **shown(plain(lesson)),
         "standing": plain_standing(await engine.bank.standing(scope, lesson)),
-        "versions": [shown(version) for version in await engine.bank.history(scope, name)],
-        "links": await engine.bank.links(scope, name),
-        "neighbours": await engine.bank.neighbours(scope, "record", name),
+        "versions": [_version(version) for version in await engine.bank.history(scope, name)],
+        "links": without_orders(await engine.bank.links(scope, name)),
+        "neighbours": await _near(service, "record", name),
     }
 
 
 async def _neighbours(service: Service, name: str) -> dict[str, Any]:
     engine = service.engine()
     lesson = await engine.bank.lesson(engine.scopes.own, name)
-    return {"id": lesson.id, "neighbours": await engine.bank.neighbours(engine.scopes.own, "record", lesson.id)}
+    return {"id": lesson.id, "neighbours": await _near(service, "record", lesson.id)}
 
 
 async def _graph(service: Service, kind: str, name: str) -> dict[str, Any]:
+    from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - nothing of ours at the start
+
+    found = await _near(service, kind, name)
+    return {"kind": clean_text(kind), "name": clean_text(name), "neighbours": found}
+
+
+async def _near(service: Service, kind: str, name: str) -> list[dict[str, Any]]:
+    """One step of the graph; a name that two records share came with a run, and is judged here."""
     engine = service.engine()
-    return {"kind": kind, "name": name, "neighbours": await engine.bank.neighbours(engine.scopes.own, kind, name)}
+    found = await engine.bank.neighbours(engine.scopes.own, kind, name)
+    return [{**one, **({"through": told(str(one["through"]))} if "through" in one else {})} for one in found]
 
 
-_WORDS: Final = ("mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags")
+_WORDS: Final = ("mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags", "external_id")
 
 
 def shown(record: dict[str, Any]) -> dict[str, Any]:
@@ -170,19 +181,26 @@ def shown(record: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "text": waits(record.get("held") or "it waits for a person")}
 
 
+def _version(record: dict[str, Any]) -> dict[str, Any]:
+    """A version of a lesson. Its words were judged when they were written, the reason for it was not."""
+    record = shown(record)
+    return {**record, "reason": told(str(record.get("reason", "")))}
+
+
 async def _reflection(service: Service, name: str) -> dict[str, Any]:
     from mcp_reflect.results import compact  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
     scope = engine.scopes.own
     found = await engine.bank.reflection(scope, name)
-    return {
+    whole = {
         **compact(found.body),
         "version": found.version,
         "trace": found.trace,
         "versions": [shown(version) for version in await engine.bank.history(scope, name)],
         "links": await engine.bank.links(scope, name),
     }
+    return await anyio.to_thread.run_sync(without_orders, whole)  # a long trace takes a second
 
 
 async def _stats(service: Service) -> dict[str, Any]:

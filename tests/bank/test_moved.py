@@ -4,8 +4,10 @@ import asyncio
 import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.engine import Engine
-from mcp_reflect.errors import BankError
+from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.settings import Settings
 
 TASK = "deploy with a migration"
@@ -153,3 +155,28 @@ def _tried(engine: Engine, settings: Settings) -> str:
         except BaseException as error:  # noqa: BLE001 - it must not return into the test's own process
             said += repr(error)
     return said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+@pytest.mark.parametrize("begun", [True, False])
+async def test_a_bank_behind_a_link_is_one_with_its_log_at_the_links_end(
+    settings: Settings, bank_path: Path, tmp_path: Path, *, begun: bool
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    real = tmp_path / "elsewhere" / "kept.db"
+    if begun:
+        async with Engine(replace(settings, bank=real)) as engine:
+            await engine.store_lesson(**LESSON)
+    bank_path.parent.mkdir()
+    bank_path.symlink_to(real)
+    async with Engine(settings) as engine:
+        await engine.store_lesson(**OTHER)
+        assert engine.bank.path == real
+    assert texts(real) == {OTHER["mistake"]} | ({LESSON["mistake"]} if begun else set())
+    real.write_bytes(os.urandom(9000))
+    async with Engine(settings) as engine:
+        with pytest.raises(BankDamagedError):
+            await engine.recall(task=TASK)
+        assert not (await engine.recall(task=TASK)).lessons
+    assert bank_path.is_symlink()
+    assert len(list(real.parent.glob("kept.db.damaged-*"))) == 1
