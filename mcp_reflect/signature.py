@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable
 
+from mcp_reflect.patterns import late
 from mcp_reflect.records.json import Json
 
 CALL_LIMIT = 2_000  # characters of a normalised call; a longer one ends in a hash of the whole
@@ -22,19 +23,19 @@ _STRAIGHT = str.maketrans("“”«»‘’`'", '""""""""')
 # Tried in this order, since a uuid holds hashes and a date holds numbers. Every repetition is bounded,
 # so that each pattern takes linear time.
 _VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "<uuid>"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
-    (re.compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b"), "<time>"),
-    (re.compile(r"(?:/private)?(?:/var/folders|/var/tmp|/tmp)(?:/[\w.+@-]{1,128}){1,32}"), "<tmp>"),
-    (re.compile(r"\b[A-Z]:\\(?:[\w.~ -]{1,64}\\){0,16}Temp\\[\w.\\-]{1,256}"), "<tmp>"),
-    (re.compile(r"(?<=[\w\].]):\d{2,5}(?=[/\s,;)\"']|$)"), ":<port>"),
-    (re.compile(r"\b0x[0-9a-fA-F]{2,16}\b"), "<hex>"),
-    (re.compile(r"\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,64}\b"), "<hash>"),
-    (re.compile(r"\b\d{1,12}(?:\.\d{1,9})?\s?(?:ms|us|µs|ns|s|sec|secs|seconds|minutes)\b"), "<duration>"),
+    (late(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "<uuid>"),
+    (late(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
+    (late(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b"), "<time>"),
+    (late(r"(?:/private)?(?:/var/folders|/var/tmp|/tmp)(?:/[\w.+@-]{1,128}){1,32}"), "<tmp>"),
+    (late(r"\b[A-Z]:\\(?:[\w.~ -]{1,64}\\){0,16}Temp\\[\w.\\-]{1,256}"), "<tmp>"),
+    (late(r"(?<=[\w\].]):\d{2,5}(?=[/\s,;)\"']|$)"), ":<port>"),
+    (late(r"\b0x[0-9a-fA-F]{2,16}\b"), "<hex>"),
+    (late(r"\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,64}\b"), "<hash>"),
+    (late(r"\b\d{1,12}(?:\.\d{1,9})?\s?(?:ms|us|µs|ns|s|sec|secs|seconds|minutes)\b"), "<duration>"),
 )
-_PATH = re.compile(r"(?:\b[A-Za-z]:)?(?<![\w/\\])(?:[\w.~@+-]{0,64}[/\\]){1,40}[\w.@+-]{0,128}")
-_NUMBER = re.compile(r"(?<![<\w])[-+]?\d[\d.,]{0,30}|\d{1,40}")
-_SPACE = re.compile(r"\s+")
+_PATH = late(r"(?:\b[A-Za-z]:)?(?<![\w/\\])(?:[\w.~@+-]{0,64}[/\\]){1,40}[\w.@+-]{0,128}")
+_NUMBER = late(r"(?<![<\w])[-+]?\d[\d.,]{0,30}|\d{1,40}")
+_SPACE = late(r"\s+")
 
 
 def steady(text: str) -> str:

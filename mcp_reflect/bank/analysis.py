@@ -4,21 +4,21 @@ NFKC and case folded, diacritics folded, English endings cut (`stems`), identifi
 and in parts, runs of scripts without spaces as pairs of letters. Terms hold letters, digits and `_`.
 """
 
-import re
 import unicodedata
 from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.bank.stems import stem
 from mcp_reflect.bank.stopwords import STOP_WORDS
+from mcp_reflect.patterns import late
 
 LONGEST: Final = 64  # characters of a term; what is longer is cut, here and there alike
 
 # Of texts in ASCII; `scripts` has those of all others.
-_CHUNK: Final = re.compile(r"[^\W_]+(?:[._/:\\@'-]+[^\W_]+)*")
-_PART: Final = re.compile(r"[^\W_]+")
-_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_APOSTROPHE: Final = re.compile(r"['’]")
+_CHUNK: Final = late(r"[^\W_]+(?:[._/:\\@'-]+[^\W_]+)*")
+_PART: Final = late(r"[^\W_]+")
+_CAMEL: Final = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_APOSTROPHE: Final = late(r"['’]")
 _UNFOLDED: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 
 

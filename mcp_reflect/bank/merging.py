@@ -8,17 +8,18 @@ import re
 from typing import Final
 
 from mcp_reflect.bank.stopwords import ENGLISH
+from mcp_reflect.patterns import late
 
 # Jaccard similarity of the words; chosen so that a changed word in six or more still is the same lesson.
 SAME_WORDS: Final = 0.7
 
-_TOKEN: Final = re.compile(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
+_TOKEN: Final = late(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
 _TURNS: Final = frozenset(
     """not no never none without don't doesn't didn't can't cannot won't shouldn't isn't aren't avoid stop instead
     before after always only unless except disable enable remove add less more fewer higher lower increase decrease
     true false on off up down first last""".split()
 )
-_ENDING: Final = re.compile(r"(?:ing|ed|es|s)$")
+_ENDING: Final = late(r"(?:ing|ed|es|s)$")
 
 
 def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:

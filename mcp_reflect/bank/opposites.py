@@ -10,6 +10,7 @@ from typing import Final
 
 from mcp_reflect.bank.merging import SAME_WORDS, is_code, points, shared, stem, telling_words, tokens
 from mcp_reflect.bank.stopwords import ENGLISH
+from mcp_reflect.patterns import late
 
 # Words that turn an instruction round, and words that say no more than the instruction itself.
 _NEGATIONS: Final = frozenset(
@@ -49,7 +50,7 @@ _TURNING: Final = frozenset[str]().union(*(left | right for left, right in _OPPO
 _SETTING: Final = frozenset(
     "set use pin pass open wait configure choose select limit change switch raise lower increase decrease".split()
 )
-_CLAUSE: Final = re.compile(
+_CLAUSE: Final = late(
     r"[;.!?]\s+|[;,]\s*(?:(?:and\s+)?then\b|and\b|but\b|(?=not\b))|,\s+|(?<!\s)\s+and\s+then\s+", re.IGNORECASE
 )
 

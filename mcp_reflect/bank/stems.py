@@ -4,17 +4,18 @@ Words of other languages lose the same endings, in the bank and in the question 
 apart, the similarity of words brings together (see `spelling`).
 """
 
-import re
 from functools import lru_cache
 from typing import Final
+
+from mcp_reflect.patterns import late
 
 _SHORTEST: Final = 3  # words up to here are their own stem
 _VOWEL: Final = "(?:[aeiou]|(?<=[^aeiou])y)"
 _CONSONANTS: Final = "(?:(?:[^aeiouy]|(?<![^aeiou])y)+)"
-_HAS_VOWEL: Final = re.compile(r"[aeiou]|(?<=[^aeiou])y")
-_MEASURED: Final = re.compile(r"(?:[aeiou]|(?<=[^aeiou])y)+(?:[^aeiouy]|(?<=[aeiou])y)+")
-_DOUBLE: Final = re.compile(r"([^aeiouylsz])\1$")
-_SHORT: Final = re.compile(r"[^aeiou](?:[aeiou]|(?<=[^aeiou])y)[^aeiouwxy]$")
+_HAS_VOWEL: Final = late(r"[aeiou]|(?<=[^aeiou])y")
+_MEASURED: Final = late(r"(?:[aeiou]|(?<=[^aeiou])y)+(?:[^aeiouy]|(?<=[aeiou])y)+")
+_DOUBLE: Final = late(r"([^aeiouylsz])\1$")
+_SHORT: Final = late(r"[^aeiou](?:[aeiou]|(?<=[^aeiou])y)[^aeiouwxy]$")
 
 # The longer endings first.
 _STEP_2: Final = (

@@ -1,22 +1,27 @@
 """What every command does: parse its words, open the engine, print for people or programs."""
 
-import argparse
 import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcp_reflect.cli.examples import shown
-from mcp_reflect.cli.words import Words
 from mcp_reflect.engine import Engine
 from mcp_reflect.settings import Settings
+
+if TYPE_CHECKING:
+    import argparse
 
 _Answer = TypeVar("_Answer")
 
 
-def parser(command: str, about: str) -> argparse.ArgumentParser:
+def parser(command: str, about: str) -> "argparse.ArgumentParser":
     """A parser for one command, with `--json`, and examples at the end of its help."""
+    import argparse  # noqa: PLC0415 - a hook has no words to parse
+
+    from mcp_reflect.cli.examples import shown  # noqa: PLC0415 - same
+    from mcp_reflect.cli.words import Words  # noqa: PLC0415 - same
+
     made = Words(
         prog=f"mcp-reflect {command}",
         description=about,

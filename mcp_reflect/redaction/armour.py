@@ -1,19 +1,19 @@
 """Private keys in the armour of their files: from the line that begins them to the line that ends them."""
 
-import re
 from typing import Final
 
+from mcp_reflect.patterns import late
 from mcp_reflect.redaction.marks import mark, replaced
 
-_PEM: Final = re.compile(
+_PEM: Final = late(
     r"-{4,5} ?BEGIN (?:[A-Z0-9]{2,10} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1) ?-{4,5}"
     r"(?P<body>(?:(?!-{4,5} ?END)[\s\S]){0,20000})(?:-{4,5} ?END [A-Za-z0-9 ]{0,40}-{4,5})?"
 )
-_XML: Final = re.compile(r"<(?P<name>D|P|Q|DP|DQ|InverseQ)>(?P<secret>[A-Za-z0-9+/=\s]{20,2000})</(?P=name)>")
-_KEY: Final = re.compile(r"[A-Za-z0-9+/=]{24}|[0-9a-f]{32}")  # an example has dots or a word in angles instead
-_DIGIT: Final = re.compile(r"[0-9]")
+_XML: Final = late(r"<(?P<name>D|P|Q|DP|DQ|InverseQ)>(?P<secret>[A-Za-z0-9+/=\s]{20,2000})</(?P=name)>")
+_KEY: Final = late(r"[A-Za-z0-9+/=]{24}|[0-9a-f]{32}")  # an example has dots or a word in angles instead
+_DIGIT: Final = late(r"[0-9]")
 _SOON: Final = 400  # characters after the beginning; headers may stand before the key
-_PUTTY: Final = re.compile(
+_PUTTY: Final = late(
     r"(?P<keep>Private-Lines: \d{1,3}(?:\s{1,4}|\\{1,7}n))(?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\\{1,7}n|\s|$)){1,200}"
     r"(?:Private-MAC: [0-9a-f]{40,64})?"
 )

@@ -6,6 +6,7 @@ Each place of a name is looked at once, and no further than a bounded number of 
 import re
 from typing import Final
 
+from mcp_reflect.patterns import late
 from mcp_reflect.redaction.marks import START, replaced
 from mcp_reflect.redaction.names import CORES, FOREIGN_CORES, Holds, holds
 from mcp_reflect.redaction.place import LONG_VALUE, alone, in_prose
@@ -24,11 +25,11 @@ from mcp_reflect.redaction.values import (
 _LONGEST_NAME: Final = 60
 _LOOK: Final = 4200  # characters after a name: what stands between, and the longest value
 
-_BEFORE: Final = re.compile(r"[\w$-]{0,60}\Z")
-_REST: Final = re.compile(r"[\w-]{0,40}")
+_BEFORE: Final = late(r"[\w$-]{0,60}\Z")
+_REST: Final = late(r"[\w-]{0,40}")
 _QUOTE: Final = r"\\{0,31}(?:\"{3}|'{3}|[\"'`])|&quot;|&#(?:34|39|x22|x27);"
 # What may stand between a name and its value; `\` before quotes, for JSON within a text.
-_SIGN: Final = re.compile(
+_SIGN: Final = late(
     rf"(?P<close>{_QUOTE})?(?:\[\w{{0,6}}\]|\])?"
     r"(?:"
     # the type of a variable, before its value in quotes
@@ -49,25 +50,25 @@ _SIGN: Final = re.compile(
     rf"(?P<open>{_QUOTE})?"
 )
 # A word, and after it the next one, the end of a sentence, or a call: by far the most that names stand in.
-_PROSE: Final = re.compile(
+_PROSE: Final = late(
     r"[\w-]{0,40}(?: (?!(?:is|was|ist|est|es|value) )[A-Za-z'’]+(?:[\s.,;:)!?]|$)| ?[,;)!?(]|\.(?!\.)|\s?$)"
 )
-_BARE: Final = re.compile(r"[^\s\"',;)&<>\]}\\]{1,4000}")
-_AFTER_COLON: Final = re.compile(r"[^\s\"',;)<>\]}\\]{1,4000}")
-_LINE_VALUE: Final = re.compile(r"[^\s\"'\\]{1,4000}")
-_ENV_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*$")
-_LINE_ENDS: Final = re.compile(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|(?<=\\)n|$|(?<=[ \t])(?:#|//|--)[ \t])")
-_ARGUMENT_ENDS: Final = re.compile(r"\\{0,31}[\"'`][ \t]{0,3}(?P<end>[,)])")
-_LISTED: Final = re.compile(r",(?=[A-Za-z_]{2,40}=)")  # of settings in one line
-_OBJECT: Final = re.compile(
+_BARE: Final = late(r"[^\s\"',;)&<>\]}\\]{1,4000}")
+_AFTER_COLON: Final = late(r"[^\s\"',;)<>\]}\\]{1,4000}")
+_LINE_VALUE: Final = late(r"[^\s\"'\\]{1,4000}")
+_ENV_NAME: Final = late(r"[A-Z][A-Z0-9_]*$")
+_LINE_ENDS: Final = late(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|(?<=\\)n|$|(?<=[ \t])(?:#|//|--)[ \t])")
+_ARGUMENT_ENDS: Final = late(r"\\{0,31}[\"'`][ \t]{0,3}(?P<end>[,)])")
+_LISTED: Final = late(r",(?=[A-Za-z_]{2,40}=)")  # of settings in one line
+_OBJECT: Final = late(
     r"(?:self|this|args?|settings|conf(?:ig)?|cfg|form|request|req|env|opts|options|params|props|ctx|user|data|creds?"
     r"|credentials|module|var|local|os|process|\w*\.\w*(?i:key|token|pass|secret)\w*)\."
 )
-_SECTION: Final = re.compile(r"(?:^|\n)[ \t]*\[[\w.: -]{1,60}\][ \t]*\r?\n")  # of a settings file
+_SECTION: Final = late(r"(?:^|\n)[ \t]*\[[\w.: -]{1,60}\][ \t]*\r?\n")  # of a settings file
 _SECTION_AT: Final = 400  # characters before
-_FLAG: Final = re.compile(r"--\w|-[a-z]{4}")
-_PAIR: Final = re.compile(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
-_CALL: Final = re.compile(r"[\w.:$>-]{0,80}[(\[]")
+_FLAG: Final = late(r"--\w|-[a-z]{4}")
+_PAIR: Final = late(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
+_CALL: Final = late(r"[\w.:$>-]{0,80}[(\[]")
 
 
 WORDS: Final = frozenset((*CORES, *FOREIGN_CORES))

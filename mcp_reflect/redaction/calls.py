@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from mcp_reflect.patterns import late
 from mcp_reflect.redaction.names import Holds, holds
 from mcp_reflect.redaction.place import Place, anything, chance, drawn, strong, word
 
@@ -65,11 +66,11 @@ _DATABASES: Final = (
 
 CALLS: Final = (*_CALLS, *_DATABASES)
 
-_INSERT: Final = re.compile(
+_INSERT: Final = late(
     r"into\s{1,3}[^\s(]{1,100}\s{0,3}\((?P<names>[^()]{1,600})\)\s{0,3}values\s{0,3}\((?P<values>[^()]{1,2000})\)",
     re.IGNORECASE,
 )
-_ITEM: Final = re.compile(r"\s{0,3}(?:N?'(?P<text>(?:[^']|''){0,500})'|[^,']{1,200})\s{0,3}(?:,|$)")
+_ITEM: Final = late(r"\s{0,3}(?:N?'(?P<text>(?:[^']|''){0,500})'|[^,']{1,200})\s{0,3}(?:,|$)")
 
 
 def inserted(text: str) -> Iterator[tuple[int, int, str]]:

@@ -1,9 +1,9 @@
 """The door itself: what is done to a text, a structure, a context."""
 
 import hashlib
-import re
 from typing import Any, Final, cast
 
+from mcp_reflect.patterns import late
 from mcp_reflect.redaction import assigned, places
 from mcp_reflect.redaction.armour import cut_armour
 from mcp_reflect.redaction.assigned import cut_assigned
@@ -15,7 +15,7 @@ from mcp_reflect.redaction.places import cut_places
 from mcp_reflect.redaction.shapes import cut_shapes
 
 # Control characters but tab, newline and return; zero-width and direction marks, tags: they hide text.
-_UNSEEN: Final = re.compile(
+_UNSEEN: Final = late(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -130,10 +130,10 @@ def _cut_whole(value: Any) -> Any:
 
 _LEAST_NUMBER: Final = 100_000  # a password of digits; what is smaller counts something
 
-_NAME: Final = re.compile(r"[\w .$@-]{1,80}")
+_NAME: Final = late(r"[\w .$@-]{1,80}")
 
 # Names whose value is a secret whatever it looks like.
-_WHOLE: Final = re.compile(
+_WHOLE: Final = late(
     r"(?i)(?:.{0,40}[_-])?(?:secret|api[_-]?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|secret[_-]?key"
     r"|client[_-]?secret|private[_-]?key|authorization)$"
 )

@@ -3,7 +3,9 @@ r"""Texts in which signs are written as JSON escapes them: `\\u0142` for `ł`, `
 import re
 from typing import Final
 
-_ESCAPE: Final = re.compile(r"(?<!\\)(?P<slashes>\\{1,16})u(?P<code>[0-9a-fA-F]{4})")
+from mcp_reflect.patterns import late
+
+_ESCAPE: Final = late(r"(?<!\\)(?P<slashes>\\{1,16})u(?P<code>[0-9a-fA-F]{4})")
 
 
 def unescaped(text: str) -> str:

@@ -1,8 +1,9 @@
 """Which names hold a secret: `DB_PASSWORD`, `apiKey`, `x-auth-token`; and which only speak of one: `token_type`."""
 
-import re
 from enum import Enum
 from typing import Final
+
+from mcp_reflect.patterns import late
 
 
 class Holds(Enum):
@@ -38,19 +39,19 @@ _KEYS: Final = ("secret", "token", "apikey", "appkey", "apisecret", "secretkey",
                 "dockerconfigjson", "aeskey", "fernetkey")  # fmt: skip
 _KEY_WORDS: Final = frozenset(("pat", "sig", "salt", "auth", "sid"))
 # The last words of a token that anybody may see.
-_PUBLIC: Final = re.compile(
+_PUBLIC: Final = late(
     r"(?:page|next|continuation|cursor|sync|cancel\w*|eos|bos|pad|unk|stop|public)_?token$|(?:existing|pull)_?secrets?$"
 )
 
 # Keys that open nothing: of a table, a cache, a map, or one that anybody may have.
-_OPEN: Final = re.compile(
+_OPEN: Final = late(
     r"(?:public|pub|publishable|primary|foreign|cache|sort|partition|range|hash|row|idempotency|dedup\w*|object|s3|lookup"
     r"|index|group|message|event|trace|build|store|site|host|map|dict|i18n|translation|order|shard|file|blob"
     r"|chunk|asset|commit|node|unique|query|search|bucket|storage|registry|hot|short|state|session|sort|item|data"
     r"|project|issue|redis|config|feature|flag|env|locale|metric)key$"
 )
 
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+")
+_WORD: Final = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+")
 
 _WITHIN: Final = frozenset(("token", "secret", "password", "apikey"))
 _OTHER: Final = frozenset(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
+from mcp_reflect.patterns import late
 from mcp_reflect.redaction.marks import compiled
 from mcp_reflect.redaction.values import is_chance, is_mixed, is_password, is_place, is_reference, is_said
 
@@ -53,7 +54,7 @@ def token(value: str) -> bool:
     return credential(value) and ("=" in value or any(map(str.isdigit, value)))
 
 
-_FIELD: Final = re.compile(r"[A-Za-z_]{2,20}=")  # of a header that names its parts
+_FIELD: Final = late(r"[A-Za-z_]{2,20}=")  # of a header that names its parts
 
 
 def drawn(value: str) -> bool:
@@ -90,7 +91,7 @@ def alone(value: str) -> bool:
     return not is_place(value) and (is_chance(value) or strange(value))
 
 
-_SPOKEN: Final = re.compile(
+_SPOKEN: Final = late(
     r"(?:\d{1,3}(?:st|nd|rd|th|s|x|ms|min|h|kb|mb|gb|%)|v?\d+(?:\.\d+)+\w{0,8}|[A-Z]{2,6}-?\d{1,5}|(?:base|sha|md|utf-?|rsa|aes"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-.*|[0-9a-f]{32,}|ipv?|oauth|http/?|x|tls|bcrypt|argon)-?\d{1,4}\w{0,6}(?:[-_]\w{1,10}){0,3}|\d{4}-\d{2}-\d{2}.{0,20}|_{0,2}[a-z]+_[a-z_]+[})\]]{0,3}|scram-.*)$",
     re.IGNORECASE,
@@ -98,7 +99,7 @@ _SPOKEN: Final = re.compile(
 
 
 # A call, an item, an argument: `headers.get(…)`, `auth[2]`, `strict=True`
-_CODE: Final = re.compile(r"[\w.]+[(\[]|[A-Za-z_]\w*=(?:$|[\w.]+$)")
+_CODE: Final = late(r"[\w.]+[(\[]|[A-Za-z_]\w*=(?:$|[\w.]+$)")
 
 
 LONG_VALUE: Final = 300  # characters

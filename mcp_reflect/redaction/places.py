@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from mcp_reflect.patterns import late
 from mcp_reflect.redaction.calls import CALLS, inserted
 from mcp_reflect.redaction.commands import PROGRAMS
 from mcp_reflect.redaction.marks import mark, replaced
@@ -122,24 +123,24 @@ FILES: Final = (
 )
 
 # A line of a .pgpass file: host:port:database:user:password; amid other words only a strong password is one.
-_PGPASS: Final = re.compile(
+_PGPASS: Final = late(
     r":(?:\d{2,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<secret>[^\s:\\\"']{4,200})(?=[ \t\"']*(?:$|\\|>))", re.MULTILINE
 )
 # A name and its password before a host, without a scheme: `user:password@tcp(…)`, `user/password@//host`
-_BEFORE_HOST: Final = re.compile(
+_BEFORE_HOST: Final = late(
     r"(?<![\w/:.@-])[\w.-]{1,40}(?::(?P<secret>[^\s:/@\"'<>]{4,100})@(?:tcp|unix)\(|/(?P<slashed>[^\s/@\"'<>]{4,100})@//"
     r"|:(?P<other>[^\s:/@\"'<>]{8,100})@(?=[\w.-]{4,100}(?:[:/\s\"']|$)))"
 )
-_WORD_BEFORE: Final = re.compile(r"[^\s:/@]{1,60}[:/][^\s]{4,100}\Z")
+_WORD_BEFORE: Final = late(r"[^\s:/@]{1,60}[:/][^\s]{4,100}\Z")
 _LOOK_BACK: Final = 142  # characters of a name and its password
-_JWK: Final = re.compile(
+_JWK: Final = late(
     r"[\"'](?:dp?|d?q|p|qi|k)\\{0,7}[\"'][ \t]{0,3}:[ \t]{0,3}\\{0,7}[\"'](?P<secret>[A-Za-z0-9_-]{20,4000})"
 )  # the private members of a JSON web key
-_HOST: Final = re.compile(r"(?:|.*\\n)[\w.*-]{1,100}$")
-_COOKIES: Final = re.compile(
+_HOST: Final = late(r"(?:|.*\\n)[\w.*-]{1,100}$")
+_COOKIES: Final = late(
     r"cookie\\{0,7}[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\{0,7}[\"']?(?P<line>[^\r\n\"']{8,4000})", re.IGNORECASE
 )
-_PAIR: Final = re.compile(r"(?P<name>[\w.-]{1,80})=(?P<secret>[^;\s\\]{16,4000})")
+_PAIR: Final = late(r"(?P<name>[\w.-]{1,80})=(?P<secret>[^;\s\\]{16,4000})")
 
 
 _PLACES: Final = by_word((*ADDRESSES, *HEADERS, *COMMANDS, *FILES, *PROGRAMS, *CALLS, *PROSE))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from mcp_reflect.patterns import late
 from mcp_reflect.redaction.place import Place, alone, anything, chance, drawn, in_prose, strange, word
 from mcp_reflect.redaction.values import is_reference
 
@@ -20,7 +21,7 @@ def _quoted(value: str) -> bool:
     return in_prose(value) or (6 <= len(value) <= 40 and " " not in value and _given(value) and not _FIELD.match(value))
 
 
-_FIELD: Final = re.compile(r"[a-z]+(?:[_-][a-z]+)*$")  # as names are written, of fields and of states
+_FIELD: Final = late(r"[a-z]+(?:[_-][a-z]+)*$")  # as names are written, of fields and of states
 _NOUNS: Final = (
     "password", "passwort", "passphrase", "passcode", "kennwort", "contraseña", "contrasena", "clave", "mot de passe",
     "senha", "palavra-passe", "parola", "wachtwoord", "hasło", "haslo", "lösenord", "adgangskode", "passord", "heslo",
@@ -36,23 +37,21 @@ _KEYS: Final = (  # whose values are longer than words
     "api-sleutel", "signing secret", "api secret", "client secret", "app secret",
 )  # fmt: skip
 # What a language says between the name and the value, and the marks that do.
-_IS: Final = re.compile(
+_IS: Final = late(
     r"(?:(?<=[\s\])`])(?:is now|is|was|are|reads|printed|returned|lautet|ist|war|est|es|era|è|é|e|är|er|jest|to|on|este|je"
     r"|là|adalah|olarak|είναι|היא|הוא|это|هي|هو|है)[ \t]{1,3}"
     r"|(?::|=|—|–|->|→|(?<= )\|)[ \t]{1,3}|[:=：→⇒][ \t]{0,3}|\((?=[\"'«„“`]))",
     re.IGNORECASE,
 )
-_BARE: Final = re.compile(
+_BARE: Final = late(
     r"[`*]{0,2}[ \t]{0,2}[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,4000}?)(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])"
 )
-_ASSIGNED: Final = re.compile(r"(?P<secret>[^\s\"'«„“`,;\\]{5,4000})")  # behind = nothing ends a sentence
-_QUOTED: Final = re.compile(r"\\{0,7}[\"'«„“`](?P<secret>[^\n\"'»”`\\]{5,60})\\{0,7}[\"'»”“`]")
-_GIVEN_VALUE: Final = re.compile(r"\S*")
+_ASSIGNED: Final = late(r"(?P<secret>[^\s\"'«„“`,;\\]{5,4000})")  # behind = nothing ends a sentence
+_QUOTED: Final = late(r"\\{0,7}[\"'«„“`](?P<secret>[^\n\"'»”`\\]{5,60})\\{0,7}[\"'»”“`]")
+_GIVEN_VALUE: Final = late(r"\S*")
 _LONGEST: Final = 4000  # characters of a value
-_APART: Final = re.compile(
-    r"[.;=\"{$<]|\[(?!None\])|\w\(|^@"
-)  # what a sentence that tells does not have before the value
-_TELLING: Final = re.compile(r"[0-9!@#$%^&*+?~]")
+_APART: Final = late(r"[.;=\"{$<]|\[(?!None\])|\w\(|^@")  # what a sentence that tells does not have before the value
+_TELLING: Final = late(r"[0-9!@#$%^&*+?~]")
 _WINDOW: Final = 150  # characters after the name in which the value is looked for
 _WORDS: Final = 10  # between them
 _FEW_WORDS: Final = 3  # behind a name that is a word of other meanings too: to pass

@@ -6,6 +6,7 @@ The shapes are those that the providers document for their own keys, or that the
 import re
 from typing import Final, NamedTuple
 
+from mcp_reflect.patterns import late
 from mcp_reflect.redaction.marks import compiled, replaced
 from mcp_reflect.redaction.providers import of_providers
 from mcp_reflect.redaction.values import is_example, is_mixed
@@ -32,8 +33,8 @@ _EDGE: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"  # escapes
 
 
 _SHORTEST: Final = 20  # characters without a space between: no shape has fewer
-_RUN: Final = re.compile(r"[A-Za-z0-9_+/=~-]{16}")  # and in each there is such a run
-_DIGIT: Final = re.compile(r"[0-9]")
+_RUN: Final = late(r"[A-Za-z0-9_+/=~-]{16}")  # and in each there is such a run
+_DIGIT: Final = late(r"[0-9]")
 
 # An address up to its path
 _ADDRESS: Final = r"(?:(?<![A-Za-z0-9./:\\-])|(?<=\\[nrt]))(?:https?://)?[A-Za-z0-9-]{1,60}(?:\.[A-Za-z0-9-]{1,60}){1,6}(?::\d{2,5})?/"
@@ -94,8 +95,8 @@ SHAPES: Final[tuple[Shape, ...]] = (
 )  # fmt: skip
 
 # Any other provider's: a short name, an underscore, then chance. Ids have some 24 characters, keys from 30 on.
-_NAMED: Final = re.compile(r"_(?P<chance>[A-Za-z0-9]{30,200})(?![A-Za-z0-9])")
-_NAME_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9_\\])[a-z][a-z0-9]{1,11}(?:_[a-z0-9]{1,8}){0,2}\Z")
+_NAMED: Final = late(r"_(?P<chance>[A-Za-z0-9]{30,200})(?![A-Za-z0-9])")
+_NAME_BEFORE: Final = late(r"(?<![A-Za-z0-9_\\])[a-z][a-z0-9]{1,11}(?:_[a-z0-9]{1,8}){0,2}\Z")
 _OPEN: Final = ("pk_", "phc")  # of keys that anybody may have, followed by an underscore
 _LONGEST_NAME: Final = 30
 

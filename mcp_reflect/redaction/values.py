@@ -4,10 +4,11 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from mcp_reflect.patterns import late
 from mcp_reflect.redaction.marks import START
 
 # What stands for a value: a reference, a place to fill in, a call's beginning.
-_PLACE: Final = re.compile(
+_PLACE: Final = late(
     r"[,)\s]|<|\$|\{|ENC\[|Ag[A-D][A-Za-z0-9+/=]{80}|&#x3C;|&lt;|%{1,2}[\w.()]+%|%[a-z]\b|#\{|@@|__[A-Z]|![A-Za-z_]+$|pk[._](?:eyJ|live|test)|%[({s]|\[|\*{2}|\.{3}|…|x{4}|X{4}|!vault|env[.:(\[]|os\.|process\.|secrets\.|vault:|file:|ref[:+]|op://|@"
     r"|(?i:your[_-]|my[_-]|change[_-]?me|replace[_-]?|insert[_-]|enter[_-]|put[_-]your|redacted|not[_-]a[_-]real|example|placeholder|dummy|to-?do\b|n/a\b)"
 )
@@ -24,18 +25,18 @@ _SAID: Final = frozenset(
     username user admin login account email config settings environment function return await lambda async const
     interactive interactively hashing hunting reuse policy manager managers rotation strength""".split()
 )
-_REFERENCE: Final = re.compile(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?$")
-_TYPE: Final = re.compile(r"(?:[A-Z][a-z]+){1,4}$")
-_PATH: Final = re.compile(
+_REFERENCE: Final = late(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?$")
+_TYPE: Final = late(r"(?:[A-Z][a-z]+){1,4}$")
+_PATH: Final = late(
     r"(?:[A-Za-z]:)?[./~\\]|[a-z][a-z0-9+.-]{1,20}://|arn:|[a-z_.-]{2,40}/[\w.-]{1,40}$"
     r"|[\w.-]{1,80}(?:/[\w.-]{1,80}){1,12}\.[a-z]{1,5}$"
 )
-_HELD: Final = re.compile(
+_HELD: Final = late(
     r"(?i)pass|secret|token|key|pwd|conf|setting|env|value|cred|auth|param|prop|resource|option|variable|string|util|const"
     r"|context|request|response|user|app|data|type|file|service|manager|provider|client|model|form|input|state"
 )
-_VERSIONED: Final = re.compile(r"[a-z][a-z0-9/-]*(?::latest|/versions/\w+)$|[a-z_-]+:[a-z/._#:-]+$")
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_VERSIONED: Final = late(r"[a-z][a-z0-9/-]*(?::latest|/versions/\w+)$|[a-z_-]+:[a-z/._#:-]+$")
+_UUID: Final = late(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 
 LONG: Final = 16  # characters from which on a value of mixed signs is taken for chance
 
@@ -56,8 +57,8 @@ _ABOUT: Final = frozenset(
 _MADE_UP: Final = frozenset(
     "change demo dummy enter example fake fill here insert mock new old put replace sample test your".split()
 )
-_ASKS: Final = re.compile(r"(?i)change[_-]?me|placeholder|your[_-][a-z]")
-_SEQUENCE: Final = re.compile(r"01234567|12345678|abcdefgh|ABCDEFGH|deadbeefdeadbeef")
+_ASKS: Final = late(r"(?i)change[_-]?me|placeholder|your[_-][a-z]")
+_SEQUENCE: Final = late(r"01234567|12345678|abcdefgh|ABCDEFGH|deadbeefdeadbeef")
 
 
 def _is_made_up(value: str) -> bool:
@@ -148,7 +149,7 @@ def is_mixed_case(value: str) -> bool:
 
 
 _FEW: Final = 4
-_OF_KEY: Final = re.compile(r"[A-Za-z0-9+/_=]{32,200}$")
+_OF_KEY: Final = late(r"[A-Za-z0-9+/_=]{32,200}$")
 
 
 def is_key(value: str) -> bool:

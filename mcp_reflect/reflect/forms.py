@@ -5,10 +5,10 @@ query, anything else by its arguments.
 """
 
 import hashlib
-import re
 from dataclasses import dataclass
 from typing import Final
 
+from mcp_reflect.patterns import late
 from mcp_reflect.records.json import Json
 from mcp_reflect.reflect.rules.tools import Kind, command_of, kind_of, tool_words
 from mcp_reflect.reflect.shell import commands_in, head_of, line_of, unwrapped
@@ -25,7 +25,7 @@ _BESIDE: Final = frozenset(
 )
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "shell", "terminal", "exec", "command", "powershell", "pwsh"})
 _FILE_TOOLS: Final = frozenset({"read", "edit", "write", "view", "open", "replace", "patch", "notebook", "file", "str"})
-_LOOSE_SPACE: Final = re.compile(r"\s+")
+_LOOSE_SPACE: Final = late(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)

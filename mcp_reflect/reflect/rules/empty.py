@@ -3,6 +3,7 @@
 import json
 import re
 
+from mcp_reflect.patterns import late
 from mcp_reflect.records.json import Json
 from mcp_reflect.reflect.rules.patterns import pattern
 
@@ -38,11 +39,11 @@ _LISTS = [
     "docs",
 ]
 _COUNTS = ["count", "total", "total_count", "totalCount", "num_results", "total_results", "numFound", "hits", "found"]
-_SIMILAR = re.compile(
+_SIMILAR = late(
     r"(?i)(?:similar|did you mean|perhaps you meant|maybe you meant|suggestions?|closest matches)"
     r"\s{0,4}:?\s{0,4}(.{0,1200})"
 )
-_QUOTED = re.compile(r"'((?:[^'\\\n]|(?<=\w)'(?=\w)){2,120})'(?=[\s,\]?.]|$)|\"([^\"\n]{2,120})\"")
+_QUOTED = late(r"'((?:[^'\\\n]|(?<=\w)'(?=\w)){2,120})'(?=[\s,\]?.]|$)|\"([^\"\n]{2,120})\"")
 
 
 def found_nothing(answer: str) -> bool:

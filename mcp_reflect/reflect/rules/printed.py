@@ -5,6 +5,7 @@ Every pattern is anchored to a line and bounded, so that each takes linear time.
 
 import re
 
+from mcp_reflect.patterns import late
 from mcp_reflect.reflect.rules.patterns import pattern
 
 HEAD = 400  # characters at either end of an answer where exit codes are looked for
@@ -69,7 +70,7 @@ _TESTS = pattern(
     |Tests run: \d{1,6}, Failures: (?:[1-9]|0, Errors: [1-9])""",
     re.MULTILINE,
 )
-_TRACEBACK = re.compile(r"(?m)^\s{0,12}Traceback \(most recent call last\):")
+_TRACEBACK = late(r"(?m)^\s{0,12}Traceback \(most recent call last\):")
 _EXCEPTION_LINE = pattern(
     r"""
     ^(?:E {1,7})?(?:Caused by: |Uncaught |Unhandled |Exception in thread .{1,80}? )?(?:[\w$]{1,60}[.:]{1,2}){0,12}

@@ -1,13 +1,13 @@
 """Calls written as text: `Search[Nick Park]`, `Action: Search[Nick Park]`, `Action: search` + `Action Input: x`."""
 
-import re
+from mcp_reflect.patterns import late
 
 TEXT_LIMIT = 6_000  # characters of a message that are looked at for an action
 
-_BARE = re.compile(r"(?s)^\s{0,20}([A-Za-z][A-Za-z_]{1,30})\[(.{0,4000})\]\s{0,20}$")
-_LABELLED = re.compile(r"(?im)^[ \t]{0,20}(?:action|act)[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
-_INPUT = re.compile(r"(?im)^[ \t]{0,20}action[ _]input[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
-_NAME = re.compile(r"^[A-Za-z_][\w.-]{0,60}$")
+_BARE = late(r"(?s)^\s{0,20}([A-Za-z][A-Za-z_]{1,30})\[(.{0,4000})\]\s{0,20}$")
+_LABELLED = late(r"(?im)^[ \t]{0,20}(?:action|act)[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
+_INPUT = late(r"(?im)^[ \t]{0,20}action[ _]input[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
+_NAME = late(r"^[A-Za-z_][\w.-]{0,60}$")
 
 
 def bare_action(content: str) -> tuple[str, str] | None:

@@ -3,13 +3,13 @@
 An error message printed by a shell is a failure; the same text in a file that was read is its content.
 """
 
-import re
 from enum import Enum, auto
 
+from mcp_reflect.patterns import late
 from mcp_reflect.records.json import Json
 from mcp_reflect.reflect.rules.patterns import word_set
 
-_WORDS = re.compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
+_WORDS = late(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
 
 _RUNS = word_set(
     """
@@ -52,9 +52,7 @@ _READING_PROGRAMS = word_set(
     """
 )
 _READING_GIT = frozenset(["log", "show", "diff", "blame", "status", "grep", "branch", "reflog"])
-_LEAD = re.compile(
-    r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})"
-)
+_LEAD = late(r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})")
 
 
 class Kind(Enum):

@@ -1,0 +1,32 @@
+"""Patterns that are compiled when they are first needed.
+
+Compiling a pattern takes longer than using it on a short text. The command line and the hooks load rooms of hundreds
+of patterns and need a few of them, so those rooms write `late` where others write `re.compile`.
+"""
+
+import re
+from functools import cached_property
+from typing import Any, cast
+
+
+def late(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """The pattern, to be used as if it were compiled; a fault in it shows when it is first used."""
+    return cast("re.Pattern[str]", Late(pattern, flags))
+
+
+class Late:
+    """Stands for a compiled pattern, and takes its methods over one by one as they are asked for."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._source = pattern, flags
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern itself."""
+        return re.compile(*self._source)
+
+    def __getattr__(self, name: str) -> Any:
+        """What the pattern has by that name; kept, so that the next use costs no more than the pattern's own."""
+        found = getattr(self.compiled, name)
+        setattr(self, name, found)
+        return found
