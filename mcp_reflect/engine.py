@@ -210,7 +210,7 @@ class Engine(LookingBack, LookingAhead):
 
     async def reflected(self, run_id: str) -> str | None:
         """The id of the latest reflection on a run, null where there is none."""
-        return await self.bank.reflected(self.scopes.own, clean_text(run_id))
+        return await self.bank.reflections.of_run(self.scopes.own, clean_text(run_id))
 
     async def proof(self) -> Mapping[str, Json]:
         """Recurrences with and without warnings, with intervals; null where there are too few cases."""

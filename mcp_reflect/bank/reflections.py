@@ -12,6 +12,7 @@ from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
+from mcp_reflect.records.json import Json
 from mcp_reflect.records.lesson import State, waits
 from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.records.scope import Scope
@@ -19,93 +20,115 @@ from mcp_reflect.records.thinker import HOST, RULES
 from mcp_reflect.redaction import quoted
 
 
-async def store(db: Database, scope: Scope, draft: ReflectionDraft, clock: Clock, size: int | None) -> StoredReflection:
-    """Write a reflection, its strategy, lessons, failures and ties in one transaction.
+class Reflections:
+    """Keeps reflections with their strategies, lessons and failures; `size` is `Bank`'s."""
 
-    The same run with the same judgement is the same reflection: then nothing is written.
-    """
-    async with db.write() as tx:
-        twin = await tx.row("reflection_by_digest", {"digest": draft.digest, **scope_values(scope)})
-        if twin is not None:
-            return reflection_from(twin)
-        reflection_id = clock.new_id("ref")
-        body = await _write_parts(tx, scope, draft, reflection_id, clock)
-        values = {
-            "id": reflection_id,
-            "task": draft.task,
-            "task_type": draft.task_type,
-            "outcome": draft.outcome,
-            "run_id": draft.run_id,
-            "thinker": draft.thinker,
-            "trace": draft.trace,
-            "body": body,
-            "digest": draft.digest,
-            "run_digest": draft.run_digest,
-            "now": clock.now(),
-            **scope_values(scope),
-        }
-        await tx.run("reflection_add", values)
-        await _note_failures(tx, scope, draft, reflection_id, clock.now())
-        await keep_within(tx, scope, size, clock.now())
-        row = await tx.row("reflection_by_id", {"id": reflection_id, **scope_values(scope)})
-    assert row is not None  # noqa: S101 - written above, in the same transaction
-    return reflection_from(row)
+    def __init__(self, db: Database, clock: Clock, size: int | None) -> None:
+        self._db = db
+        self._clock = clock
+        self._size = size
 
+    async def store(self, scope: Scope, draft: ReflectionDraft) -> StoredReflection:
+        """Write a reflection, its strategy, lessons, failures and ties in one transaction.
 
-async def next_version(
-    db: Database, scope: Scope, before: StoredReflection, draft: ReflectionDraft, clock: Clock, size: int | None
-) -> StoredReflection:
-    """Put another judgement of the same run in the place of the one that is there, which becomes a version."""
-    async with db.write() as tx:
-        current = await _row(tx, scope, before.id)
-        if current["digest"] == draft.digest:
-            return reflection_from(current)
-        await tx.run(
-            "version_add",
-            {"record_id": before.id, "reason": "analysed", "body": json.loads(current["body"]), "now": clock.now()},
-        )
-        await _replace_faces(tx, scope, before.id, clock.now())
-        body = await _write_parts(tx, scope, draft, before.id, clock)
-        await tx.run(
-            "reflection_change",
-            {
-                "id": before.id,
+        The same run with the same judgement is the same reflection: then nothing is written.
+        """
+        async with self._db.write() as tx:
+            twin = await tx.row("reflection_by_digest", {"digest": draft.digest, **scope_values(scope)})
+            if twin is not None:
+                return reflection_from(twin)
+            reflection_id = self._clock.new_id("ref")
+            body = await _write_parts(tx, scope, draft, reflection_id, self._clock)
+            values = {
+                "id": reflection_id,
+                "task": draft.task,
+                "task_type": draft.task_type,
+                "outcome": draft.outcome,
+                "run_id": draft.run_id,
                 "thinker": draft.thinker,
+                "trace": draft.trace,
                 "body": body,
                 "digest": draft.digest,
-                "now": clock.now(),
+                "run_digest": draft.run_digest,
+                "now": self._clock.now(),
                 **scope_values(scope),
-            },
-        )
-        await keep_within(tx, scope, size, clock.now())
-        return reflection_from(await _row(tx, scope, before.id))
+            }
+            await tx.run("reflection_add", values)
+            await _note_failures(tx, scope, draft, reflection_id, self._clock.now())
+            await keep_within(tx, scope, self._size, self._clock.now())
+            row = await tx.row("reflection_by_id", {"id": reflection_id, **scope_values(scope)})
+        assert row is not None  # noqa: S101 - written above, in the same transaction
+        return reflection_from(row)
 
+    async def next_version(self, scope: Scope, before: StoredReflection, draft: ReflectionDraft) -> StoredReflection:
+        """Put another judgement of the same run in the place of the one that is there, which becomes a version.
 
-async def reflection(db: Database, scope: Scope, reflection_id: str) -> StoredReflection:
-    """The reflection of this scope with that id; NotFoundError names the field."""
-    return reflection_from(await _row(db, scope, reflection_id))
+        The same one again changes nothing.
+        """
+        async with self._db.write() as tx:
+            current = await _row(tx, scope, before.id)
+            if current["digest"] == draft.digest:
+                return reflection_from(current)
+            await tx.run(
+                "version_add",
+                {
+                    "record_id": before.id,
+                    "reason": "analysed",
+                    "body": json.loads(current["body"]),
+                    "now": self._clock.now(),
+                },
+            )
+            await _replace_faces(tx, scope, before.id, self._clock.now())
+            body = await _write_parts(tx, scope, draft, before.id, self._clock)
+            await tx.run(
+                "reflection_change",
+                {
+                    "id": before.id,
+                    "thinker": draft.thinker,
+                    "body": body,
+                    "digest": draft.digest,
+                    "now": self._clock.now(),
+                    **scope_values(scope),
+                },
+            )
+            await keep_within(tx, scope, self._size, self._clock.now())
+            return reflection_from(await _row(tx, scope, before.id))
 
+    async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
+        """The reflection of this scope with that id, with its redacted trace; NotFoundError names the field."""
+        return reflection_from(await _row(self._db, scope, reflection_id))
 
-async def of_same_run(db: Database, scope: Scope, run_digest: str, *, by_model: bool) -> list[StoredReflection]:
-    """What a language model (or rules alone) said of an equal run, the latest first, at most five."""
-    thinks = "model" if by_model else RULES
-    values = {"run_digest": run_digest, "thinks": thinks, "rules": RULES, "host": HOST, **scope_values(scope)}
-    return [reflection_from(row) for row in await db.rows("reflection_of_same_run", values)]
+    async def of_same_run(self, scope: Scope, run_digest: str, *, by_model: bool) -> list[StoredReflection]:
+        """What a language model (or rules alone) said of an equal run, the latest first, at most five."""
+        thinks = "model" if by_model else RULES
+        values = {"run_digest": run_digest, "thinks": thinks, "rules": RULES, "host": HOST, **scope_values(scope)}
+        return [reflection_from(row) for row in await self._db.rows("reflection_of_same_run", values)]
 
+    async def latest(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[StoredReflection]:
+        """Reflections of a scope, newest first."""
+        values = {"limit": limit, "offset": offset, **scope_values(scope)}
+        return [reflection_from(row) for row in await self._db.rows("reflection_list", values)]
 
-async def metrics_before(db: Database, scope: Scope, component: str) -> dict[str, Any]:
-    """The metrics that the latest execution of a component had."""
-    row = await db.row("reflection_of_component", {"component": component.strip(), **scope_values(scope)})
-    return json.loads(row["trace"])["execution"]["metrics"] if row else {}
+    async def of_run(self, scope: Scope, run_id: str) -> str | None:
+        """The id of the latest reflection on a run of this scope, null where there is none."""
+        row = await self._db.row("reflection_by_run", {"run_id": run_id, **scope_values(scope)})
+        return None if row is None else row["id"]
 
+    async def metrics_before(self, scope: Scope, component: str) -> dict[str, Json]:
+        """The metrics of the latest execution of a component that was reflected on; empty where there is none."""
+        row = await self._db.row("reflection_of_component", {"component": component.strip(), **scope_values(scope)})
+        return json.loads(row["trace"])["execution"]["metrics"] if row else {}
 
-async def important(
-    db: Database, scope: Scope, limit: int, min_importance: float, tags: Sequence[str]
-) -> list[StoredReflection]:
-    """Reflections by importance, the latest first where they are equal."""
-    values = {"limit": limit, "min_importance": min_importance, "tags": list(tags), **scope_values(scope)}
-    rows = await db.rows("reflection_by_importance", values)
-    return [await reflection(db, scope, row["id"]) for row in rows]
+    async def important(
+        self, scope: Scope, *, limit: int, min_importance: float, tags: Sequence[str] = ()
+    ) -> list[StoredReflection]:
+        """Active reflections of at least that importance (0..1) with any of the tags, the most important first.
+
+        Of equal ones the latest comes first.
+        """
+        values = {"limit": limit, "min_importance": min_importance, "tags": list(tags), **scope_values(scope)}
+        rows = await self._db.rows("reflection_by_importance", values)
+        return [await self.by_id(scope, row["id"]) for row in rows]
 
 
 async def _row(reader: Database | Transaction, scope: Scope, reflection_id: str) -> Row:

@@ -91,7 +91,7 @@ async def _undo(engine: "Engine", sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _changed(engine: "Engine", lesson: Lesson, said: str) -> dict[str, Any]:
-    return {"said": said, "row": await engine.bank.board_row(engine.scopes.own, lesson)}
+    return {"said": said, "row": await engine.bank.views.row(engine.scopes.own, lesson)}
 
 
 def _text(sent: Mapping[str, Any], name: str) -> str:

@@ -19,7 +19,7 @@ async def gathered(engine: "Engine", *, most: int | None = None, whole: bool = T
     from mcp_reflect.dreaming import by_rules  # noqa: PLC0415 - a heavy one, needed here alone
 
     scope = engine.scopes.own
-    data = await engine.bank.board(scope, most=most, whole=whole)
+    data = await engine.bank.views.board(scope, most=most, whole=whole)
     plan, _, _ = await by_rules(engine, scope)
     shown = {row[0] for row in data["lessons"]["rows"]}
     dreams = await engine.bank.dreams.dreamt(scope, _MOST_DREAMS)

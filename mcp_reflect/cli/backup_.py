@@ -11,7 +11,7 @@ def run(arguments: list[str]) -> int:
     words.add_argument("file", help="a file that is not there yet")
     given = words.parse_args(arguments)
     file = Path(given.file).absolute()
-    size = with_engine(lambda engine: engine.bank.backup(file))
+    size = with_engine(lambda engine: engine.bank.safekeeping.backup(file))
     if given.json:
         say_json({"file": str(file), "bytes": size})
     else:

@@ -81,7 +81,7 @@ class Browser:
         return True
 
     async def _page(self) -> None:
-        self._shown = await self._engine.bank.browse(self._engine.scopes.own, self._wanted)
+        self._shown = await self._engine.bank.views.browse(self._engine.scopes.own, self._wanted)
         rows = [(str(place), *views.row(one)[1:]) for place, one in enumerate(self._shown, self._wanted.offset + 1)]
         say(rows_shown(rows, ("", *views.HEADS[1:]), views.TEXT_COLUMN) if rows else "No lesson is like that.")
         said = described(self._wanted)

@@ -67,7 +67,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "mode": oct(engine.bank.path.stat().st_mode & 0o777),
         "bytes": engine.bank.path.stat().st_size,
     }
-    health = await engine.bank.health()
+    health = await engine.bank.safekeeping.health()
     report |= {"sound": health.sound, "set_aside": [str(file) for file in health.aside], "sqlite": health.sqlite}
     if health.mended_in and opened.journal_mode == "wal":
         report["notes"].append(
@@ -103,7 +103,7 @@ def _rescue(file: str, *, as_json: bool) -> int:
     """Bring over what can be read, and print how many rows came of each file, by table."""
 
     async def work(engine: Engine) -> list[dict[str, Any]]:
-        done = await engine.bank.rescue(Path(file).absolute() if file else None)
+        done = await engine.bank.safekeeping.rescue(Path(file).absolute() if file else None)
         return [{"file": str(one.file), "rows": one.rows} for one in done]
 
     done = with_engine(work)

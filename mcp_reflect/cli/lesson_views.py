@@ -66,7 +66,7 @@ async def history(engine: Engine, lesson: Lesson) -> dict[str, list[dict[str, An
     """What a lesson was, what became of using it, and where it was shown."""
     own = engine.scopes.own
     versions = compact(await engine.bank.history(own, lesson.id))
-    return {"versions": versions, **await engine.bank.story(own, lesson.id)}
+    return {"versions": versions, **await engine.bank.views.story(own, lesson.id)}
 
 
 async def whole(engine: Engine, lesson: Lesson) -> dict[str, Any]:

@@ -141,7 +141,7 @@ async def _browse(engine: Engine, given: dict[str, Any]) -> int:
 
 async def _list(engine: Engine, given: dict[str, Any]) -> int:
     scope = engine.scopes.named(given.get("project"))
-    found = await engine.bank.browse(scope, _filter(given))
+    found = await engine.bank.views.browse(scope, _filter(given))
     if given["json"]:
         say_json([plain(lesson) for lesson in found])
     elif found:

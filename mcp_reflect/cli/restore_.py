@@ -15,7 +15,7 @@ def run(arguments: list[str]) -> int:
     words.add_argument("file", help="a copy that `mcp-reflect backup` made")
     given = words.parse_args(arguments)
     file = Path(given.file).absolute()
-    kept = with_engine(lambda engine: engine.bank.restore(file))
+    kept = with_engine(lambda engine: engine.bank.safekeeping.restore(file))
     if given.json:
         say_json({"restored": str(file), "kept": None if kept is None else str(kept)})
     else:

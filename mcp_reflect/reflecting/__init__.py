@@ -80,7 +80,7 @@ async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ge
             return Generated(
                 reflection=rejected(parts, scope, validation, sent.trigger), scope=scope, draft=None, before=None
             )
-    before = None if sent.reflection_id is None else await parts.bank.reflection(scope, sent.reflection_id)
+    before = None if sent.reflection_id is None else await parts.bank.reflections.by_id(scope, sent.reflection_id)
     if before is not None:
         validation = from_stored(before).validation
     run: dict[str, Any] = (
@@ -146,7 +146,9 @@ async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ge
 async def _stored(parts: Parts, generated: Generated, draft: ReflectionDraft) -> Reflection:
     scope, before = generated.scope, generated.before
     stored = await (
-        parts.bank.store_reflection(scope, draft) if before is None else parts.bank.next_version(scope, before, draft)
+        parts.bank.reflections.store(scope, draft)
+        if before is None
+        else parts.bank.reflections.next_version(scope, before, draft)
     )
     result = from_stored(stored)
     parts.log("reflection_stored", reflection_id=result.reflection_id, importance=result.importance)

@@ -35,7 +35,7 @@ async def decided(parts: Parts, scope: Scope, run: Mapping[str, Any], seen: Diag
     """What rules write about the decision of a run; null where it has none."""
     if run.get("decision") is None:
         return None
-    earlier = await parts.bank.metrics_before(scope, clean(decision_of(run["decision"]).component))
+    earlier = await parts.bank.reflections.metrics_before(scope, clean(decision_of(run["decision"]).component))
     return written(parts.settings, run, seen, earlier)
 
 

@@ -19,7 +19,7 @@ async def equal(parts: Parts, scope: Scope, sent: ReflectShape, run_digest: str,
         return None
     by_model = parts.thinking.llm(Role.REFLECTOR, host) is not None
     wanted = {name_of(one) for one in sent.criteria}
-    for stored in await parts.bank.of_same_run(scope, run_digest, by_model=by_model):
+    for stored in await parts.bank.reflections.of_same_run(scope, run_digest, by_model=by_model):
         body = stored.body
         assert isinstance(body, dict)  # noqa: S101 - written by the engine
         assessment = from_body(dict(body)).assessment

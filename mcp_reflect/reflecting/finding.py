@@ -20,9 +20,9 @@ async def query(parts: Parts, asked: Mapping[str, Any]) -> tuple[Reflection, ...
     sent = read(RecallShape, {**asked, "task": _ANY if given is None else given, "max_chars": most}, parts.settings)
     scope = parts.scopes.named(sent.project)
     if given is None:
-        stored = await parts.bank.important_reflections(
+        stored = await parts.bank.reflections.important(
             scope, limit=sent.limit, min_importance=sent.min_importance, tags=sent.tags
         )
         return tuple(from_stored(one) for one in stored)
     found = await parts.bank.recall(scope, replace(sent.ask(), kinds=(Kind.REFLECTION,)), applied=False)
-    return tuple([from_stored(await parts.bank.reflection(scope, hit.id)) for hit in found.lessons])
+    return tuple([from_stored(await parts.bank.reflections.by_id(scope, hit.id)) for hit in found.lessons])

@@ -36,7 +36,7 @@ async def review_task(service: Service, given: dict[str, str]) -> dict[str, Any]
 
     engine = service.engine()
     name = given.get("reflection_id")
-    before = await engine.bank.reflection(engine.scopes.own, name) if name else None
+    before = await engine.bank.reflections.by_id(engine.scopes.own, name) if name else None
     outcome = given.get("outcome", before.outcome if before else "").strip().lower()
     if outcome and outcome not in outcomes():
         from mcp_reflect.redaction import quoted  # noqa: PLC0415 - nothing of ours at the start
@@ -68,9 +68,9 @@ async def distill_lessons(service: Service, given: dict[str, str]) -> dict[str, 
     engine = service.engine()
     scope, kind = engine.scopes.own, given.get("task_type")
     if name := given.get("reflection_id"):
-        reflections = [await engine.bank.reflection(scope, name)]
+        reflections = [await engine.bank.reflections.by_id(scope, name)]
     else:
-        reflections = await engine.bank.reflections(scope, limit=_LOOK if kind else _MOST_REFLECTIONS)
+        reflections = await engine.bank.reflections.latest(scope, limit=_LOOK if kind else _MOST_REFLECTIONS)
         reflections = [one for one in reflections if kind is None or _task_type(one) == kind][:_MOST_REFLECTIONS]
     if name := given.get("lesson_id"):
         lessons = [await engine.bank.lesson(scope, name)]

@@ -90,7 +90,7 @@ async def complete(service: Service, template: str, start: str) -> list[str]:
     if template == "lesson://{id}":
         ids = [lesson.id for lesson in await engine.bank.lessons(scope, kind=None, state=None, limit=1000)]
     elif template == "reflection://{id}":
-        ids = [reflection.id for reflection in await engine.bank.reflections(scope, limit=1000)]
+        ids = [reflection.id for reflection in await engine.bank.reflections.latest(scope, limit=1000)]
     else:
         ids = engine.thinking.prompts.names() if template == "prompt://{name}" else []
     return [name for name in ids if name.startswith(start)][:100]
@@ -124,7 +124,7 @@ async def _lessons(service: Service) -> dict[str, Any]:
 
 async def _reflections(service: Service) -> dict[str, Any]:
     engine = service.engine()
-    found = await engine.bank.reflections(engine.scopes.own, limit=engine.settings.max_listed)
+    found = await engine.bank.reflections.latest(engine.scopes.own, limit=engine.settings.max_listed)
     return {"scope": str(engine.scopes.own), "reflections": [_summary(item.body, item.id) for item in found]}
 
 
@@ -192,7 +192,7 @@ async def _reflection(service: Service, name: str) -> dict[str, Any]:
 
     engine = service.engine()
     scope = engine.scopes.own
-    found = await engine.bank.reflection(scope, name)
+    found = await engine.bank.reflections.by_id(scope, name)
     whole = {
         **compact(found.body),
         "version": found.version,

@@ -103,13 +103,13 @@ async def test_a_damaged_bank_is_set_aside_and_what_can_be_read_is_rescued(
             assert not (await engine.recall(task="Task T5 failed with code 5")).lessons
         with suppress(BankDamagedError):
             await engine.bank.opened()
-        (done,) = await engine.bank.rescue()
+        (done,) = await engine.bank.safekeeping.rescue()
         assert len(done.file.read_bytes()) == len(damaged)
         assert done.rows["lessons"] >= least * before["lessons"]
         after = counted(bank_path)
         assert {name: after[name] <= before[name] + 1 for name in before} == dict.fromkeys(before, True)
         await every_lesson_can_be_recalled(engine, bank_path)
-        assert await engine.bank.rescue() == []
+        assert await engine.bank.safekeeping.rescue() == []
 
 
 async def until_it_is_found(engine: Engine) -> str:
@@ -136,9 +136,9 @@ async def test_a_rescue_of_a_sound_file_brings_every_row(settings: Settings, ban
     before = counted(bank_path)
     bank_path.rename(tmp_path / "old.db")
     async with Engine(settings) as engine:
-        (done,) = await engine.bank.rescue(tmp_path / "old.db")
+        (done,) = await engine.bank.safekeeping.rescue(tmp_path / "old.db")
         assert {name: done.rows[name] for name in before} == before == counted(bank_path)
-        (again,) = await engine.bank.rescue(tmp_path / "old.db")
+        (again,) = await engine.bank.safekeeping.rescue(tmp_path / "old.db")
         assert set(again.rows.values()) == {0}
 
 
@@ -150,7 +150,7 @@ async def test_what_only_the_log_holds_is_rescued_too(settings: Settings, bank_p
             (tmp_path / f"old.db{ending}").write_bytes(source.read_bytes())
     bank_path.unlink()
     async with Engine(settings) as engine:
-        (done,) = await engine.bank.rescue(tmp_path / "old.db")
+        (done,) = await engine.bank.safekeeping.rescue(tmp_path / "old.db")
         assert done.rows["lessons"] == 1
         assert (await engine.recall(task="Task T1 failed with code 1")).lessons
 
@@ -177,7 +177,7 @@ async def test_a_bank_emptied_under_its_log_is_set_aside_with_it(settings: Setti
     async with Engine(settings) as engine:
         with pytest.raises(BankDamagedError, match="is empty beside its log"):
             await engine.store_lesson(**lesson(2))
-        (done,) = await engine.bank.rescue()
+        (done,) = await engine.bank.safekeeping.rescue()
         assert done.rows["lessons"] == 1
 
 

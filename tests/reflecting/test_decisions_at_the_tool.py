@@ -126,7 +126,7 @@ async def test_when_a_language_model_fails_a_marked_fallback_is_stored(settings:
     with Scripted(*answers) as llm:
         async with Engine(settings, llm=llm) as engine:
             found = await engine.reflect(**BOTH)
-            stored = await engine.bank.reflection(engine.scopes.own, found.reflection_id)
+            stored = await engine.bank.reflections.by_id(engine.scopes.own, found.reflection_id)
     assert found.validation is not None
     assert (found.validation.valid, found.validation.failed_check) == (True, None)
     assert found.validation.reflection_success is False

@@ -22,7 +22,7 @@ async def test_a_model_is_not_asked_again_about_a_run_it_has_reflected_on(settin
             assert await engine.reflect(**FAILED_RUN) == first
             generated = await engine.generate_reflection(**FAILED_RUN)
             assert (await engine.store_reflection(generated)).reflection_id == first.reflection_id
-            assert len(await engine.bank.reflections(engine.scopes.own)) == 1
+            assert len(await engine.bank.reflections.latest(engine.scopes.own)) == 1
 
 
 async def test_a_model_is_asked_about_a_run_that_rules_alone_reflected_on(settings: Settings) -> None:
@@ -68,4 +68,4 @@ async def test_an_analysis_is_the_next_version_however_often_the_run_was_sent(se
         first = await engine.reflect(**FAILED_RUN)
         told = await engine.reflect(reflection_id=first.reflection_id, analysis={"reflection": "A typo in the path."})
         assert (told.reflection_id, told.thinker) == (first.reflection_id, "host")
-        assert (await engine.bank.reflection(engine.scopes.own, first.reflection_id)).version == 2
+        assert (await engine.bank.reflections.by_id(engine.scopes.own, first.reflection_id)).version == 2

@@ -29,10 +29,10 @@ def test_the_examples_of_the_page_run() -> None:
 async def test_generating_stores_nothing_and_storing_twice_stores_once(settings: Settings) -> None:
     async with Engine(settings) as engine:
         generated = await engine.generate_reflection(**FAILED_RUN)
-        assert not await engine.bank.reflections(engine.scopes.own)
+        assert not await engine.bank.reflections.latest(engine.scopes.own)
         kept = await engine.store_reflection(generated)
         assert await engine.store_reflection(generated) == kept
-        (stored,) = await engine.bank.reflections(engine.scopes.own)
+        (stored,) = await engine.bank.reflections.latest(engine.scopes.own)
         assert stored.id == kept.reflection_id
         assert (await engine.bank.lesson(engine.scopes.own, kept.strategy_id or "")).kind == "strategy"
         assert (await engine.reflect(**FAILED_RUN)).reflection_id == kept.reflection_id

@@ -140,7 +140,7 @@ async def test_ten_megabytes_are_cut_and_the_result_says_how_much(
 ) -> None:
     found = await engine.reflect(**RUN, **big)
     assert found.cut["characters"] > 8_000_000
-    stored = await engine.bank.reflection(engine.scopes.own, found.reflection_id)
+    stored = await engine.bank.reflections.by_id(engine.scopes.own, found.reflection_id)
     assert isinstance(stored.trace, dict)
     assert stored.trace["cut"] == found.cut
     assert sum(path.stat().st_size for path in bank_path.parent.iterdir()) < 1_000_000
@@ -148,7 +148,7 @@ async def test_ten_megabytes_are_cut_and_the_result_says_how_much(
 
 async def test_a_run_of_too_many_events_loses_its_middle(engine: Engine) -> None:
     found = await engine.reflect(**RUN, events=[{**EVENT, "content": str(place)} for place in range(5000)])
-    stored = await engine.bank.reflection(engine.scopes.own, found.reflection_id)
+    stored = await engine.bank.reflections.by_id(engine.scopes.own, found.reflection_id)
     assert isinstance(stored.trace, dict)
     kept: Any = stored.trace["events"]
     assert found.cut == {"events": 3000, "characters": 0}

@@ -82,7 +82,7 @@ async def test_a_second_call_needs_only_the_id_and_the_analysis(client: Client, 
     assert (second["thinker"], second["reflection"]) == ("host", ANALYSIS["reflection"])
     assert second["first_failing_event"] == "e2"
     scope = engine.scopes.own
-    assert (await engine.bank.reflection(scope, first["reflection_id"])).version == 2
+    assert (await engine.bank.reflections.by_id(scope, first["reflection_id"])).version == 2
     (version,) = await engine.bank.history(scope, first["reflection_id"])
     assert (version["thinker"], version["reflection"]) == ("rules", first["reflection"])
 
@@ -98,7 +98,7 @@ async def test_the_same_analysis_again_changes_nothing_and_another_is_the_next_v
     assert await contents(engine) == before
     third = await told(client, "reflect", {**call, "analysis": {**ANALYSIS, "strategy": "Ask for the id"}})
     assert third["strategy_id"] != second["strategy_id"]
-    assert (await engine.bank.reflection(engine.scopes.own, first["reflection_id"])).version == 3
+    assert (await engine.bank.reflections.by_id(engine.scopes.own, first["reflection_id"])).version == 3
     active = await engine.bank.lessons(engine.scopes.own, kind=None)
     assert [one.text for one in active if one.kind == "strategy"] == ["Ask for the id"]
 
