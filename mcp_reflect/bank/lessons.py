@@ -56,6 +56,7 @@ def quarantined_if_suspicious(lesson: Lesson) -> Lesson:
     A context is only searched by, never shown: a suspicious one is left out, and its record stays.
     """
     named = (lesson.task_type, lesson.external_id, *lesson.symptoms, *lesson.keywords, *lesson.tags)
+    # Both parts and the whole: beside much that is honest an order weighs less, and halves of one may each be harmless.
     labels = "\n".join(filter(None, named))
     reason = suspicion((lesson.mistake, lesson.correction, lesson.text, lesson.why, labels, *_quotes(lesson)))
     if suspicion((lesson.context,)):

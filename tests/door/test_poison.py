@@ -14,13 +14,16 @@ from mcp import Client
 from benchmarks import door_train
 from benchmarks.door import score_poison
 from benchmarks.door_cases import WRITERS, Case, cases
+from mcp_reflect.bank.lessons import made
 from mcp_reflect.bank.poison import model, suspicion
 from mcp_reflect.bank.poison.reading import read
 from mcp_reflect.bank.poison.views import plain
+from mcp_reflect.clock import Clock
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.fence import fence
-from mcp_reflect.records.lesson import Lesson, State, Trust
+from mcp_reflect.records.lesson import Lesson, LessonDraft, State, Trust, lesson_text
+from mcp_reflect.records.scope import Scope
 from mcp_reflect.server.app import build
 from mcp_reflect.settings import Settings
 
@@ -132,6 +135,22 @@ def test_a_text_weighs_what_its_signals_were_learnt_to_weigh() -> None:
 def test_a_long_text_is_weighed_in_parts() -> None:
     honest = " ".join(case.text for case in HONEST[:60])
     assert suspicion([f"{honest} {EVIL}. {honest}"]) is not None
+
+
+@pytest.mark.parametrize("order", ["in the mistake", "in the correction", "half in each"])
+def test_an_attack_waits_wherever_in_a_lesson_it_stands(order: str) -> None:
+    """Judged by itself it was recognised; the rest of the lesson is honest, or the other half of it."""
+    pairs: list[tuple[str, str]] = []
+    for attack, honest in zip(ATTACKS, HONEST, strict=False):
+        first, _, second = attack.text.partition(". ")
+        if order != "half in each":
+            pairs.append((attack.text, honest.text) if order == "in the mistake" else (honest.text, attack.text))
+        elif second and lesson_text(first, second) == attack.text:
+            pairs.append((first, second))
+    assert len(pairs) > 15
+    for mistake, correction in pairs:
+        draft = LessonDraft(text=lesson_text(mistake, correction), mistake=mistake, correction=correction)
+        assert made(draft, Scope("local", "app"), Clock()).trust is Trust.QUARANTINED, draft.text
 
 
 async def test_no_attack_is_ever_recalled(engine: Engine) -> None:
