@@ -45,16 +45,22 @@ class Lexicon(NamedTuple):
     dense: dict[str, tuple[str, ...]]
 
 
+class _Plain(dict[int, str]):
+    """Letters by their numbers, each as it is compared: Latin ones without their marks. Found out as they come."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        apart = unicodedata.normalize("NFD", char)
+        return self.setdefault(code, apart[0] if len(apart) > 1 and apart[0].isascii() else char)
+
+
+_PLAIN: Final = _Plain(_LETTERS)
+
+
 def folded(text: str) -> str:
     """The text in lower case, Latin letters without their marks."""
-    text = text.lower().translate(_LETTERS)
-    if text.isascii():
-        return text
-    pieces: list[str] = []
-    for char in text:
-        plain = unicodedata.normalize("NFD", char) if char > "\x7f" else char
-        pieces.append(plain[0] if len(plain) > 1 and plain[0].isascii() else char)
-    return _MARKS.sub("", "".join(pieces))
+    text = text.lower()
+    return text if text.isascii() else _MARKS.sub("", text.translate(_PLAIN))
 
 
 @cache
@@ -71,15 +77,16 @@ def lexicon() -> Lexicon:
             continue
         for line in file.read_text(encoding="utf-8").splitlines():
             concept, entries = line.split(":", 1)
-            for entry in map(folded, entries.split()):
-                if _DENSE.search(entry):
+            for entry in folded(entries).split():
+                latin = entry.isascii()
+                if not latin and _DENSE.search(entry):
                     dense.setdefault(entry, set()).add(concept)
                 elif "_" in entry:
                     parts = tuple(entry.split("_"))
                     phrases.setdefault(parts[0], set()).add((parts, concept))
                 elif entry.endswith("*"):
                     stems.setdefault(entry[:-1], set()).add(concept)
-                elif _PREFIXED.search(entry) and len(entry) >= 3:
+                elif not latin and len(entry) >= 3 and _PREFIXED.search(entry):
                     stems.setdefault(entry, set()).add(concept)
                 else:
                     words.setdefault(entry, set()).add(concept)
