@@ -88,7 +88,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
     report["embeddings"] = await meaning.state(engine.scopes.own) if meaning else "off"
     if opened.read_only:
         degraded.append(f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored.")
-    if opened.journal_mode != "wal":
+    if opened.journal_mode != "wal" and not opened.frozen:
         degraded.append(
             f"The file system cannot share memory, so the journal is '{opened.journal_mode}': readers wait for writers."
         )

@@ -1,6 +1,7 @@
 """A damaged bank: set aside and never deleted, said plainly, and what can be read of it brought back."""
 
 import json
+import os
 import random
 import sqlite3
 from collections.abc import Callable
@@ -179,6 +180,23 @@ async def test_a_bank_emptied_under_its_log_is_set_aside_with_it(settings: Setti
             await engine.store_lesson(**lesson(2))
         (done,) = await engine.bank.safekeeping.rescue()
         assert done.rows["lessons"] == 1
+
+
+@pytest.mark.parametrize("before", ["recall", "store"])
+async def test_a_bank_emptied_while_it_is_open_is_set_aside_and_nothing_is_acknowledged_before(
+    settings: Settings, bank_path: Path, before: str
+) -> None:
+    async with Engine(settings) as engine:
+        await engine.store_lesson(**lesson(1))
+        await engine.recall(task="Task T1")
+        os.truncate(bank_path, 0)
+        with pytest.raises(BankDamagedError, match="was emptied while it was open"):
+            await (engine.recall(task="Task T1") if before == "recall" else engine.store_lesson(**lesson(2)))
+        await engine.store_lesson(**lesson(3))
+        assert counted(bank_path)["lessons"] == 1
+        (done,) = await engine.bank.rescue()
+        assert done.rows["lessons"] == 1
+        assert counted(bank_path)["lessons"] == 2
 
 
 def test_the_tool_and_the_log_say_where_the_damaged_bank_is(bank_path: Path) -> None:

@@ -103,10 +103,10 @@ def test_an_upgrade_that_is_killed_half_way_is_undone_and_done_by_the_next_start
         assert looking.execute("SELECT count(*), count(mood) FROM lessons").fetchone() == (2, 0)
 
 
-async def test_a_backup_that_finds_no_room_stops_the_upgrade(settings: Settings, bank_path: Path) -> None:
+async def test_a_backup_that_cannot_be_made_stops_the_upgrade(settings: Settings, bank_path: Path) -> None:
     async with Engine(settings) as engine:
         await engine.store_lesson(**LESSON)
-    bank_path.with_name(f"bank.db.schema-{newest()}.part").mkdir()
+    bank_path.with_name(f"bank.db.schema-{newest()}").symlink_to("nowhere")
     done = run(UPGRADE, bank_path)
     assert (done.returncode, version_of(bank_path)) == (1, newest())
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_reflect.bank.sqlite.copies import backup
 from mcp_reflect.clock import Clock
 from mcp_reflect.engine import Engine
 from mcp_reflect.settings import Settings
@@ -51,6 +52,40 @@ def test_a_full_disk_is_told_and_recalls_go_on_and_room_is_all_it_needs(small_di
         assert [hit["id"] for hit in told(running, "recall_lessons", TASK)["lessons"]] == [stored["lesson_id"]]
         (small_disk / "filler").unlink()
         told(running, "store_lesson", {**LESSON, "mistake": "Filled the disk"})
+
+
+def test_who_starts_on_a_full_disk_recalls_and_room_is_all_it_needs(small_disk: Path) -> None:
+    with server(small_disk / "bank.db") as running:
+        told(running, "store_lesson", LESSON)
+    with pytest.raises(OSError, match="No space"):
+        _fill(small_disk / "filler")
+    with server(small_disk / "bank.db") as running:
+        assert told(running, "recall_lessons", TASK)["lessons"]
+        said = str(running.call_tool("store_lesson", {**LESSON, "mistake": "Filled the disk"})["content"])
+        assert "the disk is full. Free some space" in said
+        (small_disk / "filler").unlink()
+        stored = told(running, "store_lesson", {"mistake": "Filled the disk", "correction": "Free some space"})
+        found = told(running, "recall_lessons", {"task": "filled the disk"})["lessons"]
+        assert [hit["id"] for hit in found] == [stored["lesson_id"]]
+
+
+def test_a_disk_that_is_only_read_can_be_copied_and_what_others_write_later_is_seen(small_disk: Path) -> None:
+    with server(small_disk / "bank.db") as running:
+        told(running, "store_lesson", LESSON)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with server(small_disk / "bank.db") as running:
+        assert told(running, "recall_lessons", TASK)["lessons"]
+        copy = small_disk.parent / "copy.db"
+        assert backup(small_disk / "bank.db", copy) > 0
+        subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+        with server(small_disk / "bank.db") as other:
+            told(other, "store_lesson", {"mistake": "Filled the disk", "correction": "Free some space"})
+        assert told(running, "recall_lessons", {"task": "filled the disk"})["lessons"]
+        stored = told(running, "store_lesson", {"mistake": "Lost the key", "correction": "Hang the key up"})
+        found = told(running, "recall_lessons", {"task": "lost the key"})["lessons"]
+        assert [hit["id"] for hit in found] == [stored["lesson_id"]]
+    with server(copy) as copied:
+        assert told(copied, "recall_lessons", TASK)["lessons"]
 
 
 def test_a_bank_that_may_not_be_written_is_recalled_from_and_written_when_it_may(bank_path: Path) -> None:

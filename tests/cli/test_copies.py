@@ -4,12 +4,14 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcp_reflect.bank.sqlite.copies import backup, restore
 from mcp_reflect.bank.sqlite.schema import newest
 from mcp_reflect.cli import main
 from mcp_reflect.engine import Engine
@@ -129,6 +131,21 @@ def test_what_is_no_sound_copy_is_not_restored(
     assert (copy.read_bytes() if copy.exists() else None) == before
     assert mistakes(bank) == {LESSON["mistake"]}
     assert not list(bank.parent.glob("*restor*"))
+
+
+def test_copies_made_at_once_are_each_whole_and_none_takes_anothers_name(bank: Path, tmp_path: Path) -> None:
+    fill(bank)
+    copy = tmp_path / "copy.db"
+    with ThreadPoolExecutor(4) as threads:
+        made = [threads.submit(backup, bank, copy) for _ in range(4)]
+        assert sorted(type(one.exception()).__name__ for one in made) == [*["BankError"] * 3, "NoneType"]
+        put_back = [threads.submit(restore, bank, copy, 0.0, 10.0) for _ in range(4)]
+        kept = {one.result() for one in put_back}
+    assert len(kept) == 4
+    for one in (copy, bank, *kept):
+        assert one is not None
+        assert mistakes(one) == {LESSON["mistake"]}
+    assert not list(tmp_path.rglob("*.part*"))
 
 
 def test_a_backup_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

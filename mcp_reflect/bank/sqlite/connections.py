@@ -16,8 +16,8 @@ import aiosqlite
 
 from mcp_reflect.bank.sqlite.checkpoints import by_hand
 from mcp_reflect.bank.sqlite.damage import left_aside, set_aside
-from mcp_reflect.bank.sqlite.identity import Identity, beside, identity, refuse_inherited
-from mcp_reflect.bank.sqlite.schema import Opened, clear_logs, prepare, uri
+from mcp_reflect.bank.sqlite.identity import Identity, beside, hollow, identity, refuse_inherited
+from mcp_reflect.bank.sqlite.schema import Opened, clear_logs, prepare, thawed, uri
 from mcp_reflect.bank.sqlite.statements import on_thread
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError
@@ -35,6 +35,8 @@ class _Held:
     """Of the file that it was opened on."""
     log: Identity | None
     """Of the memory that it shares with others who read the same log."""
+    frozen: tuple[int, int] | None = None
+    """As of when it reads, where it does not look again; see `Opened`."""
 
 
 class Connections:
@@ -65,7 +67,7 @@ class Connections:
         async with self._opening:
             opened = await self._look()
             held = self._held.get(use)
-            if held is not None and held.identity == opened.identity:
+            if held is not None and (held.identity, held.frozen) == (opened.identity, opened.frozen):
                 return held.connection
             if held is not None:
                 del self._held[use]
@@ -117,6 +119,11 @@ class Connections:
         now = identity(self._path)
         refuse_inherited(self._path, now)
         before = self._opened
+        if before is not None and before.identity == now:
+            if hollow(self._path):
+                raise BankDamagedError(f"The bank {self._path} was emptied while it was open.")
+            if thawed(self._path, before):
+                self._opened = before = None
         if before is None or before.identity != now:
             self._opened = None
             if before is not None:
@@ -172,4 +179,4 @@ class Connections:
         except sqlite3.Error:
             await connection.close()
             raise
-        return _Held(connection, opened.identity, identity(beside(self._path, "-shm")))
+        return _Held(connection, opened.identity, identity(beside(self._path, "-shm")), opened.frozen)

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -44,7 +44,10 @@ def backup(path: Path, file: Path) -> int:
     if file.exists():
         raise BankError(f"{file} is there already. Name a file that is not.")
     with explained(file):
-        copy_to(path, file)
+        try:
+            copy_to(path, file)
+        except FileExistsError:
+            raise BankError(f"{file} is there already. Name a file that is not.") from None
         return file.stat().st_size
 
 
@@ -58,10 +61,8 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
     with explained(path):
         fresh = not path.exists() or not path.stat().st_size
         aside = _ready(path, stamp, busy_seconds)
-        kept = None if fresh or aside else free_name(path, f".before-restore-{stamp}")
-        if kept is not None:
-            copy_to(path, kept)
-        part = free_name(path, f".restoring-{os.getpid()}")
+        kept = None if fresh or aside else _kept(path, stamp)
+        part = free_name(path, f".restoring-{os.getpid()}-{time.time_ns()}")
         try:
             copy_to(file, part)
             with closing(sqlite3.connect(part, isolation_level=None)) as source:
@@ -70,6 +71,15 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
         finally:
             part.unlink(missing_ok=True)
     return aside or kept
+
+
+def _kept(path: Path, stamp: str) -> Path:
+    """A copy of what is in the bank, under a name that nobody has."""
+    while True:
+        kept = free_name(path, f".before-restore-{stamp}")
+        with suppress(FileExistsError):  # another restore took it meanwhile
+            copy_to(path, kept)
+            return kept
 
 
 def _check_copy(file: Path) -> None:

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from mcp_reflect.bank.sqlite.identity import Identity, alone, beside, emptied, identity
+from mcp_reflect.bank.sqlite.identity import Identity, alone, beside, emptied, hollow, identity
 from mcp_reflect.errors import BankDamagedError
 
 ASIDE = ".damaged-"
@@ -21,7 +21,7 @@ def set_aside(path: Path, damaged: Identity | None, stamp: str) -> Path | None:
     Raises OSError where it cannot be moved.
     """
     with alone(path.parent):
-        if damaged is None or identity(path) != damaged or not is_damaged(path):
+        if damaged is None or identity(path) != damaged or not (hollow(path) or is_damaged(path)):
             return None
         aside = free_name(path, f"{ASIDE}{stamp}")
         for ending in ENDINGS:

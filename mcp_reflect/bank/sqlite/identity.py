@@ -44,6 +44,14 @@ def emptied(path: Path) -> bool:
         return False
 
 
+def hollow(path: Path) -> bool:
+    """Whether there is a file without a byte in it: never a bank that was opened, which begins with a header."""
+    try:
+        return not path.stat().st_size
+    except OSError:
+        return False
+
+
 def note_opened(found: Identity | None) -> None:
     """Remember that SQLite has this file open in this process."""
     if found is not None:

@@ -1,5 +1,6 @@
 """The bank's file before anybody uses it: made private, switched to WAL, upgraded under a lock."""
 
+import errno
 import os
 import sqlite3
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.bank.sqlite.checkpoints import by_hand
-from mcp_reflect.bank.sqlite.identity import Identity, alone, beside, emptied, identity, is_opened, note_opened
+from mcp_reflect.bank.sqlite.identity import Identity, alone, beside, emptied, hollow, identity, is_opened, note_opened
 from mcp_reflect.bank.sqlite.journal import use_wal
 from mcp_reflect.bank.sqlite.queries import migrations, statements
 from mcp_reflect.bank.sqlite.statements import write_lock
@@ -17,6 +18,7 @@ from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 
 APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
 _HEADER: Final = b"SQLite format 3\x00"
+_FULL: Final = "the disk is full. Free some space"
 _DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
 """Names by which a file that is no database was to be one; any other was named by mistake, and is left alone."""
 
@@ -25,14 +27,20 @@ _DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
 class Opened:
     """What was found: the schema's version, the journal mode, and why the file cannot be written, if so.
 
-    `frozen` where it lies in a folder that takes no log, so that it is read as it is.
+    `frozen` where it lies in a folder that takes no log, so that it is read as it is: then it says as of when (the
+    file's time in ns, its bytes), for SQLite does not look again.
     """
 
     schema: int
     journal_mode: str
     identity: Identity
     read_only: str | None = None
-    frozen: bool = False
+    frozen: tuple[int, int] | None = None
+
+
+def thawed(path: Path, opened: Opened) -> bool:
+    """Whether a file that was read as it was should be looked at anew: it changed, has a log, or may be written now."""
+    return opened.frozen is not None and (_as_of(path) != opened.frozen or _has_log(path) or _may_write(path))
 
 
 def newest() -> int:
@@ -40,7 +48,7 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
-def uri(path: Path, *, read_only: bool = False, frozen: bool = False) -> str:
+def uri(path: Path, *, read_only: bool = False, frozen: object = False) -> str:
     """The address by which SQLite opens a file that is there, and makes none."""
     return f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if frozen else ''}"
 
@@ -57,13 +65,20 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
         raise BankError(f"The bank {path} was removed in this moment. Try again.")
     if emptied(path):
         raise BankDamagedError(f"The bank {path} is empty beside its log.")
+    if not path.is_file():
+        raise NotABankError(f"The bank {path} cannot be used: it is no file. Set MCP_REFLECT_BANK to a file.")
     if not is_opened(found):
         _check_header(path)
     note_opened(found)
     _refuse_foreign(path)
-    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+    if not _may_write(path):
         return _look(path, found, "the file or its folder may not be written")
-    mode = use_wal(path, busy_seconds)
+    try:
+        mode = use_wal(path, busy_seconds)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL or hollow(path) or _has_log(path):
+            raise
+        return _look(path, found, _FULL)  # not even a log's memory has room: what is in the file can be read
     with closing(sqlite3.connect(uri(path), uri=True, timeout=busy_seconds, isolation_level=None)) as connection:
         check_ours(connection, path)
         by_hand(connection)
@@ -92,6 +107,15 @@ def clear_logs(path: Path) -> None:
             log.unlink()
         elif log.exists():
             log.rename(beside(path, f".left-{time.time_ns()}{ending}"))
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _as_of(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
 
 
 def _make_private(path: Path) -> None:
@@ -150,13 +174,14 @@ def _look(path: Path, found: Identity, reason: str) -> Opened:
 
 
 def _looked(path: Path, found: Identity, reason: str, *, frozen: bool) -> Opened:
+    as_of = _as_of(path)
     with closing(sqlite3.connect(uri(path, read_only=True, frozen=frozen), uri=True)) as connection:
         check_ours(connection, path)
         version = number_of(connection, "user_version")
         if version == 0:
             raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
-        mode = str(connection.execute("PRAGMA journal_mode").fetchone()[0])
-        return Opened(version, mode, found, reason, frozen)
+        mode = "none" if frozen else str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+        return Opened(version, mode, found, reason, as_of if frozen else None)
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
@@ -191,21 +216,51 @@ def _back_up(path: Path, version: int) -> None:
 
 
 def copy_to(path: Path, copy: Path) -> None:
-    """Copy what is committed in the bank at `path` to the file `copy`, whole or not at all, for this user alone.
+    """Copy what is committed in the bank at `path` to a new file `copy`, whole or not at all, for this user alone.
 
-    Servers may write meanwhile. Raises OSError or sqlite3.Error; a file that is there is replaced.
+    Servers may write meanwhile, and others may copy. Raises FileExistsError where `copy` is there, OSError or
+    sqlite3.Error.
     """
-    part = copy.with_name(f"{copy.name}.part")
-    os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600))
+    part = copy.with_name(f"{copy.name}.part-{os.getpid()}-{time.time_ns()}")
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:
-        with closing(sqlite3.connect(uri(path), uri=True)) as source, closing(sqlite3.connect(part)) as target:
+        with closing(_reading(path)) as source, closing(sqlite3.connect(part)) as target:
             source.backup(target)
             # A copy is one file, also where it is only read later.
             target.execute("PRAGMA journal_mode = DELETE")
-    except BaseException:
-        part.unlink()
+        _publish(part, copy)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _publish(part: Path, copy: Path) -> None:
+    """Give a finished file its name, and overwrite nobody's."""
+    try:
+        os.link(part, copy)
+    except FileExistsError:
         raise
-    part.replace(copy)
+    except OSError:  # a file system that gives a file one name alone
+        if copy.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(copy)) from None
+        part.rename(copy)
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    """A connection that can read the bank: also where nothing beside it may be written."""
+    ways = [uri(path)] if _may_write(path) else [uri(path, read_only=True)]
+    if not _has_log(path):
+        ways.append(uri(path, read_only=True, frozen=True))
+    for way in ways:
+        connection = sqlite3.connect(way, uri=True)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            if way == ways[-1]:
+                raise
+        else:
+            return connection
+    raise AssertionError  # the last way returns or raises
 
 
 def number_of(connection: sqlite3.Connection, pragma: str) -> int:
