@@ -194,7 +194,7 @@ async def test_a_bank_emptied_while_it_is_open_is_set_aside_and_nothing_is_ackno
             await (engine.recall(task="Task T1") if before == "recall" else engine.store_lesson(**lesson(2)))
         await engine.store_lesson(**lesson(3))
         assert counted(bank_path)["lessons"] == 1
-        (done,) = await engine.bank.rescue()
+        (done,) = await engine.bank.safekeeping.rescue()
         assert done.rows["lessons"] == 1
         assert counted(bank_path)["lessons"] == 2
 
