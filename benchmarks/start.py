@@ -111,7 +111,7 @@ def in_turn(contestants: Mapping[str, Measure], rounds: int) -> dict[str, list[d
 def compare(
     *, bare: Sequence[str], server: Sequence[str], command: Sequence[str], rounds: int, bank: Path
 ) -> list[Comparison]:
-    """Measure the server in both eras, and the command (where there is one) beside the legacy bare start."""
+    """Measure the server in both eras, and the command and hooks (where there is one) beside the legacy bare start."""
     env = {"MCP_REFLECT_BANK": str(bank)}
     contestants: dict[str, Measure] = {}
     for era in Era:
@@ -121,6 +121,7 @@ def compare(
         contestants["command"] = lambda: run_command(command, env)
         run_command(FAILED, env, FAILED_INPUT)  # so that the hook has something to say, and to write
         contestants["hook"] = lambda: run_command(HOOK, env, HOOK_INPUT)
+        contestants["failed"] = lambda: run_command(FAILED, env, FAILED_INPUT)
     times = in_turn(contestants, rounds)
 
     def column(name: str, key: str) -> tuple[float, ...]:
@@ -135,7 +136,7 @@ def compare(
             pair = column(f"bare {era}", key), column(f"ours {era}", key)
             figures.append(Comparison(f"{label}, {era}", *pair, limit))
     if command:
-        for name, label in (("command", "command line"), ("hook", "hook")):
+        for name, label in (("command", "command line"), ("hook", "hook"), ("failed", "hook after a failure")):
             pair = column(f"bare {Era.LEGACY}", "first"), column(name, "run")
             figures.append(Comparison(label, *pair, COMMAND_LIMIT))
     return figures

@@ -1,0 +1,116 @@
+"""What the command line and the hooks load, for each module, record class and pattern takes its part of a start.
+
+`python -m benchmarks.start` measures the time. Here stand names and counts, which a busy machine does not change: who
+goes over a count asks what the new one is for, and imports it, or compiles it (`patterns.late`), where it is needed.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FAILING = {
+    "session_id": "s",
+    "cwd": str(ROOT),
+    "tool_name": "Bash",
+    "tool_input": {"command": "git push origin main"},
+    "error": "remote: error: GH006: Protected branch update failed",
+}
+
+RUN = """
+import json, re, sys
+from mcp_reflect.cli import main
+assert main(sys.argv[1:]) == 0
+own = {name: module for name, module in sys.modules.items() if name.startswith("mcp_reflect")}
+values = [(name, value) for name, module in own.items() for value in vars(module).values()]
+records = {value for _, value in values if isinstance(value, type) and "__dataclass_fields__" in vars(value)}
+patterns = {value for name, value in values if isinstance(value, re.Pattern)}
+print(json.dumps([sorted(sys.modules), len(own), len(records), len(patterns)]), file=sys.stderr)
+"""
+
+# What only other commands need, or takes longer to load than what a quick command does with it.
+NEVER = (
+    "mcp", "pydantic", "anyio", "httpx2", "anthropic", "numpy", "structlog", "json_repair", "unittest", "email", "http",
+    "urllib.request", "multiprocessing", "importlib.metadata", "xml",
+    "mcp_reflect.arguments", "mcp_reflect.server", "mcp_reflect.board", "mcp_reflect.llm", "mcp_reflect.embedding",
+    "mcp_reflect.critique", "mcp_reflect.replan", "mcp_reflect.reflecting", "mcp_reflect.thinking",
+    "mcp_reflect.prompts",
+    "mcp_reflect.records.critique", "mcp_reflect.records.decision", "mcp_reflect.records.dream",
+    "mcp_reflect.records.reflection", "mcp_reflect.records.search", "mcp_reflect.records.browse",
+    "mcp_reflect.records.memory", "mcp_reflect.records.verdict", "mcp_reflect.bank.scripts", "mcp_reflect.bank.vectors",
+    "mcp_reflect.bank.dreams", "mcp_reflect.bank.searches", "mcp_reflect.bank.spending", "mcp_reflect.bank.stats",
+    "mcp_reflect.bank.reflections", "mcp_reflect.bank.transfer", "mcp_reflect.bank.board", "mcp_reflect.bank.browsing",
+)  # fmt: skip
+JUDGING = ("mcp_reflect.bank.poison.judge", "mcp_reflect.reflect.rules.faults", "importlib.resources", "html")
+WATCHING = ("mcp_reflect.watching", "mcp_reflect.reflect", "mcp_reflect.records.watch", "mcp_reflect.records.trace")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What was loaded: every module's name; how many modules, record classes and compiled patterns are ours.
+
+    Patterns count that stand in a module as compiled ones, and so were compiled as it was imported.
+    """
+
+    names: frozenset[str]
+    modules: int
+    records: int
+    patterns: int
+
+    def of(self, rooms: tuple[str, ...]) -> list[str]:
+        return sorted(
+            name for name in self.names if name in rooms or name.startswith(tuple(f"{one}." for one in rooms))
+        )
+
+
+def loaded(bank: Path, *words: str, given: str = "") -> Loaded:
+    """Run a quick command in a process of its own."""
+    env = {**os.environ, "MCP_REFLECT_BANK": str(bank)}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *words], cwd=ROOT, env=env, input=given, capture_output=True, text=True, check=True
+    )
+    names, *counts = json.loads(done.stderr)
+    return Loaded(frozenset(names), *counts)
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("loaded") / "bank.db"
+
+
+@pytest.fixture(scope="module")
+def after_a_failure(bank: Path) -> Loaded:
+    return loaded(bank, "hook", "PostToolUseFailure", given=json.dumps(FAILING))
+
+
+def test_a_hook_after_a_failure_loads_what_judges_it_and_no_more(after_a_failure: Loaded) -> None:
+    found = after_a_failure
+    assert found.of(JUDGING)
+    assert found.of((*NEVER, "argparse")) == []
+    assert found.modules <= 130
+    assert found.records <= 56
+    assert found.patterns <= 35
+
+
+@pytest.mark.usefixtures("after_a_failure")  # there is something to say
+def test_a_hook_before_a_call_loads_nothing_that_judges(bank: Path) -> None:
+    found = loaded(bank, "hook", "PreToolUse", given=json.dumps(FAILING))
+    assert found.of(("mcp_reflect.watching",))
+    assert found.of((*NEVER, *JUDGING, "argparse")) == []
+    assert found.modules <= 110
+    assert found.records <= 54
+    assert found.patterns <= 6
+
+
+@pytest.mark.usefixtures("after_a_failure")  # there is a bank
+def test_a_recall_loads_nothing_that_watches(bank: Path) -> None:
+    found = loaded(bank, "recall", "a flaky test", "--json")
+    assert found.of((*NEVER, *JUDGING, *WATCHING)) == []
+    assert found.modules <= 95
+    assert found.records <= 39
+    assert found.patterns <= 6
