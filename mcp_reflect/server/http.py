@@ -10,8 +10,10 @@ import anyio
 
 from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.server.app import build
+from mcp_reflect.server.bodies import Bodies
 
 PATH: Final = "/mcp"
+_GRACE_SECONDS: Final = 1  # that answers have to their end; a stream that a client holds open has none
 
 
 def serve_http(port: int) -> None:
@@ -22,8 +24,10 @@ def serve_http(port: int) -> None:
     import uvicorn  # noqa: PLC0415 - over stdio nobody needs it
 
     with listening(port, "--http") as door:
-        app = build().streamable_http_app(streamable_http_path=PATH, host=HOST)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
+        made = build()
+        app = Bodies(made.streamable_http_app(streamable_http_path=PATH, host=HOST), made.service.settings)
+        config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=_GRACE_SECONDS)
+        server = uvicorn.Server(config)
         sys.stdout.write(f"http://{HOST}:{door.getsockname()[1]}{PATH}\n")
         sys.stdout.flush()
         anyio.run(server.serve, [door])

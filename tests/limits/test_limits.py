@@ -64,7 +64,7 @@ CALLS: list[tuple[str, int, str, dict[str, Any], str]] = [
 ELSEWHERE = {
     "max_message_bytes", "max_calls_per_minute", "max_calls_at_once", "max_events", "max_event_chars",
     "max_trace_chars", "max_catalog_words", "max_catalog_chars", "max_prompt_chars", "max_listed", "max_file_bytes",
-    "max_hook_bytes",
+    "max_hook_bytes", "max_http_requests", "max_body_seconds",
 }  # fmt: skip
 
 

@@ -8,17 +8,23 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import anyio
 import pytest
 from mcp import Client
 
+from mcp_reflect.limits import DEFAULT
+from mcp_reflect.server.bodies import Bodies, Message, Receive, Send
 from tests.conftest import Era
 from tests.processes.servers import LESSON, ROOT
 from tests.server.calls import told
 
+OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+SENT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 SERVE = (sys.executable, "-m", "mcp_reflect", "serve", "--http")
 
 
@@ -35,12 +41,7 @@ def serving(bank: Path) -> Generator[tuple[str, subprocess.Popen[str]]]:
 
 def answer(url: str, body: bytes, length: int | None = None, **headers: str) -> int:
     """The status of a request; `length` announces more than is sent."""
-    sent = {
-        "Content-Type": "application/json",
-        "Accept": "application/json, text/event-stream",
-        "Content-Length": str(length or len(body)),
-        **headers,
-    }
+    sent = {**SENT, "Content-Length": str(length or len(body)), **headers}
     place = urlsplit(url)
     with closing(HTTPConnection(place.netloc, timeout=20)) as connection:
         connection.request("POST", place.path, body, sent)
@@ -58,14 +59,85 @@ async def test_both_eras_store_and_recall_over_http(bank_path: Path, era: Era) -
 
 
 def test_http_is_for_this_machine_and_its_own_pages_alone(bank_path: Path) -> None:
-    opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
-    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}).encode()
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}).encode()
     with serving(bank_path) as (url, _):
         assert urlsplit(url).hostname == "127.0.0.1"
         assert answer(url, hello) == 200
         assert answer(url, hello, Host="evil.example.com") == 421
         assert answer(url, hello, Origin="http://evil.example.com") == 403
         assert answer(url, hello, length=5 << 20) == 413
+
+
+def test_a_client_that_holds_a_stream_open_does_not_keep_the_server_from_its_end(bank_path: Path) -> None:
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}).encode()
+    with serving(bank_path) as (url, process):
+        place = urlsplit(url)
+        with closing(HTTPConnection(place.netloc, timeout=20)) as first:
+            first.request("POST", place.path, hello, SENT)
+            answered = first.getresponse()
+            answered.read()
+            session = answered.getheader("mcp-session-id") or ""
+            with closing(HTTPConnection(place.netloc, timeout=20)) as stream:
+                stream.request("GET", place.path, headers={**SENT, "Mcp-Session-Id": session})
+                assert stream.getresponse().status == 200
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(20) in {0, -signal.SIGTERM}
+
+
+async def _answered(app: Bodies, *pieces: bytes, length: bytes = b"3") -> tuple[int, bytes]:
+    """The status and body of the answer to a request whose body comes in `pieces`, and never ends where none is b""."""
+    left = list(pieces)
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        if not left:
+            await anyio.sleep_forever()
+        piece = left.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": piece != b""}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await app({"type": "http", "headers": [(b"content-length", length)]}, receive, send)
+    return sent[0]["status"], sent[1]["body"]
+
+
+async def _echo(_: Message, receive: Receive, send: Send) -> None:
+    whole = b""
+    while (piece := await receive())["more_body"]:
+        whole += piece["body"]
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": whole})
+
+
+async def test_a_body_that_does_not_come_is_refused_by_the_limits_name() -> None:
+    status, said = await _answered(Bodies(_echo, DEFAULT, seconds=0.01), b"{")
+    assert (status, said) == (
+        408,
+        b"body: it did not come within 0.01 s. Send it at once (MCP_REFLECT_MAX_BODY_SECONDS).",
+    )
+    assert await _answered(Bodies(_echo, DEFAULT), b"{", b"}", b"") == (200, b"{}")
+
+
+async def test_more_requests_than_may_be_open_are_refused_by_the_limits_name() -> None:
+    inside: list[tuple[int, bytes]] = []
+
+    async def asks_again(scope: Message, receive: Receive, send: Send) -> None:
+        inside.append(await _answered(app, b""))
+        await _echo(scope, receive, send)
+
+    app = Bodies(asks_again, replace(DEFAULT, max_http_requests=1))
+    assert await _answered(app, b"x", b"") == (200, b"x")
+    assert inside == [(503, b"requests: 1 are open already. Close one first (MCP_REFLECT_MAX_HTTP_REQUESTS).")]
+    assert await _answered(app, b"y", b"") == (200, b"y")
+
+
+async def test_a_body_that_is_announced_too_large_is_left_to_who_refuses_it() -> None:
+    async def refuses(_: Message, __: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 413, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    assert await _answered(Bodies(refuses, DEFAULT, seconds=0.01), length=b"9" * 30) == (413, b"")
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "eighty"])
