@@ -36,7 +36,7 @@ print(json.dumps([sorted(sys.modules), len(own), len(records), len(patterns)]), 
 # What only other commands need, or takes longer to load than what a quick command does with it.
 NEVER = (
     "mcp", "pydantic", "anyio", "httpx2", "anthropic", "numpy", "structlog", "json_repair", "unittest", "email", "http",
-    "urllib.request", "multiprocessing", "importlib.metadata", "xml",
+    "urllib.request", "multiprocessing", "importlib.metadata", "importlib.resources", "zipfile", "html", "xml",
     "mcp_reflect.arguments", "mcp_reflect.server", "mcp_reflect.board", "mcp_reflect.llm", "mcp_reflect.embedding",
     "mcp_reflect.critique", "mcp_reflect.replan", "mcp_reflect.reflecting", "mcp_reflect.thinking",
     "mcp_reflect.prompts",
@@ -46,7 +46,7 @@ NEVER = (
     "mcp_reflect.bank.dreams", "mcp_reflect.bank.searches", "mcp_reflect.bank.spending", "mcp_reflect.bank.stats",
     "mcp_reflect.bank.reflections", "mcp_reflect.bank.transfer", "mcp_reflect.bank.board", "mcp_reflect.bank.browsing",
 )  # fmt: skip
-JUDGING = ("mcp_reflect.bank.poison.judge", "mcp_reflect.reflect.rules.faults", "importlib.resources", "html")
+JUDGING = ("mcp_reflect.bank.poison.judge", "mcp_reflect.reflect.rules.faults")
 WATCHING = ("mcp_reflect.watching", "mcp_reflect.reflect", "mcp_reflect.records.watch", "mcp_reflect.records.trace")
 
 

@@ -7,7 +7,7 @@ only the beginning counts, `_` parts the words of a phrase. In scripts without b
 import re
 import unicodedata
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from mcp_reflect.bank.poison.known import Known
@@ -70,11 +70,7 @@ def lexicon() -> Lexicon:
     stems: dict[str, set[str]] = {}
     dense: dict[str, set[str]] = {}
     phrases: dict[str, set[tuple[tuple[str, ...], str]]] = {}
-    for file in sorted(
-        resources.files("mcp_reflect.bank.poison").joinpath("lexicon").iterdir(), key=lambda one: one.name
-    ):
-        if not file.name.endswith(".txt"):
-            continue
+    for file in sorted((Path(__file__).parent / "lexicon").glob("*.txt")):
         for line in file.read_text(encoding="utf-8").splitlines():
             concept, entries = line.split(":", 1)
             for entry in folded(entries).split():

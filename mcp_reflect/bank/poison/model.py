@@ -10,8 +10,8 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib import resources
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.bank.poison.grams import neighbours, place, runs
@@ -82,9 +82,9 @@ class Weighed(NamedTuple):
 @cache
 def weights() -> Weights:
     """The weights, read once."""
-    room = resources.files("mcp_reflect.bank.poison")
-    content: dict[str, Any] = json.loads(room.joinpath(WEIGHTS).read_text(encoding="utf-8"))
-    return made(content, room.joinpath(GRAMS).read_bytes())
+    room = Path(__file__).parent
+    content: dict[str, Any] = json.loads((room / WEIGHTS).read_text(encoding="utf-8"))
+    return made(content, (room / GRAMS).read_bytes())
 
 
 def made(content: dict[str, Any], table: bytes) -> Weights:

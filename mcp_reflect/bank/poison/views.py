@@ -3,7 +3,6 @@
 import base64
 import binascii
 import codecs
-import html
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -77,6 +76,8 @@ def decoded(text: str) -> Iterator[str]:
 
 def _undisguised(text: str) -> Iterator[str]:
     if "&" in text and _ENTITY.search(text):
+        import html  # noqa: PLC0415 - a table of 2,000 names, and few texts hold one
+
         yield html.unescape(text)
     if "%" in text and _PERCENT.search(text):
         yield unquote(text)
