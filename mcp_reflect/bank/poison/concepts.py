@@ -8,7 +8,7 @@ import re
 import unicodedata
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from mcp_reflect.bank.poison.known import Known
 
@@ -25,6 +25,9 @@ _ARTICLES: Final = ("وال", "بال", "لل", "ال", "و", "ف", "ب", "ل")
 _LONGEST: Final = 14  # letters of a stem, and of a word of a dense script
 _NEAR: Final = 3  # words in front of which a negation reaches
 _KEY: Final = 2  # letters by which the rest of a phrase is looked up
+
+
+_Entry = TypeVar("_Entry", str, tuple[tuple[str, ...], str])
 
 
 class Tag(NamedTuple):
@@ -66,33 +69,32 @@ def folded(text: str) -> str:
 @cache
 def lexicon() -> Lexicon:
     """All the languages, read once."""
-    words: dict[str, set[str]] = {}
-    stems: dict[str, set[str]] = {}
-    dense: dict[str, set[str]] = {}
-    phrases: dict[str, set[tuple[tuple[str, ...], str]]] = {}
+    words: dict[str, tuple[str, ...]] = {}
+    stems: dict[str, tuple[str, ...]] = {}
+    dense: dict[str, tuple[str, ...]] = {}
+    phrases: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {}
     for file in sorted((Path(__file__).parent / "lexicon").glob("*.txt")):
         for line in file.read_text(encoding="utf-8").splitlines():
             concept, entries = line.split(":", 1)
             for entry in folded(entries).split():
                 latin = entry.isascii()
                 if not latin and _DENSE.search(entry):
-                    dense.setdefault(entry, set()).add(concept)
+                    dense[entry] = (*dense.get(entry, ()), concept)
                 elif "_" in entry:
                     parts = tuple(entry.split("_"))
-                    phrases.setdefault(parts[0], set()).add((parts, concept))
+                    phrases[parts[0]] = (*phrases.get(parts[0], ()), (parts, concept))
                 elif entry.endswith("*"):
-                    stems.setdefault(entry[:-1], set()).add(concept)
+                    stems[entry[:-1]] = (*stems.get(entry[:-1], ()), concept)
                 elif not latin and len(entry) >= 3 and _PREFIXED.search(entry):
-                    stems.setdefault(entry, set()).add(concept)
+                    stems[entry] = (*stems.get(entry, ()), concept)
                 else:
-                    words.setdefault(entry, set()).add(concept)
+                    words[entry] = (*words.get(entry, ()), concept)
+    return Lexicon(_ordered(words), _ordered(stems), _ordered(phrases), _ordered(dense))
 
-    def fixed(found: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
-        return {key: tuple(sorted(some)) for key, some in found.items()}
 
-    return Lexicon(
-        fixed(words), fixed(stems), {key: tuple(sorted(some)) for key, some in phrases.items()}, fixed(dense)
-    )
+def _ordered(found: dict[str, tuple[_Entry, ...]]) -> dict[str, tuple[_Entry, ...]]:
+    """What was found of each word in order, and once; of nearly every word there is one thing."""
+    return {key: some if len(some) == 1 else tuple(sorted({*some})) for key, some in found.items()}
 
 
 class _Word(NamedTuple):
