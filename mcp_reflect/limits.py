@@ -34,9 +34,7 @@ class Limits:
         6_000, "Calls of tools, resources and prompts a minute that a server answers; 0: any number.", least=0
     )
     max_calls_at_once: int = _most(64, "Calls that a server works on at the same time; 0: any number.", least=0)
-    max_http_requests: int = _most(
-        512, "Requests that `serve --http` has open at once, streams and slow ones too.", most=100_000
-    )
+    max_http_requests: int = _most(512, "Requests that `serve --http` works on at once, streams too.", most=100_000)
     max_body_seconds: int = _most(30, "Seconds that the body of a request over HTTP may take to come.", most=3_600)
     max_task_chars: int = _most(20_000, "Characters of a task, goal, context or user_message.")
     max_lesson_chars: int = _most(5_000, "Characters of a mistake, correction, why or strategy.")

@@ -23,6 +23,7 @@ from mcp_reflect.records.lesson import (
     Stored,
 )
 from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.scopes import kept_name
 
 if TYPE_CHECKING:
     from mcp_reflect.thinking import Parts
@@ -120,7 +121,7 @@ def import_drafts(parts: "Parts", lines: Iterable[tuple[int, Mapping[str, Any]]]
             sent = read(ImportShape, line, parts.settings)
         except InputError as error:
             raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
-        scope = own if sent.project is None else Scope(own.tenant, sent.project)
+        scope = own if sent.project is None else Scope(own.tenant, kept_name(sent.project))
         drafts.append((_visible(scope, sent.visibility), sent.draft(Source.IMPORT)))
     return drafts
 

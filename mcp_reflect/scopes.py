@@ -1,12 +1,17 @@
 """Which project a call is about: never something that a model must guess."""
 
+import hashlib
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.records.scope import GLOBAL, Scope
 from mcp_reflect.settings import Settings
+
+_DIGITS: Final = re.compile(r"#[0-9a-f]{8}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +25,17 @@ class Scopes:
     def of(cls, settings: Settings, directory: Path | None = None) -> "Scopes":
         """The setting, else the git repository of `directory` (default: the working one), else the directory."""
         project = settings.project if settings.project is not None else project_of(directory or Path.cwd())
-        return cls(Scope(project=project), settings.projects)
+        return cls(Scope(project=kept_name(project)), tuple(map(kept_name, settings.projects)))
 
     def named(self, project: str | None) -> Scope:
         """The scope of an argument; InputError where settings do not allow it."""
-        if project is None or project == self.own.project:
+        if project is None:
             return self.own
-        if project not in self.others:
+        kept = kept_name(project)
+        names = dict.fromkeys((self.own.project, *self.others))
+        # An argument may have been cleaned on its way here, and cannot give the digits any more.
+        found = [kept] if kept in names else [name for name in names if _DIGITS.sub("", name) == project != name]
+        if len(found) != 1:
             from mcp_reflect.redaction import quoted  # noqa: PLC0415 - only an error needs it
 
             allowed = ", ".join(dict.fromkeys((self.own.project or "(global)", *self.others)))
@@ -35,7 +44,21 @@ class Scopes:
                 f"'{quoted(project)}' is not one that this server may use",
                 f"Leave it out, or send one of: {allowed}. A person can allow more in MCP_REFLECT_PROJECTS.",
             )
-        return Scope(tenant=self.own.tenant, project=project)
+        return Scope(tenant=self.own.tenant, project=found[0])
+
+
+def kept_name(project: str) -> str:
+    """A project's name as the bank keeps it, and every result tells it: without secrets and unseen characters.
+
+    Where that changes it, a few digits of its hash tell it from another one that would read the same.
+    """
+    from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - a name is seldom asked for at the start
+
+    name = clean_text(project)
+    if name == project:
+        return project
+    digest = hashlib.sha256(project.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name}#{digest}"
 
 
 def project_of(directory: Path) -> str:

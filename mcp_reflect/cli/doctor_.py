@@ -9,6 +9,7 @@ from mcp_reflect import __version__
 from mcp_reflect.cli.running import parser, say, say_json, vectors_said, with_engine
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError
+from mcp_reflect.redaction import clean
 
 
 def run(arguments: list[str]) -> int:
@@ -24,7 +25,7 @@ def run(arguments: list[str]) -> int:
     given = words.parse_args(arguments)
     if given.rescue is not None:
         return _rescue(given.rescue, as_json=given.json)
-    report = with_engine(examine)
+    report: dict[str, Any] = clean(with_engine(examine))  # a setting may hold a key where none belongs
     if given.json:
         say_json(report)
     else:

@@ -64,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = given[0] if given else "serve"
     try:
+        for place, word in enumerate(given, 1):
+            if any("\ud800" <= sign <= "\udfff" for sign in word):  # so Python hands on bytes that are no text
+                raise InputError(f"word {place}", "it is not UTF-8", "Give words of UTF-8.")
         match command:
             case "serve":
                 return _serve(given[1:])

@@ -71,7 +71,10 @@ def read_text(name: str, limits: Limits) -> str:
             limits.refuse_more("max_file_bytes", "file", len(text), "characters or more")
             return text
         limits.refuse_more("max_file_bytes", "file", Path(name).stat().st_size, "bytes")
-        return Path(name).read_text(encoding="utf-8-sig")
+        with Path(name).open("rb") as file:
+            read = file.read(limits.max_file_bytes + 1)  # what is no file tells no size, and may have no end
+        limits.refuse_more("max_file_bytes", "file", len(read), "bytes or more")
+        return read.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise InputError("file", f"{name} cannot be read: {error.strerror}", "Give the path of a file.") from None
     except UnicodeDecodeError as error:

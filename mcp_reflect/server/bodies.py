@@ -18,7 +18,7 @@ _TOO_MANY: Final = 503
 
 
 class Bodies:
-    """An ASGI application before another one: who sends slowly, or too much at once, takes nobody's place.
+    """An ASGI application before another one: who sends slowly takes nobody's place.
 
     `seconds` is how long a body may take, the setting where it is null. A body that is too large is handed on unread,
     for the SDK to refuse.
@@ -34,15 +34,8 @@ class Bodies:
         """Answer a request, or hand it on with its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif self._open >= self._most:
-            said = f"requests: {self._open} are open already. Close one first ({PREFIX}MAX_HTTP_REQUESTS)."
-            await _refuse(send, _TOO_MANY, said)
         else:
-            self._open += 1
-            try:
-                await self._with_body(scope, receive, send)
-            finally:
-                self._open -= 1
+            await self._with_body(scope, receive, send)
 
     async def _with_body(self, scope: Message, receive: Receive, send: Send) -> None:
         read: list[Message] = []
@@ -64,7 +57,15 @@ class Bodies:
         async def again() -> Message:
             return read.pop() if read else await receive()
 
-        await self._app(scope, again, send)
+        if self._open >= self._most:
+            said = f"requests: {self._open} are open already. Close one first ({PREFIX}MAX_HTTP_REQUESTS)."
+            await _refuse(send, _TOO_MANY, said)
+            return
+        self._open += 1
+        try:
+            await self._app(scope, again, send)
+        finally:
+            self._open -= 1
 
 
 def _announced(scope: Message) -> int:

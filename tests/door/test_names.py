@@ -1,10 +1,15 @@
 """A name that holds a secret, or a sign that nobody sees, is found again by the name that was sent."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from mcp_reflect.engine import Engine
 from mcp_reflect.redaction import clean_text
-from tests.secrets import SECRETS
+from mcp_reflect.scopes import kept_name
+from mcp_reflect.settings import Settings
+from tests.secrets import SECRETS, found_in
 from tests.watching.test_sequels import sequel_of
 
 NAMES = (f"nightly {SECRETS['github_token']}", "night\u200bly", SECRETS["password"])
@@ -44,3 +49,35 @@ async def test_a_session_goes_on_under_its_name(engine: Engine, name: str) -> No
     assert await sequel_of(engine, clean_text(name)) == "heeded"
     assert await engine.remind(name, "push the branch") is not None
     assert await engine.remind(name, "push the branch") is None, "it was shown in this session"
+
+
+@pytest.mark.parametrize("name", [f"work {SECRETS['github_token']}", "/home/a/👨\u200d👩\u200d👧", "soft\u00adware"])
+async def test_what_a_project_learnt_is_found_under_its_name_which_holds_no_secret(
+    settings: Settings, bank_path: Path, name: str
+) -> None:
+    one, other = (
+        replace(settings, project=name),
+        replace(settings, project=name.replace("a", "b") + "!", projects=(name,)),
+    )
+    lesson = {"mistake": "Left the gateway open", "correction": "Close the gateway"}
+    async with Engine(one) as engine:
+        stored = await engine.store_lesson(**lesson)
+        found = await engine.recall(task="the gateway is open")
+        assert [hit.id for hit in found.lessons] == [stored.lesson_id]
+        said = stored.scope + found.scope
+    async with Engine(other) as engine:
+        assert not (await engine.recall(task="the gateway is open")).lessons
+        assert (await engine.recall(task="the gateway is open", project=name)).lessons
+        async for _ in engine.import_lessons(engine.import_drafts([(1, {**lesson, "project": name})]), merge=True):
+            pass
+    async with Engine(one) as engine:
+        assert [hit.id for hit in (await engine.recall(task="the gateway is open")).lessons] == [stored.lesson_id]
+    assert SECRETS["github_token"] not in said
+    assert found_in(bank_path.parent) == {}
+
+
+def test_two_projects_whose_names_differ_in_a_secret_alone_are_two() -> None:
+    one, other = (f"work ghp_{sign * 18}b7{sign * 16}" for sign in ("aB3xK9", "qR5tW1"))
+    assert kept_name(one) != kept_name(other)
+    assert kept_name(kept_name(one)) == kept_name(one)
+    assert kept_name("/home/a/project") == "/home/a/project"

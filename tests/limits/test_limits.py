@@ -177,6 +177,21 @@ def test_a_file_that_is_too_large_is_refused_by_the_limits_name(
         assert "file: it has 65537 bytes. Send at most 65536 (MCP_REFLECT_MAX_FILE_BYTES)." in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no endless file")
+def test_a_file_without_an_end_is_refused_by_the_limits_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_MAX_FILE_BYTES", "65536")
+    for command in ("import", "reflect"):
+        assert main([command, "/dev/zero"]) == 2
+        assert "Send at most 65536 (MCP_REFLECT_MAX_FILE_BYTES)." in capsys.readouterr().err
+
+
+def test_words_that_are_no_text_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recall", "a \udcff"]) == 2
+    assert "word 2: it is not UTF-8" in capsys.readouterr().err
+
+
 async def test_prompts_and_lists_have_their_limits(settings: Settings) -> None:
     small = replace(settings, max_prompt_chars=40, max_listed=1)
     async with Engine(small) as engine, Client(build(engine=engine)) as client:
