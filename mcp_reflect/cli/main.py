@@ -1,6 +1,5 @@
 """`mcp-reflect`: reads the command, and imports no more than it needs: `recall` must answer at once."""
 
-import gc
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -56,7 +55,6 @@ COMMANDS = (
     "demo",
     "completion",
 )
-_QUICK = ("recall", "hook")  # somebody waits for them, and they end before there is anything to collect
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.write(f"mcp-reflect {__version__}\n")
                 return 0
             case _ if command in COMMANDS:
-                return _run(command, given[1:])
+                return int(import_module(f"mcp_reflect.cli.{command}_").run(given[1:]))
             case _:
                 from mcp_reflect.redaction import quoted  # noqa: PLC0415 - only an error needs it
 
@@ -93,15 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-
-
-def _run(command: str, rest: list[str]) -> int:
-    if command in _QUICK:
-        gc.disable()  # it would go over all that is loaded again and again, 4 per cent of such a command
-    try:
-        return int(import_module(f"mcp_reflect.cli.{command}_").run(rest))
-    finally:
-        gc.enable()
 
 
 def _serve(rest: list[str]) -> int:
