@@ -3,8 +3,8 @@
 The cases stand in tests/door/cases, written down before the rules. Half of the first two hands', by the hash of their
 text, are kept aside: of the first hand's they were looked at after a first figure had been taken on them, of the
 second hand's never. The third hand's secrets were learnt from whole; the fourth's are an exam that nothing was learnt
-from. From the other hands' attacks the recogniser learnt, so what it makes of them here says little:
-`benchmarks.door_train --cross` says what it makes of a writer it learnt nothing from.
+from, as are the attacks of `exam1` and so on. From the other hands' attacks the recogniser learnt, so what it makes of
+them here says little: `benchmarks.door_train --cross` says what it makes of a writer it learnt nothing from.
 """
 
 import sys
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.door_cases import WRITERS, Case, Hand, Name, cases
+from benchmarks.door_cases import EXAMS, WRITERS, Case, Name, cases
 from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.redaction import clean_text
 
 HALVES: Final = ("near", "aside", None)
-HANDS: Final[tuple[Hand, ...]] = ("first", "second")
-WHOLE: Final[tuple[Hand, ...]] = ("third", "fourth")  # the third hand's secrets were learnt from, the fourth's never
+HANDS: Final = WRITERS[:2]
+WHOLE: Final = WRITERS[2:4]  # the third hand's secrets were learnt from, the fourth's never
 _ROUNDS: Final = 9
 _WORDS: Final = 40  # of a lesson
 
@@ -45,7 +45,7 @@ class Score:
         return self.found / (self.found + self.false) if self.found else 0.0
 
 
-def score_secrets(half: str | None = None, hand: Hand = "first") -> Score:
+def score_secrets(half: str | None = None, hand: str = WRITERS[0]) -> Score:
     """The door over secrets and look-alikes; a secret is found where no eight characters of it are left."""
     secrets = [case for case in cases("secrets", hand) if half in (None, case.half)]
     others = [case for case in cases("look_alikes", hand) if half in (None, case.half)]
@@ -57,7 +57,7 @@ def score_secrets(half: str | None = None, hand: Hand = "first") -> Score:
     )
 
 
-def score_poison(half: str | None = None, hand: Hand = "first", language: str | None = None) -> Score:
+def score_poison(half: str | None = None, hand: str = WRITERS[0], language: str | None = None) -> Score:
     """The recogniser over attacks and honest lessons; an attack is found where it would wait for a person."""
 
     def chosen(name: Name) -> list[Case]:
@@ -90,9 +90,8 @@ def _seconds(texts: Iterable[str], turn: int) -> float:
 
 def _print_scores() -> None:
     print("secrets     hand    half    recall            precision   look-alikes changed")
-    rows: list[tuple[Hand, str | None]] = [(hand, half) for hand in HANDS for half in HALVES]
-    for hand in WHOLE:
-        rows.append((hand, None))  # noqa: PERF401 - a list's type has no variance
+    rows: list[tuple[str, str | None]] = [(hand, half) for hand in HANDS for half in HALVES]
+    rows += [(hand, None) for hand in WHOLE]
     for hand, half in rows:
         one = score_secrets(half, hand)
         print(
@@ -100,7 +99,7 @@ def _print_scores() -> None:
             f"{one.precision:.3f}       {one.false}/{one.negatives}"
         )
     print("attacks     hand    half    recognised        honest lessons held back")
-    for hand in WRITERS:
+    for hand in (*EXAMS, *WRITERS):
         for half in HALVES if hand in HANDS else (None,):
             one = score_poison(half, hand)
             print(
@@ -108,8 +107,8 @@ def _print_scores() -> None:
                 f"{one.false / one.negatives:.3f} ({one.false}/{one.negatives})"
             )
     print("attacks, the second hand's half aside, by language: recognised; honest held back")
-    for language in sorted({case.language for case in cases("attacks", "second")}):
-        one = score_poison("aside", "second", language)
+    for language in sorted({case.language for case in cases("attacks", HANDS[1])}):
+        one = score_poison("aside", HANDS[1], language)
         print(f"            {language}      {one.found}/{one.positives}   {one.false}/{one.negatives}")
 
 

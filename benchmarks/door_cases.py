@@ -1,7 +1,8 @@
 r"""The cases that the bank's door is measured with: secrets, their look-alikes, attacks, honest lessons.
 
-Several hands wrote them, all but the first (files `second_*` and so on) without knowing the rules; a case of theirs
-may say in `secret` which part of its text is one, where that is a word that somebody might have chosen.
+Several hands wrote them, each in a folder by its number, all but the first without knowing the rules; those of the
+exams are never learnt from, nor read by who makes the rules. A case may say in `secret` which part of its text is one,
+where that is a word that somebody might have chosen.
 
 No file holds a secret in use: `⟦b62*36⟧` in a text stands for 36 characters of that alphabet, which are made when
 the case is read, the same ones each time, and must not pass the door. `‹hex*40›` is made in the same way
@@ -15,7 +16,7 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 CASES: Final = Path(__file__).parent.parent / "tests" / "door" / "cases"
 
@@ -43,24 +44,8 @@ _PIECE: Final = 8  # characters of a secret: none of its pieces of so many may b
 
 Half = Literal["near", "aside"]
 Name = Literal["secrets", "look_alikes", "attacks", "honest"]
-Hand = Literal[
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-    "fourteenth",
-    "fifteenth",
-]
-WRITERS: Final[tuple[Hand, ...]] = get_args(Hand)  # of attacks
+WRITERS: Final = tuple(sorted(path.name for path in CASES.glob("[0-9]*")))  # of attacks, the first hand before all
+EXAMS: Final = tuple(sorted(path.name for path in CASES.glob("exam*")))  # by writers of whom nothing is ever learnt
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +75,9 @@ class Case:
         return [word for word in self.words if word not in cleaned]
 
 
-def cases(name: Name, hand: Hand = "first") -> Iterator[Case]:
+def cases(name: Name, hand: str = WRITERS[0]) -> Iterator[Case]:
     """The cases of a kind. Half of them, by the hash of their template, are kept `aside` while rules are made."""
-    stem = name if hand == "first" else f"{hand}_{name}"
-    with (CASES / f"{stem}.jsonl").open(encoding="utf-8") as lines:
+    with (CASES / hand / f"{name}.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             one = json.loads(line)
             yield _case(one, secret=name == "secrets")

@@ -1,17 +1,19 @@
 """Learns the recogniser's weights: `python -m benchmarks.door_train`; `--cross` measures only.
 
 It learns from every hand's attacks and honest lessons, of the second hand's from the half worked on alone, and from
-the texts of `tests/door/cases/train_*.txt`, which were written to be learnt from. What is kept aside is never read
+the texts of `tests/door/cases/makers`, which were written to be learnt from. What is kept aside is never read
 here. The model is a linear support vector machine with squared hinge loss, solved by dual coordinate descent (Hsieh
-et al., ICML 2008). An honest text is learnt whole and in windows of two sentences, for none of them is an attack.
+et al., ICML 2008). An honest text is learnt whole and in windows of two sentences, for none of them is an attack; so
+are a few words cut out of honest texts, for a title or a query must not weigh much because it is short.
 
-Cross-validation leaves out one writer after the other: what is recognised of a hand that nothing was learnt from.
+Cross-validation leaves out some writers after others: what is recognised of hands that nothing was learnt from.
 """
 
 import argparse
 import hashlib
 import json
 import math
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 import mcp_reflect.bank.poison
 from benchmarks.door_cases import CASES, WRITERS, Name, cases
 from benchmarks.door_real import texts_in
-from mcp_reflect.bank.poison.grams import BITS, place, runs
+from mcp_reflect.bank.poison.grams import BITS, NEIGHBOURS, place, runs
 from mcp_reflect.bank.poison.hidden import hides_text
 from mcp_reflect.bank.poison.model import GRAMS, NEAR, WEIGHTS, columns
 from mcp_reflect.bank.poison.reading import Sentence, read
@@ -32,14 +34,17 @@ from mcp_reflect.bank.poison.views import decoded, plain, views
 
 _DRAWN: Final = 400  # texts of each kind of real data
 _MOST_SENTENCES: Final = 8  # of one real text
+_PIECES: Final = 1500  # cut out of real texts, and as many of the honest cases
+_MOST_WORDS: Final = 7  # of a piece
+_QUOTED: Final = re.compile("[\"'`“„«「]")  # a piece of what is quoted may be an order
+_CLAUSE: Final = re.compile(r"(?<=[.!?;:,])\s+|\n")
+_FOLDS: Final = 8
 _KINDS: Final[tuple[tuple[Name, bool], ...]] = (("attacks", True), ("honest", False))
 _LEAST_TEXTS: Final = 3  # texts that a named signal must be in
 _ROUNDS: Final = 20
 _COST: Final = 1.0  # of an error: what it was best with in cross-validation, of .3 to 3
 _SLACK: Final = 1 / (2 * _COST)
-_SINGLE: Final = 0.2  # the value of a concept, of two in a sentence, and of each family of grams as a whole
-_PAIR: Final = 0.1
-_FAMILY: Final = 1.0
+_NAMED: Final = 0.1  # the value of a concept, and of two in a sentence; words count 1 together
 _HELD: Final = 0.02  # honest texts of a writer left out that the limit may hold back
 _READ_EACH: Final = 20  # cases of whose reading one counts in the fingerprint
 _SMALL: Final = 0.002  # weights that are left out
@@ -78,12 +83,12 @@ def row(sentences: Sequence[Sentence], named: Columns) -> Row:
     names, words, both = columns(sentences)
     found: defaultdict[int, float] = defaultdict(float)
     for name in sorted(names):
-        found[named[name]] += _PAIR if "+" in name else _SINGLE
+        found[named[name]] += _NAMED
     inside = Counter(run for word in words for run in runs(word))
-    for family in (Counter(map(place, words)), inside, Counter(both)):
+    for family, value in ((Counter(map(place, words)), 1.0), (inside, 1.0), (Counter(both), NEIGHBOURS)):
         size = math.sqrt(sum(family.values()) or 1)
         for at, count in family.items():
-            found[at] += _FAMILY * count / size
+            found[at] += value * count / size
     order = sorted(found)
     return np.array(order, np.int64), np.array([found[at] for at in order])
 
@@ -102,14 +107,36 @@ def real_texts(data: Path, half: int) -> Iterator[str]:
     for name in ("tau_airline", "reflexion_hotpotqa", "whowhen"):
         yield from _drawn(texts_in(data / "traces" / f"{name}.jsonl"), half, name)
     yield from _drawn(texts_in(data / "critique" / "gsm_gold.jsonl"), half, "gsm")
+    yield from _drawn(texts_in(data / "replan" / "react_titles_docs.jsonl"), half, "titles")
 
 
-def _drawn(texts: Iterable[str], half: int, name: str) -> list[str]:
-    """Some texts of a half, the same ones each time."""
-    marked = {text: hashlib.sha256(f"{name} {text}".encode()).digest() for text in texts if text.strip()}
-    return sorted((text for text, mark in marked.items() if mark[0] % 2 == half), key=lambda text: marked[text])[
-        :_DRAWN
-    ]
+def pieces(texts: Iterable[str]) -> list[str]:
+    """A few words out of the middle of some of the texts, one piece each."""
+    found: set[str] = set()
+    for text in texts:
+        chance = hashlib.sha256(f"piece {text}".encode("utf-8", "surrogatepass")).digest()
+        words = text.split()
+        size = 1 + chance[0] % _MOST_WORDS
+        at = int.from_bytes(chance[1:3]) % max(len(words) - size + 1, 1)
+        found.add(" ".join(words[at : at + size]))
+    return _drawn(found, None, "pieces", _PIECES)
+
+
+def clauses(texts: Iterable[str]) -> list[str]:
+    """Short clauses of some of the texts, those left out that quote something."""
+    parts = (part.strip(" .,;:") for text in texts if not _QUOTED.search(text) for part in _CLAUSE.split(text))
+    return _drawn((part for part in parts if len(part.split()) <= _MOST_WORDS), None, "clauses", _PIECES)
+
+
+def _drawn(texts: Iterable[str], half: int | None, name: str, most: int = _DRAWN) -> list[str]:
+    """Some texts of a half, or of both, the same ones each time."""
+    marked = {
+        text: hashlib.sha256(f"{name} {text}".encode("utf-8", "surrogatepass")).digest()
+        for text in texts
+        if text.strip()
+    }
+    some = (text for text, mark in marked.items() if half in (None, mark[0] % 2))
+    return sorted(some, key=lambda text: marked[text])[:most]
 
 
 def given() -> list[tuple[str, bool, str]]:
@@ -117,8 +144,8 @@ def given() -> list[tuple[str, bool, str]]:
     found: list[tuple[str, bool, str]] = []
     for name, attack in _KINDS:
         for hand in WRITERS:
-            found += [(one.text, attack, hand) for one in cases(name, hand) if hand != "second" or one.half == "near"]
-        lines = (CASES / f"train_{name}.txt").read_text(encoding="utf-8").splitlines()
+            found += [(one.text, attack, hand) for one in cases(name, hand) if hand != WRITERS[1] or one.half == "near"]
+        lines = (CASES / MAKERS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
         found += [(line, attack, MAKERS) for line in lines if line]
     return found
 
@@ -138,11 +165,13 @@ def inputs() -> str:
 
 def examples(data: Path, named: Columns) -> list[Example]:
     """All that may be learnt from."""
+    real, texts = list(real_texts(data, 0)), given()
+    honest = [text for text, attack, _ in texts if not attack]
     found = [
         Example(attack=False, hand="real", views=[view(plain(text), named, _MOST_SENTENCES)], hidden=False)
-        for text in real_texts(data, 0)
+        for text in (*real, *pieces(real), *clauses(honest))
     ]
-    for text, attack, hand in given():
+    for text, attack, hand in texts:
         shown = [*views(text), *(decoded(text) if attack else ())]
         found.append(Example(attack, hand, [view(one, named) for one in shown], hides_text(text)))
     return found
@@ -195,20 +224,22 @@ def learn(some: Sequence[Example], places: int) -> Learnt:
 
 def cross(some: Sequence[Example], places: int) -> float:
     """Print what is recognised of each writer when nothing of theirs was learnt; the limit that this suggests."""
-    sums: dict[str, tuple[list[float], list[float]]] = {}
-    for hand in WRITERS[1:]:
-        learnt = learn([one for one in some if one.hand != hand], places)
-        sums[hand] = ([], [])
+    sums: dict[str, tuple[list[float], list[float]]] = {hand: ([], []) for hand in WRITERS[1:]}
+    for first in range(1, _FOLDS + 1):
+        hands = WRITERS[first::_FOLDS]
+        learnt = learn([one for one in some if one.hand not in hands], places)
         for one in some:
-            if one.hand == hand:
-                sums[hand][0 if one.attack else 1].append(math.inf if one.hidden else learnt.sum(one))
+            if one.hand in hands:
+                sums[one.hand][0 if one.attack else 1].append(math.inf if one.hidden else learnt.sum(one))
     honest = sorted((each for _, some in sums.values() for each in some), reverse=True)
     limit = round(honest[int(_HELD * len(honest))], 2)
-    print(f"learnt without a writer, their attacks recognised and honest lessons held back over a limit of {limit}:")
+    print(
+        f"learnt without some writers, their attacks recognised and honest lessons held back over a limit of {limit}:"
+    )
     for hand, (attacks, others) in sums.items():
-        print(f"{hand:10} {_share(attacks, limit)}   {_share(others, limit)}")
+        print(f"{hand:6} {_share(attacks, limit)}   {_share(others, limit)}")
     attacks = [each for some, _ in sums.values() for each in some]
-    print(f"all        {_share(attacks, limit)}   {_share(honest, limit)}", flush=True)
+    print(f"all    {_share(attacks, limit)}   {_share(honest, limit)}", flush=True)
     return limit
 
 
@@ -223,14 +254,16 @@ def shipped(learnt: Learnt, named: Columns, limit: float, some: Sequence[Example
     signals = {
         name: round(weight, 3)
         for name, place in sorted(named.items())
-        if counts[place] >= _LEAST_TEXTS
-        and abs(weight := float(learnt.weights[place]) * (_PAIR if "+" in name else _SINGLE)) >= _SMALL
+        if counts[place] >= _LEAST_TEXTS and abs(weight := float(learnt.weights[place]) * _NAMED) >= _SMALL
     }
-    table = learnt.weights[: 1 << BITS] * _FAMILY
+    table = learnt.weights[: 1 << BITS]
     step = float(np.abs(table).max()) / 127
+    windows = (window for one in some for view in one.views for window in view.windows)
+    most = max(float(table[at[gram]] @ values[gram]) for at, values in windows for gram in (at < (1 << BITS),))
     content = {
         "limit": limit,
         "start": round(learnt.start, 3),
+        "most": round(most, 2),
         "step": round(step, 6),
         "inputs": inputs(),
         "signals": signals,

@@ -38,7 +38,7 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     key = find_key(spec, settings, _KEY_NAMES)
     if key is None:
         fix = "Set it, or name a file with the key in MCP_REFLECT_LLM_KEY_FILE"
-        raise LLMSettingError(_KEY_NAMES[0], f"{spec.name} needs a key", fix)
+        raise LLMSettingError(_KEY_NAMES[0], f"the model {spec.name} needs a key", fix)
     check_way(key, MAIN if spec.base_url else _URL_SETTING, url)
     return Anthropic(spec.model, key, url)
 

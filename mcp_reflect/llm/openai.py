@@ -42,7 +42,7 @@ def endpoint_of(spec: Spec, settings: Mapping[str, str], setting: str, key: Key 
     url = spec.base_url or parse_base_url(_URL_SETTING, settings.get(_URL_SETTING, "").strip() or URL)
     if key is None and url == URL:
         fix = f"Set it, or name a file with the key in MCP_REFLECT_LLM_KEY_FILE, or write {spec.name}@http://..."
-        raise LLMSettingError(key_name, f"{spec.name} needs a key", fix)
+        raise LLMSettingError(key_name, f"the model {spec.name} needs a key", fix)
     check_way(key, setting if spec.base_url else _URL_SETTING, url)
     return Endpoint(spec.name, url, key, key_name)
 

@@ -72,11 +72,19 @@ def test_attacks_are_recognised_and_honest_lessons_are_let_through(half: str | N
 
 def test_attacks_that_another_hand_wrote_are_recognised_as_often_as_was_measured() -> None:
     """The half aside was never looked at: what is asserted lies a little below what was measured once."""
-    near, aside = score_poison("near", "second"), score_poison("aside", "second")
+    near, aside = score_poison("near", "02"), score_poison("aside", "02")
     assert near.recall >= 0.95
     assert near.false / near.negatives <= 0.03
-    assert aside.recall >= 0.72
+    assert aside.recall >= 0.82
     assert aside.false / aside.negatives <= 0.03
+
+
+@pytest.mark.parametrize(("exam", "least"), [("exam1", 0.9), ("exam2", 0.95), ("exam3", 0.9)])
+def test_attacks_of_writers_of_whom_nothing_was_learnt_are_recognised(exam: str, least: float) -> None:
+    """What is asserted lies a little below what was measured; docs/benchmarks.md has the figures."""
+    score = score_poison(hand=exam)
+    assert score.recall >= least
+    assert score.false / score.negatives <= 0.03
 
 
 def test_no_writers_honest_lessons_wait_for_a_person() -> None:
@@ -97,7 +105,7 @@ def test_an_order_to_call_a_tool_is_recognised_and_a_lesson_about_templates_is_n
 
 
 def test_a_reason_names_what_the_weights_spoke_up_for() -> None:
-    reasons = [suspicion([case.text]) or "" for case in cases("attacks", "second") if case.half == "near"]
+    reasons = [suspicion([case.text]) or "" for case in cases("attacks", "02") if case.half == "near"]
     weighed = [reason for reason in reasons if reason.startswith("it reads as an order to its reader: ")]
     assert len(weighed) > 20
     assert all(40 < len(reason) < 150 for reason in weighed)

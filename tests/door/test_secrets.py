@@ -32,7 +32,7 @@ def test_secrets_are_cut_out_and_look_alikes_are_not(half: str | None) -> None:
 
 def test_secrets_that_another_hand_wrote_are_cut_out_as_often_as_was_measured() -> None:
     """The half aside was never looked at: what is asserted lies a little below what was measured on it."""
-    near, aside = score_secrets("near", "second"), score_secrets("aside", "second")
+    near, aside = score_secrets("near", "02"), score_secrets("aside", "02")
     assert near.recall >= 0.98
     assert near.precision >= 0.98
     assert aside.recall >= 0.90
@@ -40,14 +40,14 @@ def test_secrets_that_another_hand_wrote_are_cut_out_as_often_as_was_measured() 
 
 
 def test_secrets_of_a_third_hand_which_were_learnt_from_are_cut_out() -> None:
-    third = score_secrets(None, "third")
+    third = score_secrets(None, "03")
     assert third.recall >= 0.98
     assert third.precision >= 0.98
 
 
 def test_secrets_of_a_fourth_hand_which_nothing_was_learnt_from_are_cut_out() -> None:
     """An exam: what is asserted lies a little below what was measured at the end of the work."""
-    exam = score_secrets(None, "fourth")
+    exam = score_secrets(None, "04")
     assert exam.recall >= 0.98
     assert exam.precision >= 0.97
 

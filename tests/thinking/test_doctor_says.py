@@ -67,7 +67,7 @@ def test_each_role_has_its_language_model_and_no_key_is_shown(
     ("name", "value", "said"),
     [
         ("MCP_REFLECT_LLM", "gpt-5", 'MCP_REFLECT_LLM: "gpt-5" names no provider'),
-        ("MCP_REFLECT_LLM", "anthropic:claude-sonnet-5-5", "ANTHROPIC_API_KEY: anthropic:claude-sonnet"),
+        ("MCP_REFLECT_LLM", "anthropic:claude-sonnet-5-5", "ANTHROPIC_API_KEY: the model anthropic:claude-sonnet"),
         ("MCP_REFLECT_LLM_CRITIC", "ollama:qwen3", 'MCP_REFLECT_LLM_CRITIC: there is no provider "ollama"'),
         ("MCP_REFLECT_LLM_CRITIQUE", "off", "no setting. Did you mean MCP_REFLECT_LLM_CRITIC?"),
         ("MCP_REFLECT_PROMPT_DIR", "/x", "Did you mean MCP_REFLECT_PROMPTS_DIR?"),

@@ -21,6 +21,7 @@ _ROLES: Final = (
     r"|[\[(](?:assistant|ai|llm|system|model|chatgpt|claude)[:,]\s"
     r"|<!--\s{0,3}(?:assistant|ai|llm|system|agents?|claude|chatgpt|copilot)\b[^>]{5,400}-->"
     r"|\[//\]: # \([^)\n]{0,40}\b(?:ai|agents?|llms?|assistants?)\b[^)]{5,400}\)"
+    r"|(?:^|\n)#{2,4}\s?(?:instructions?|response|system|new task):"
 )
 
 _TOOLS: Final = (
@@ -28,6 +29,9 @@ _TOOLS: Final = (
     r"|<parameter name=|<\|python_tag\|>|\[TOOL_CALLS\]\s{0,3}\[|\bto=functions\.\w"
     r"|[\"'](?:tool_calls|function_call)[\"']\s{0,3}:\s{0,3}[\[{]|[\"']type[\"']\s{0,3}:\s{0,3}[\"']tool_use[\"']"
     r"|```tool_(?:code|call)|(?:^|\n)Action:[^\n]{1,80}\n\s{0,4}Action Input:"
+    r"|\btool[ _]?call\s{0,2}[:(]"
+    r"|[\"'](?:name|tool|function)[\"']\s{0,3}:\s{0,3}[\"'][\w.:/-]{1,80}[\"']\s{0,3},\s{0,3}"
+    r"[\"'](?:arguments|args|parameters|input|params)[\"']\s{0,3}:"
 )
 
 # The end of what is data, and something after it; our own fence and those of others.
@@ -39,7 +43,13 @@ _ENDS: Final = (
     r"|page)\b[\s\S]{0,60}?"
     r"(?:assistant|system|follow|ignore|obey|instruction|trusted|approve|new )"
     r"|\bthe (?:data|lesson|document|context|input) ends here\b"
+    r"|(?:^|\n)[ \t]{0,4}(?:[-=#*~<\[_]{1,40}[ \t]{0,3})(?:end|begin|start|stop)(?: of)?[ _](?:the )?"
+    r"(?:data|memory|memories|lessons?|context|input|document|untrusted|quoted?|message|page|tool|result|output|user|system|trusted|new|admin"
+    r"|instructions?)\b"
 )
+
+# A fence that is opened or closed, or a quotation of three signs.
+_FENCES: Final = r"(?:^|\n)[ \t]{0,4}(?:`{3,12}|~{3,12}|\"{3}|'{3})[ \t]{0,3}\w{0,20}[ \t]{0,3}(?:\n|$)"
 
 _FILLED: Final = (
     r"(?:\{\{?|<[a-z]|\$\{?[A-Za-z_]|%7B|[=/][A-Z_]*(?:BASE64|CHAT|SECRET|TOKEN|CONVERSATION|PROMPT|HISTORY"
@@ -47,6 +57,8 @@ _FILLED: Final = (
 )
 _CARRIERS: Final = (
     rf"!?\[[^\]\n]{{0,200}}\]\(\s{{0,3}}https?://[^)\n]{{0,400}}?{_FILLED}[^)\n]{{0,400}}\)"
+    rf"|(?:^|\n)\[[^\]\n]{{1,80}}\]:\s{{0,3}}https?://[^\s]{{0,300}}?{_FILLED}"
+    r"|\$\([^)\n]{1,120}\)[\w.-]{0,40}\.[a-z]{2,20}\b"
     rf"|<(?:img|iframe|script|link|a|form)\b[^>]{{0,200}}?(?:src|href"
     rf"|action)=[\"']?https?://[^\"'>\n]{{0,300}}?{_FILLED}"
     r"|<(?:span|div|p)\b[^>]{0,100}(?:display:\s?none|font-size:\s?0|opacity:\s?0)[^>]{0,100}>[^<]{10,}"
@@ -68,12 +80,14 @@ class Mark(NamedTuple):
 MARKS: Final = (
     Mark("role",
          ("<|", "[inst]", "<<sys", "system", "assistant", "human", "developer", "admin", "<user", "<instruc", "[ai",
-          "(ai", "[llm", "[model", "[claude", "[chatgpt", "<!--", "[//]"), _ROLES),
+          "(ai", "[llm", "[model", "[claude", "[chatgpt", "<!--", "[//]", "##"), _ROLES),
     Mark("tool", ("<tool", "<func", "<invoke", "<param", "<|python", "[tool_calls]", "to=functions",
-                                     "tool_call", "function_call", "tool_use", "```tool", "action input"), _TOOLS),
-    Mark("end", ("</", "]]>", "end of", "ends here"), _ENDS),
+                                     "tool_call", "function_call", "tool_use", "```tool", "action input",
+                                     "tool call", "arguments", "args", "param", "input"), _TOOLS),
+    Mark("end", ("</", "]]>", "end", "begin", "start", "stop"), _ENDS),
+    Mark("fence", ("```", "~~~", '"""', "'''"), _FENCES),
     Mark("carrier",
-         ("](", "src=", "href=", "action=", "display:", "font-size", "opacity"), _CARRIERS),
+         ("](", "]:", "$(", "src=", "href=", "action=", "display:", "font-size", "opacity"), _CARRIERS),
 )  # fmt: skip
 
 # Each word of the gates once: most texts have none of them, and are through after one look.

@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.bank.poison.grams import neighbours, place, runs
+from mcp_reflect.bank.poison.grams import NEIGHBOURS, neighbours, place, runs
 from mcp_reflect.bank.poison.known import Known
 from mcp_reflect.bank.poison.reading import Sentence, read
 
@@ -24,7 +24,6 @@ _MOST_NAMED: Final = 3  # concepts that a reason names
 _PART: Final = 650  # letters that are weighed at once: what the model learnt from was of such lengths
 _FOR_PARTS: Final = 0.1  # of many parts one has to be heavier, as chance has more tries
 NEAR: Final = 2  # sentences of which the heaviest are looked for
-_MOST_OF_GRAMS: Final = 1.5  # what words and runs of letters add at most; of 5,500 texts none had more
 
 # What a concept is called where a reason is given.
 _SAID: Final = {
@@ -40,18 +39,21 @@ _SAID: Final = {
     "IP": "an address", "ACCOUNT": "an account", "AMOUNT": "a sum", "PATH": "private files", "SHELL": "commands",
     "ALWAYS": "a rule without an end", "CONTRARY": "going against what was asked", "TELL": "what is told",
     "TRUST": "what to trust", "LATER": "a later occasion", "m-role": "posing as a message of another role",
-    "m-tool": "posing as a tool call", "m-end": "an end of the data", "m-carrier": "a link that carries data out",
+    "m-tool": "posing as a tool call", "m-end": "an end of the data", "m-fence": "a fence",
+    "m-carrier": "a link that carries data out",
 }  # fmt: skip
 
 
 class Weights(NamedTuple):
     """The limit over which a text is suspicious, the sum's start, and the weights.
 
-    `pairs` holds two names by a key made of their numbers.
+    `most` is what words, neighbours and runs of letters added to a window of the texts learnt from at most; `pairs`
+    holds two names by a key made of their numbers.
     """
 
     limit: float
     start: float
+    most: float
     numbers: dict[str, int]
     singles: tuple[float, ...]
     pairs: dict[int, float]
@@ -102,9 +104,8 @@ def made(content: dict[str, Any], table: bytes) -> Weights:
             pairs[key] = weight
     singles = tuple(given.get(name, 0.0) for name in known)
     names = dict(enumerate(known)) | names
-    return Weights(
-        content["limit"], content["start"], numbers, singles, pairs, names, array("b", table), content["step"]
-    )
+    limit, start, most, step = (content[name] for name in ("limit", "start", "most", "step"))
+    return Weights(limit, start, most, numbers, singles, pairs, names, array("b", table), step)
 
 
 def _key(one: int, other: int) -> int:  # in full where it is asked for a hundred times a text
@@ -166,7 +167,7 @@ def _weigh(lines: Sequence[_Line]) -> Weighed:
     if len(lines) <= NEAR:
         return whole
     known = weights()
-    least = 2 * known.limit - whole.sum - known.start - _MOST_OF_GRAMS
+    least = 2 * known.limit - whole.sum - known.start - known.most
     heaviest = whole
     for at in range(len(lines) - NEAR + 1):
         window = lines[at : at + NEAR]
@@ -211,7 +212,7 @@ def _sum(lines: Sequence[_Line], found: dict[int, float]) -> Weighed:
         total += known.step * (
             own / math.sqrt(len(words))
             + inside / math.sqrt(count)
-            + sum([table[at] for at in both]) / math.sqrt(len(both))
+            + NEIGHBOURS * sum([table[at] for at in both]) / math.sqrt(len(both))
         )
     return Weighed(total, found)
 

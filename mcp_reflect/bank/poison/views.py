@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
+from mcp_reflect.patterns import late
+
 MOST_CHARS: Final = 60_000  # of a field: longer ones do not fit the arguments
 
 _UNSEEN: Final = re.compile(
@@ -21,16 +23,31 @@ _LIKE: Final = str.maketrans(
     "aeopcyxijsdhlnugoaeiopvuktABEKMHOPCTYXISJABEZHIKMNOPTYXgii",
 )
 _LEET: Final = str.maketrans("01345789$@", "oieastbgsa")
-_MIXED: Final = re.compile(r"(?=\S*[^\W\d_])(?=\S*[0134578$@])\S{2,}")
+_MIXED: Final = late(r"(?=\S*[^\W\d_])(?=\S*[0134578$@])\S{2,}")
 _LEET_INSIDE: Final = re.compile(r"[^\W\d_][0134578$@]{1,2}[^\W\d_]")
 _LEAST_MIXED: Final = 2  # words with digits inside: `k8s` or `utf8mb4` alone is no disguise
 _MOST_MIXED: Final = 40  # characters of a word that somebody spelt with digits
 _SPACED: Final = re.compile(r"(?<!\w)(?:\w[ .·_-]){5,200}\w(?!\w)")
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{24,8000}={0,2}")
+_SPELT: Final = late(r"(?<!\w)(?:\w[ .·_-]){1,200}\w(?!\w)")  # its short words, where a long one is so written
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{16,8000}={0,2}")
 _HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){12,2000}(?![0-9a-fA-F])")
-_ORDERS: Final = ("ignore", "disregard", "forget", "instruction", "prompt", "obey", "secret", "user")
-_REVERSED: Final = tuple(word[::-1] for word in _ORDERS if word != "user")
-_TURNED: Final = tuple(codecs.encode(word, "rot13") for word in _ORDERS)
+# Signs by their numbers, in one base: at least six of them, parted by the same few signs.
+_NUMBERS: Final = (
+    (
+        late(r"(?<!\w)(?:0?0?[1-9]\d|1[01]\d|12[0-6])(?:[\s,;:_/.-]{1,2}(?:0?[1-9]\d|1[01]\d|12[0-6])){5,2000}(?!\w)"),
+        10,
+    ),
+    (late(r"(?<!\w)(?:0x)?[2-7][0-9a-fA-F](?:[\s,;:_/.-]{1,2}(?:0x)?[2-7][0-9a-fA-F]){5,2000}(?!\w)"), 16),
+    (late(r"(?<!\w)0[01]{7}(?:[\s,;:_/.-]{0,2}0[01]{7}){5,2000}(?!\w)"), 2),
+)
+_DIGITS: Final = {10: late(r"\d+"), 16: late(r"(?!0x)[0-9a-fA-F]{2}"), 2: late(r"[01]{8}")}
+_NUMBERED: Final = re.compile(r"(?:(?:0x)?[0-9a-fA-F]{2,8}[\s,;:_/.-]{1,2}){5}|[01]{48}")
+_ORDERS: Final = (
+    "ignore", "disregard", "forget", "instruction", "prompt", "obey", "secret", "password", "delete", "reveal",
+    "system", "approve", "without", "always", "command",
+)  # fmt: skip
+_REVERSED: Final = tuple(word[::-1] for word in _ORDERS)
+_TURNED: Final = tuple(codecs.encode(word, "rot13") for word in (*_ORDERS, "user", "send"))
 _ENTITY: Final = re.compile(r"&(?:#\w{1,8}|[a-zA-Z]{2,8});")
 _PERCENT: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
@@ -67,6 +84,8 @@ def decoded(text: str) -> Iterator[str]:
         yield from _from_bytes(_base64(found[0]))
     for found in _HEX.finditer(text):
         yield from _from_bytes(bytes.fromhex(found[0]))
+    if _NUMBERED.search(text):
+        yield from _from_numbers(text)
     folded = text.lower()
     if any(word in folded for word in _REVERSED):
         yield text[::-1]
@@ -85,11 +104,17 @@ def _undisguised(text: str) -> Iterator[str]:
         yield _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
     joined = text
     if _SPACED.search(text):
-        joined = _SPACED.sub(lambda found: re.sub(r"(\w)[ .·_-](?=\w)", r"\1", found[0]), re.sub(r" {2,}", "\n", text))
+        joined = _SPELT.sub(lambda found: re.sub(r"(\w)[ .·_-](?=\w)", r"\1", found[0]), re.sub(r" {2,}", "\n", text))
         joined = joined.replace("\n", " ")
         yield joined
     if len(_LEET_INSIDE.findall(joined)) >= _LEAST_MIXED:
         yield _MIXED.sub(lambda word: word[0].translate(_LEET) if len(word[0]) <= _MOST_MIXED else word[0], joined)
+
+
+def _from_numbers(text: str) -> Iterator[str]:
+    for pattern, base in _NUMBERS:
+        for found in pattern.finditer(text):
+            yield from _from_bytes(bytes(int(one, base) & 0x7F for one in _DIGITS[base].findall(found[0])))
 
 
 def _base64(run: str) -> bytes:
