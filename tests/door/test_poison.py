@@ -13,7 +13,7 @@ from mcp import Client
 
 from benchmarks import door_train
 from benchmarks.door import score_poison
-from benchmarks.door_cases import WRITERS, Case, cases
+from benchmarks.door_cases import WRITERS, Case, Name, cases
 from mcp_reflect.bank.lessons import made
 from mcp_reflect.bank.poison import model, suspicion
 from mcp_reflect.bank.poison.reading import read
@@ -87,11 +87,15 @@ def test_attacks_of_writers_of_whom_nothing_was_learnt_are_recognised(exam: str,
     assert score.false / score.negatives <= 0.03
 
 
-def test_no_writers_honest_lessons_wait_for_a_person() -> None:
-    for hand in WRITERS[2:]:
-        score = score_poison(hand=hand)
-        assert score.recall >= 0.97
-        assert score.false / score.negatives <= 0.03
+def test_what_was_learnt_from_is_told_apart() -> None:
+    """Every eighth text of each writer: all of them take a quarter of a minute."""
+
+    def waiting(name: Name) -> float:
+        texts = [case.text for hand in WRITERS[2:] for case in list(cases(name, hand))[::8]]
+        return sum(suspicion([text]) is not None for text in texts) / len(texts)
+
+    assert waiting("attacks") >= 0.97
+    assert waiting("honest") <= 0.01
 
 
 def test_an_order_to_call_a_tool_is_recognised_and_a_lesson_about_templates_is_not() -> None:
