@@ -41,13 +41,14 @@ def health(path: Path) -> Health:
 
 def backup(path: Path, file: Path) -> int:
     """Copy the bank at `path` to `file`, whole or not at all; its bytes. BankError where that cannot be."""
+    taken = BankError(f"{file} is there already. Name a file that is not.")
     if file.exists():
-        raise BankError(f"{file} is there already. Name a file that is not.")
+        raise taken
     with explained(file):
         try:
             copy_to(path, file)
-        except FileExistsError:
-            raise BankError(f"{file} is there already. Name a file that is not.") from None
+        except FileExistsError:  # somebody else's, made meanwhile
+            raise taken from None
         return file.stat().st_size
 
 

@@ -36,10 +36,10 @@ def beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def emptied(path: Path) -> bool:
-    """Whether the file has nothing in it beside a log that has: SQLite would throw the log away."""
+def has_log(path: Path) -> bool:
+    """Whether there is a log with something in it beside the file."""
     try:
-        return not path.stat().st_size and beside(path, "-wal").stat().st_size > 0
+        return beside(path, "-wal").stat().st_size > 0
     except OSError:
         return False
 
@@ -50,6 +50,11 @@ def hollow(path: Path) -> bool:
         return not path.stat().st_size
     except OSError:
         return False
+
+
+def emptied(path: Path) -> bool:
+    """Whether the file has nothing in it beside a log that has: SQLite would throw the log away."""
+    return hollow(path) and has_log(path)
 
 
 def note_opened(found: Identity | None) -> None:

@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.bank.sqlite.checkpoints import by_hand
-from mcp_reflect.bank.sqlite.identity import Identity, alone, beside, emptied, hollow, identity, is_opened, note_opened
+from mcp_reflect.bank.sqlite.identity import (
+    Identity,
+    alone,
+    beside,
+    emptied,
+    has_log,
+    hollow,
+    identity,
+    is_opened,
+    note_opened,
+)
 from mcp_reflect.bank.sqlite.journal import use_wal
 from mcp_reflect.bank.sqlite.queries import migrations, statements
 from mcp_reflect.bank.sqlite.statements import write_lock
@@ -40,7 +50,7 @@ class Opened:
 
 def thawed(path: Path, opened: Opened) -> bool:
     """Whether a file that was read as it was should be looked at anew: it changed, has a log, or may be written now."""
-    return opened.frozen is not None and (_as_of(path) != opened.frozen or _has_log(path) or _may_write(path))
+    return opened.frozen is not None and (_as_of(path) != opened.frozen or has_log(path) or _may_write(path))
 
 
 def newest() -> int:
@@ -76,7 +86,7 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
     try:
         mode = use_wal(path, busy_seconds)
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL or hollow(path) or _has_log(path):
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL or hollow(path) or has_log(path):
             raise
         return _look(path, found, _FULL)  # not even a log's memory has room: what is in the file can be read
     with closing(sqlite3.connect(uri(path), uri=True, timeout=busy_seconds, isolation_level=None)) as connection:
@@ -137,17 +147,11 @@ def _check_header(path: Path) -> None:
         head = file.read(len(_HEADER))
     if head in (b"", _HEADER):
         return
-    if path.suffix.lower() not in _DATABASE_ENDINGS and not _has_log(path):
+    if path.suffix.lower() not in _DATABASE_ENDINGS and not has_log(path):
         raise NotABankError(
             f"{path} is not an SQLite database; it was left as it is. Set MCP_REFLECT_BANK to another file."
         )
     raise BankDamagedError(f"The bank {path} does not begin as an SQLite database does.")
-
-
-def _has_log(path: Path) -> bool:
-    with suppress(OSError):
-        return beside(path, "-wal").stat().st_size > 0
-    return False
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -168,7 +172,7 @@ def _look(path: Path, found: Identity, reason: str) -> Opened:
     try:
         return _looked(path, found, reason, frozen=False)
     except sqlite3.OperationalError:
-        if _has_log(path):
+        if has_log(path):
             raise
         return _looked(path, found, reason, frozen=True)
 
@@ -248,7 +252,7 @@ def _publish(part: Path, copy: Path) -> None:
 def _reading(path: Path) -> sqlite3.Connection:
     """A connection that can read the bank: also where nothing beside it may be written."""
     ways = [uri(path)] if _may_write(path) else [uri(path, read_only=True)]
-    if not _has_log(path):
+    if not has_log(path):
         ways.append(uri(path, read_only=True, frozen=True))
     for way in ways:
         connection = sqlite3.connect(way, uri=True)
