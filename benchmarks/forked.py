@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 from benchmarks.stdio import RawClient
 
 _CONTEXT: Final = get_context("forkserver")
-_CHECKS: Final = ("arithmetic", "code", "dates", "evidence", "state", "units")
+_CHECKS: Final = ("arithmetic", "code", "dates", "evidence", "units")
 _IMPORTED: Final = [
     "anyio._backends._asyncio",
     "benchmarks.forked",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from mcp_reflect.context_ import Parts
 from mcp_reflect.critique.loop import capped
 from mcp_reflect.critique.opinion import read_opinion
 from mcp_reflect.critique.verify import Verified, told
@@ -13,7 +14,7 @@ from mcp_reflect.llm.protocol import Role
 from mcp_reflect.records.critique import Opinion
 from mcp_reflect.records.thinker import RULES
 from mcp_reflect.redaction import clean
-from mcp_reflect.thinking import Host, Parts, Thought
+from mcp_reflect.thinking import Host, Thought
 
 SHOWN: Final = 16_000
 """The most characters of steps, evidence and lessons that a language model is shown, each."""

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_reflect.arguments.critique import CritiqueShape, read
+from mcp_reflect.context_ import Parts
 from mcp_reflect.critics import SHOWN, Listener, OnComplete, OnStart, Thinker
 from mcp_reflect.critique import loop
 from mcp_reflect.critique.checks.checker import Work
@@ -24,7 +25,7 @@ from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.thinker import HOST
 from mcp_reflect.records.verdict import ToolResult
 from mcp_reflect.redaction import clean
-from mcp_reflect.thinking import CALL_SECONDS, Host, Parts
+from mcp_reflect.thinking import CALL_SECONDS, Host
 
 
 async def critique(

@@ -15,6 +15,7 @@ from mcp_reflect.bank.dreaming import planned
 from mcp_reflect.bank.dreams import digest_of
 from mcp_reflect.bank.proposals import proposals
 from mcp_reflect.bank.standing import Rates
+from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import DreamBusyError, InputError
 from mcp_reflect.llm.parsing import read_object
 from mcp_reflect.llm.protocol import Role
@@ -24,7 +25,7 @@ from mcp_reflect.records.lesson import Lesson, Source, State, Trust
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.records.thinker import HOST
 from mcp_reflect.redaction import clean
-from mcp_reflect.thinking import NO_HOST, Parts
+from mcp_reflect.thinking import NO_HOST
 
 LEASE_SECONDS: Final = 120.0  # more than one question to a language model takes; a crashed process's runs out
 SHOWN_CHARS: Final = 16_000  # of the records that a language model is shown, some 4,000 tokens

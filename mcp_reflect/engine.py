@@ -168,7 +168,7 @@ class Engine(LookingBack, LookingAhead):
         if self._thinking is None:
             from mcp_reflect.thinking import Thinking  # noqa: PLC0415 - see above
 
-            self._thinking = Thinking(self.settings, self.bank, llm=self._llm, log=self.log, clock=self.clock)
+            self._thinking = Thinking(self.settings, self.bank.spending, llm=self._llm, log=self.log, clock=self.clock)
         return self._thinking
 
     async def recall(self, /, **arguments: Any) -> Recall:

@@ -9,8 +9,8 @@ from mcp_reflect.records.json import Json
 from mcp_reflect.redaction import clean_text
 
 if TYPE_CHECKING:
+    from mcp_reflect.context_ import Parts
     from mcp_reflect.records.watch import AfterCall, CallWarning
-    from mcp_reflect.thinking import Parts
 
     class Watching(Parts, Protocol):
         """The parts, and the session that calls belong to where none is named."""

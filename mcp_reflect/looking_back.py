@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from mcp_reflect.context_ import Parts
     from mcp_reflect.prompts import Rendered
     from mcp_reflect.records.critique import Critique
     from mcp_reflect.records.reflection import Analysis, Reflection
     from mcp_reflect.records.trigger import Advice
     from mcp_reflect.reflecting import Generated, Kept
-    from mcp_reflect.thinking import Host, Parts
+    from mcp_reflect.thinking import Host
 
 
 class LookingBack:

@@ -26,7 +26,7 @@ from mcp_reflect.records.scope import GLOBAL, Scope
 from mcp_reflect.scopes import kept_name
 
 if TYPE_CHECKING:
-    from mcp_reflect.thinking import Parts
+    from mcp_reflect.context_ import Parts
 
 Settle: TypeAlias = Callable[[Scope, str, float], Awaitable[None]]
 """Told the scope, the id of a search and whether its last plan paid: what searching learns from an outcome."""

@@ -12,6 +12,7 @@ from mcp_reflect.arguments.search import ReplanShape, read
 from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.catalogues import Catalogue
 from mcp_reflect.clock import iso
+from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import InputError
 from mcp_reflect.limits import Limits
 from mcp_reflect.llm.parsing import read_object
@@ -22,7 +23,7 @@ from mcp_reflect.records.thinker import HOST, RULES
 from mcp_reflect.redaction import clean
 from mcp_reflect.replan import floor, ledger, planner, shown, storing
 from mcp_reflect.replan.reading import read_proposal, read_queries, read_results
-from mcp_reflect.thinking import Host, Parts
+from mcp_reflect.thinking import Host
 
 
 @dataclass(frozen=True, kw_only=True)

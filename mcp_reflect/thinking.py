@@ -7,9 +7,8 @@ is shown its error once; then its plain text is read; then the caller goes down 
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
-from mcp_reflect.bank.bank import Bank
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.fence import fence
@@ -26,8 +25,6 @@ from mcp_reflect.llm.timeout import Timeout
 from mcp_reflect.prompts import Input, Prompts, Rendered
 from mcp_reflect.records.json import Json
 from mcp_reflect.redaction import quoted
-from mcp_reflect.reflect.scorer import Scorer
-from mcp_reflect.scopes import Scopes
 from mcp_reflect.settings import Settings
 from mcp_reflect.telemetry import Log
 
@@ -76,13 +73,12 @@ class Thought(Generic[_Read]):
 class Thinking:
     """Asks the language model of a role with a prompt template, and reads what comes back."""
 
-    def __init__(self, settings: Settings, bank: Bank, *, llm: LLM | None, log: Log, clock: Clock) -> None:
+    def __init__(self, settings: Settings, ledger: Ledger, *, llm: LLM | None, log: Log, clock: Clock) -> None:
         self.prompts = Prompts(settings.prompts_folder)
         self.meter = Meter()
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
         self._llm = Timeout(llm, GIVEN) if llm else None
         self._log = log
-        ledger: Ledger = bank.spending
         self._registry = Registry(
             settings.llm_settings, Stack(settings.llm_settings, ledger=ledger, meter=self.meter, clock=clock)
         )
@@ -219,22 +215,3 @@ class _Conversation(Generic[_Read]):
         self, *, value: _Read | None = None, thinker: str | None = None, note: str | None = None
     ) -> Thought[_Read]:
         return Thought(value=value, thinker=thinker, note=note, input_tokens=self._input, output_tokens=self._output)
-
-
-class Parts(Protocol):
-    """What reflecting needs of the parts."""
-
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def scopes(self) -> Scopes: ...
-    @property
-    def bank(self) -> Bank: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def log(self) -> Log: ...
-    @property
-    def thinking(self) -> Thinking: ...
-    @property
-    def scorer(self) -> Scorer | None: ...

@@ -11,7 +11,7 @@ from mcp_reflect.reflect.triggers import Thresholds, trigger_of
 from mcp_reflect.settings import Settings
 
 if TYPE_CHECKING:
-    from mcp_reflect.thinking import Parts
+    from mcp_reflect.context_ import Parts
 
 OFF: Final = "Looking back is switched off here (MCP_REFLECT_ENABLED is false)."
 NOTHING: Final = "Nothing calls for looking back at this step."

@@ -23,7 +23,7 @@ from mcp_reflect.reflect.told import correction_text, known_text, lessons_text, 
 from mcp_reflect.signature import fingerprint
 
 if TYPE_CHECKING:
-    from mcp_reflect.thinking import Parts  # it asks language models, which no hook does
+    from mcp_reflect.context_ import Parts  # it asks language models, which no hook does
 
 MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are kept
 MOST_DEPTH: Final = 20

@@ -11,6 +11,7 @@ from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import plain_run, trace_from
 from mcp_reflect.clock import iso
+from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import InputError
 from mcp_reflect.limits import Limits
 from mcp_reflect.records.decision import ACTIONS, Validation
@@ -26,7 +27,7 @@ from mcp_reflect.reflecting.equal import equal
 from mcp_reflect.reflecting.evaluating import scored
 from mcp_reflect.reflecting.judging import Judgement, judgement
 from mcp_reflect.reflecting.results import from_body, from_stored, rejected, stored_form
-from mcp_reflect.thinking import Host, Parts
+from mcp_reflect.thinking import Host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

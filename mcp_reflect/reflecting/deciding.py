@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_reflect.context_ import Parts
 from mcp_reflect.records.decision import Decision
 from mcp_reflect.records.diagnosis import Diagnosis
 from mcp_reflect.records.json import Json
@@ -13,7 +14,6 @@ from mcp_reflect.reflect.decisions.checks import decision_of
 from mcp_reflect.reflect.decisions.metrics import ACCURACY, LATENCY, measures, others
 from mcp_reflect.reflect.decisions.wording import Written, fallback, write
 from mcp_reflect.settings import Settings
-from mcp_reflect.thinking import Parts
 
 _FINDINGS = 2  # sentences on the events that stand beside the trends
 

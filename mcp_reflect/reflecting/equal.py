@@ -1,12 +1,13 @@
 """An equal reflection that exists is found before anybody is asked to make it anew."""
 
 from mcp_reflect.arguments.run import ReflectShape
+from mcp_reflect.context_ import Parts
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.records.memory import StoredReflection
 from mcp_reflect.records.scope import Scope
 from mcp_reflect.reflecting.evaluating import name_of
 from mcp_reflect.reflecting.results import from_body
-from mcp_reflect.thinking import Host, Parts
+from mcp_reflect.thinking import Host
 
 
 async def equal(parts: Parts, scope: Scope, sent: ReflectShape, run_digest: str, host: Host) -> StoredReflection | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mcp_reflect.context_ import Parts
 from mcp_reflect.critique.checks.evidence.reading import seen as reports_in
 from mcp_reflect.critique.checks.evidence.report import Kind
 from mcp_reflect.errors import InputError
@@ -22,7 +23,7 @@ from mcp_reflect.reflect import evaluator, fields
 from mcp_reflect.reflect.assessing.assessment import level_of
 from mcp_reflect.reflect.scorer import Scorer, installed
 from mcp_reflect.reflect.trace_text import trace_text
-from mcp_reflect.thinking import Host, Parts
+from mcp_reflect.thinking import Host
 
 SHOWN_CHARS = 16_000
 _UNKNOWN = "rules cannot know this"

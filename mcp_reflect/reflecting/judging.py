@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_reflect.arguments.run import ReflectShape
+from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.prompts import Input
@@ -17,7 +18,7 @@ from mcp_reflect.reflect.analysis import read_analysis
 from mcp_reflect.reflect.decisions.wording import markdown
 from mcp_reflect.reflect.trace_text import trace_text
 from mcp_reflect.reflecting.deciding import Decided
-from mcp_reflect.thinking import Host, Parts
+from mcp_reflect.thinking import Host
 
 SHOWN_CHARS: Final = 24_000
 """How much of a run a language model is shown: some 6,000 tokens; `trace_text` says what it cuts."""

@@ -6,6 +6,7 @@ from typing import Any
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import plain_run, trace_from
+from mcp_reflect.context_ import Parts
 from mcp_reflect.critics import numbered, shown
 from mcp_reflect.errors import InputError
 from mcp_reflect.prompts import Rendered
@@ -16,7 +17,6 @@ from mcp_reflect.reflect.decisions.checks import validate
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from mcp_reflect.reflecting.deciding import written
 from mcp_reflect.reflecting.judging import PROMPTS, inputs
-from mcp_reflect.thinking import Parts
 
 
 def reflection_prompt(parts: Parts, arguments: Mapping[str, Any]) -> Rendered:

@@ -9,11 +9,10 @@ from mcp_reflect.critique.checks.checker import Checker, Work
 from mcp_reflect.critique.checks.code import CodeChecker
 from mcp_reflect.critique.checks.evidence import EvidenceChecker
 from mcp_reflect.critique.checks.execution import ExecutionChecker
-from mcp_reflect.critique.checks.state import StateChecker
 from mcp_reflect.records.verdict import ToolResult
 from tests.critique.cases import HERE, lines
 
-CHECKERS: list[Checker] = [EvidenceChecker(), StateChecker(), CodeChecker(), ExecutionChecker()]
+CHECKERS: list[Checker] = [EvidenceChecker(), CodeChecker(), ExecutionChecker()]
 # Whether a text ends at all; that it ends within 100 ms is shown by `pytest -m fuzz`, on a quiet machine.
 LIMIT = 5.0  # seconds of processor time
 BIG = 60_000
@@ -72,7 +71,7 @@ def test_deep_and_long_code_ends_soon(fence: str, unit: str) -> None:
 
 def pieces() -> list[str]:
     outputs = [path.read_text(encoding="utf-8") for path in sorted((HERE / "outputs").iterdir())]
-    steps = [step for name in ("evidence", "code", "state") for record in lines(name) for step in record["steps"]]
+    steps = [step for name in ("evidence", "code") for record in lines(name) for step in record["steps"]]
     return outputs + steps + UNITS
 
 

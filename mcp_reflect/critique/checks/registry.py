@@ -20,7 +20,6 @@ SHIPPED: tuple[tuple[str, str], ...] = (
     ("arithmetic", "mcp_reflect.critique.checks.arithmetic:ArithmeticChecker"),
     ("units", "mcp_reflect.critique.checks.units:UnitsChecker"),
     ("dates", "mcp_reflect.critique.checks.dates:DatesChecker"),
-    ("state", "mcp_reflect.critique.checks.state:StateChecker"),
     ("code", "mcp_reflect.critique.checks.code:CodeChecker"),
     ("execution", "mcp_reflect.critique.checks.execution:ExecutionChecker"),
 )

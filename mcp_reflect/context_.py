@@ -1,0 +1,30 @@
+"""What a service receives."""
+
+from typing import Protocol
+
+from mcp_reflect.bank.bank import Bank
+from mcp_reflect.clock import Clock
+from mcp_reflect.reflect.scorer import Scorer
+from mcp_reflect.scopes import Scopes
+from mcp_reflect.settings import Settings
+from mcp_reflect.telemetry import Log
+from mcp_reflect.thinking import Thinking
+
+
+class Parts(Protocol):
+    """What reflecting needs of the parts."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def scopes(self) -> Scopes: ...
+    @property
+    def bank(self) -> Bank: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def log(self) -> Log: ...
+    @property
+    def thinking(self) -> Thinking: ...
+    @property
+    def scorer(self) -> Scorer | None: ...
