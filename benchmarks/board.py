@@ -22,8 +22,8 @@ from typing import Any
 from benchmarks.board_bank import make
 from mcp_reflect.board.gathering import gathered
 from mcp_reflect.board.page import page
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
 
 _SCROLL = """async (step) => {
   const list = document.getElementById('list');

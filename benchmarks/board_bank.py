@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.json import Json
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.common import Json
 
 BEGAN: Final = 1_779_000_000.0  # May 2026
 _DAY: Final = 86_400.0

@@ -15,7 +15,7 @@ from typing import TypedDict, cast
 
 from mcp_reflect.critique.checks.checker import Checker, Work
 from mcp_reflect.critique.checks.registry import checkers
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 
 class Record(TypedDict):

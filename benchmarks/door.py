@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.door_cases import EXAMS, WRITERS, Case, Name, cases
-from mcp_reflect.bank.poison import suspicion
-from mcp_reflect.redaction import clean_text
+from mcp_reflect.security.injection import suspicion
+from mcp_reflect.security.redact import clean_text
 
 HALVES: Final = ("near", "aside", None)
 HANDS: Final = WRITERS[:2]

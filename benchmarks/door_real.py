@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from mcp_reflect.bank.poison import suspicion
+from mcp_reflect.security.injection import suspicion
 
 _MOST: Final = 1_500
 _FILES: Final = ("recall/*/docs.jsonl", "recall/*/queries.jsonl", "traces/*.jsonl", "critique/gsm_gold.jsonl")

@@ -23,14 +23,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import mcp_reflect.bank.poison
+import mcp_reflect.security.injection
 from benchmarks.door_cases import CASES, WRITERS, Name, cases
 from benchmarks.door_real import texts_in
-from mcp_reflect.bank.poison.grams import BITS, NEIGHBOURS, place, runs
-from mcp_reflect.bank.poison.hidden import hides_text
-from mcp_reflect.bank.poison.model import GRAMS, NEAR, WEIGHTS, columns
-from mcp_reflect.bank.poison.reading import Sentence, read
-from mcp_reflect.bank.poison.views import decoded, plain, views
+from mcp_reflect.security.injection.model import BITS, GRAMS, NEAR, NEIGHBOURS, WEIGHTS, columns, place, runs
+from mcp_reflect.security.injection.readings import Sentence, decoded, hides_text, plain, read, views
 
 _DRAWN: Final = 400  # texts of each kind of real data
 _MOST_SENTENCES: Final = 8  # of one real text
@@ -153,7 +150,7 @@ def given() -> list[tuple[str, bool, str]]:
 def inputs() -> str:
     """A fingerprint of what the shipped weights were learnt from: cases, lexicon, and how some of them are read."""
     digest = hashlib.sha256()
-    for file in sorted(Path(mcp_reflect.bank.poison.__file__).with_name("lexicon").glob("*.txt")):
+    for file in sorted(Path(mcp_reflect.security.injection.__file__).with_name("lexicon").glob("*.txt")):
         digest.update(file.read_bytes())
     for number, one in enumerate(given()):
         digest.update(repr(one).encode("utf-8", "surrogatepass"))
@@ -291,7 +288,7 @@ def main() -> int:
     if asked.cross:
         return 0
     content, table = shipped(learn(some, places), named, limit, some)
-    room = Path(mcp_reflect.bank.poison.__file__).parent
+    room = Path(mcp_reflect.security.injection.__file__).parent
     if asked.check:
         same = (room / WEIGHTS).read_text(encoding="utf-8") == content and (room / GRAMS).read_bytes() == table
         print("the shipped weights are these" if same else "the shipped weights are others")

@@ -17,10 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.dream import DreamPlan
-from mcp_reflect.records.lesson import Kind, Lesson, State
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.consolidation import DreamPlan
+from mcp_reflect.models.lesson import Kind, Lesson, State
 
 Sets = frozenset[frozenset[str]]
 

@@ -20,7 +20,7 @@ from benchmarks.retrieval import DEPTH, Asked, Judged, collections, ndcg
 from mcp_reflect.bank.lexical import Question, gathered, matched
 from mcp_reflect.bank.scoring import FITTED, Parameters
 from mcp_reflect.bank.sqlite.database import Database, Reading
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
 
 GRID: Final[dict[str, tuple[float, ...]]] = {
     "k1": (0.4, 0.6, 0.9, 1.2),

@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.lesson import Recall
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.lesson import Recall
 
 USES: Final = 20
 TASK: Final = "deploy the orders service"

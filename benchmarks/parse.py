@@ -15,7 +15,7 @@ from typing import Any
 import json_repair
 
 from mcp_reflect.llm.parsing import read_json
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 
 @dataclass

@@ -32,9 +32,9 @@ from mcp_reflect.bank.recalls import NEAR
 from mcp_reflect.bank.relevance import BAR, gate_for
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.statements import Reading
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.common import Scope
 
 PASSAGE: Final = 5_000  # characters that a mistake or a correction may have
 BARS: Final = (0.4, 0.6, 0.8, 0.9, BAR, 1.1, 1.2, 1.4, 1.7, 2.0)

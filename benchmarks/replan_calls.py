@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
 
 _MOST = 200  # calls of each sort; the figures stand still long before
 _T = TypeVar("_T")

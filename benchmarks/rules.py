@@ -12,8 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.trace_events import FILES, Case, iter_cases
-from mcp_reflect.records.diagnosis import Diagnosis, FindingKind
-from mcp_reflect.records.trace import ErrorCategory, Event, EventType, Outcome, Trace
+from mcp_reflect.models.run import Diagnosis, ErrorCategory, Event, EventType, FindingKind, Outcome, Trace
 from mcp_reflect.reflect.rules.diagnose import diagnose
 
 Row = tuple[str, str, Trace, Diagnosis, float]

@@ -39,8 +39,8 @@ from mcp_reflect.bank.postings import BLOCK
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.stopwords import STOP_WORDS
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
 
 VOCABULARY: Final = 50_000
 QUESTIONS: Final = 200

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Protocol, Self, TypeAlias, cast
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 Message: TypeAlias = dict[str, Json]
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_reflect.arguments.critique import CritiqueShape, read
+from mcp_reflect.config import Limits
 from mcp_reflect.context_ import Parts
 from mcp_reflect.critics import SHOWN, Listener, OnComplete, OnStart, Thinker
 from mcp_reflect.critique import loop
@@ -19,12 +20,9 @@ from mcp_reflect.critique.opinion import read_opinion
 from mcp_reflect.critique.steps import split
 from mcp_reflect.critique.verify import verifier
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import Limits
-from mcp_reflect.records.critique import Critique, Stopped
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.thinker import HOST
-from mcp_reflect.records.verdict import ToolResult
-from mcp_reflect.redaction import clean
+from mcp_reflect.models.common import HOST, Scope
+from mcp_reflect.models.critique import Critique, Stopped, ToolResult
+from mcp_reflect.security.redact import clean
 from mcp_reflect.thinking import CALL_SECONDS, Host
 
 

@@ -19,12 +19,10 @@ from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import DreamBusyError, InputError
 from mcp_reflect.llm.parsing import read_object
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.records.dream import Dream, DreamPlan, Merge, Undone
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import Lesson, Source, State, Trust
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.thinker import HOST
-from mcp_reflect.redaction import clean
+from mcp_reflect.models.common import HOST, Json, Scope
+from mcp_reflect.models.consolidation import Dream, DreamPlan, Merge, Undone
+from mcp_reflect.models.lesson import Lesson, Source, State, Trust
+from mcp_reflect.security.redact import clean
 from mcp_reflect.thinking import NO_HOST
 
 LEASE_SECONDS: Final = 120.0  # more than one question to a language model takes; a crashed process's runs out

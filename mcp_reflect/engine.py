@@ -13,24 +13,23 @@ from typing import TYPE_CHECKING, Any, Self
 from mcp_reflect import remembering
 from mcp_reflect.bank.bank import Bank, Means
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Settings
+from mcp_reflect.log import Log
 from mcp_reflect.looking_ahead import LookingAhead
 from mcp_reflect.looking_back import LookingBack
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import Ask, Forgotten, Hit, Lesson, LessonDraft, OutcomeResult, Recall, Stored
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.redaction import clean_text
+from mcp_reflect.models.common import Json, Scope
+from mcp_reflect.models.lesson import Ask, Forgotten, Hit, Lesson, LessonDraft, OutcomeResult, Recall, Stored
 from mcp_reflect.scopes import Scopes
-from mcp_reflect.settings import Settings
-from mcp_reflect.telemetry import Log
+from mcp_reflect.security.redact import clean_text
 
 if TYPE_CHECKING:
     from mcp_reflect.critics import OnComplete, OnStart
     from mcp_reflect.critiquing import Iteration
     from mcp_reflect.embedding.protocol import Embedder
     from mcp_reflect.llm.protocol import LLM
-    from mcp_reflect.records.critique import Critique
-    from mcp_reflect.records.dream import Dream, Undone
-    from mcp_reflect.records.search import SearchPlan
+    from mcp_reflect.models.consolidation import Dream, Undone
+    from mcp_reflect.models.critique import Critique
+    from mcp_reflect.models.search import SearchPlan
     from mcp_reflect.reflect.scorer import Scorer
     from mcp_reflect.thinking import Host, Thinking
 

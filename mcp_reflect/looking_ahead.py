@@ -5,12 +5,12 @@ Each method imports what it needs when it is called: the command line recalls wi
 
 from typing import TYPE_CHECKING, Protocol, cast
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.redaction import clean_text
+from mcp_reflect.models.common import Json
+from mcp_reflect.security.redact import clean_text
 
 if TYPE_CHECKING:
     from mcp_reflect.context_ import Parts
-    from mcp_reflect.records.watch import AfterCall, CallWarning
+    from mcp_reflect.models.warning import AfterCall, CallWarning
 
     class Watching(Parts, Protocol):
         """The parts, and the session that calls belong to where none is named."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from mcp_reflect.context_ import Parts
+    from mcp_reflect.models.critique import Critique
+    from mcp_reflect.models.reflection import Analysis, Reflection
+    from mcp_reflect.models.trigger import Advice
     from mcp_reflect.prompts import Rendered
-    from mcp_reflect.records.critique import Critique
-    from mcp_reflect.records.reflection import Analysis, Reflection
-    from mcp_reflect.records.trigger import Advice
     from mcp_reflect.reflecting import Generated, Kept
     from mcp_reflect.thinking import Host
 
@@ -31,7 +31,7 @@ class LookingBack:
 
     async def reset_step_counts(self, run_id: str | None = None) -> None:
         """Give the steps of a run (null: of every run of the project) their whole budget of reflections again."""
-        from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - see above
+        from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see above
 
         await self._parts.bank.steps.reset(self._parts.scopes.own, run_id and clean_text(run_id))
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import McpReflectError
-from mcp_reflect.records.decision import ACTIONS, Validation
-from mcp_reflect.records.reflection import Assessment, Insights, Reflection
-from mcp_reflect.records.thinker import RULES
+from mcp_reflect.models.common import RULES
+from mcp_reflect.models.decision import ACTIONS, Validation
+from mcp_reflect.models.reflection import Assessment, Insights, Reflection
 from mcp_reflect.reflect.decisions.checks import decision_of, validate
 from mcp_reflect.reflect.decisions.wording import fallback, markdown
 from mcp_reflect.replan import planner

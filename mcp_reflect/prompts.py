@@ -11,8 +11,8 @@ from enum import Enum
 from pathlib import Path
 
 from mcp_reflect.errors import MissingInputError, PromptError
-from mcp_reflect.fence import DATA_RULE, fence, seal
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
+from mcp_reflect.security.fencing import DATA_RULE, fence, seal
 from mcp_reflect.template import Template, parse_template
 
 NONE = "(none given)"

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.lesson import (
+from mcp_reflect.models.common import GLOBAL, Scope
+from mcp_reflect.models.lesson import (
     Ask,
     Evidence,
     Forgotten,
@@ -22,7 +23,6 @@ from mcp_reflect.records.lesson import (
     State,
     Stored,
 )
-from mcp_reflect.records.scope import GLOBAL, Scope
 from mcp_reflect.scopes import kept_name
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ Settle: TypeAlias = Callable[[Scope, str, float], Awaitable[None]]
 
 async def recall(parts: "Parts", arguments: Mapping[str, Any]) -> Recall:
     """The few lessons that fit a task, best first."""
-    from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.door import read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.lessons import RecallShape  # noqa: PLC0415 - see above
 
     sent = read(RecallShape, arguments, parts.settings)
     return await recall_for(parts, sent.ask(), sent.project)
@@ -50,7 +51,8 @@ async def recall_for(parts: "Parts", ask: Ask, project: str | None = None, *, ap
 
 async def store(parts: "Parts", arguments: Mapping[str, Any]) -> Stored:
     """Keep a mistake and its correction."""
-    from mcp_reflect.arguments.lessons import LessonShape, read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.door import read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.lessons import LessonShape  # noqa: PLC0415 - see above
 
     sent = read(LessonShape, arguments, parts.settings)
     scope = _visible(parts.scopes.named(sent.project), sent.visibility)
@@ -64,9 +66,10 @@ async def record_outcome(parts: "Parts", arguments: Mapping[str, Any], settle: S
 
     The `recall_id` of a search goes to `settle`.
     """
-    from mcp_reflect.arguments.lessons import OutcomeShape, read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.door import read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.lessons import OutcomeShape  # noqa: PLC0415 - see above
     from mcp_reflect.critique.agreement import doubt_of  # noqa: PLC0415 - the readers of evidence are many
-    from mcp_reflect.records.verdict import ToolResult  # noqa: PLC0415 - see above
+    from mcp_reflect.models.critique import ToolResult  # noqa: PLC0415 - see above
 
     sent = read(OutcomeShape, arguments, parts.settings)
     scope = parts.scopes.named(sent.project)
@@ -91,7 +94,8 @@ async def record_outcome(parts: "Parts", arguments: Mapping[str, Any], settle: S
 
 async def forget(parts: "Parts", arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson: out of every recall, kept in the history."""
-    from mcp_reflect.arguments.lessons import ForgetShape, read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.door import read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.lessons import ForgetShape  # noqa: PLC0415 - see above
 
     sent = read(ForgetShape, arguments, parts.settings)
     scope = parts.scopes.named(sent.project)
@@ -102,7 +106,8 @@ async def forget(parts: "Parts", arguments: Mapping[str, Any]) -> Forgotten:
 
 async def edit(parts: "Parts", lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
     """Change fields of a lesson as a person does; the wording before stays as a version."""
-    from mcp_reflect.arguments.lessons import ImportShape, read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.door import read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.lessons import ImportShape  # noqa: PLC0415 - see above
 
     before = await parts.bank.lesson(parts.scopes.own, lesson_id)
     now = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}
@@ -112,7 +117,8 @@ async def edit(parts: "Parts", lesson_id: str, changes: Mapping[str, Any]) -> Le
 
 def import_drafts(parts: "Parts", lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
     """Numbered lines of an import as drafts; InputError names the first bad line, and nothing has been stored."""
-    from mcp_reflect.arguments.lessons import ImportShape, read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.door import read  # noqa: PLC0415 - see above
+    from mcp_reflect.arguments.lessons import ImportShape  # noqa: PLC0415 - see above
 
     drafts: list[tuple[Scope, LessonDraft]] = []
     own = parts.scopes.own

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.scope import GLOBAL, Scope
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.common import GLOBAL, Scope
 
 _DIGITS: Final = re.compile(r"#[0-9a-f]{8}\Z")
 
@@ -36,7 +36,7 @@ class Scopes:
         # An argument may have been cleaned on its way here, and cannot give the digits any more.
         found = [kept] if kept in names else [name for name in names if _DIGITS.sub("", name) == project != name]
         if len(found) != 1:
-            from mcp_reflect.redaction import quoted  # noqa: PLC0415 - only an error needs it
+            from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
             allowed = ", ".join(dict.fromkeys((self.own.project or "(global)", *self.others)))
             raise InputError(
@@ -52,7 +52,7 @@ def kept_name(project: str) -> str:
 
     Where that changes it, a few digits of its hash tell it from another one that would read the same.
     """
-    from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - a name is seldom asked for at the start
+    from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - a name is seldom asked for at the start
 
     name = clean_text(project)
     if name == project:

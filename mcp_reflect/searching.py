@@ -9,20 +9,19 @@ from typing import Any
 
 from mcp_reflect import catalogues
 from mcp_reflect.arguments.search import ReplanShape, read
-from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.catalogues import Catalogue
 from mcp_reflect.clock import iso
+from mcp_reflect.config import Limits
 from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import Limits
 from mcp_reflect.llm.parsing import read_object
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.search import Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
-from mcp_reflect.records.thinker import HOST, RULES
-from mcp_reflect.redaction import clean
+from mcp_reflect.models.common import HOST, RULES, Scope
+from mcp_reflect.models.search import Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan import floor, ledger, planner, shown, storing
 from mcp_reflect.replan.reading import read_proposal, read_queries, read_results
+from mcp_reflect.security.injection import suspicion
+from mcp_reflect.security.redact import clean
 from mcp_reflect.thinking import Host
 
 

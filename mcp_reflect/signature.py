@@ -10,8 +10,8 @@ import json
 import re
 from collections.abc import Callable
 
+from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import late
-from mcp_reflect.records.json import Json
 
 CALL_LIMIT = 2_000  # characters of a normalised call; a longer one ends in a hash of the whole
 ERROR_LIMIT = 200  # characters of a fingerprint: the line that names an error is shorter, nearly always

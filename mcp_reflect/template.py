@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mcp_reflect.errors import PromptError
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 KEYS = ("name", "version", "role", "inputs", "output", "token_limit")
 ROLES = ("reflector", "critic", "corrector", "planner", "evaluator", "dreamer", "host")

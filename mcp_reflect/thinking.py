@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.fence import fence
 from mcp_reflect.llm.account import one_call
 from mcp_reflect.llm.errors import LLMError, TimedOutError
 from mcp_reflect.llm.ledger import Ledger
@@ -22,11 +22,11 @@ from mcp_reflect.llm.registry import Registry
 from mcp_reflect.llm.shape import schema_of
 from mcp_reflect.llm.stack import Stack
 from mcp_reflect.llm.timeout import Timeout
+from mcp_reflect.log import Log
+from mcp_reflect.models.common import Json
 from mcp_reflect.prompts import Input, Prompts, Rendered
-from mcp_reflect.records.json import Json
-from mcp_reflect.redaction import quoted
-from mcp_reflect.settings import Settings
-from mcp_reflect.telemetry import Log
+from mcp_reflect.security.fencing import fence
+from mcp_reflect.security.redact import quoted
 
 CALL_SECONDS: Final = 45.0
 """Hosts give up on a call at 60 s; ours ends before, with the best so far."""

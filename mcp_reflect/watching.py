@@ -9,17 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.errors import BankError, InputError
-from mcp_reflect.records.failure import WorkedCall
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import Ask, Lesson, Trust
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.trace import ErrorCategory
-from mcp_reflect.records.watch import AfterCall, CallWarning, KnownFailure, Match, SessionState
-from mcp_reflect.redaction import clean
+from mcp_reflect.models.common import Json, Scope
+from mcp_reflect.models.lesson import Ask, Lesson, Trust
+from mcp_reflect.models.run import ErrorCategory, WorkedCall
+from mcp_reflect.models.warning import AfterCall, CallWarning, KnownFailure, Match, SessionState
 from mcp_reflect.reflect.forms import Forms, forms_of
 from mcp_reflect.reflect.matching import due
 from mcp_reflect.reflect.rules.tools import may_change
 from mcp_reflect.reflect.told import correction_text, known_text, lessons_text, warning_text
+from mcp_reflect.security.redact import clean
 from mcp_reflect.signature import fingerprint
 
 if TYPE_CHECKING:

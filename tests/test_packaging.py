@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.settings import Settings
+from mcp_reflect.config import Settings
 
 ROOT = Path(__file__).parent.parent
 RECIPE = (ROOT / "Dockerfile").read_text("utf-8")

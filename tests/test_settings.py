@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect.config import PREFIX, Settings, documented
 from mcp_reflect.errors import InputError
-from mcp_reflect.settings import PREFIX, Settings, documented
 
 ROOT = Path(__file__).parent.parent
 

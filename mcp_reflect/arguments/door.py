@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_reflect.arguments.faults import explain, unknown
+from mcp_reflect.config import DEFAULT, PREFIX, Limits
 from mcp_reflect.errors import HALF_CHARACTER, TOO_DEEP, InputError
-from mcp_reflect.limits import DEFAULT, PREFIX, Limits
-from mcp_reflect.redaction import quoted
+from mcp_reflect.security.redact import quoted
 
 MOST_BITS: Final = 1024  # of a whole number; Python itself will not print one of more than 4,300 digits
 

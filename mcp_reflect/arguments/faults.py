@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
+from mcp_reflect.config import PREFIX
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import PREFIX
-from mcp_reflect.redaction import quoted
+from mcp_reflect.security.redact import quoted
 
 _KIND: Final[dict[type, str]] = {
     bool: "true or false",

@@ -8,19 +8,9 @@ from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_va
 
 from mcp_reflect.arguments.door import Shape, read
 from mcp_reflect.arguments.texts import Label, Labels, Passage, Phrase, Phrases, Share, Task, at_most, most, most_items
+from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import DEFAULT
-from mcp_reflect.records.lesson import (
-    UNKNOWN_SCORE,
-    Ask,
-    Evidence,
-    Kind,
-    LessonDraft,
-    Source,
-    State,
-    Trust,
-    lesson_text,
-)
+from mcp_reflect.models.lesson import UNKNOWN_SCORE, Ask, Evidence, Kind, LessonDraft, Source, State, Trust, lesson_text
 
 __all__ = ["ForgetShape", "ImportShape", "LessonShape", "OutcomeShape", "RecallShape", "Results", "read"]
 

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_va
 from mcp_reflect.arguments.door import Shape, renamed
 from mcp_reflect.arguments.texts import Category, Label, Labels, Task, in_all, most_items, named_criteria
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.trace import EventType, Outcome
+from mcp_reflect.models.run import EventType, Outcome
 
 
 def _as_text(value: Any) -> Any:

@@ -5,9 +5,9 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from mcp_reflect.limits import DEFAULT, Limits, characters
-from mcp_reflect.records.trace import ErrorCategory
-from mcp_reflect.redaction import clean_text
+from mcp_reflect.config import DEFAULT, Limits, characters
+from mcp_reflect.models.run import ErrorCategory
+from mcp_reflect.security.redact import clean_text
 
 
 def limits_of(info: ValidationInfo) -> Limits:

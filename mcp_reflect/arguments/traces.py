@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_reflect.arguments.run import ReflectShape
-from mcp_reflect.limits import Limits
-from mcp_reflect.records.trace import Cut, ErrorCategory, Event, EventType, Outcome, RunError, Trace
+from mcp_reflect.config import Limits
+from mcp_reflect.models.run import Cut, ErrorCategory, Event, EventType, Outcome, RunError, Trace
 
 _START_SHARE: Final = 5
 _DECIDED: Final = ("decision", "execution", "allowed_actions")

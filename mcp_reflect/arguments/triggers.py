@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mcp_reflect.arguments.door import Shape, read
 from mcp_reflect.arguments.texts import Label, Share
-from mcp_reflect.records.trigger import Signals
+from mcp_reflect.models.trigger import Signals
 
 __all__ = ["StepShape", "read"]
 

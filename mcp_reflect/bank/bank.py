@@ -18,7 +18,9 @@ from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.schema import Opened
 from mcp_reflect.bank.standing import Standing
 from mcp_reflect.clock import Clock
-from mcp_reflect.records.lesson import (
+from mcp_reflect.log import Log
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import (
     Ask,
     Kind,
     Lesson,
@@ -30,8 +32,6 @@ from mcp_reflect.records.lesson import (
     Trust,
     Updated,
 )
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.telemetry import Log
 
 if TYPE_CHECKING:
     from mcp_reflect.bank.vectors.meaning import Meaning

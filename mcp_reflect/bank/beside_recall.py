@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
 
 if TYPE_CHECKING:
     from mcp_reflect.bank.dreams import Dreams
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mcp_reflect.bank.watch import Watch
     from mcp_reflect.bank.workings import Workings
     from mcp_reflect.clock import Clock
-    from mcp_reflect.records.json import Json
-    from mcp_reflect.records.lesson import LessonDraft, Stored
+    from mcp_reflect.models.common import Json
+    from mcp_reflect.models.lesson import LessonDraft, Stored
 
 
 class BesideRecall:

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_reflect.bank.effectiveness import Told, worths
-from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.bank.recalls import rates
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.bank.standing import INTERVAL, PRIOR_STRENGTH, Rates
 from mcp_reflect.clock import Clock
-from mcp_reflect.records.lesson import Evidence, Lesson, State, Trust, waits
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
+from mcp_reflect.security.injection import suspicion
 
 MOST_LESSONS: Final = 20_000
 MOST_EVENTS: Final = 1000  # the latest recalls and warnings that are told one by one; charts count all

@@ -6,9 +6,9 @@ from typing import Any, Final
 from mcp_reflect.bank import lessons
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
-from mcp_reflect.records.browse import Filter
-from mcp_reflect.records.lesson import Lesson
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.consolidation import Filter
+from mcp_reflect.models.lesson import Lesson
 
 _MOST_RECALLS: Final = 100
 

@@ -9,8 +9,8 @@ from mcp_reflect.bank.lexical import Question, matches
 from mcp_reflect.bank.relevance import gate_for
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.statements import Reading
-from mcp_reflect.records.lesson import Lesson
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson
 
 
 @dataclass(frozen=True, slots=True)

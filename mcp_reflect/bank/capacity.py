@@ -10,8 +10,8 @@ from typing import Final
 from mcp_reflect.bank import lessons
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.statements import Transaction
-from mcp_reflect.records.lesson import Kind, State
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Kind, State
 
 FIRST_BELOW: Final = 0.3
 NEVER_FROM: Final = 0.8

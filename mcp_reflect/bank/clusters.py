@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_reflect.bank.merging import points, same_lesson, same_text, telling_words
 from mcp_reflect.bank.opposites import contradict
-from mcp_reflect.records.lesson import Kind, Lesson, Trust
+from mcp_reflect.models.lesson import Kind, Lesson, Trust
 
 ALIKE: Final = 0.35
 """The least share of words that any two members of a cluster have in common (Jaccard)."""

@@ -6,7 +6,7 @@ from typing import Final
 from mcp_reflect.bank.opposites import contradict
 from mcp_reflect.bank.sqlite.statements import Reading, Transaction
 from mcp_reflect.bank.standing import Rates
-from mcp_reflect.records.lesson import Kind, Lesson, Trust
+from mcp_reflect.models.lesson import Kind, Lesson, Trust
 
 RELATION: Final = "contradicts"
 _BEHIND: Final = 0.99  # of the leading lesson's score: right after it

@@ -10,9 +10,9 @@ from typing import Final
 from mcp_reflect.bank.capacity import NEVER_FROM
 from mcp_reflect.bank.clusters import Stop, clusters, same_groups
 from mcp_reflect.bank.standing import Rates
-from mcp_reflect.records.dream import Archiving, DreamPlan, Merge
-from mcp_reflect.records.lesson import Lesson, Trust
-from mcp_reflect.records.thinker import RULES
+from mcp_reflect.models.common import RULES
+from mcp_reflect.models.consolidation import Archiving, DreamPlan, Merge
+from mcp_reflect.models.lesson import Lesson, Trust
 
 # Where nobody ever proved anything, an agent's own word is enough to archive (not to hide): shown so often, and of so
 # little use by its own account.

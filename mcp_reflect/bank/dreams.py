@@ -17,11 +17,11 @@ from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
-from mcp_reflect.records.dream import Archiving, DreamPlan, Generalisation, Merge, Undone
-from mcp_reflect.records.lesson import Lesson, State, lesson_text
-from mcp_reflect.records.memory import Link
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.redaction import quoted
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalisation, Merge, Undone
+from mcp_reflect.models.lesson import Lesson, State, lesson_text
+from mcp_reflect.models.reflection import Link
+from mcp_reflect.security.redact import quoted
 
 MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
 SIMILAR: Final = "similar"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.records.lesson import Evidence
+from mcp_reflect.models.lesson import Evidence
 
 START: Final = 0.5
 RATE: Final = 0.3  # how far one outcome with full weight moves the average

@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterable
 
-from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.bank.sqlite.statements import Reader, Transaction
-from mcp_reflect.records.failure import Failure, WorkedCall
-from mcp_reflect.records.lesson import Lesson
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.trace import ErrorCategory
-from mcp_reflect.records.watch import KnownFailure
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.run import ErrorCategory, Failure, WorkedCall
+from mcp_reflect.models.warning import KnownFailure
+from mcp_reflect.security.injection import suspicion
 
 
 async def session_row(reader: Reader, scope: Scope, session: str) -> Row | None:

@@ -8,8 +8,8 @@ from typing import Final
 
 from mcp_reflect.bank.analysis import terms_of
 from mcp_reflect.bank.stopwords import STOP_WORDS
-from mcp_reflect.records.lesson import Lesson, Trust
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson, Trust
 
 # How much a term counts in the names of task type and tags, and in the context; elsewhere 1.
 _NAMED: Final = 0.6

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Final
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.bank.sqlite.statements import Reading
+from mcp_reflect.models.common import Json, Scope
+from mcp_reflect.models.lesson import Hit, Near
 from mcp_reflect.patterns import late
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import Hit, Near
-from mcp_reflect.records.scope import Scope
 
 if TYPE_CHECKING:
-    from mcp_reflect.records.memory import Link
+    from mcp_reflect.models.reflection import Link
 
 MENTIONS: Final = "mentions"
 MOST_RELATED: Final = 3  # neighbours that recall shows with a lesson
@@ -30,7 +29,7 @@ _CODE: Final = late(r"\b(?:[A-Z]{1,5}-?\d{3,6}|E[A-Z]{4,12}|(?:HTTP|status|exit 
 
 def named(text: str) -> "tuple[Link, ...]":
     """Ties to the files and error codes that a text names, in its order, at most 12."""
-    from mcp_reflect.records.memory import Link  # noqa: PLC0415 - only what is stored is tied
+    from mcp_reflect.models.reflection import Link  # noqa: PLC0415 - only what is stored is tied
 
     files = [Link(relation=MENTIONS, to_kind="file", to_id=found) for found in _FILE.findall(text)]
     codes = [Link(relation=MENTIONS, to_kind="error_code", to_id=found) for found in _CODE.findall(text)]

@@ -7,7 +7,7 @@ process and on every day, so nobody can ask again until lessons come.
 import hashlib
 from typing import Final
 
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
 
 _STEPS: Final = 2**64
 

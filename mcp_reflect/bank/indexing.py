@@ -10,8 +10,8 @@ from mcp_reflect.bank.features import HELD, features_read, scope_number, terms_k
 from mcp_reflect.bank.postings import BLOCK, BLOCK_BITS, with_places, without_place
 from mcp_reflect.bank.sqlite.rows import features_from
 from mcp_reflect.bank.sqlite.statements import Derived, Transaction, Writing
-from mcp_reflect.records.lesson import Lesson, State
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson, State
 
 
 @dataclass(frozen=True, slots=True)

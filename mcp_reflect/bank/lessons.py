@@ -10,18 +10,18 @@ from mcp_reflect.bank.graph import MENTIONS, named
 from mcp_reflect.bank.merging import same_lesson
 from mcp_reflect.bank.nearest import nearest
 from mcp_reflect.bank.opposites import contradict
-from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import lesson_from, lesson_values, scope_values
 from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
-from mcp_reflect.records.lesson import Kind, Lesson, LessonDraft, Source, State, Trust, lesson_text
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.redaction import clean_text, context_hash, quoted
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Kind, Lesson, LessonDraft, Source, State, Trust, lesson_text
+from mcp_reflect.security.injection import suspicion
+from mcp_reflect.security.redact import clean_text, context_hash, quoted
 
 if TYPE_CHECKING:
-    from mcp_reflect.records.memory import Link
+    from mcp_reflect.models.reflection import Link
 
 _PREFIX: Final = {Kind.LESSON: "les", Kind.STRATEGY: "str", Kind.REFLECTION: "ref"}
 _DRAFTED: Final = tuple(field.name for field in fields(LessonDraft))

@@ -14,7 +14,7 @@ from mcp_reflect.bank.spelling import words_like
 from mcp_reflect.bank.sqlite.rows import features_from
 from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.bank.stopwords import STOP_WORDS
-from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.models.common import GLOBAL, Scope
 
 MOST_TERMS: Final = 32  # telling terms of a question that count: the rarest
 MOST_READ: Final = 400  # distinct terms of a question that are looked up

@@ -18,8 +18,8 @@ from mcp_reflect.bank.merging import SAME_WORDS, shared, telling_words
 from mcp_reflect.bank.slices import Sums
 from mcp_reflect.bank.sqlite.statements import Reading, Transaction
 from mcp_reflect.bank.stopwords import STOP_WORDS
-from mcp_reflect.records.lesson import Kind, Lesson
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Kind, Lesson
 
 COMPARED: Final = 30  # lessons whose words are compared
 MORE_WORDS: Final = 2  # words beyond the rarest that are looked up, as many more of which must be shared

@@ -9,9 +9,9 @@ from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
-from mcp_reflect.records.lesson import Evidence, Lesson, OutcomeDraft, Trust, Updated
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.redaction import quoted
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Evidence, Lesson, OutcomeDraft, Trust, Updated
+from mcp_reflect.security.redact import quoted
 
 
 async def record(db: Database, scope: Scope, draft: OutcomeDraft, clock: Clock) -> tuple[Updated, ...]:

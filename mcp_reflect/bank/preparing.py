@@ -18,8 +18,8 @@ from typing import Final
 from mcp_reflect.bank import lessons
 from mcp_reflect.bank.written import Written, written
 from mcp_reflect.clock import Clock
-from mcp_reflect.records.lesson import Lesson, LessonDraft
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson, LessonDraft
 
 PAGE: Final = 200  # lessons made ready at once
 LEAST_SHARED: Final = 5_000  # lessons from which on processes are worth their start, half a second

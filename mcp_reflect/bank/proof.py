@@ -10,8 +10,7 @@ from typing import Final
 
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import Row, scope_values
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Json, Scope
 
 LEAST_SESSIONS: Final = 10  # of a group
 LEAST_WARNINGS: Final = 20  # of a group whose sequel is known

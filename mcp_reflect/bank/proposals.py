@@ -10,9 +10,9 @@ from typing import Any, Final, cast
 from mcp_reflect.bank.dreaming import may_archive
 from mcp_reflect.bank.merging import codes
 from mcp_reflect.bank.standing import Rates
-from mcp_reflect.records.dream import Archiving, Generalisation, Merge, Wording
-from mcp_reflect.records.lesson import UNKNOWN_SCORE, Kind, Lesson, LessonDraft, Source, lesson_text
-from mcp_reflect.redaction import quoted
+from mcp_reflect.models.consolidation import Archiving, Generalisation, Merge, Wording
+from mcp_reflect.models.lesson import UNKNOWN_SCORE, Kind, Lesson, LessonDraft, Source, lesson_text
+from mcp_reflect.security.redact import quoted
 
 LEAST_SOURCES: Final = 3
 LEAST_TRIED: Final = 3

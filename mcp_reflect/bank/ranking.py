@@ -13,9 +13,9 @@ from mcp_reflect.bank.contradictions import settled
 from mcp_reflect.bank.merging import shared, telling_words
 from mcp_reflect.bank.relevance import SURE_CLOSE, Gate, gate_for
 from mcp_reflect.bank.standing import Rates
-from mcp_reflect.records.lesson import Ask, Hit, Kind, Lesson, Trust
-from mcp_reflect.records.scope import GLOBAL
-from mcp_reflect.redaction import context_hash
+from mcp_reflect.models.common import GLOBAL
+from mcp_reflect.models.lesson import Ask, Hit, Kind, Lesson, Trust
+from mcp_reflect.security.redact import context_hash
 
 SAME_HIT: Final = 0.9  # two hits with more of their words in common say the same
 LOOK_ALIKES: Final = 5  # of so many hits that are wanted, one may say what another says already

@@ -18,9 +18,9 @@ from mcp_reflect.bank.sqlite.statements import Reading, Writing
 from mcp_reflect.bank.standing import Rates
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, BankReadOnlyError
-from mcp_reflect.records.lesson import Ask, Recall
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.redaction import clean_text
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Ask, Recall
+from mcp_reflect.security.redact import clean_text
 
 if TYPE_CHECKING:
     from mcp_reflect.bank.vectors.meaning import Meaning

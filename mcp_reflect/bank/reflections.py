@@ -12,12 +12,10 @@ from mcp_reflect.bank.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import State, waits
-from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.thinker import HOST, RULES
-from mcp_reflect.redaction import quoted
+from mcp_reflect.models.common import HOST, RULES, Json, Scope
+from mcp_reflect.models.lesson import State, waits
+from mcp_reflect.models.reflection import Link, ReflectionDraft, StoredReflection
+from mcp_reflect.security.redact import quoted
 
 
 class Reflections:

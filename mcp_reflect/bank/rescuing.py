@@ -12,7 +12,7 @@ from mcp_reflect.bank.sqlite.faults import explained
 from mcp_reflect.bank.sqlite.rescue import rescue as rescue_rows
 from mcp_reflect.bank.sqlite.rows import lesson_from
 from mcp_reflect.errors import BankDamagedError, BankError
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
 
 _PAGE = 200  # lessons a transaction
 

@@ -3,9 +3,9 @@
 from hashlib import blake2b
 from typing import Final
 
-from mcp_reflect.records.lesson import Kind, Lesson
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.redaction import clean_text
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Kind, Lesson
+from mcp_reflect.security.redact import clean_text
 
 _DIGEST_BYTES: Final = 8  # an integer of SQLite
 

@@ -10,9 +10,9 @@ from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, NotFoundError
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.search import Kind, Payoff, Strategy
-from mcp_reflect.redaction import quoted
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.search import Kind, Payoff, Strategy
+from mcp_reflect.security.redact import quoted
 
 
 class KeptSearch(NamedTuple):

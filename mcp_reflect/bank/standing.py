@@ -11,7 +11,7 @@ from typing import Final
 
 from mcp_reflect.bank.beta import below, quantile
 from mcp_reflect.bank.effectiveness import MOST_SELF_TOLD
-from mcp_reflect.records.lesson import Lesson
+from mcp_reflect.models.lesson import Lesson
 
 PRIOR_STRENGTH: Final = 4.0
 PRIOR_RATE: Final = 0.5  # while nothing at all has been told

@@ -5,8 +5,7 @@ from collections import Counter
 from mcp_reflect.bank.proof import LEAST_WARNINGS, proof, share_difference
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Json, Scope
 
 
 async def stats(db: Database, scope: Scope) -> dict[str, Json]:

@@ -4,7 +4,7 @@ from mcp_reflect.bank.keeping import Keeping
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.clock import Clock
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
 
 
 class Steps:

@@ -6,8 +6,8 @@ from typing import Final
 from mcp_reflect.bank.candidates import Candidate
 from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.statements import Reading, Transaction
-from mcp_reflect.records.lesson import Lesson
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.signature import fingerprint
 
 LEAST_CHARS: Final = 12  # of a fingerprint: "error" or "failed" name none

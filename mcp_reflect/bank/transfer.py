@@ -13,8 +13,8 @@ from mcp_reflect.bank.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.bank.sqlite.statements import Transaction, Writing
 from mcp_reflect.bank.written import Written
 from mcp_reflect.clock import Clock, iso
-from mcp_reflect.records.lesson import Lesson, LessonDraft, State, Stored
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Stored
 
 if TYPE_CHECKING:
     from mcp_reflect.bank.preparing import Ready

@@ -6,9 +6,9 @@ from mcp_reflect.bank import board, browsing
 from mcp_reflect.bank.recalls import Ledger
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.clock import Clock
-from mcp_reflect.records.browse import Filter
-from mcp_reflect.records.lesson import Lesson
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.consolidation import Filter
+from mcp_reflect.models.lesson import Lesson
 
 
 class Views:

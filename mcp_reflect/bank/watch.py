@@ -10,11 +10,10 @@ from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import Row, scope_values
 from mcp_reflect.bank.sqlite.statements import Transaction, Writing
 from mcp_reflect.clock import Clock
-from mcp_reflect.records.failure import Failure, WorkedCall
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.lesson import Lesson
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.watch import Due, KnownFailure, Sequel, SessionState
+from mcp_reflect.models.common import Json, Scope
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.run import Failure, WorkedCall
+from mcp_reflect.models.warning import Due, KnownFailure, Sequel, SessionState
 
 MOST_WRONG: Final = 3  # warnings that were wrong, after which their failure is not warned of any more
 MOST_HEADS: Final = 50  # of a session, the last ones whose success is remembered

@@ -9,8 +9,8 @@ from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.bank.sqlite.statements import Writing
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.redaction import quoted
+from mcp_reflect.models.common import Scope
+from mcp_reflect.security.redact import quoted
 
 
 class Workings:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from mcp_reflect.bank import indexing, symptoms
 from mcp_reflect.bank.sqlite.rows import lesson_values
 from mcp_reflect.bank.sqlite.statements import Bound, Transaction, Writing, bound
-from mcp_reflect.records.lesson import Lesson
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.bank.standing import plain_standing
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.lesson import Lesson, State
-from mcp_reflect.redaction import quoted
-from mcp_reflect.results import compact
+from mcp_reflect.models.lesson import Lesson, State
+from mcp_reflect.models.plain import compact
+from mcp_reflect.security.redact import quoted
 
 if TYPE_CHECKING:
     from mcp_reflect.engine import Engine

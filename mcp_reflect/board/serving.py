@@ -151,7 +151,7 @@ async def _answered(engine: "Engine", handler: Handler, request: Request) -> Res
     except Exception as error:  # noqa: BLE001 - the outermost handler: the page is told a sentence
         import traceback  # noqa: PLC0415 - only a fault needs it
 
-        from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - same
+        from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - same
 
         trace = clean_text(traceback.format_exc())
         engine.log("board_failed", "error", error=type(error).__name__, trace=trace)

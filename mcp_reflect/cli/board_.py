@@ -12,9 +12,9 @@ from mcp_reflect.board.gathering import gathered
 from mcp_reflect.board.page import page
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
 from mcp_reflect.cli.writing import replacing
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
-from mcp_reflect.settings import Settings
 
 
 def run(arguments: list[str]) -> int:

@@ -13,8 +13,8 @@ from mcp_reflect.cli.running import say
 from mcp_reflect.cli.showing import DIM, RED, columns, rows_shown, styled
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import DreamBusyError, InputError
-from mcp_reflect.records.browse import Filter
-from mcp_reflect.records.lesson import Kind, Lesson, State
+from mcp_reflect.models.consolidation import Filter
+from mcp_reflect.models.lesson import Kind, Lesson, State
 
 PAGE: Final = 15
 _LIST: Final = "number shows one · n next · p back · /words searches · f state=retired filters · ? more · q leaves: "

@@ -9,7 +9,7 @@ from mcp_reflect import __version__
 from mcp_reflect.cli.running import parser, say, say_json, vectors_said, with_engine
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError
-from mcp_reflect.redaction import clean
+from mcp_reflect.security.redact import clean
 
 
 def run(arguments: list[str]) -> int:

@@ -7,8 +7,8 @@ from typing import Any
 from mcp_reflect.cli.running import parser, say, say_json, table, with_engine
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.dream import Dream, DreamPlan
-from mcp_reflect.results import plain
+from mcp_reflect.models.consolidation import Dream, DreamPlan
+from mcp_reflect.models.plain import plain
 
 
 def run(arguments: list[str]) -> int:

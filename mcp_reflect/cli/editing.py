@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.lesson import Kind, Lesson
+from mcp_reflect.models.lesson import Kind, Lesson
 
 FIELDS: Final = ("mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags", "importance")
 _LISTS: Final = ("symptoms", "keywords", "tags")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.cli.hosts.hooks import HookInput, Moment, answer, read_hook
 from mcp_reflect.cli.running import with_engine
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.scopes import project_of
-from mcp_reflect.settings import Settings
 
 if TYPE_CHECKING:
     import subprocess

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from mcp_reflect.cli.reflect_ import json_object, read_text
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.results import plain
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.plain import plain
 
 _SAID_SECONDS: Final = 1.0  # between two lines about how far a long import is
 

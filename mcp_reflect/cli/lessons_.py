@@ -13,9 +13,9 @@ from mcp_reflect.cli.running import parser, say, say_json, with_engine
 from mcp_reflect.cli.showing import rows_shown, seen_by_a_person, visible
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.browse import Filter
-from mcp_reflect.records.lesson import Kind, Lesson, State
-from mcp_reflect.results import plain
+from mcp_reflect.models.consolidation import Filter
+from mcp_reflect.models.lesson import Kind, Lesson, State
+from mcp_reflect.models.plain import plain
 
 _CHANGES = ("mistake", "correction", "why", "task_type", "importance", "tags")
 

@@ -77,12 +77,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             case _ if command in COMMANDS:
                 return int(import_module(f"mcp_reflect.cli.{command}_").run(given[1:]))
             case _:
-                from mcp_reflect.redaction import quoted  # noqa: PLC0415 - only an error needs it
+                from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
                 sys.stderr.write(f"mcp-reflect: there is no command '{quoted(command)}'.\n\n{USAGE}")
                 return 2
     except McpReflectError as error:
-        from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - only an error needs it
+        from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - only an error needs it
 
         sys.stderr.write(f"mcp-reflect: {clean_text(str(error))}\n")  # it may repeat what was given
         return 2 if isinstance(error, InputError) else 1

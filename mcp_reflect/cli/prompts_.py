@@ -1,10 +1,10 @@
 """`mcp-reflect prompts list | show NAME | check`."""
 
 from mcp_reflect.cli.running import parser, say, say_json, table
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, PromptError
 from mcp_reflect.prompts import Prompts, described
-from mcp_reflect.redaction import quoted
-from mcp_reflect.settings import Settings
+from mcp_reflect.security.redact import quoted
 
 
 def run(arguments: list[str]) -> int:

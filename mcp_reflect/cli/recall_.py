@@ -3,11 +3,10 @@
 from typing import Any
 
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
+from mcp_reflect.config import Limits, Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import Limits
-from mcp_reflect.records.lesson import Ask, Kind, Recall
-from mcp_reflect.results import plain
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.lesson import Ask, Kind, Recall
+from mcp_reflect.models.plain import plain
 
 
 def run(arguments: list[str]) -> int:
@@ -44,7 +43,7 @@ def _ask(given: dict[str, Any], limits: Limits) -> Ask:
     kinds = [kind.value for kind in Kind]
     for kind in given["kinds"]:
         if kind not in kinds:
-            from mcp_reflect.redaction import quoted  # noqa: PLC0415 - only an error needs it
+            from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
             raise InputError("--kind", f"'{quoted(kind)}' is not one", f"Give one of {', '.join(kinds)}.")
     for name, least, most in (

@@ -7,12 +7,11 @@ from typing import Any, Final, cast
 
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Limits, Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import Limits
-from mcp_reflect.records.reflection import Reflection
-from mcp_reflect.results import plain
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.plain import plain
+from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.transcripts.reading import Found, read_transcript
 
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")

@@ -7,8 +7,8 @@ from mcp_reflect.cli.running import say, say_json, table
 from mcp_reflect.cli.showing import visible
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.lesson import Lesson, Trust
-from mcp_reflect.results import dated, plain
+from mcp_reflect.models.lesson import Lesson, Trust
+from mcp_reflect.models.plain import dated, plain
 
 _MOST: Final = 1000
 _WORDS: Final = ("text", "mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 
 def run(arguments: list[str]) -> int:

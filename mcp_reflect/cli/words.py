@@ -9,6 +9,6 @@ class Words(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print how the command is used and what is wrong, and end with 2."""
-        from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - only an error needs it
+        from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - only an error needs it
 
         super().error(clean_text(message))

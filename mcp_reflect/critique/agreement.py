@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.critique.checks.evidence import agrees
-from mcp_reflect.records.lesson import Evidence, OutcomeDraft
-from mcp_reflect.records.verdict import ToolResult
+from mcp_reflect.models.critique import ToolResult
+from mcp_reflect.models.lesson import Evidence, OutcomeDraft
 
 _QUOTES: Final = ('""', "“”", "«»", "„“")
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from mcp_reflect.critique.checks.arithmetic.numerals import read, write
 from mcp_reflect.critique.checks.checker import Finding, Work
 from mcp_reflect.critique.checks.registry import checkers
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 MAX_ROUNDS = 60  # corrections in one call; each is followed by a full check
 MAX_CHECKED = 400_000  # characters that these checks may read; a long work has fewer rounds

@@ -5,9 +5,8 @@ from typing import Any, Final
 
 from mcp_reflect.critique.loop import Run, Version
 from mcp_reflect.critique.verify import CLAIM, Verified, in_words
-from mcp_reflect.records.critique import Action, Basis, Critique, Score, Stopped
-from mcp_reflect.records.thinker import RULES
-from mcp_reflect.records.verdict import Status, Verdict
+from mcp_reflect.models.common import RULES
+from mcp_reflect.models.critique import Action, Basis, Critique, Score, Status, Stopped, Verdict
 
 _MOST_VERDICTS: Final = 40
 

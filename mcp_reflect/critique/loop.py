@@ -9,8 +9,7 @@ from typing import Protocol
 from mcp_reflect.critique.checks.checker import Finding, Work
 from mcp_reflect.critique.correct import correct
 from mcp_reflect.critique.verify import Verified, Verify
-from mcp_reflect.records.critique import Opinion, Stopped
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Opinion, Status, Stopped
 
 Critic = Callable[[Verified], Awaitable[Opinion | None]]
 """Asks a model for its opinion of a version; null where there is none to ask or it said nothing."""

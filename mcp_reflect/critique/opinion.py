@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final, cast
 
+from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.critique.steps import split
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import DEFAULT, Limits, characters
 from mcp_reflect.llm.parsing import read_object
-from mcp_reflect.records.critique import Opinion, Score
-from mcp_reflect.records.json import Json
-from mcp_reflect.redaction import quoted
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.critique import Opinion, Score
+from mcp_reflect.security.redact import quoted
 
 FIELDS: Final = ("quality_score", "issues", "suggested_fix", "criteria", "corrected_steps")
 _NONE: Final = {"", "none", "no issues", "no issues found", "no issues found.", "none.", "n/a", "nothing"}

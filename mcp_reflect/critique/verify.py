@@ -7,8 +7,7 @@ from typing import Final
 from mcp_reflect.critique.checks.checker import Finding, Work
 from mcp_reflect.critique.checks.foreign import Foreign
 from mcp_reflect.critique.checks.registry import checkers
-from mcp_reflect.records.critique import Basis
-from mcp_reflect.records.verdict import Status, Verdict
+from mcp_reflect.models.critique import Basis, Status, Verdict
 
 CLAIM: Final = 300
 """The most characters of a claim that is quoted."""

@@ -13,7 +13,7 @@ from mcp_reflect.llm.keys import find_key
 from mcp_reflect.llm.openai import KEY_NAME, endpoint_of
 from mcp_reflect.llm.spec import Spec
 from mcp_reflect.llm.wire import whole
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 OWN_KEY_NAME: Final = "OPENAI_EMBEDDINGS_API_KEY"
 _SILENCE_SECONDS: Final = 60.0  # whoever asks is less patient, and cancels

@@ -13,7 +13,7 @@ from mcp_reflect.llm.protocol import LLM, Reply, Request, Stop, Usage
 from mcp_reflect.llm.schema import closed
 from mcp_reflect.llm.spec import MAIN, Spec, is_loopback, parse_base_url
 from mcp_reflect.llm.wire import count, reply_of, section, strict_json, system_text, whole
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic

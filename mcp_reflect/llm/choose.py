@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from mcp_reflect.llm.extract import DATA_TAGS, Found
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 _FOR = re.compile(
     r"\b(final|finally|corrected|correct|answer|output|outputs|result|fixed|revised|updated|instead|after|now|mine|"

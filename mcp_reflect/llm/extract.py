@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mcp_reflect.llm.lenient import MAX_DEPTH, read_lenient
 from mcp_reflect.llm.repair import repair
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 LENIENT_LIMIT = 500_000
 """Characters. A longer text is read strictly only: slips are looked for one character at a time."""

@@ -20,7 +20,7 @@ from mcp_reflect.llm.errors import (
     UnreachableError,
 )
 from mcp_reflect.llm.keys import Key
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 _LONGEST_QUOTE = 300
 _KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|xai|gsk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|Bearer\s+\S+")

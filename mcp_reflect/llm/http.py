@@ -8,7 +8,7 @@ from mcp_reflect.llm.errors import LLMError
 from mcp_reflect.llm.faults import Endpoint, proxy_fault
 from mcp_reflect.llm.spec import is_loopback
 from mcp_reflect.llm.wire import section, strict_json
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from mcp_reflect.llm.quoted import CLOSERS, GAP, read_bare, read_string
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 MAX_DEPTH = 200
 """Containers inside each other. Nothing that a model says on purpose comes near."""

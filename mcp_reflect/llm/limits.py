@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mcp_reflect.llm.errors import LLMSettingError
 from mcp_reflect.llm.protocol import Usage
-from mcp_reflect.redaction import quoted
+from mcp_reflect.security.redact import quoted
 
 TOKENS_PER_CALL = "MCP_REFLECT_LLM_TOKENS_PER_CALL"
 TOKENS_PER_DAY = "MCP_REFLECT_LLM_TOKENS_PER_DAY"

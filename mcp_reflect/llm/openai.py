@@ -12,7 +12,7 @@ from mcp_reflect.llm.protocol import LLM, Reply, Request, Stop, Usage
 from mcp_reflect.llm.schema import closed, is_strict
 from mcp_reflect.llm.spec import MAIN, Spec, parse_base_url
 from mcp_reflect.llm.wire import count, reply_of, section, system_text, whole
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 URL = "https://api.openai.com/v1"
 KEY_NAME = "OPENAI_API_KEY"

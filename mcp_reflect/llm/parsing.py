@@ -13,7 +13,7 @@ from mcp_reflect.llm.choose import choose
 from mcp_reflect.llm.extract import LENIENT_LIMIT, Found, find, shallow, without_thinking
 from mcp_reflect.llm.lenient import read_lenient
 from mcp_reflect.llm.repair import repair
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 _ESCAPED = re.compile(r'^\s*[{\[]\s*\\"')
 _MEMBER = re.compile(r"""\s*(?:"[^"\n]{1,100}"|'[^'\n]{1,100}')\s*:""")

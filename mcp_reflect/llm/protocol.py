@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 
 class Role(StrEnum):

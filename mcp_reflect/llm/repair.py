@@ -2,7 +2,7 @@
 
 import re
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 REPAIR_LIMIT = 200_000
 """Characters. Beyond, a repair takes seconds."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 _KEPT = {"type", "enum", "const", "description", "$ref", "required"}
 _DROPPED = {"title", "$schema", "$id", "$comment", "default", "examples", "additionalProperties"}

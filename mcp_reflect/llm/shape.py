@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 _TYPES = ("string", "number", "integer", "boolean")
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from mcp_reflect.llm.errors import LLMSettingError
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.redaction import quoted
+from mcp_reflect.security.redact import quoted
 
 MAIN = "MCP_REFLECT_LLM"
 OFF = "off"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from mcp_reflect.llm.protocol import Reply, Request, Stop, Usage
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 
 def whole(text: str) -> str:

@@ -4,12 +4,12 @@ import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import DEFAULT, Limits
 from mcp_reflect.llm.extract import without_thinking
 from mcp_reflect.llm.parsing import read_json, read_object
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.reflection import Analysis, Assessment
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.reflection import Analysis, Assessment
 from mcp_reflect.reflect import fields
 from mcp_reflect.reflect.assessing.assessment import read_assessment
 from mcp_reflect.reflect.citations import check_listed, cited_in

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from mcp_reflect.records.diagnosis import Diagnosis, FindingKind
-from mcp_reflect.records.reflection import Score
+from mcp_reflect.models.reflection import Score
+from mcp_reflect.models.run import Diagnosis, FindingKind
 
 CRITERIA: Final = ("correctness", "helpfulness", "safety", "completeness", "efficiency")
 

@@ -1,7 +1,7 @@
 """A failing call as it is kept: its forms, its signature, what it said."""
 
-from mcp_reflect.records.failure import Failure
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import Failure
 from mcp_reflect.reflect.forms import Forms, forms_of
 from mcp_reflect.reflect.rules.faults import Fault
 from mcp_reflect.reflect.rules.words import clip

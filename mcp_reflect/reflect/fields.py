@@ -4,10 +4,10 @@ import math
 import re
 from collections.abc import Sequence
 
+from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import DEFAULT, Limits
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.reflection import Score
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.reflection import Score
 from mcp_reflect.reflect.sections import items
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")

@@ -8,8 +8,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
+from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import late
-from mcp_reflect.records.json import Json
 from mcp_reflect.reflect.rules.tools import Kind, command_of, kind_of, tool_words
 from mcp_reflect.reflect.shell import commands_in, head_of, line_of, unwrapped
 from mcp_reflect.signature import bounded, dressed_call, normalised_call, steady, unquoted

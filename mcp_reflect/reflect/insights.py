@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from mcp_reflect.records.reflection import Insights
+from mcp_reflect.models.reflection import Insights
 from mcp_reflect.reflect.sections import Section, items, split_sections
 
 _SUMMARY = {

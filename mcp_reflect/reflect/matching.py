@@ -7,9 +7,9 @@ that worked counts as one case against a prior that is worth two.
 from collections.abc import Sequence
 from typing import Final
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.trace import ErrorCategory as C
-from mcp_reflect.records.watch import Due, KnownFailure, Match, SessionState
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import ErrorCategory as C
+from mcp_reflect.models.warning import Due, KnownFailure, Match, SessionState
 from mcp_reflect.reflect.forms import Forms, forms_of, undresses
 from mcp_reflect.reflect.rules.tools import Kind, is_code_search, kind_of
 

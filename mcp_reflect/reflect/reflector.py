@@ -3,11 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mcp_reflect.records.diagnosis import Correction, Diagnosis
-from mcp_reflect.records.lesson import UNKNOWN_SCORE, Kind, LessonDraft, Source, lesson_text
-from mcp_reflect.records.memory import Link
-from mcp_reflect.records.reflection import Analysis, Assessment, Insights
-from mcp_reflect.records.trace import Trace
+from mcp_reflect.models.lesson import UNKNOWN_SCORE, Kind, LessonDraft, Source, lesson_text
+from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Link
+from mcp_reflect.models.run import Correction, Diagnosis, Trace
 from mcp_reflect.reflect.rules.words import clip
 
 STRATEGY_BONUS: Final = 1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1

@@ -5,8 +5,8 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Final, Protocol, TypeAlias
 
-from mcp_reflect.records.reflection import Score
-from mcp_reflect.records.trace import Trace
+from mcp_reflect.models.reflection import Score
+from mcp_reflect.models.run import Trace
 
 GROUP: Final = "mcp_reflect.scorer"
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from mcp_reflect.fence import fence
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.watch import Due, KnownFailure, Match
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.warning import Due, KnownFailure, Match
 from mcp_reflect.reflect.rules.words import call_text, clip, quote, times
+from mcp_reflect.security.fencing import fence
 
 SHOWN_CALL: Final = 160  # characters of a call in a warning
 SHOWN_ERROR: Final = 240

@@ -7,8 +7,8 @@ between them were left out. How a run began and how it ended say most about it.
 
 import json
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.trace import Event, Trace
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import Event, Trace
 
 LEAST = 400
 """The smallest limit that is honoured, in characters."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.records.trigger import Signals, Trigger
+from mcp_reflect.models.trigger import Signals, Trigger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,14 +11,12 @@ from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import plain_run, trace_from
 from mcp_reflect.clock import iso
+from mcp_reflect.config import Limits
 from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import Limits
-from mcp_reflect.records.decision import ACTIONS, Validation
-from mcp_reflect.records.memory import Link, ReflectionDraft, StoredReflection
-from mcp_reflect.records.reflection import Analysis, Reflection
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.redaction import clean, clean_text
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.decision import ACTIONS, Validation
+from mcp_reflect.models.reflection import Analysis, Link, Reflection, ReflectionDraft, StoredReflection
 from mcp_reflect.reflect.decisions.checks import validate
 from mcp_reflect.reflect.reflector import Judged, face, judge, links, strategy
 from mcp_reflect.reflect.rules.diagnose import diagnose
@@ -27,6 +25,7 @@ from mcp_reflect.reflecting.equal import equal
 from mcp_reflect.reflecting.evaluating import scored
 from mcp_reflect.reflecting.judging import Judgement, judgement
 from mcp_reflect.reflecting.results import from_body, from_stored, rejected, stored_form
+from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.thinking import Host
 
 

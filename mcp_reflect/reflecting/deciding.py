@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_reflect.config import Settings
 from mcp_reflect.context_ import Parts
-from mcp_reflect.records.decision import Decision
-from mcp_reflect.records.diagnosis import Diagnosis
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.redaction import clean
+from mcp_reflect.models.common import Json, Scope
+from mcp_reflect.models.decision import Decision
+from mcp_reflect.models.run import Diagnosis
 from mcp_reflect.reflect.decisions.checks import decision_of
 from mcp_reflect.reflect.decisions.metrics import ACCURACY, LATENCY, measures, others
 from mcp_reflect.reflect.decisions.wording import Written, fallback, write
-from mcp_reflect.settings import Settings
+from mcp_reflect.security.redact import clean
 
 _FINDINGS = 2  # sentences on the events that stand beside the trends
 

@@ -7,8 +7,8 @@ from typing import Any
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.lessons import RecallShape
 from mcp_reflect.context_ import Parts
-from mcp_reflect.records.lesson import Kind
-from mcp_reflect.records.reflection import Reflection
+from mcp_reflect.models.lesson import Kind
+from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.reflecting.results import from_stored
 
 _ANY = "any"  # what stands in the place of a text that is not given, so that the rest is read as ever

@@ -9,14 +9,14 @@ from mcp_reflect.arguments.traces import plain_run, trace_from
 from mcp_reflect.context_ import Parts
 from mcp_reflect.critics import numbered, shown
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.critique import Critique
+from mcp_reflect.models.decision import ACTIONS
 from mcp_reflect.prompts import Rendered
-from mcp_reflect.records.critique import Critique
-from mcp_reflect.records.decision import ACTIONS
-from mcp_reflect.redaction import clean, clean_text
 from mcp_reflect.reflect.decisions.checks import validate
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from mcp_reflect.reflecting.deciding import written
 from mcp_reflect.reflecting.judging import PROMPTS, inputs
+from mcp_reflect.security.redact import clean, clean_text
 
 
 def reflection_prompt(parts: Parts, arguments: Mapping[str, Any]) -> Rendered:

@@ -7,12 +7,10 @@ from typing import Any, Final, cast
 
 from mcp_reflect.clock import iso
 from mcp_reflect.context_ import Parts
-from mcp_reflect.records.decision import Check, Checked, Validation
-from mcp_reflect.records.memory import StoredReflection
-from mcp_reflect.records.reflection import Assessment, Insights, LearntLesson, Reflection, Score
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.records.thinker import RULES
-from mcp_reflect.results import plain
+from mcp_reflect.models.common import RULES, Scope
+from mcp_reflect.models.decision import Check, Checked, Validation
+from mcp_reflect.models.plain import plain
+from mcp_reflect.models.reflection import Assessment, Insights, LearntLesson, Reflection, Score, StoredReflection
 
 RULES_BYTES: Final = 2500
 """Of a result that no model thought about; reflection://ID has all of it."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final, TypeAlias, TypeVar
 
-from mcp_reflect.records.search import Query, SearchRequest, SearchState, Strategy
+from mcp_reflect.models.search import Query, SearchRequest, SearchState, Strategy
 from mcp_reflect.replan import catalog, ledger
 from mcp_reflect.replan.catalog import Catalog
 from mcp_reflect.replan.moves.pivot import pivoted

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from mcp_reflect.records.search import CatalogEntry, Query, SearchRequest
+from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest
 from mcp_reflect.replan.lexicon import INTENTS, STOP_WORDS
 from mcp_reflect.replan.spelling import edit_distance
 from mcp_reflect.replan.vocabulary import vocabulary

@@ -3,7 +3,7 @@
 import hashlib
 from typing import Final
 
-from mcp_reflect.records.search import Diagnosis, Kind, Payoff, Plan, SearchState, Strategy
+from mcp_reflect.models.search import Diagnosis, Kind, Payoff, Plan, SearchState, Strategy
 
 EXPLORE: Final = 0.1
 """Share of choices that take the second best, so that a strategy that had bad luck gets another chance."""

@@ -6,7 +6,7 @@ more, what the shape of the query suggests .3 to .7. Learned payoffs move the ch
 
 from collections.abc import Iterator
 
-from mcp_reflect.records.search import Diagnosis, Finding, Kind, Query, SearchRequest, Strategy
+from mcp_reflect.models.search import Diagnosis, Finding, Kind, Query, SearchRequest, Strategy
 from mcp_reflect.replan import catalog
 from mcp_reflect.replan.catalog import Catalog
 from mcp_reflect.replan.ledger import is_empty

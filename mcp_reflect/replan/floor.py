@@ -7,7 +7,7 @@ by the mechanical one. Every change is a note.
 from dataclasses import replace
 from typing import Final
 
-from mcp_reflect.records.search import Plan, Proposal, Query, SearchRequest, SearchState, Strategy
+from mcp_reflect.models.search import Plan, Proposal, Query, SearchRequest, SearchState, Strategy
 from mcp_reflect.replan import candidates, catalog, ledger, messages, planner
 from mcp_reflect.replan.catalog import Catalog
 from mcp_reflect.replan.words import fold, normalised

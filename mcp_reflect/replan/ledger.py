@@ -10,8 +10,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final, TypeAlias
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.search import Kind, Payoff, Plan, Query, SearchRequest, SearchState, Strategy, Tried
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.search import Kind, Payoff, Plan, Query, SearchRequest, SearchState, Strategy, Tried
 from mcp_reflect.replan.words import fold, normalised
 
 Key: TypeAlias = tuple[str, str, str, str]

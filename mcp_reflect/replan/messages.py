@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from mcp_reflect.records.search import Diagnosis, Kind, Query, Strategy
+from mcp_reflect.models.search import Diagnosis, Kind, Query, Strategy
 from mcp_reflect.replan.words import fold, tokens
 
 _TECHNICAL: Final = """

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mcp_reflect.records.search import Diagnosis, Plan, Query, SearchRequest, SearchState, Strategy
+from mcp_reflect.models.search import Diagnosis, Plan, Query, SearchRequest, SearchState, Strategy
 from mcp_reflect.replan import candidates, catalog, ledger, messages
 from mcp_reflect.replan.catalog import Catalog
 from mcp_reflect.replan.choose import choose

@@ -8,10 +8,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeGuard, cast
 
+from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import DEFAULT, Limits
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.search import CatalogEntry, Proposal, Query, Strategy
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
 
 _QUERY_NAMES = {
     "table": ("table", "collection"),

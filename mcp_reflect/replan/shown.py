@@ -5,8 +5,8 @@ from dataclasses import asdict, replace
 from itertools import accumulate, takewhile
 from typing import Any, Final
 
-from mcp_reflect.limits import DEFAULT, Limits
-from mcp_reflect.records.search import CatalogEntry, SearchRequest, SearchState
+from mcp_reflect.config import DEFAULT, Limits
+from mcp_reflect.models.search import CatalogEntry, SearchRequest, SearchState
 from mcp_reflect.replan import ledger
 
 _SHOWN: Final = 6_000  # characters of queries, catalogue and results that a language model is shown each

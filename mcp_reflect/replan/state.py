@@ -11,7 +11,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, TypeAlias
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.search import Plan, Query, SearchRequest, SearchState, Tried
+from mcp_reflect.models.search import Plan, Query, SearchRequest, SearchState, Tried
 from mcp_reflect.replan.reading import is_list, is_object, read_catalog, read_queries, read_results
 
 State: TypeAlias = Mapping[str, Any]

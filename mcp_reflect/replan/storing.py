@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from mcp_reflect.records.search import (
+from mcp_reflect.models.search import (
     CatalogEntry,
     Diagnosis,
     Finding,

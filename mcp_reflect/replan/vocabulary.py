@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-from mcp_reflect.records.search import Kind
+from mcp_reflect.models.search import Kind
 from mcp_reflect.replan.lexicon import ABBREVIATIONS, STOP_WORDS, SYNONYMS
 from mcp_reflect.replan.spelling import distance_to, letters
 from mcp_reflect.replan.words import name_parts, stem, tokens

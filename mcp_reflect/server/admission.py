@@ -5,8 +5,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
 
+from mcp_reflect.config import PREFIX, Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import PREFIX, Limits
 
 _MINUTE: Final = 60.0  # seconds
 

@@ -33,12 +33,11 @@ from mcp.types import (
 )
 
 from mcp_reflect import __version__
-from mcp_reflect.limits import PREFIX
+from mcp_reflect.config import PREFIX, Settings
 from mcp_reflect.server import prompts, resources
 from mcp_reflect.server.broken import Answering, Fault
 from mcp_reflect.server.lines import Lines
 from mcp_reflect.server.service import Service, tools
-from mcp_reflect.settings import Settings
 
 if TYPE_CHECKING:
     from mcp_reflect.engine import Engine

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 import anyio
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
 
-from mcp_reflect.limits import PREFIX, Limits
+from mcp_reflect.config import PREFIX, Limits
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]

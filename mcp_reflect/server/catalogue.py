@@ -12,11 +12,11 @@ from mcp_reflect.arguments.lessons import ForgetShape, LessonShape, OutcomeShape
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.search import ReplanShape
 from mcp_reflect.arguments.triggers import StepShape
-from mcp_reflect.records.critique import Critique
-from mcp_reflect.records.lesson import Forgotten, OutcomeResult, Recall, Stored
-from mcp_reflect.records.reflection import Reflection
-from mcp_reflect.records.search import SearchPlan
-from mcp_reflect.records.trigger import Advice
+from mcp_reflect.models.critique import Critique
+from mcp_reflect.models.lesson import Forgotten, OutcomeResult, Recall, Stored
+from mcp_reflect.models.reflection import Reflection
+from mcp_reflect.models.search import SearchPlan
+from mcp_reflect.models.trigger import Advice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from mcp_reflect.server.service import Service
 from mcp_reflect.server.withholding import told
 
 if TYPE_CHECKING:
-    from mcp_reflect.limits import Limits
-    from mcp_reflect.records.lesson import Ask, Lesson, Recall
-    from mcp_reflect.records.memory import StoredReflection
+    from mcp_reflect.config import Limits
+    from mcp_reflect.models.lesson import Ask, Lesson, Recall
+    from mcp_reflect.models.reflection import StoredReflection
 
 _MOST_REFLECTIONS: Final = 12
 _MOST_LESSONS: Final = 30
@@ -18,7 +18,7 @@ _LOOK: Final = 200  # how far back a task type is looked for
 
 def outcomes() -> list[str]:
     """How a run can end."""
-    from mcp_reflect.records.trace import Outcome  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.models.run import Outcome  # noqa: PLC0415 - nothing of ours at the start
 
     return [outcome.value for outcome in Outcome]
 
@@ -32,14 +32,14 @@ async def start_task(service: Service, given: dict[str, str]) -> dict[str, Any]:
 
 async def review_task(service: Service, given: dict[str, str]) -> dict[str, Any]:
     """The task, how it ended, and what is stored about it."""
-    from mcp_reflect.records.trace import Outcome  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.models.run import Outcome  # noqa: PLC0415 - nothing of ours at the start
 
     engine = service.engine()
     name = given.get("reflection_id")
     before = await engine.bank.reflections.by_id(engine.scopes.own, name) if name else None
     outcome = given.get("outcome", before.outcome if before else "").strip().lower()
     if outcome and outcome not in outcomes():
-        from mcp_reflect.redaction import quoted  # noqa: PLC0415 - nothing of ours at the start
+        from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - nothing of ours at the start
 
         raise InputError("outcome", f"'{quoted(outcome)}' is none", f"Send one of {', '.join(outcomes())}.")
     return {
@@ -98,8 +98,9 @@ def checklist(found: "Recall") -> str:
 
 def _ask(task: str, given: dict[str, str], limits: "Limits") -> "Ask":
     """What is asked of the bank. A long answer is searched for by its beginning."""
-    from mcp_reflect.arguments.lessons import RecallShape, read  # noqa: PLC0415 - nothing of ours at the start
-    from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - same
+    from mcp_reflect.arguments.door import read  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.arguments.lessons import RecallShape  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - same
 
     arguments = {"task": clean_text(task)[: limits.max_task_chars], "task_type": given.get("task_type")}
     return read(RecallShape, {name: value for name, value in arguments.items() if value}, limits).ask()
@@ -115,7 +116,7 @@ def _note(one: "StoredReflection") -> str:
 
 
 def _kept(one: "Lesson") -> str:
-    from mcp_reflect.records.lesson import waits  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.models.lesson import waits  # noqa: PLC0415 - nothing of ours at the start
 
     return f"- lesson {one.id}: {waits(one.held) if one.held else one.text}"
 

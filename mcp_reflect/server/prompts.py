@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
+from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.limits import Limits
 from mcp_reflect.server import prompt_inputs, resources
 from mcp_reflect.server.service import Service
 
@@ -139,7 +139,7 @@ def _given(name: str, one: Listed, arguments: dict[str, Any], limits: Limits) ->
     given = {argument: str(value) for argument, value in arguments.items() if str(value or "").strip()}
     for argument, value in given.items():
         limits.refuse_more("max_prompt_chars", argument, len(value))
-    from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - nothing of ours at the start
 
     given = {argument: clean_text(value) for argument, value in given.items()}  # a model reads it
     for argument in one.needed:
@@ -153,7 +153,7 @@ def _given(name: str, one: Listed, arguments: dict[str, Any], limits: Limits) ->
 
 
 def _quoted(name: str) -> str:
-    from mcp_reflect.redaction import quoted  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - nothing of ours at the start
 
     return quoted(name)
 

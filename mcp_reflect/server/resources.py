@@ -78,7 +78,7 @@ async def read(service: Service, uri: str) -> str:
 
 
 def _unknown(uri: str) -> ResourceNotFoundError:
-    from mcp_reflect.redaction import quoted  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - nothing of ours at the start
 
     return ResourceNotFoundError(f"Unknown resource: {quoted(unquote(uri), 200)}")
 
@@ -115,7 +115,7 @@ async def _board_page(service: Service) -> str:
 
 
 async def _lessons(service: Service) -> dict[str, Any]:
-    from mcp_reflect.results import plain  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.models.plain import plain  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
     found = await engine.bank.lessons(engine.scopes.own, limit=engine.settings.max_listed)
@@ -130,7 +130,7 @@ async def _reflections(service: Service) -> dict[str, Any]:
 
 async def _lesson(service: Service, name: str) -> dict[str, Any]:
     from mcp_reflect.bank.standing import plain_standing  # noqa: PLC0415 - nothing of the engine at the start
-    from mcp_reflect.results import plain  # noqa: PLC0415 - same
+    from mcp_reflect.models.plain import plain  # noqa: PLC0415 - same
 
     if name.endswith("/neighbours"):
         return await _neighbours(service, name.removesuffix("/neighbours"))
@@ -153,7 +153,7 @@ async def _neighbours(service: Service, name: str) -> dict[str, Any]:
 
 
 async def _graph(service: Service, kind: str, name: str) -> dict[str, Any]:
-    from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - nothing of ours at the start
 
     found = await _near(service, kind, name)
     return {"kind": clean_text(kind), "name": clean_text(name), "neighbours": found}
@@ -171,8 +171,8 @@ _WORDS: Final = ("mistake", "correction", "why", "task_type", "context", "sympto
 
 def shown(record: dict[str, Any]) -> dict[str, Any]:
     """A lesson or a version of one, times as text; of what is in quarantine, everything but its words."""
-    from mcp_reflect.records.lesson import waits  # noqa: PLC0415 - nothing of the engine at the start
-    from mcp_reflect.results import dated  # noqa: PLC0415 - same
+    from mcp_reflect.models.lesson import waits  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.models.plain import dated  # noqa: PLC0415 - same
 
     record = dated(record)
     if record.get("trust") != "quarantined":
@@ -188,7 +188,7 @@ def _version(record: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _reflection(service: Service, name: str) -> dict[str, Any]:
-    from mcp_reflect.results import compact  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.models.plain import compact  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
     scope = engine.scopes.own
@@ -211,8 +211,8 @@ _BANK: Final = {"stats": _stats, "lessons": _lessons, "reflections": _reflection
 
 
 def _prompt(service: Service, name: str) -> dict[str, Any]:
+    from mcp_reflect.models.plain import compact  # noqa: PLC0415 - same
     from mcp_reflect.prompts import described  # noqa: PLC0415 - nothing of ours at the start
-    from mcp_reflect.results import compact  # noqa: PLC0415 - same
 
     found = described(service.engine().thinking.prompts.load(name))
     return {**compact(found), "overridden": found["overridden"], "inputs": found["inputs"]}

@@ -25,7 +25,7 @@ from mcp.types import (
 
 from mcp_reflect.llm.errors import BadRequestError, BudgetExceededError, TimedOutError, UnreachableError
 from mcp_reflect.llm.protocol import Reply, Request, Stop
-from mcp_reflect.redaction import quoted
+from mcp_reflect.security.redact import quoted
 
 NAME: Final = "sampling"
 MOST_REQUESTS: Final = 8

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.log import Log
 from mcp_reflect.server.admission import Admission
 from mcp_reflect.server.idle import Idle
-from mcp_reflect.settings import Settings
-from mcp_reflect.telemetry import Log
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
@@ -69,7 +69,7 @@ class Service:
         """
         if name not in _names():
             return _failure(str(_unknown_tool(name)))
-        from mcp_reflect.results import plain  # noqa: PLC0415 - see above
+        from mcp_reflect.models.plain import plain  # noqa: PLC0415 - see above
         from mcp_reflect.server.sampling import InputNeeded  # noqa: PLC0415 - see above
 
         self.idle.call_began()
@@ -81,7 +81,7 @@ class Service:
         except McpReflectError as error:
             return _failure(str(error))
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
-            from mcp_reflect.redaction import clean_text  # noqa: PLC0415 - see above
+            from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see above
 
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
@@ -109,7 +109,7 @@ def _names() -> list[str]:
 
 
 def _unknown_tool(name: str) -> InputError:
-    from mcp_reflect.redaction import quoted  # noqa: PLC0415 - see above
+    from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see above
 
     near = get_close_matches(name[:80], _names(), n=1)
     fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(_names())}."

@@ -35,8 +35,8 @@ def _told(text: str, known: dict[str, str]) -> str:
     if len(text) <= _LONGEST_NAME and text.isascii() and len(text.split()) <= 1:
         return text
     if text not in known:
-        from mcp_reflect.bank.poison import suspicion  # noqa: PLC0415 - nothing of the engine at the start
-        from mcp_reflect.records.lesson import waits  # noqa: PLC0415 - same
+        from mcp_reflect.models.lesson import waits  # noqa: PLC0415 - same
+        from mcp_reflect.security.injection import suspicion  # noqa: PLC0415 - nothing of the engine at the start
 
         reason = suspicion((text,))
         known[text] = text if reason is None else waits(reason)

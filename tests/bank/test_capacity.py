@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.lesson import Kind, State
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.lesson import Kind, State
 from tests.held_clock import HeldClock
 
 ROOT = Path(__file__).parent.parent.parent

@@ -10,9 +10,9 @@ import pytest
 from mcp_reflect.bank.sqlite import checkpoints
 from mcp_reflect.bank.sqlite.checkpoints import LONG_BYTES, checkpoint, empty_log, log_is_long, races
 from mcp_reflect.bank.sqlite.connections import Connections
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
-from mcp_reflect.telemetry import Log
+from mcp_reflect.log import Log
 
 LESSON = {"mistake": "Left the door open", "correction": "Close doors at night"}
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from mcp_reflect.bank.sqlite.damage import ASIDE
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankDamagedError
-from mcp_reflect.settings import Settings
 from tests.processes.servers import server
 
 COUNT = 80

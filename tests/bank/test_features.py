@@ -10,8 +10,8 @@ from mcp_reflect.bank.features import HELD, features_read, kind_mark, tag_mark, 
 from mcp_reflect.bank.lessons import drawn_up
 from mcp_reflect.bank.stopwords import STOP_WORDS
 from mcp_reflect.clock import Clock
-from mcp_reflect.records.lesson import LessonDraft
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import LessonDraft
 
 TEXT = st.text(max_size=40) | st.sampled_from(["the cache of the proxy", "parse_invoice_date", "图书馆的书", "x"])
 

@@ -15,9 +15,9 @@ import pytest
 from mcp_reflect.bank.sqlite import schema
 from mcp_reflect.bank.sqlite.queries import migrations, statements
 from mcp_reflect.bank.sqlite.schema import APPLICATION_ID, newest
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
-from mcp_reflect.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
 LESSON: dict[str, Any] = {
@@ -28,7 +28,7 @@ STORING = """
 import asyncio, sys
 from pathlib import Path
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
+from mcp_reflect.config import Settings
 
 async def main() -> None:
     async with Engine(Settings(bank=Path(sys.argv[1]), project="app")) as engine:

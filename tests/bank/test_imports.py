@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 from mcp_reflect.bank.preparing import PAGE, ready
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.lesson import LessonDraft, State, Stored
-from mcp_reflect.records.scope import Scope
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import LessonDraft, State, Stored
 from tests.held_clock import HeldClock
 
 

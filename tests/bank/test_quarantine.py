@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import settings as laws
 from hypothesis import strategies as st
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.lesson import Recall
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.lesson import Recall
 
 WORD = st.sampled_from("cache proxy invoice retry deploy login parser backup tile queue worker token".split())
 WORDS = st.lists(WORD, min_size=1, max_size=6).map(" ".join)

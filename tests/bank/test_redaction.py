@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.redaction import clean, clean_text
+from mcp_reflect.security.redact import clean, clean_text
 from tests.secrets import SECRETS, TELLING
 
 PIECES = st.sampled_from(

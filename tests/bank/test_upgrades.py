@@ -14,9 +14,9 @@ from benchmarks.forked import forked_server
 from benchmarks.stdio import RawClient, ServerDiedError
 from benchmarks.writers import RefusedError, Writer, lost, sound
 from mcp_reflect.bank.sqlite.schema import newest
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankReadOnlyError
-from mcp_reflect.settings import Settings
 from tests.processes.servers import LESSON, ROOT, server, told
 
 NEXT = newest() + 1

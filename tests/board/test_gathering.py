@@ -3,8 +3,8 @@
 import json
 
 from mcp_reflect.board.gathering import gathered
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
 from tests.board.pages import records
 from tests.held_clock import HeldClock
 from tests.server.calls import LESSON, contents

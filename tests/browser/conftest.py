@@ -18,8 +18,8 @@ import pytest
 from benchmarks.board_bank import make
 from mcp_reflect.board.gathering import gathered
 from mcp_reflect.board.page import page as board_page
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
 from tests.board.served import Served, serving
 
 if find_spec("playwright") is None:

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import pytest
 from playwright.sync_api import expect
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.lesson import Lesson, State, Trust
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.lesson import Lesson, State, Trust
 from tests.board.served import Served, serving
 from tests.browser.conftest import PROJECT, Open, Opened, ran, written
 

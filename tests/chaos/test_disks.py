@@ -11,8 +11,8 @@ import pytest
 
 from mcp_reflect.bank.sqlite.copies import backup
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
 from tests.processes.servers import LESSON, ROOT, server, told
 
 TASK = {"task": "deploy on a Friday"}
@@ -110,7 +110,7 @@ os.setgid(65534); os.setuid(65534)
 from pathlib import Path
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError
-from mcp_reflect.settings import Settings
+from mcp_reflect.config import Settings
 
 async def main():
     async with Engine(Settings(bank=Path(sys.argv[1]), project="app")) as engine:
@@ -158,7 +158,7 @@ lib.sqlite3_vfs_find.restype = ctypes.c_void_p
 lib.sqlite3_vfs_register(ctypes.c_void_p(lib.sqlite3_vfs_find(b"unix-dotfile")), 1)
 from pathlib import Path
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
+from mcp_reflect.config import Settings
 
 async def main():
     async with Engine(Settings(bank=Path(sys.argv[1]), project="app")) as engine:

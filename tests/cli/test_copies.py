@@ -14,8 +14,8 @@ import pytest
 from mcp_reflect.bank.sqlite.copies import backup, restore
 from mcp_reflect.bank.sqlite.schema import newest
 from mcp_reflect.cli import main
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
 from tests.processes.servers import LESSON, server, told
 
 LATER: dict[str, Any] = {"mistake": "Read the wrong configuration", "correction": "Name the configuration"}

@@ -14,7 +14,7 @@ import pytest
 from mcp_reflect.cli import main
 from mcp_reflect.cli.hook_ import reflect_apart
 from mcp_reflect.cli.hosts.hooks import EVENTS, read_hook
-from mcp_reflect.settings import Settings
+from mcp_reflect.config import Settings
 from tests.transcripts import sessions
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."

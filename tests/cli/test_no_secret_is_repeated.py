@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.settings import Settings
+from mcp_reflect.config import Settings
 from tests.secrets import SECRETS
 
 pytestmark = pytest.mark.usefixtures("command")

@@ -40,14 +40,14 @@ NEVER = (
     "mcp_reflect.arguments", "mcp_reflect.server", "mcp_reflect.board", "mcp_reflect.llm", "mcp_reflect.embedding",
     "mcp_reflect.critique", "mcp_reflect.replan", "mcp_reflect.reflecting", "mcp_reflect.thinking",
     "mcp_reflect.prompts",
-    "mcp_reflect.records.critique", "mcp_reflect.records.decision", "mcp_reflect.records.dream",
-    "mcp_reflect.records.reflection", "mcp_reflect.records.search", "mcp_reflect.records.browse",
-    "mcp_reflect.records.memory", "mcp_reflect.records.verdict", "mcp_reflect.bank.scripts", "mcp_reflect.bank.vectors",
+    "mcp_reflect.models.critique", "mcp_reflect.models.decision", "mcp_reflect.models.consolidation",
+    "mcp_reflect.models.reflection", "mcp_reflect.models.search", "mcp_reflect.models.consolidation",
+    "mcp_reflect.models.reflection", "mcp_reflect.models.critique", "mcp_reflect.bank.scripts", "mcp_reflect.bank.vectors",
     "mcp_reflect.bank.dreams", "mcp_reflect.bank.searches", "mcp_reflect.bank.spending", "mcp_reflect.bank.stats",
     "mcp_reflect.bank.reflections", "mcp_reflect.bank.transfer", "mcp_reflect.bank.board", "mcp_reflect.bank.browsing",
 )  # fmt: skip
-JUDGING = ("mcp_reflect.bank.poison.judge", "mcp_reflect.reflect.rules.faults")
-WATCHING = ("mcp_reflect.watching", "mcp_reflect.reflect", "mcp_reflect.records.watch", "mcp_reflect.records.trace")
+JUDGING = ("mcp_reflect.security.injection.judge", "mcp_reflect.reflect.rules.faults")
+WATCHING = ("mcp_reflect.watching", "mcp_reflect.reflect", "mcp_reflect.models.warning", "mcp_reflect.models.run")
 
 
 @dataclass(frozen=True)

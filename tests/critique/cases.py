@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mcp_reflect.critique.checks.checker import Checker, Finding, Work
-from mcp_reflect.records.verdict import Status, ToolResult
+from mcp_reflect.models.critique import Status, ToolResult
 
 HERE = Path(__file__).parent
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_reflect.critique.checks.evidence import agrees
-from mcp_reflect.records.verdict import ToolResult
+from mcp_reflect.models.critique import ToolResult
 from tests.critique.cases import output
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mcp_reflect.critique.checks.arithmetic import ArithmeticChecker
 from mcp_reflect.critique.checks.checker import Finding, Work
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 
 def check(*steps: str, goal: str = "") -> list[Finding]:

@@ -9,7 +9,7 @@ from mcp_reflect.critique.checks.checker import Checker, Work
 from mcp_reflect.critique.checks.code import CodeChecker
 from mcp_reflect.critique.checks.evidence import EvidenceChecker
 from mcp_reflect.critique.checks.execution import ExecutionChecker
-from mcp_reflect.records.verdict import ToolResult
+from mcp_reflect.models.critique import ToolResult
 from tests.critique.cases import HERE, lines
 
 CHECKERS: list[Checker] = [EvidenceChecker(), CodeChecker(), ExecutionChecker()]

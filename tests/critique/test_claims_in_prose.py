@@ -16,7 +16,7 @@ from mcp_reflect.critique.checks.arithmetic import ArithmeticChecker
 from mcp_reflect.critique.checks.checker import Checker, Work
 from mcp_reflect.critique.checks.dates import DatesChecker
 from mcp_reflect.critique.checks.units import UnitsChecker
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 CASES = Path(__file__).parent / "cases"
 CHECKERS: tuple[Checker, ...] = (ArithmeticChecker(), UnitsChecker(), DatesChecker())

@@ -5,7 +5,7 @@ import pytest
 from mcp_reflect.critique.checks.checker import Finding, Work
 from mcp_reflect.critique.checks.code import CodeChecker
 from mcp_reflect.critique.checks.execution import ExecutionChecker
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 
 def checked(step: str) -> list[Finding]:

@@ -3,7 +3,7 @@
 from mcp_reflect.critique.checks.checker import Finding, Fix, Work
 from mcp_reflect.critique.checks.registry import checkers
 from mcp_reflect.critique.correct import correct
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 
 def corrected(*steps: str, goal: str = "") -> tuple[str, ...]:

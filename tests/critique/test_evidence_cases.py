@@ -6,7 +6,7 @@ from mcp_reflect.critique.checks.checker import Checker
 from mcp_reflect.critique.checks.code import CodeChecker
 from mcp_reflect.critique.checks.evidence import EvidenceChecker
 from mcp_reflect.critique.checks.execution import ExecutionChecker
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 from tests.critique.cases import load, score
 
 CHECKERS: dict[str, Checker] = {

@@ -4,7 +4,7 @@ import pytest
 
 from mcp_reflect.critique.checks.checker import Finding, Work
 from mcp_reflect.critique.checks.evidence import EvidenceChecker
-from mcp_reflect.records.verdict import Status, ToolResult
+from mcp_reflect.models.critique import Status, ToolResult
 from tests.critique.cases import HERE, load, output
 
 SENTENCES = (HERE / "prose.txt").read_text(encoding="utf-8").splitlines()

@@ -4,7 +4,7 @@ import pytest
 
 from mcp_reflect.critique.checks.checker import Work
 from mcp_reflect.critique.checks.evidence import EvidenceChecker
-from mcp_reflect.records.verdict import Status, ToolResult
+from mcp_reflect.models.critique import Status, ToolResult
 
 
 def said(step: str, *results: ToolResult) -> list[Status]:

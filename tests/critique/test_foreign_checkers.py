@@ -9,11 +9,11 @@ import pytest
 from mcp_reflect.critique.checks import registry
 from mcp_reflect.critique.checks.checker import Work
 from mcp_reflect.critique.verify import verifier
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 CODE = """
 from mcp_reflect.critique.checks.checker import Finding
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 class Kind:
     name = "kind"

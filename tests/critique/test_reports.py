@@ -4,7 +4,7 @@ import pytest
 
 from mcp_reflect.critique.checks.evidence.reading import seen
 from mcp_reflect.critique.checks.evidence.report import Report
-from mcp_reflect.records.verdict import ToolResult
+from mcp_reflect.models.critique import ToolResult
 from tests.critique.cases import output
 
 

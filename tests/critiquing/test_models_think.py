@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
+from mcp_reflect.config import Settings
 from mcp_reflect.critique import loop
 from mcp_reflect.critique.checks.checker import Work
 from mcp_reflect.critique.verify import Verified, verifier
@@ -15,8 +16,7 @@ from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.errors import UnreachableError
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.records.critique import Critique, Opinion, Stopped
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.critique import Critique, Opinion, Stopped
 from tests.scripted import Scripted
 
 POEM = ["Roses are red", "Violets are green"]

@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.door_cases import cases
-from mcp_reflect.redaction import assigned, places
-from mcp_reflect.redaction.gate import Gate
+from mcp_reflect.security import secret_assignments as assigned
+from mcp_reflect.security import secret_places as places
+from mcp_reflect.security.redact import Gate
 
 WORDS = sorted({*places.WORDS, *assigned.WORDS})
 GATE = Gate(WORDS)

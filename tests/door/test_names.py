@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.redaction import clean_text
 from mcp_reflect.scopes import kept_name
-from mcp_reflect.settings import Settings
+from mcp_reflect.security.redact import clean_text
 from tests.secrets import SECRETS, found_in
 from tests.watching.test_sequels import sequel_of
 

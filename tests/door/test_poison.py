@@ -15,17 +15,16 @@ from benchmarks import door_train
 from benchmarks.door import score_poison
 from benchmarks.door_cases import WRITERS, Case, Name, cases
 from mcp_reflect.bank.lessons import made
-from mcp_reflect.bank.poison import model, suspicion
-from mcp_reflect.bank.poison.reading import read
-from mcp_reflect.bank.poison.views import plain
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
-from mcp_reflect.fence import fence
-from mcp_reflect.records.lesson import Lesson, LessonDraft, State, Trust, lesson_text
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust, lesson_text
+from mcp_reflect.security.fencing import fence
+from mcp_reflect.security.injection import model, suspicion
+from mcp_reflect.security.injection.readings import plain, read
 from mcp_reflect.server.app import build
-from mcp_reflect.settings import Settings
 
 ATTACKS = [case for case in cases("attacks") if suspicion([case.text])]
 HONEST = list(cases("honest"))

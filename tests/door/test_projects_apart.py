@@ -7,12 +7,11 @@ import pytest
 from mcp import Client
 from mcp_types import PromptReference, ResourceTemplateReference
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.scope import GLOBAL, Scope
+from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.server.app import build
-from mcp_reflect.settings import Settings
 
 MARK = "zebrafish quokka"  # rare words by which a record would be found
 ASKED = "Feed the zebrafish"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.door import score_secrets
 from benchmarks.door_cases import Case, cases
-from mcp_reflect.redaction import clean, clean_text
+from mcp_reflect.security.redact import clean, clean_text
 
 SECRETS = list(cases("secrets"))
 LOOK_ALIKES = list(cases("look_alikes"))

@@ -6,7 +6,7 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.lesson import Source, Trust
+from mcp_reflect.models.lesson import Source, Trust
 from mcp_reflect.server.app import build
 from mcp_reflect.server.withholding import without_orders
 from tests.secrets import SECRETS

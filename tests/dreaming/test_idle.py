@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.server.app import build
 from mcp_reflect.server.idle import Idle
-from mcp_reflect.settings import Settings
 from tests.dreaming.test_dreams import FAR, SAME, reflections
 from tests.held_clock import HeldClock
 

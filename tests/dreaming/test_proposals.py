@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.records.lesson import Source, State
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.lesson import Source, State
 from tests.scripted import Scripted
 
 LESSONS = (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from zlib import crc32
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 from tests.llm.loopback import Answer, Loopback, Received, Step
 
 CONCEPTS: tuple[frozenset[str], ...] = (

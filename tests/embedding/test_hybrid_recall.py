@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from mcp_reflect.bank.hybrid import LEAST_MEANING, MEANING, fused, meaning_part
 from mcp_reflect.bank.lexical import Match
 from mcp_reflect.bank.vectors.asked import Asked
+from mcp_reflect.config import Settings
 from mcp_reflect.embedding.index import PlainIndex
 from mcp_reflect.embedding.packing import packed
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.lesson import Recall
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.lesson import Recall
 from tests.embedding.concepts import embeddings, inputs, served, setting, vector
 from tests.embedding.test_keeping_vectors import CAKE, MAIL, SLOW, caught_up, engine_at, meaning, told
 from tests.held_clock import HeldClock

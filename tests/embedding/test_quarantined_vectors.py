@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import settings as laws
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.poison import suspicion
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Settings
 from mcp_reflect.embedding.background import UNRELATED
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.lesson import Recall, State
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.lesson import Recall, State
+from mcp_reflect.security.injection import suspicion
 from tests.bank.test_quarantine import shown, stored
 from tests.embedding.concepts import CONCEPTS, Concepts
 from tests.embedding.test_keeping_vectors import MAIL, SLOW, caught_up, kept, meaning, told

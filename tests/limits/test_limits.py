@@ -10,12 +10,11 @@ from mcp.types import TextContent
 
 from benchmarks.stdio import RawServer, RpcError
 from mcp_reflect.cli import main
+from mcp_reflect.config import DEFAULT, PREFIX, Limits, Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
-from mcp_reflect.limits import DEFAULT, PREFIX, Limits
 from mcp_reflect.server.app import build
 from mcp_reflect.server.lines import request_id
-from mcp_reflect.settings import Settings
 from tests.conftest import Era
 from tests.processes.servers import server
 from tests.server.calls import FAILED_RUN, LESSON, told

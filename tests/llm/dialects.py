@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mcp_reflect.llm import anthropic, openai
 from mcp_reflect.llm.protocol import LLM
 from mcp_reflect.llm.spec import Spec
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 from tests.llm.loopback import Answer, Received
 
 KEY = "0123456789abcdefNoKeyHasThisShape"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Requests for tests, with a small default for what a test does not care about."""
 
 from mcp_reflect.llm.protocol import Request, Role
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 SCHEMA: dict[str, Json] = {
     "type": "object",

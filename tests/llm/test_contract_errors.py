@@ -12,7 +12,7 @@ from mcp_reflect.llm.errors import (
     RateLimitedError,
 )
 from mcp_reflect.llm.protocol import Stop
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 from tests.llm.contract import ask, every_dialect, failing, fault, left_nothing_behind
 from tests.llm.dialects import KEY, Dialect
 from tests.llm.loopback import Answer, Loopback

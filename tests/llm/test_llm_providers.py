@@ -17,7 +17,7 @@ from mcp_reflect.llm.errors import (
 )
 from mcp_reflect.llm.protocol import Reply, Stop
 from mcp_reflect.llm.spec import Spec
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 from tests.llm.dialects import ANTHROPIC, OPENAI, Dialect, at
 from tests.llm.loopback import Answer, Flood, Loopback, refused_url
 from tests.llm.requests import SCHEMA, asking

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_reflect.llm.schema import closed, is_strict
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 
 def thing(**properties: Json) -> dict[str, Json]:

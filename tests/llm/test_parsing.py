@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_reflect.llm.parsing import containers, read_json, read_object
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 from tests.llm.messy import Case, fences, fresh, prose, syntax
 
 KNOWN_MISSES = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from mcp_reflect.fence import DATA_RULE
+from mcp_reflect.security.fencing import DATA_RULE
 from tests.mcp_prompts.served import CORRECTION, TASK, a_lesson, a_reflection, completed, prompt_text, served
 
 NAMES = ["start_task", "review_task", "critique_answer", "replan_search", "distill_lessons"]

@@ -17,7 +17,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from mcp_reflect.limits import DEFAULT
+from mcp_reflect.config import DEFAULT
 from mcp_reflect.server.bodies import Bodies, Message, Receive, Send
 from tests.conftest import Era
 from tests.processes.servers import LESSON, ROOT

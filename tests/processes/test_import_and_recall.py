@@ -14,7 +14,7 @@ IMPORT = """
 import asyncio, sys
 from pathlib import Path
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
+from mcp_reflect.config import Settings
 
 async def main():
     lines = [(n, {"mistake": f"Row {n} failed with code {n}x", "correction": f"Mend row {n}"}) for n in range(260)]

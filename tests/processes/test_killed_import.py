@@ -21,8 +21,8 @@ SHARED = """
 import asyncio, sys
 from mcp_reflect.bank.preparing import PAGE, ready
 from mcp_reflect.clock import Clock
-from mcp_reflect.records.lesson import LessonDraft
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.lesson import LessonDraft
+from mcp_reflect.models.common import Scope
 
 async def main():
     drafts = [(Scope("t", "app"), LessonDraft(text="Row 1", mistake="Row 1", correction="Mend it"))] * PAGE * 9

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.fence import DATA_RULE
+from mcp_reflect.models.run import Outcome
 from mcp_reflect.prompts import Prompts, shipped_folder
-from mcp_reflect.records.trace import Outcome
 from mcp_reflect.reflect.analysis import SYNONYMS
+from mcp_reflect.security.fencing import DATA_RULE
 
 HASHES = Path(__file__).with_name("hashes.json")
 NAMES = (

@@ -1,7 +1,7 @@
 """Short ways to write a trace in a test. Calls and answers are numbered e1, e2, ... as they are added."""
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.trace import Event, EventType, Outcome, RunError, Trace
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import Event, EventType, Outcome, RunError, Trace
 
 
 class Run:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.reflection import Analysis, Assessment
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.reflection import Analysis, Assessment
 from mcp_reflect.reflect.analysis import read_analysis
 
 FULL: dict[str, Json] = {

@@ -2,9 +2,8 @@
 
 import pytest
 
-from mcp_reflect.records.diagnosis import Correction
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.trace import ErrorCategory, Event, EventType, Outcome, Trace
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import Correction, ErrorCategory, Event, EventType, Outcome, Trace
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from tests.reflect.runs import Run
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.records.decision import Check, Decision
+from mcp_reflect.models.decision import Check, Decision
 from mcp_reflect.reflect.decisions.checks import validate
 from mcp_reflect.reflect.decisions.metrics import measures, others, shown
 from mcp_reflect.reflect.decisions.wording import Written, markdown, write

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.trace import ErrorCategory as C
-from mcp_reflect.records.trace import Event, EventType, Outcome, RunError, Trace
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import ErrorCategory as C
+from mcp_reflect.models.run import Event, EventType, Outcome, RunError, Trace
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from tests.reflect.runs import Run
 

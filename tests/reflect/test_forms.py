@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 from mcp_reflect.reflect.forms import forms_of, undresses
 
 SAME_COMMAND = [

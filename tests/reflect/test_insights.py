@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.records.reflection import Insights
+from mcp_reflect.models.reflection import Insights
 from mcp_reflect.reflect.insights import read_insights
 
 HASHES = """# Summary

@@ -2,8 +2,7 @@
 
 import pytest
 
-from mcp_reflect.records.diagnosis import Diagnosis, Finding, FindingKind
-from mcp_reflect.records.trace import ErrorCategory, EventType, Outcome, RunError
+from mcp_reflect.models.run import Diagnosis, ErrorCategory, EventType, Finding, FindingKind, Outcome, RunError
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from tests.reflect.runs import Run
 

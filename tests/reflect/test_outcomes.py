@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.records.trace import Event, EventType, Outcome, Trace
+from mcp_reflect.models.run import Event, EventType, Outcome, Trace
 from mcp_reflect.reflect.rules.diagnose import diagnose
 
 

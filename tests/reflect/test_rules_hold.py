@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.trace import Event, EventType, Outcome, Trace
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import Event, EventType, Outcome, Trace
 from mcp_reflect.reflect.rules.diagnose import diagnose, failures
 from tests.reflect.runs import Run
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 from mcp_reflect.signature import CALL_LIMIT, ERROR_LIMIT, exact_call, fingerprint, normalised_call, signature
 
 SAME: list[tuple[Json, Json]] = [

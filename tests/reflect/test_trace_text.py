@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.trace import Cut, Event, EventType, Outcome, Trace
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import Cut, Event, EventType, Outcome, Trace
 from mcp_reflect.reflect.trace_text import shortened, trace_text
 
 

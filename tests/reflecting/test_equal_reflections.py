@@ -2,10 +2,10 @@
 
 import json
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.llm.errors import UnreachableError
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.settings import Settings
 from tests.scripted import Scripted
 from tests.server.calls import FAILED_RUN
 

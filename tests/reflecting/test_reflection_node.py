@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError
 from mcp_reflect.llm.errors import UnreachableError
 from mcp_reflect.nodes import reflect_node, reflection_node
-from mcp_reflect.settings import Settings
 from tests.scripted import Scripted
 
 STATE: dict[str, Any] = {

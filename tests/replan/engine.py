@@ -6,7 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from mcp_reflect.records.search import Query
+from mcp_reflect.models.search import Query
 
 _WORD = re.compile(r"[^\W_]+")
 _ALL_WORDS = {"boolean", "faceted", "keyword", "lexical"}

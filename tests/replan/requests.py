@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from mcp_reflect.records.search import CatalogEntry, Plan, Query, SearchRequest, SearchState
+from mcp_reflect.models.search import CatalogEntry, Plan, Query, SearchRequest, SearchState
 
 MODES = ("faceted", "master")
 FAIR = (

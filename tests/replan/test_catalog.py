@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_reflect.records.search import CatalogEntry
+from mcp_reflect.models.search import CatalogEntry
 from mcp_reflect.replan import catalog
 from mcp_reflect.replan.moves import filters
 from tests.replan.requests import FAIR, query, request

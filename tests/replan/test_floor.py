@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from mcp_reflect.records.search import Plan, Proposal, Query, Strategy
+from mcp_reflect.models.search import Plan, Proposal, Query, Strategy
 from mcp_reflect.replan import ledger
 from mcp_reflect.replan.floor import accept
 from mcp_reflect.replan.planner import plan

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_reflect.records.search import CatalogEntry, Plan, Proposal, Query, SearchRequest, SearchState, Strategy
+from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchRequest, SearchState, Strategy
 from mcp_reflect.replan import catalog, ledger, messages, storing
 from mcp_reflect.replan.candidates import MOST_QUERIES
 from mcp_reflect.replan.floor import accept

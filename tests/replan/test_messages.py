@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_reflect.records.search import Diagnosis, Finding, Kind, Strategy
+from mcp_reflect.models.search import Diagnosis, Finding, Kind, Strategy
 from mcp_reflect.replan import messages
 from mcp_reflect.replan.planner import plan
 from tests.replan.requests import empty_state, query

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.search import Proposal, Query, Strategy
+from mcp_reflect.models.search import Proposal, Query, Strategy
 from mcp_reflect.replan.reading import read_catalog, read_proposal, read_queries, read_results
 
 

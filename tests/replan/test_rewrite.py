@@ -1,6 +1,6 @@
 import pytest
 
-from mcp_reflect.records.search import CatalogEntry
+from mcp_reflect.models.search import CatalogEntry
 from mcp_reflect.replan.planner import plan
 from tests.replan.requests import empty_state, query, request, texts
 

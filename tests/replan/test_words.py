@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.records.search import Kind
+from mcp_reflect.models.search import Kind
 from mcp_reflect.replan.spelling import edit_distance
 from mcp_reflect.replan.vocabulary import Vocabulary, short_forms
 from mcp_reflect.replan.words import content, normalised, other_number, stem, telling, tokens

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_reflect.records.search import CatalogEntry, Query, SearchRequest, SearchState
+from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
 from mcp_reflect.replan import ledger
 from mcp_reflect.replan.planner import plan
 from tests.replan.engine import Engine, words

@@ -4,10 +4,10 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Stop
 from mcp_reflect.llm.wire import reply_of
-from mcp_reflect.settings import Settings
 from tests.searching.calls import CATALOG, QUANTUM, plan, said
 
 

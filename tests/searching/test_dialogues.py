@@ -7,10 +7,10 @@ from mcp import Client
 from mcp.client import ClientRequestContext
 from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextContent
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.llm.errors import UnreachableError
 from mcp_reflect.server.app import build
-from mcp_reflect.settings import Settings
 from tests.conftest import Era
 from tests.scripted import NAME, Scripted
 from tests.searching.calls import ELSEWHERE, HELP, QUANTUM, WIDER, said

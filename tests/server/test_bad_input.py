@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.server.app import build
-from mcp_reflect.settings import Settings
 from tests.server.calls import FAILED_RUN, LESSON, contents, refused, told
 
 RUN: dict[str, Any] = {"task": "Do it", "outcome": "failure"}

@@ -7,7 +7,7 @@ from mcp import Client
 
 from mcp_reflect.bank.graph import named
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.lesson import LessonDraft, Trust
+from mcp_reflect.models.lesson import LessonDraft, Trust
 from tests.server.calls import FAILED_RUN, told
 from tests.server.test_resources import read
 

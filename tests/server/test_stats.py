@@ -8,8 +8,8 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.cli import main
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.settings import Settings
 from tests.server.calls import FAILED_RUN, LESSON, told
 from tests.server.test_resources import read
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
+from mcp_reflect.config import Settings
+from mcp_reflect.log import Log
 from mcp_reflect.server.app import build
-from mcp_reflect.settings import Settings
-from mcp_reflect.telemetry import Log
 from tests.prompts.test_overrides import GOOD, write
 
 KEY = "sk-ant-api03-0123456789abcdefghij"

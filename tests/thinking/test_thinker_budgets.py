@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 from tests.llm.dialects import OPENAI
 from tests.llm.loopback import Answer, Loopback
 from tests.thinking.asked import BAD, GOOD, bound_to, reflect, rows, said, serving

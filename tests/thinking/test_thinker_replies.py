@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.llm.protocol import Reply, Role, Stop
-from mcp_reflect.records.lesson import Source
+from mcp_reflect.models.lesson import Source
 from tests.llm.contract import every_dialect
 from tests.llm.dialects import Dialect
 from tests.llm.loopback import Loopback

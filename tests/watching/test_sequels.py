@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.bank.watch import MOST_WRONG
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.records.json import Json
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.common import Json
 from mcp_reflect.watching import held_out
 from tests.held_clock import HeldClock
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
-from mcp_reflect.records.json import Json
-from mcp_reflect.settings import Settings
+from mcp_reflect.models.common import Json
 from tests.held_clock import HeldClock
 
 MISSING = "ModuleNotFoundError: No module named 'billing'"

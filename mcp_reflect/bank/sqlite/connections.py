@@ -21,7 +21,7 @@ from mcp_reflect.bank.sqlite.schema import Opened, clear_logs, prepare, thawed, 
 from mcp_reflect.bank.sqlite.statements import on_thread
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError
-from mcp_reflect.telemetry import Log
+from mcp_reflect.log import Log
 
 _CACHE_KB: Final = 32_000  # of pages that a connection keeps at most: a block's postings fit in
 

@@ -22,7 +22,7 @@ from mcp_reflect.bank.sqlite.schema import Opened, newer, newest, number_of
 from mcp_reflect.bank.sqlite.statements import Reading, Transaction, Values, Writing, on_thread
 from mcp_reflect.bank.sqlite.waiting import patiently
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
-from mcp_reflect.telemetry import Log
+from mcp_reflect.log import Log
 
 COUNTING_WAIT_SECONDS: Final = 0.01  # about as long as a short write; what comes of a longer one is counted later
 _LONG_WRITE: Final = 0.05  # seconds; after one, others are let in before this process writes again

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mcp_reflect.bank.features import Features, features_read
 from mcp_reflect.bank.sameness import digest_of
-from mcp_reflect.records.lesson import Kind, Lesson, Source, State, Trust
-from mcp_reflect.records.scope import Scope
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Kind, Lesson, Source, State, Trust
 
 Row = sqlite3.Row
 """A row as other rooms may name it: only this one knows SQLite."""

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeVar
 import aiosqlite
 
 from mcp_reflect.bank.sqlite.queries import query, reads
-from mcp_reflect.redaction import clean, clean_text
+from mcp_reflect.security.redact import clean, clean_text
 
 Values = Mapping[str, Any]
 _Found = TypeVar("_Found")

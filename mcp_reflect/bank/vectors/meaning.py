@@ -14,9 +14,8 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.embedding.index import Index, alikeness, open_index
 from mcp_reflect.embedding.patience import Patient
 from mcp_reflect.embedding.protocol import Embedder
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.scope import GLOBAL, Scope
-from mcp_reflect.redaction import clean_text
+from mcp_reflect.models.common import GLOBAL, Json, Scope
+from mcp_reflect.security.redact import clean_text
 
 MOST_SCOPES: Final = 4  # whose vectors are kept in memory; the least recently asked goes first
 _PAGE: Final = 5000

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, cast
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 
 class Moment(Enum):

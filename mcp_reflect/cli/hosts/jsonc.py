@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.redaction import quoted
+from mcp_reflect.security.redact import quoted
 
 _SPACE: Final = re.compile(r"(?:\s|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')

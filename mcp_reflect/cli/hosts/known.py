@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mcp_reflect.cli.hosts import json_edits, toml_edits, yaml_edits
 from mcp_reflect.errors import InputError
-from mcp_reflect.redaction import quoted
+from mcp_reflect.security.redact import quoted
 
 NAME: Final = "mcp-reflect"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from mcp_reflect.records.verdict import Status, ToolResult
+from mcp_reflect.models.critique import Status, ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from mcp_reflect.critique.checks.checker import Finding, Work
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 _QUALIFIED = re.compile(r"__|[.:/]")
 

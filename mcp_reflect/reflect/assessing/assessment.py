@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from mcp_reflect.records.reflection import Assessment
+from mcp_reflect.models.reflection import Assessment
 from mcp_reflect.reflect.assessing.reader import Judged, Subject, read_sentences
 from mcp_reflect.reflect.sections import Section, field_name, split_sections
 

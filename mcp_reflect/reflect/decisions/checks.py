@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from mcp_reflect.records.decision import ACTIONS, Check, Checked, Decision, Validation
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.decision import ACTIONS, Check, Checked, Decision, Validation
 
 LONGEST: Final = 200
 """Characters of an action or a component."""

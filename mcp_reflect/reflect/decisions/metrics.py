@@ -8,8 +8,8 @@ import math
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from mcp_reflect.records.decision import Measure
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.decision import Measure
 
 LATENCY: Final = "latency"
 ACCURACY: Final = "accuracy"

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.records.decision import Decision, Measure
-from mcp_reflect.records.reflection import Assessment, Insights
+from mcp_reflect.models.decision import Decision, Measure
+from mcp_reflect.models.reflection import Assessment, Insights
 from mcp_reflect.reflect.decisions.metrics import Standing, compared, shown, standing, verdicts
 
 ANALYSIS: Final = "Decision Analysis"

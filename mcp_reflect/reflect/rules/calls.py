@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.trace import Event, EventType, Trace
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import Event, EventType, Trace
 from mcp_reflect.reflect.rules.react import action_in, bare_action
 
 _CALL_IDS = ("tool_call_id", "call_id", "tool_use_id", "toolUseId", "callId", "id")

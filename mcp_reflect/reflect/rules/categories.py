@@ -2,7 +2,7 @@
 
 import re
 
-from mcp_reflect.records.trace import ErrorCategory as C
+from mcp_reflect.models.run import ErrorCategory as C
 from mcp_reflect.reflect.rules.category_words import EXCEPTIONS, WORDS, Rows, compiled
 
 TEXT_LIMIT = 4_000  # characters of an error that are looked at, half from each end

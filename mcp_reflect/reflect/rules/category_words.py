@@ -8,7 +8,7 @@ import re
 from functools import cache
 from typing import TypeAlias
 
-from mcp_reflect.records.trace import ErrorCategory as C
+from mcp_reflect.models.run import ErrorCategory as C
 from mcp_reflect.reflect.rules.patterns import pattern
 
 Rows: TypeAlias = tuple[tuple[C, str], ...]

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from mcp_reflect.records.diagnosis import Change
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import Change
 
 MAX_LEAVES = 200  # arguments compared; a call with more is a bulk of data
 MAX_DEPTH = 12

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mcp_reflect.records.diagnosis import Change
-from mcp_reflect.records.trace import ErrorCategory
+from mcp_reflect.models.run import Change, ErrorCategory
 from mcp_reflect.reflect.rules.changes import changes_between, leaf_map
 from mcp_reflect.reflect.rules.related import tie_between
 from mcp_reflect.reflect.rules.text_ties import Tie

@@ -1,8 +1,6 @@
 """What the rules say of a run, put together."""
 
-from mcp_reflect.records.diagnosis import Diagnosis
-from mcp_reflect.records.failure import Failure, WorkedCall
-from mcp_reflect.records.trace import Trace
+from mcp_reflect.models.run import Diagnosis, Failure, Trace, WorkedCall
 from mcp_reflect.reflect.failing import failure_of
 from mcp_reflect.reflect.forms import forms_of
 from mcp_reflect.reflect.rules.findings import findings_of

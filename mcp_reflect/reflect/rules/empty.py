@@ -3,8 +3,8 @@
 import json
 import re
 
+from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import late
-from mcp_reflect.records.json import Json
 from mcp_reflect.reflect.rules.patterns import pattern
 
 SHORT = 600  # characters: a longer answer of a search holds something, whatever its first words are

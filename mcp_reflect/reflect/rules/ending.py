@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from mcp_reflect.records.diagnosis import Finding, FindingKind
-from mcp_reflect.records.trace import EventType, Outcome, Trace
+from mcp_reflect.models.run import EventType, Finding, FindingKind, Outcome, Trace
 from mcp_reflect.reflect.rules.react import action_in
 from mcp_reflect.reflect.rules.tools import finishes
 from mcp_reflect.reflect.rules.tried import Tried

@@ -8,8 +8,8 @@ speaks of errors (a log that was read, an article) is none.
 import json
 from dataclasses import dataclass
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.trace import ErrorCategory
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.reflect.rules import printed
 from mcp_reflect.reflect.rules.calls import Call
 from mcp_reflect.reflect.rules.categories import category_of, category_of_status

@@ -1,6 +1,6 @@
 """The findings of a reading, in the order in which the rules are asked."""
 
-from mcp_reflect.records.diagnosis import Finding, FindingKind
+from mcp_reflect.models.run import Finding, FindingKind
 from mcp_reflect.reflect.rules.corrections import Pair
 from mcp_reflect.reflect.rules.ending import objections, unfinished
 from mcp_reflect.reflect.rules.loops import loop_finding

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from mcp_reflect.records.diagnosis import Change, Correction
+from mcp_reflect.models.run import Change, Correction
 from mcp_reflect.reflect.rules.corrections import Pair
 from mcp_reflect.reflect.rules.patterns import word_set
 from mcp_reflect.reflect.rules.scores import correction_confidence, correction_importance

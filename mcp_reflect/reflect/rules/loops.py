@@ -4,8 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mcp_reflect.records.diagnosis import Finding, FindingKind
-from mcp_reflect.records.trace import ErrorCategory
+from mcp_reflect.models.run import ErrorCategory, Finding, FindingKind
 from mcp_reflect.reflect.rules.tools import acts_on_screen, finishes
 from mcp_reflect.reflect.rules.tried import Tried
 from mcp_reflect.reflect.rules.words import names, times

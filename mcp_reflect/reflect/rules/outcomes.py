@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from mcp_reflect.records.trace import Event, Outcome
+from mcp_reflect.models.run import Event, Outcome
 from mcp_reflect.reflect.rules.reading import Reading
 from mcp_reflect.reflect.rules.words import quote
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mcp_reflect.records.trace import ErrorCategory, Outcome, Trace
+from mcp_reflect.models.run import ErrorCategory, Outcome, Trace
 from mcp_reflect.reflect.rules.categories import category_of
 from mcp_reflect.reflect.rules.corrections import Pair, pairs_in
 from mcp_reflect.reflect.rules.loops import Loop, loops_in

@@ -7,8 +7,8 @@ is little. `Tie` says how sure that is.
 
 import re
 
-from mcp_reflect.records.diagnosis import Change
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import Change
 from mcp_reflect.reflect.rules.alike import looks_like_path, names_alike
 from mcp_reflect.reflect.rules.changes import changes_between, leaf_map, same
 from mcp_reflect.reflect.rules.text_ties import (

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from mcp_reflect.records.diagnosis import Finding, FindingKind
-from mcp_reflect.records.trace import ErrorCategory
+from mcp_reflect.models.run import ErrorCategory, Finding, FindingKind
 from mcp_reflect.reflect.rules.tried import Tried
 from mcp_reflect.reflect.rules.words import names, quote, subject_only, times, unique
 

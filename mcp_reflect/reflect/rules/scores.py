@@ -35,8 +35,7 @@ They are chosen, not fitted. What they must hold is their order, and the tests h
 
 from collections.abc import Sequence
 
-from mcp_reflect.records.diagnosis import Correction, Finding, FindingKind
-from mcp_reflect.records.trace import ErrorCategory, Outcome
+from mcp_reflect.models.run import Correction, ErrorCategory, Finding, FindingKind, Outcome
 from mcp_reflect.reflect.rules.text_ties import Tie
 
 _FAILED = frozenset({Outcome.FAILURE, Outcome.ERROR, Outcome.TIMEOUT})

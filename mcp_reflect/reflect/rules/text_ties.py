@@ -3,7 +3,7 @@
 import re
 from enum import Enum, auto
 
-from mcp_reflect.records.trace import ErrorCategory
+from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.reflect.rules.alike import (
     CODE_DICE,
     WORD_DICE,

@@ -5,8 +5,8 @@ An error message printed by a shell is a failure; the same text in a file that w
 
 from enum import Enum, auto
 
+from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import late
-from mcp_reflect.records.json import Json
 from mcp_reflect.reflect.rules.patterns import word_set
 
 _WORDS = late(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mcp_reflect.records.trace import Trace
+from mcp_reflect.models.run import Trace
 from mcp_reflect.reflect.rules.calls import Call, calls_of
 from mcp_reflect.reflect.rules.faults import Fault, fault_of
 from mcp_reflect.reflect.rules.words import call_text

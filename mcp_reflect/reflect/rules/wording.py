@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from mcp_reflect.records.diagnosis import Correction, Finding, FindingKind
-from mcp_reflect.records.trace import Outcome, Trace
+from mcp_reflect.models.run import Correction, Finding, FindingKind, Outcome, Trace
 from mcp_reflect.reflect.rules.alike import names_alike
 from mcp_reflect.reflect.rules.empty import suggestions_in
 from mcp_reflect.reflect.rules.reading import Reading

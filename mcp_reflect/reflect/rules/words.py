@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 QUOTE_LIMIT = 120  # characters of anything quoted in a sentence
 NAMED_EVENTS = 6  # event ids named in a sentence; the rest is counted

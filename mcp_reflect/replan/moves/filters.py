@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from mcp_reflect.records.json import Json
-from mcp_reflect.records.search import CatalogEntry, Query
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.search import CatalogEntry, Query
 from mcp_reflect.replan.spelling import edit_distance
 from mcp_reflect.replan.words import fold, stem, tokens
 

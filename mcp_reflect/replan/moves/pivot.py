@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
 
-from mcp_reflect.records.search import CatalogEntry, Query
+from mcp_reflect.models.search import CatalogEntry, Query
 from mcp_reflect.replan.catalog import Catalog, fit, in_table, subject, widest
 from mcp_reflect.replan.moves.relax import lowered
 from mcp_reflect.replan.moves.rewrite import texts

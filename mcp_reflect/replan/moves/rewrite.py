@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mcp_reflect.records.search import CatalogEntry, Query
+from mcp_reflect.models.search import CatalogEntry, Query
 from mcp_reflect.replan.catalog import breadth, in_table, subject, widest
 from mcp_reflect.replan.lexicon import ABBREVIATIONS
 from mcp_reflect.replan.moves import filters, suggested

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from mcp_reflect.records.json import Json
+from mcp_reflect.models.common import Json
 
 
 class Case(NamedTuple):

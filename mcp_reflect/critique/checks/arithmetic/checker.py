@@ -17,7 +17,7 @@ from mcp_reflect.critique.checks.arithmetic.syntax import Parsed, Var
 from mcp_reflect.critique.checks.arithmetic.tokens import Kind, Token
 from mcp_reflect.critique.checks.arithmetic.writing import fix_of, plain_text
 from mcp_reflect.critique.checks.checker import Finding, Work
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 _CLAIMED = re.compile(r"[=≈<>] ?[-$(]?\d")
 MAX_STEPS = 400

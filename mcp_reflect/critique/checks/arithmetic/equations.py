@@ -13,7 +13,7 @@ from mcp_reflect.critique.checks.arithmetic.syntax import Parsed, Var
 from mcp_reflect.critique.checks.arithmetic.tokens import Kind, words
 from mcp_reflect.critique.checks.arithmetic.writing import fix_of, plain_text
 from mcp_reflect.critique.checks.checker import Finding
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 # One equation follows from the one before only where nothing but these words stands between them.
 _CONNECTING = words(

@@ -10,7 +10,7 @@ from mcp_reflect.critique.checks.code.fences import Block, blocks
 from mcp_reflect.critique.checks.code.python import python_fault
 from mcp_reflect.critique.checks.code.sql import sql_fault
 from mcp_reflect.critique.checks.code.yaml import yaml_fault
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 Reader = Callable[[str], Fault | bool | None]
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from mcp_reflect.critique.checks.checker import Finding, Fix, Work
 from mcp_reflect.critique.checks.dates.mentions import MAX_CHARACTERS, Mention, Skeleton, skeleton
 from mcp_reflect.critique.checks.dates.writing import write_date, write_time, write_weekday
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 _DAY = 1440  # minutes
 # What a law says of a claim: None is not sure, else whether it holds and what should stand in its place.

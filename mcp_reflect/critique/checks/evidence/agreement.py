@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mcp_reflect.critique.checks.evidence.judgement import Evidence
 from mcp_reflect.critique.checks.evidence.reading import seen
-from mcp_reflect.records.verdict import ToolResult
+from mcp_reflect.models.critique import ToolResult
 
 
 def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:

@@ -30,7 +30,7 @@ from mcp_reflect.critique.checks.evidence.outcomes import judge_outcomes, polari
 from mcp_reflect.critique.checks.evidence.reading import seen
 from mcp_reflect.critique.checks.evidence.sentences import Sentence, sentences
 from mcp_reflect.critique.checks.evidence.shown import judge_addresses, judge_files, judge_quotations
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 _WITHOUT_EVIDENCE: tuple[Rule, ...] = (judge_outcomes, judge_counts, judge_actions)
 _RULES: tuple[Rule, ...] = (

@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 from mcp_reflect.critique.checks.evidence.reading import Seen
 from mcp_reflect.critique.checks.evidence.report import Report
 from mcp_reflect.critique.checks.evidence.sentences import Sentence
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 T = TypeVar("T")
 _MOST_MATCHES = 2_000

@@ -8,7 +8,7 @@ from typing import cast
 
 from mcp_reflect.critique.checks.evidence import lint, runners_compiled, runners_js, runners_python
 from mcp_reflect.critique.checks.evidence.report import KINDS, Kind, Report
-from mcp_reflect.records.verdict import ToolResult
+from mcp_reflect.models.critique import ToolResult
 
 # Summaries stand at the end of an output and its name at the start: of a long one we read both ends.
 _HEAD = 15_000

@@ -10,7 +10,7 @@ from mcp_reflect.critique.checks.arithmetic.rounding import Match, matches, with
 from mcp_reflect.critique.checks.checker import Finding, Fix, Work
 from mcp_reflect.critique.checks.units.quantities import Part, Quantity, quantities
 from mcp_reflect.critique.checks.units.table import TEMPERATURE, TIME
-from mcp_reflect.records.verdict import Status
+from mcp_reflect.models.critique import Status
 
 _ABOUT = r"(?:about|approximately|approx\.?|roughly|around|nearly|almost|some|~|≈)"
 _SHAPE = r"(?: (?:long|tall|wide|deep|high|thick|old|away|apart|heavy|total|each))?"

@@ -1,0 +1,1 @@
+"""Frozen values that cross package borders: runs, lessons, reflections, critiques, searches."""

@@ -1,0 +1,228 @@
+"""A run of an agent, and what the rules find in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mcp_reflect.models.common import Json
+
+# A run of an agent: what it was asked, what it did, how it ended.
+
+
+class EventType(StrEnum):
+    """What kind of thing happened."""
+
+    TOOL_CALL = "tool_call"
+    TOOL_RESPONSE = "tool_response"
+    LLM_CALL = "llm_call"
+    DECISION = "decision"
+    OBSERVATION = "observation"
+    ERROR_EVENT = "error_event"
+    USER_FEEDBACK = "user_feedback"
+    SYSTEM_EVENT = "system_event"
+
+
+class Outcome(StrEnum):
+    """How the run ended, in the caller's words."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    PARTIAL = "partial"
+    TIMEOUT = "timeout"
+    ERROR = "error"
+
+
+class ErrorCategory(StrEnum):
+    """The kinds of failure that rules tell apart."""
+
+    TIMEOUT = "timeout_error"
+    RATE_LIMIT = "rate_limit_error"
+    AUTH = "auth_error"
+    PERMISSION = "permission_error"
+    NOT_FOUND = "not_found_error"
+    VALIDATION = "validation_error"
+    SYNTAX = "syntax_error"
+    DEPENDENCY = "dependency_error"
+    NETWORK = "network_error"
+    RESOURCE_EXHAUSTION = "resource_exhaustion_error"
+    ASSERTION = "assertion_error"
+    CONFLICT = "conflict_error"
+    NO_RESULT = "no_result_error"
+    LOOP = "loop_error"
+    UNKNOWN = "unknown_error"
+
+    @property
+    def short(self) -> str:
+        """The word used in tags and prose: `timeout` for `timeout_error`."""
+        return self.value.removesuffix("_error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened. Content, tool or error is there; `id` is unique in its trace."""
+
+    id: str
+    type: EventType
+    content: str = ""
+    tool: str | None = None
+    arguments: Json = None
+    error: str | None = None
+    timestamp: str | float | None = None
+    metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunError:
+    """What the caller says went wrong with the run as a whole."""
+
+    category: ErrorCategory | None = None
+    message: str = ""
+    context: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """What an oversized trace lost before it was read: events dropped from its middle, characters cut."""
+
+    events: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """A run of an agent, in the order in which things happened."""
+
+    task: str
+    outcome: Outcome
+    events: tuple[Event, ...] = ()
+    goal: str | None = None
+    error: RunError | None = None
+    task_type: str | None = None
+    tags: tuple[str, ...] = ()
+    run_id: str | None = None
+    cut: Cut | None = None
+
+
+# A call that failed, in a form that the next run can be compared with.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A failing call and its signature.
+
+    `call` is the normalised tool and arguments, `fingerprint` the error with numbers, paths, ids and
+    times taken out, `signature` 16 hex digits over tool, call and fingerprint. `head`, `exact`, `bare` and
+    `loose` are the keys of the call's forms. `worked` holds the arguments of the later call that succeeded,
+    where the trace shows one.
+    """
+
+    event_id: str
+    tool: str
+    arguments: Json
+    call: str
+    head: str
+    exact: str
+    bare: str
+    loose: str
+    fingerprint: str
+    signature: str
+    category: ErrorCategory
+    error: str
+    worked: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkedCall:
+    """A call that worked, by the keys of its forms."""
+
+    bare: str
+    exact: str
+
+
+# What rules read off a trace: findings, corrections that were seen, and what follows from them.
+
+
+class FindingKind(StrEnum):
+    """The kinds of things that rules find in a trace."""
+
+    FAILING_EVENT = "failing_event"
+    LOOP = "loop"
+    ZERO_RESULTS = "zero_results"
+    REPEATED_ERROR = "repeated_error"
+    RECOVERED = "recovered"
+    NO_ANSWER = "no_answer"
+    USER_OBJECTION = "user_objection"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was seen, in a short sentence that names the events it was seen in."""
+
+    kind: FindingKind
+    event_ids: tuple[str, ...]
+    text: str
+    category: ErrorCategory | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One argument that differs between two calls. `path` is nested (`filters.dates[0]`), `""` the whole.
+
+    `before` is null for an argument that was added, `after` for one that was left out; `added` and
+    `removed` tell that from a null that was sent.
+    """
+
+    path: str
+    before: Json
+    after: Json
+    added: bool = False
+    removed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """A call that failed and the related later call that worked: a lesson that was seen, not guessed.
+
+    `changes` is empty where the same call worked the second time; `steps` are then the events between
+    the two that made the difference. `confidence` is in 0..1, by the table in `reflect/rules/scores.py`.
+    """
+
+    failed_event_id: str
+    worked_event_id: str
+    tool: str
+    category: ErrorCategory
+    changes: tuple[Change, ...]
+    mistake: str
+    correction: str
+    symptoms: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    importance: float = 0.5
+    confidence: float = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What the rules can say of a run. Importance and confidence are in 0..1, null where nothing was seen.
+
+    `first_failing_event` is the earliest event that failed; `category` is that of the failure that
+    mattered most, which is a later one where the first was put right. `calls` counts the calls that were
+    made, `wasted` those of them that failed or went round in a loop.
+    """
+
+    summary: str
+    category: ErrorCategory | None = None
+    first_failing_event: str | None = None
+    findings: tuple[Finding, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    importance: float | None = None
+    confidence: float | None = None
+    source_event_ids: tuple[str, ...] = ()
+    strategy: str | None = None
+    strengths: tuple[str, ...] = ()
+    improvements: tuple[str, ...] = ()
+    recommendation: str | None = None
+    failures: tuple[Failure, ...] = ()
+    worked: tuple[WorkedCall, ...] = ()
+    calls: int = 0
+    wasted: int = 0

@@ -1,0 +1,191 @@
+"""A search that found nothing, queries to try instead, and queries that were tried."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mcp_reflect.models.common import Json
+
+
+class Strategy(StrEnum):
+    """Ask for less of the same, ask in other words, or ask somewhere else."""
+
+    RELAX = "relax"
+    REWRITE = "rewrite"
+    PIVOT = "pivot"
+
+
+class Kind(StrEnum):
+    """Why a search came back empty, as far as the call tells."""
+
+    UNKNOWN_WORDS = "unknown_words"
+    TOO_MANY_CONDITIONS = "too_many_conditions"
+    WRONG_TABLE = "wrong_table"
+    WRONG_MODE = "wrong_mode"
+    SPELLING = "spelling"
+    JARGON = "jargon"
+    THRESHOLD = "threshold"
+    EXACT_PHRASE = "exact_phrase"
+    NOTHING_THERE = "nothing_there"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One search as the caller's tool takes it.
+
+    `search_mode` is empty where the tool has no modes. `limit` is a number of rows, `score_threshold` is
+    in 0..1; null means that the search has none, and then none is ever put in.
+    """
+
+    table: str
+    query_text: str = ""
+    search_mode: str = ""
+    limit: int | None = None
+    score_threshold: float | None = None
+    filters: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogEntry:
+    """What is known of a table. `fields` maps a field to its values, empty where they are not known.
+
+    `vocabulary` holds words, or phrases of several words, that occur in the table's rows.
+    """
+
+    table: str
+    description: str = ""
+    search_modes: tuple[str, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    vocabulary: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """A search that failed, wholly or in part.
+
+    `results` counts the rows by table; `zero_result_tables` names empty tables. With neither, all came
+    back empty. `retry_count` is what the caller counted; the ledger's own count wins where it is larger.
+    """
+
+    search_id: str
+    user_message: str
+    queries: tuple[Query, ...]
+    results: Mapping[str, int] | None = None
+    zero_result_tables: tuple[str, ...] = ()
+    retry_count: int = 0
+    catalog: tuple[CatalogEntry, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    max_retries: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One explanation of one empty table. `weight` is in 0..1, `detail` is for developers."""
+
+    kind: Kind
+    table: str
+    strategy: Strategy
+    weight: float
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """All explanations, the likeliest first."""
+
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        return self.findings[0].kind if self.findings else Kind.NOTHING_THERE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to search next. `kept` are the queries that found something and stay as they are.
+
+    `retry_count` is the count after this plan; `notes` say what was corrected, dropped or refused, and why.
+    """
+
+    strategy: Strategy
+    reasoning: str
+    user_message: str
+    new_queries: tuple[Query, ...]
+    kept: tuple[Query, ...] = ()
+    give_up: bool = False
+    retry_count: int = 1
+    notes: tuple[str, ...] = ()
+    diagnosis: Diagnosis = field(default_factory=Diagnosis)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A plan as a model or the host wrote it, well formed and not yet checked against the catalogue."""
+
+    new_queries: tuple[Query, ...]
+    reasoning: str = ""
+    user_message: str = ""
+    strategy: Strategy | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """A query of this search. `found` counts the rows of its table, null where nobody said."""
+
+    query: Query
+    found: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payoff:
+    """How often a strategy was used against a kind of failure in this bank, and how often it found something.
+
+    `paid` is at most `used`; a search that brought a part of what was wanted counts half.
+    """
+
+    kind: Kind
+    strategy: Strategy
+    used: int = 0
+    paid: float = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchState:
+    """The ledger of one search, and what the bank has learned from all of them.
+
+    `pending` is the last plan, until a later call or an outcome says what came of it. `payoffs` belong to
+    the bank: `learned` of the returned state is what this search adds to them, to be added and then emptied.
+    """
+
+    search_id: str
+    retry_count: int = 0
+    tried: tuple[Tried, ...] = ()
+    original_queries: tuple[Query, ...] = ()
+    pending: Plan | None = None
+    payoffs: tuple[Payoff, ...] = ()
+    learned: tuple[Payoff, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPlan:
+    """What `replan_search` returns. `note` says why nobody above `thinker` planned, `notes` what was put right.
+
+    `stopped` is `deadline` where a language model was asked and did not answer in time: then rules planned.
+    `kept_queries` found something and stay as they are; `thinking` is for a list of updates that a person sees.
+    """
+
+    search_id: str
+    thinker: str
+    note: str | None = None
+    strategy: Strategy
+    reasoning: str
+    user_message: str
+    new_queries: tuple[Query, ...] = ()
+    kept_queries: tuple[Query, ...] = ()
+    give_up: bool
+    retry_count: int
+    original_queries: tuple[Query, ...] = ()
+    notes: tuple[str, ...] = ()
+    stopped: str | None = None
+    thinking: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    next: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -1,0 +1,1 @@
+"""Redaction of secrets, detection of injected instructions, fences around untrusted text."""
