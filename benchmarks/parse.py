@@ -14,7 +14,7 @@ from typing import Any
 
 import json_repair
 
-from mcp_reflect.llm.parsing import read_json
+from mcp_reflect.llm.json_replies import read_json
 from mcp_reflect.models.common import Json
 
 

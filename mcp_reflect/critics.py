@@ -11,10 +11,10 @@ from mcp_reflect.critique.opinion import read_opinion
 from mcp_reflect.critique.verify import Verified, told
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.runner import Host, Thought
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.critique import Opinion
 from mcp_reflect.security.redact import clean
-from mcp_reflect.thinking import Host, Thought
 
 SHOWN: Final = 16_000
 """The most characters of steps, evidence and lessons that a language model is shown, each."""

@@ -20,10 +20,10 @@ from mcp_reflect.critique.opinion import read_opinion
 from mcp_reflect.critique.steps import split
 from mcp_reflect.critique.verify import verifier
 from mcp_reflect.errors import InputError
+from mcp_reflect.llm.runner import CALL_SECONDS, Host
 from mcp_reflect.models.common import HOST, Scope
 from mcp_reflect.models.critique import Critique, Stopped, ToolResult
 from mcp_reflect.security.redact import clean
-from mcp_reflect.thinking import CALL_SECONDS, Host
 
 
 async def critique(

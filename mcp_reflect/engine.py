@@ -25,13 +25,13 @@ from mcp_reflect.security.redact import clean_text
 if TYPE_CHECKING:
     from mcp_reflect.critics import OnComplete, OnStart
     from mcp_reflect.critiquing import Iteration
-    from mcp_reflect.embedding.protocol import Embedder
+    from mcp_reflect.llm.embeddings.embedders import Embedder
     from mcp_reflect.llm.protocol import LLM
+    from mcp_reflect.llm.runner import Host, Thinking
     from mcp_reflect.models.consolidation import Dream, Undone
     from mcp_reflect.models.critique import Critique
     from mcp_reflect.models.search import SearchPlan
     from mcp_reflect.reflect.scorer import Scorer
-    from mcp_reflect.thinking import Host, Thinking
 
 # The work of each method is in a room of its own (`reflecting`, `critiquing`, `searching`, `remembering`), which
 # is imported when it is first used where it brings more than the command line's recall needs. Names that are looked
@@ -84,8 +84,8 @@ class Engine(LookingBack, LookingAhead):
             return None
 
         def opened() -> "Embedder":
-            from mcp_reflect.embedding.checked import Checked  # noqa: PLC0415 - most have no embedder
-            from mcp_reflect.embedding.choose import open_embedder  # noqa: PLC0415 - same
+            from mcp_reflect.llm.embeddings.choose import open_embedder  # noqa: PLC0415 - same
+            from mcp_reflect.llm.embeddings.embedders import Checked  # noqa: PLC0415 - most have no embedder
 
             return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
 
@@ -134,7 +134,7 @@ class Engine(LookingBack, LookingAhead):
     async def critique_stream(self, /, **arguments: Any) -> "AsyncIterator[Iteration | Critique]":
         """Each correction as it is verified, and the critique at the end."""
         from mcp_reflect.critiquing import stream  # noqa: PLC0415 - see `_critique`
-        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
+        from mcp_reflect.llm.runner import NO_HOST  # noqa: PLC0415 - same
 
         async with aclosing(stream(self, arguments, NO_HOST)) as found:
             async for one in found:
@@ -147,7 +147,7 @@ class Engine(LookingBack, LookingAhead):
 
     async def _critique(self, arguments: Mapping[str, Any], host: "Host | None", **callbacks: Any) -> "Critique":
         from mcp_reflect.critiquing import critique  # noqa: PLC0415 - the checkers are needed by no other tool
-        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
+        from mcp_reflect.llm.runner import NO_HOST  # noqa: PLC0415 - same
 
         return await critique(self, arguments, host or NO_HOST, **callbacks)
 
@@ -156,8 +156,8 @@ class Engine(LookingBack, LookingAhead):
         return await self._replan(arguments, None)
 
     async def _replan(self, arguments: Mapping[str, Any], host: "Host | None") -> "SearchPlan":
+        from mcp_reflect.llm.runner import NO_HOST  # noqa: PLC0415 - same
         from mcp_reflect.searching import replan  # noqa: PLC0415 - the planner is needed by no other tool
-        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 
         return await replan(self, arguments, host or NO_HOST)
 
@@ -165,7 +165,7 @@ class Engine(LookingBack, LookingAhead):
     def thinking(self) -> "Thinking":
         """The language models and prompts; made when first needed."""
         if self._thinking is None:
-            from mcp_reflect.thinking import Thinking  # noqa: PLC0415 - see above
+            from mcp_reflect.llm.runner import Thinking  # noqa: PLC0415 - see above
 
             self._thinking = Thinking(self.settings, self.bank.spending, llm=self._llm, log=self.log, clock=self.clock)
         return self._thinking

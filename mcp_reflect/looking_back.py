@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from mcp_reflect.context_ import Parts
+    from mcp_reflect.llm.prompts import Rendered
+    from mcp_reflect.llm.runner import Host
     from mcp_reflect.models.critique import Critique
     from mcp_reflect.models.reflection import Analysis, Reflection
     from mcp_reflect.models.trigger import Advice
-    from mcp_reflect.prompts import Rendered
     from mcp_reflect.reflecting import Generated, Kept
-    from mcp_reflect.thinking import Host
 
 
 class LookingBack:
@@ -40,15 +40,15 @@ class LookingBack:
         return await self._reflect(arguments, None)
 
     async def _reflect(self, arguments: Mapping[str, Any], host: "Host | None") -> "Reflection":
+        from mcp_reflect.llm.runner import NO_HOST  # noqa: PLC0415 - same
         from mcp_reflect.reflecting import reflect  # noqa: PLC0415 - see above
-        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 
         return await reflect(self._parts, arguments, host or NO_HOST)
 
     async def generate_reflection(self, /, **arguments: Any) -> "Generated":
         """Look back at a run, and store nothing; the arguments are those of `reflect`."""
+        from mcp_reflect.llm.runner import NO_HOST  # noqa: PLC0415 - same
         from mcp_reflect.reflecting import generate  # noqa: PLC0415 - see above
-        from mcp_reflect.thinking import NO_HOST  # noqa: PLC0415 - same
 
         return await generate(self._parts, arguments, NO_HOST)
 

@@ -14,15 +14,15 @@ from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits
 from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.parsing import read_object
+from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.runner import Host
 from mcp_reflect.models.common import HOST, RULES, Scope
 from mcp_reflect.models.search import Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan import floor, ledger, planner, shown, storing
 from mcp_reflect.replan.reading import read_proposal, read_queries, read_results
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
-from mcp_reflect.thinking import Host
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ from mcp_reflect.models.lesson import (
 
 if TYPE_CHECKING:
     from mcp_reflect.bank.vectors.meaning import Meaning
-    from mcp_reflect.embedding.protocol import Embedder
+    from mcp_reflect.llm.embeddings.embedders import Embedder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

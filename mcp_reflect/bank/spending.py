@@ -2,7 +2,7 @@
 
 from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.limits import NOTHING, Spend
+from mcp_reflect.llm.budget import NOTHING, Spend
 
 _DAY = 86_400
 

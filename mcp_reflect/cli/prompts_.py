@@ -3,7 +3,7 @@
 from mcp_reflect.cli.running import parser, say, say_json, table
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, PromptError
-from mcp_reflect.prompts import Prompts, described
+from mcp_reflect.llm.prompts import Prompts, described
 from mcp_reflect.security.redact import quoted
 
 

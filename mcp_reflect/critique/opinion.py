@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.critique.steps import split
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.parsing import read_object
+from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import Opinion, Score
 from mcp_reflect.security.redact import quoted

@@ -6,13 +6,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.errors import BadRequestError, LLMError, LLMSettingError
-from mcp_reflect.llm.faults import Endpoint, proxy_fault
-from mcp_reflect.llm.keys import Key, check_way, find_key
-from mcp_reflect.llm.protocol import LLM, Reply, Request, Stop, Usage
-from mcp_reflect.llm.schema import closed
-from mcp_reflect.llm.spec import MAIN, Spec, is_loopback, parse_base_url
-from mcp_reflect.llm.wire import count, reply_of, section, strict_json, system_text, whole
+from mcp_reflect.llm.endpoint import (
+    MAIN,
+    Endpoint,
+    Key,
+    Spec,
+    check_way,
+    count,
+    find_key,
+    is_loopback,
+    parse_base_url,
+    proxy_fault,
+    reply_of,
+    section,
+    strict_json,
+    system_text,
+    whole,
+)
+from mcp_reflect.llm.protocol import LLM, BadRequestError, LLMError, LLMSettingError, Reply, Request, Stop, Usage
+from mcp_reflect.llm.reply_schema import closed
 from mcp_reflect.models.common import Json
 
 if TYPE_CHECKING:

@@ -4,14 +4,23 @@ import re
 from collections.abc import Mapping
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.errors import BadRequestError, LLMError, LLMSettingError
-from mcp_reflect.llm.faults import Endpoint
-from mcp_reflect.llm.http import post
-from mcp_reflect.llm.keys import Key, check_way, find_key
-from mcp_reflect.llm.protocol import LLM, Reply, Request, Stop, Usage
-from mcp_reflect.llm.schema import closed, is_strict
-from mcp_reflect.llm.spec import MAIN, Spec, parse_base_url
-from mcp_reflect.llm.wire import count, reply_of, section, system_text, whole
+from mcp_reflect.llm.endpoint import (
+    MAIN,
+    Endpoint,
+    Key,
+    Spec,
+    check_way,
+    count,
+    find_key,
+    parse_base_url,
+    post,
+    reply_of,
+    section,
+    system_text,
+    whole,
+)
+from mcp_reflect.llm.protocol import LLM, BadRequestError, LLMError, LLMSettingError, Reply, Request, Stop, Usage
+from mcp_reflect.llm.reply_schema import closed, is_strict
 from mcp_reflect.models.common import Json
 
 URL = "https://api.openai.com/v1"

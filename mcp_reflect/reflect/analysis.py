@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.extract import without_thinking
-from mcp_reflect.llm.parsing import read_json, read_object
+from mcp_reflect.llm.json_replies import read_json, read_object, without_thinking
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.reflection import Analysis, Assessment
 from mcp_reflect.reflect import fields

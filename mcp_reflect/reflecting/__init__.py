@@ -14,6 +14,7 @@ from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits
 from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import InputError
+from mcp_reflect.llm.runner import Host
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.reflection import Analysis, Link, Reflection, ReflectionDraft, StoredReflection
@@ -26,7 +27,6 @@ from mcp_reflect.reflecting.evaluating import scored
 from mcp_reflect.reflecting.judging import Judgement, judgement
 from mcp_reflect.reflecting.results import from_body, from_stored, rejected, stored_form
 from mcp_reflect.security.redact import clean, clean_text
-from mcp_reflect.thinking import Host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.context_ import Parts
 from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.runner import Host
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.reflection import StoredReflection
 from mcp_reflect.reflecting.evaluating import name_of
 from mcp_reflect.reflecting.results import from_body
-from mcp_reflect.thinking import Host
 
 
 async def equal(parts: Parts, scope: Scope, sent: ReflectShape, run_digest: str, host: Host) -> StoredReflection | None:

@@ -13,6 +13,7 @@ from mcp_reflect.critique.checks.evidence.reading import seen as reports_in
 from mcp_reflect.critique.checks.evidence.report import Kind
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.runner import Host
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.reflection import Assessment, Score
@@ -22,7 +23,6 @@ from mcp_reflect.reflect.assessing.assessment import level_of
 from mcp_reflect.reflect.scorer import Scorer, installed
 from mcp_reflect.reflect.trace_text import trace_text
 from mcp_reflect.security.redact import clean
-from mcp_reflect.thinking import Host
 
 SHOWN_CHARS = 16_000
 _UNKNOWN = "rules cannot know this"

@@ -6,18 +6,18 @@ from typing import Any, Final
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import InputError
+from mcp_reflect.llm.prompts import Input
 from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.runner import Host
 from mcp_reflect.models.common import HOST, RULES
 from mcp_reflect.models.lesson import Source
 from mcp_reflect.models.reflection import Analysis
 from mcp_reflect.models.run import Diagnosis, Outcome, Trace
-from mcp_reflect.prompts import Input
 from mcp_reflect.reflect.analysis import read_analysis
 from mcp_reflect.reflect.decisions.wording import markdown
 from mcp_reflect.reflect.trace_text import trace_text
 from mcp_reflect.reflecting.deciding import Decided
 from mcp_reflect.security.redact import clean
-from mcp_reflect.thinking import Host
 
 SHOWN_CHARS: Final = 24_000
 """How much of a run a language model is shown: some 6,000 tokens; `trace_text` says what it cuts."""

@@ -9,9 +9,9 @@ from mcp_reflect.arguments.traces import plain_run, trace_from
 from mcp_reflect.context_ import Parts
 from mcp_reflect.critics import numbered, shown
 from mcp_reflect.errors import InputError
+from mcp_reflect.llm.prompts import Rendered
 from mcp_reflect.models.critique import Critique
 from mcp_reflect.models.decision import ACTIONS
-from mcp_reflect.prompts import Rendered
 from mcp_reflect.reflect.decisions.checks import validate
 from mcp_reflect.reflect.rules.diagnose import diagnose
 from mcp_reflect.reflecting.deciding import written

@@ -45,7 +45,7 @@ TEMPLATES: Final = (
 
 def listed() -> list[Listed]:
     """The resources of a fixed address, and each prompt template."""
-    from mcp_reflect.prompts import Prompts  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.llm.prompts import Prompts  # noqa: PLC0415 - nothing of ours at the start
 
     about = "The template as it serves now, and whether it is overridden"
     return [*RESOURCES, *(Listed(f"prompt://{name}", name, f"Prompt {name}", about) for name in Prompts().names())]
@@ -211,8 +211,8 @@ _BANK: Final = {"stats": _stats, "lessons": _lessons, "reflections": _reflection
 
 
 def _prompt(service: Service, name: str) -> dict[str, Any]:
+    from mcp_reflect.llm.prompts import described  # noqa: PLC0415 - nothing of ours at the start
     from mcp_reflect.models.plain import compact  # noqa: PLC0415 - same
-    from mcp_reflect.prompts import described  # noqa: PLC0415 - nothing of ours at the start
 
     found = described(service.engine().thinking.prompts.load(name))
     return {**compact(found), "overridden": found["overridden"], "inputs": found["inputs"]}

@@ -23,8 +23,15 @@ from mcp.types import (
     TextContent,
 )
 
-from mcp_reflect.llm.errors import BadRequestError, BudgetExceededError, TimedOutError, UnreachableError
-from mcp_reflect.llm.protocol import Reply, Request, Stop
+from mcp_reflect.llm.protocol import (
+    BadRequestError,
+    BudgetExceededError,
+    Reply,
+    Request,
+    Stop,
+    TimedOutError,
+    UnreachableError,
+)
 from mcp_reflect.security.redact import quoted
 
 NAME: Final = "sampling"

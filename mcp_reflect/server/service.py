@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
 
     from mcp_reflect.engine import Engine
-    from mcp_reflect.thinking import Host
+    from mcp_reflect.llm.runner import Host
 
 _LIST: Final = Path(__file__).parent / "tools.json"
 
@@ -92,8 +92,8 @@ class Service:
 
 def _host(context: "Context[Any, Any] | None") -> "Host":
     """What the client of a call offers: its model, where it declares one, and an ear for progress."""
+    from mcp_reflect.llm.runner import NO_HOST, Host  # noqa: PLC0415 - see above
     from mcp_reflect.server.sampling import sampling_of  # noqa: PLC0415 - see above
-    from mcp_reflect.thinking import NO_HOST, Host  # noqa: PLC0415 - see above
 
     if context is None:
         return NO_HOST

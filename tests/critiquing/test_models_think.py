@@ -14,8 +14,7 @@ from mcp_reflect.critique.verify import Verified, verifier
 from mcp_reflect.critiquing import Iteration
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.errors import UnreachableError
-from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.protocol import Role, UnreachableError
 from mcp_reflect.models.critique import Critique, Opinion, Stopped
 from tests.scripted import Scripted
 

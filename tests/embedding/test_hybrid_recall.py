@@ -14,9 +14,8 @@ from mcp_reflect.bank.hybrid import LEAST_MEANING, MEANING, fused, meaning_part
 from mcp_reflect.bank.lexical import Match
 from mcp_reflect.bank.vectors.asked import Asked
 from mcp_reflect.config import Settings
-from mcp_reflect.embedding.index import PlainIndex
-from mcp_reflect.embedding.packing import packed
 from mcp_reflect.engine import Engine
+from mcp_reflect.llm.embeddings.vector_index import PlainIndex, packed
 from mcp_reflect.models.lesson import Recall
 from tests.embedding.concepts import embeddings, inputs, served, setting, vector
 from tests.embedding.test_keeping_vectors import CAKE, MAIL, SLOW, caught_up, engine_at, meaning, told
@@ -174,7 +173,7 @@ async def test_a_new_model_recalls_by_words_until_lessons_have_its_vectors(
 async def test_too_many_vectors_to_compare_are_read_for_what_shares_words(
     settings: Settings, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_reflect.embedding.index.MOST_NUMBERS_PLAINLY", 2 * 22)
+    monkeypatch.setattr("mcp_reflect.llm.embeddings.vector_index.MOST_NUMBERS_PLAINLY", 2 * 22)
     monkeypatch.setattr("mcp_reflect.bank.vectors.meaning.open_index", PlainIndex)
     async with served() as server, engine_at(server, settings, clock) as engine:
         ids = await stored(engine)

@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.embedding.background import UNRELATED, background
-from mcp_reflect.embedding.index import Index, PlainIndex, alikeness, moved, open_index
-from mcp_reflect.embedding.packing import packed, unpacked
-from mcp_reflect.embedding.protocol import Vector
+from mcp_reflect.llm.embeddings.embedders import Vector
+from mcp_reflect.llm.embeddings.vector_index import (
+    UNRELATED,
+    Index,
+    PlainIndex,
+    alikeness,
+    background,
+    moved,
+    open_index,
+    packed,
+    unpacked,
+)
 
 DIMS = 24
 needs_numpy = pytest.mark.skipif(find_spec("numpy") is None, reason="the extra `embeddings` is not installed")

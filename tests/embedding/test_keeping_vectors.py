@@ -12,9 +12,8 @@ import pytest
 from mcp_reflect.bank.vectors.keeper import BATCH, CLAIM_SECONDS, LOOK_AGAIN_SECONDS, UNUSED_DAYS
 from mcp_reflect.bank.vectors.meaning import Meaning
 from mcp_reflect.config import Settings
-from mcp_reflect.embedding.background import UNRELATED
-from mcp_reflect.embedding.packing import packed
 from mcp_reflect.engine import Engine
+from mcp_reflect.llm.embeddings.vector_index import UNRELATED, packed
 from tests.embedding.concepts import embeddings, inputs, served, setting, vector
 from tests.held_clock import HeldClock
 from tests.llm.loopback import Answer, HangUp, Loopback, Received, Step

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.embedding.choose import open_embedder
-from mcp_reflect.embedding.protocol import Vector
-from mcp_reflect.llm.errors import LLMSettingError
+from mcp_reflect.llm.embeddings.choose import open_embedder
+from mcp_reflect.llm.embeddings.embedders import Vector
+from mcp_reflect.llm.protocol import LLMSettingError
 
 EXTRA = ("numpy", "safetensors", "threadpoolctl", "tokenizers")
 needs_the_extra = pytest.mark.skipif(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.embedding.choose import open_embedder
-from mcp_reflect.llm.errors import GarbledReplyError, LLMSettingError
+from mcp_reflect.llm.embeddings.choose import open_embedder
+from mcp_reflect.llm.protocol import GarbledReplyError, LLMSettingError
 
 SETTINGS = {"MCP_REFLECT_EMBEDDINGS": "letters:small"}
 LETTERS = """

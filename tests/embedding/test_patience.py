@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from mcp_reflect.embedding.patience import FIRST_PAUSE, LONGEST_PAUSE, Patient
-from mcp_reflect.embedding.protocol import Embedder, Vector
-from mcp_reflect.llm.errors import LLMError, LLMSettingError, OverloadedError
+from mcp_reflect.llm.embeddings.embedders import FIRST_PAUSE, LONGEST_PAUSE, Embedder, Patient, Vector
+from mcp_reflect.llm.protocol import LLMError, LLMSettingError, OverloadedError
 from tests.held_clock import HeldClock
 
 

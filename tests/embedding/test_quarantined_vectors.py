@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.embedding.background import UNRELATED
 from mcp_reflect.engine import Engine
+from mcp_reflect.llm.embeddings.vector_index import UNRELATED
 from mcp_reflect.models.lesson import Recall, State
 from mcp_reflect.security.injection import suspicion
 from tests.bank.test_quarantine import shown, stored

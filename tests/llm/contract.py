@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mcp_reflect.llm.errors import LLMError
-from mcp_reflect.llm.protocol import Reply
+from mcp_reflect.llm.protocol import LLMError, Reply
 from tests.llm.dialects import DIALECTS, Dialect
 from tests.llm.loopback import Answer, Loopback, Step
 from tests.llm.requests import asking

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from mcp_reflect.llm import anthropic, openai
+from mcp_reflect.llm.endpoint import Spec
 from mcp_reflect.llm.protocol import LLM
-from mcp_reflect.llm.spec import Spec
 from mcp_reflect.models.common import Json
 from tests.llm.loopback import Answer, Received
 

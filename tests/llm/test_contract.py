@@ -6,9 +6,8 @@ from importlib import import_module
 import anyio
 import pytest
 
-from mcp_reflect.llm.errors import TimedOutError, UnreachableError
-from mcp_reflect.llm.protocol import Stop
-from mcp_reflect.llm.timeout import Timeout
+from mcp_reflect.llm.protocol import Stop, TimedOutError, UnreachableError
+from mcp_reflect.llm.providers import Timeout
 from tests.llm.contract import ask, every_dialect, failing, fault, left_nothing_behind
 from tests.llm.dialects import KEY, Dialect
 from tests.llm.loopback import Drop, Hang, HangUp, Loopback, Step, Trickle, refused_url

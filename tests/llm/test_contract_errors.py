@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_reflect.llm.errors import (
+from mcp_reflect.llm.protocol import (
     AuthError,
     BadRequestError,
     GarbledReplyError,
@@ -10,8 +10,8 @@ from mcp_reflect.llm.errors import (
     NotServedError,
     OverloadedError,
     RateLimitedError,
+    Stop,
 )
-from mcp_reflect.llm.protocol import Stop
 from mcp_reflect.models.common import Json
 from tests.llm.contract import ask, every_dialect, failing, fault, left_nothing_behind
 from tests.llm.dialects import KEY, Dialect

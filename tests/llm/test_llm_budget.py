@@ -7,18 +7,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_reflect.errors import BankError
-from mcp_reflect.llm.account import Account, one_call
-from mcp_reflect.llm.budget import Budget
-from mcp_reflect.llm.errors import (
+from mcp_reflect.llm.budget import (
+    Account,
+    Budget,
+    Limits,
+    MemoryLedger,
+    Price,
+    Spend,
+    one_call,
+    read_limits,
+    read_prices,
+)
+from mcp_reflect.llm.protocol import (
+    LLM,
     BudgetExceededError,
     GarbledReplyError,
     LLMSettingError,
     OverloadedError,
+    Reply,
+    Request,
+    Stop,
     TimedOutError,
+    Usage,
 )
-from mcp_reflect.llm.ledger import MemoryLedger
-from mcp_reflect.llm.limits import Limits, Price, Spend, read_limits, read_prices
-from mcp_reflect.llm.protocol import LLM, Reply, Request, Stop, Usage
 from tests.llm.frozen import FrozenClock
 from tests.llm.requests import SCHEMA, asking
 from tests.scripted import Scripted

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.llm.anthropic import Anthropic
-from mcp_reflect.llm.errors import GarbledReplyError, OverloadedError
-from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.registry import Registry
+from mcp_reflect.llm.protocol import GarbledReplyError, OverloadedError, Role
+from mcp_reflect.llm.providers import Registry
 from tests.llm.requests import asking
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1", "OPENAI_API_KEY": "sk-oai-2"}
@@ -103,7 +102,7 @@ async def test_a_bug_of_another_package_is_an_error_that_names_it_and_nothing_el
 
 
 async def test_an_error_of_the_contract_passes_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, f"from mcp_reflect.llm.errors import OverloadedError\n{DECLINES}", monkeypatch)
+    install(tmp_path, f"from mcp_reflect.llm.protocol import OverloadedError\n{DECLINES}", monkeypatch)
     llm = Registry({"MCP_REFLECT_LLM": "echo:loud"}).llm(Role.REFLECTOR)
     assert llm is not None
     with pytest.raises(OverloadedError, match="busy"):
@@ -111,7 +110,7 @@ async def test_an_error_of_the_contract_passes_as_it_is(tmp_path: Path, monkeypa
 
 
 def test_another_package_may_find_its_settings_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = "from mcp_reflect.llm.errors import LLMSettingError\n"
+    own = "from mcp_reflect.llm.protocol import LLMSettingError\n"
     install(
         tmp_path, f"{own}def open_llm(spec, settings):\n    raise LLMSettingError('ECHO_KEY', 'no', 'y')", monkeypatch
     )

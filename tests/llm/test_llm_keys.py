@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.llm.errors import LLMSettingError
-from mcp_reflect.llm.keys import Key, find_key
-from mcp_reflect.llm.spec import Spec
+from mcp_reflect.llm.endpoint import Key, Spec, find_key
+from mcp_reflect.llm.protocol import LLMSettingError
 
 CLAUDE = Spec("anthropic", "claude-sonnet-5-5")
 QWEN = Spec("openai", "qwen3", "http://localhost:11434/v1")

@@ -2,9 +2,8 @@
 
 import pytest
 
-from mcp_reflect.llm.errors import AuthError
-from mcp_reflect.llm.metering import Meter, Metering, Use
-from mcp_reflect.llm.protocol import Reply, Request, Role, Stop, Usage
+from mcp_reflect.llm.budget import Meter, Metering, Use
+from mcp_reflect.llm.protocol import AuthError, Reply, Request, Role, Stop, Usage
 from tests.llm.frozen import FrozenClock
 from tests.llm.requests import asking
 from tests.scripted import Scripted

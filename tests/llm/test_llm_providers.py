@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.llm.errors import (
+from mcp_reflect.llm.endpoint import Spec
+from mcp_reflect.llm.protocol import (
     AuthError,
     BadRequestError,
     GarbledReplyError,
@@ -14,9 +15,9 @@ from mcp_reflect.llm.errors import (
     OverloadedError,
     RateLimitedError,
     RefusedError,
+    Reply,
+    Stop,
 )
-from mcp_reflect.llm.protocol import Reply, Stop
-from mcp_reflect.llm.spec import Spec
 from mcp_reflect.models.common import Json
 from tests.llm.dialects import ANTHROPIC, OPENAI, Dialect, at
 from tests.llm.loopback import Answer, Flood, Loopback, refused_url

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.llm.anthropic import Anthropic
-from mcp_reflect.llm.errors import LLMSettingError
+from mcp_reflect.llm.endpoint import Spec, is_near, parse_spec
 from mcp_reflect.llm.openai import OpenAI
-from mcp_reflect.llm.protocol import LLM, Role
-from mcp_reflect.llm.registry import Registry, Unusable
-from mcp_reflect.llm.spec import Spec, is_near, parse_spec
+from mcp_reflect.llm.protocol import LLM, LLMSettingError, Role
+from mcp_reflect.llm.providers import Registry, Unusable
 from tests.llm.requests import asking
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1", "OPENAI_API_KEY": "sk-oai-2"}
@@ -181,8 +180,8 @@ def loaded_by(code: str, environment: Mapping[str, str]) -> set[str]:
 def test_neither_the_start_nor_the_binding_of_roles_imports_an_sdk_or_an_http_client() -> None:
     code = f"""
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.registry import Registry
-from mcp_reflect.llm.stack import Stack
+from mcp_reflect.llm.providers import Registry
+from mcp_reflect.llm.providers import Stack
 settings = {{"MCP_REFLECT_LLM": "anthropic:x", "MCP_REFLECT_LLM_CRITIC": "openai:y", **{KEYS!r}}}
 assert Registry(settings).problems() == []
 """
@@ -193,5 +192,5 @@ assert Registry(settings).problems() == []
 
 
 def test_the_registry_alone_imports_no_provider() -> None:
-    modules = loaded_by("import mcp_reflect.llm.registry", {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""})
+    modules = loaded_by("import mcp_reflect.llm.providers", {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""})
     assert not {"mcp_reflect.llm.anthropic", "mcp_reflect.llm.openai", "importlib.metadata"} & modules

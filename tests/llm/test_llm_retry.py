@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_reflect.llm.errors import (
+from mcp_reflect.llm.protocol import (
+    LLM,
     AuthError,
     BadRequestError,
     BudgetExceededError,
@@ -17,11 +18,12 @@ from mcp_reflect.llm.errors import (
     OverloadedError,
     RateLimitedError,
     RefusedError,
+    Reply,
+    Request,
     TimedOutError,
     UnreachableError,
 )
-from mcp_reflect.llm.protocol import LLM, Reply, Request
-from mcp_reflect.llm.retry import Retry
+from mcp_reflect.llm.providers import Retry
 from tests.llm.frozen import FrozenClock
 from tests.llm.requests import asking
 from tests.scripted import Scripted

@@ -4,7 +4,7 @@ import jsonschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_reflect.llm.schema import closed, is_strict
+from mcp_reflect.llm.reply_schema import closed, is_strict
 from mcp_reflect.models.common import Json
 
 

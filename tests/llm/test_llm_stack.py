@@ -2,12 +2,9 @@
 
 import pytest
 
-from mcp_reflect.llm.errors import BudgetExceededError, LLMSettingError
-from mcp_reflect.llm.ledger import MemoryLedger
-from mcp_reflect.llm.metering import Meter
-from mcp_reflect.llm.protocol import LLM, Role
-from mcp_reflect.llm.registry import Registry
-from mcp_reflect.llm.stack import Stack
+from mcp_reflect.llm.budget import MemoryLedger, Meter
+from mcp_reflect.llm.protocol import LLM, BudgetExceededError, LLMSettingError, Role
+from mcp_reflect.llm.providers import Registry, Stack
 from tests.llm.dialects import DIALECTS, KEY, Dialect
 from tests.llm.loopback import Answer, Loopback
 from tests.llm.requests import asking

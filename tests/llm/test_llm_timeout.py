@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from mcp_reflect.llm.errors import TimedOutError
-from mcp_reflect.llm.protocol import Reply, Request
-from mcp_reflect.llm.timeout import Timeout
+from mcp_reflect.llm.protocol import Reply, Request, TimedOutError
+from mcp_reflect.llm.providers import Timeout
 from tests.llm.requests import asking
 from tests.scripted import Scripted
 

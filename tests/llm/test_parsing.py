@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_reflect.llm.parsing import containers, read_json, read_object
+from mcp_reflect.llm.json_replies import containers, read_json, read_object
 from mcp_reflect.models.common import Json
 from tests.llm.messy import Case, fences, fresh, prose, syntax
 
@@ -126,7 +126,7 @@ def test_containers_are_listed_in_order() -> None:
 
 def test_reading_proper_json_does_not_load_the_repair_library() -> None:
     code = (
-        "import sys; from mcp_reflect.reflect.analysis import read_analysis; import mcp_reflect.prompts;"
+        "import sys; from mcp_reflect.reflect.analysis import read_analysis; import mcp_reflect.llm.prompts;"
         " read_analysis('{\"reflection\": \"r\"}'); sys.exit('json_repair' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

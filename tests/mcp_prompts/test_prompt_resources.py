@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from mcp_reflect.prompts import Prompts, shipped_folder
+from mcp_reflect.llm.prompts import Prompts, shipped_folder
 from tests.mcp_prompts.served import completed_uri, prompt_text, resource_text, served
 
 MINE = """---

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.prompts import Prompts
+from mcp_reflect.llm.prompts import Prompts
 from mcp_reflect.security.fencing import fence, seal
 
 hostile = st.text(max_size=80) | st.lists(

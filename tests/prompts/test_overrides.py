@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.errors import MissingInputError, PromptError
-from mcp_reflect.prompts import NONE, Prompts
+from mcp_reflect.llm.prompts import NONE, Prompts
 
 GOOD = """---
 name: correct

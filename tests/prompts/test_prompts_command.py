@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.prompts import Prompts
+from mcp_reflect.llm.prompts import Prompts
 from tests.prompts.test_overrides import GOOD, write
 from tests.prompts.test_shipped import NAMES
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mcp_reflect.llm.prompts import Prompts, shipped_folder
 from mcp_reflect.models.run import Outcome
-from mcp_reflect.prompts import Prompts, shipped_folder
 from mcp_reflect.reflect.analysis import SYNONYMS
 from mcp_reflect.security.fencing import DATA_RULE
 

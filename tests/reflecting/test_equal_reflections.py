@@ -4,8 +4,7 @@ import json
 
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.llm.errors import UnreachableError
-from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.protocol import Role, UnreachableError
 from tests.scripted import Scripted
 from tests.server.calls import FAILED_RUN
 

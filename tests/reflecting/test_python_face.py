@@ -10,7 +10,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.errors import UnreachableError
+from mcp_reflect.llm.protocol import UnreachableError
 from tests.scripted import Scripted
 from tests.server.calls import FAILED_RUN, LESSON
 

@@ -10,7 +10,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError
-from mcp_reflect.llm.errors import UnreachableError
+from mcp_reflect.llm.protocol import UnreachableError
 from mcp_reflect.nodes import reflect_node, reflection_node
 from tests.scripted import Scripted
 

@@ -14,7 +14,7 @@ from typing import Any
 from mcp_reflect.bank.sqlite.schema import newest
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.llm.limits import Spend
+from mcp_reflect.llm.budget import Spend
 from tests.embedding.concepts import Concepts
 from tests.held_clock import HeldClock
 

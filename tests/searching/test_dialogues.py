@@ -9,7 +9,7 @@ from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextConte
 
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
-from mcp_reflect.llm.errors import UnreachableError
+from mcp_reflect.llm.protocol import UnreachableError
 from mcp_reflect.server.app import build
 from tests.conftest import Era
 from tests.scripted import NAME, Scripted

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.prompts import shipped_folder
+from mcp_reflect.llm.prompts import shipped_folder
 from tests.scripted import Scripted
 from tests.thinking.asked import GOOD, reflect, said, serving
 

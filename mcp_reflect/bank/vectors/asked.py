@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mcp_reflect.bank.sqlite.statements import Reading
-from mcp_reflect.embedding.index import Index, moved, open_index
-from mcp_reflect.embedding.protocol import Vector
+from mcp_reflect.llm.embeddings.embedders import Vector
+from mcp_reflect.llm.embeddings.vector_index import Index, moved, open_index
 
 
 @dataclass(frozen=True, slots=True)

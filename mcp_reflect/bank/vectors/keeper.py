@@ -15,11 +15,9 @@ from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.bank.sqlite.rows import Row
 from mcp_reflect.bank.sqlite.statements import Transaction
 from mcp_reflect.clock import Clock
-from mcp_reflect.embedding.background import UNRELATED, background
-from mcp_reflect.embedding.packing import packed
-from mcp_reflect.embedding.patience import Patient
-from mcp_reflect.embedding.protocol import Vector
 from mcp_reflect.errors import BankError
+from mcp_reflect.llm.embeddings.embedders import Patient, Vector
+from mcp_reflect.llm.embeddings.vector_index import UNRELATED, background, packed
 
 BATCH: Final = 32  # lessons embedded at once
 BATCH_SECONDS: Final = 60.0

@@ -11,9 +11,8 @@ from mcp_reflect.bank.sqlite.rows import scope_values
 from mcp_reflect.bank.vectors.asked import Asked, closeness
 from mcp_reflect.bank.vectors.keeper import Keeper
 from mcp_reflect.clock import Clock
-from mcp_reflect.embedding.index import Index, alikeness, open_index
-from mcp_reflect.embedding.patience import Patient
-from mcp_reflect.embedding.protocol import Embedder
+from mcp_reflect.llm.embeddings.embedders import Embedder, Patient
+from mcp_reflect.llm.embeddings.vector_index import Index, alikeness, open_index
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.security.redact import clean_text
 

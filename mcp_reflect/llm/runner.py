@@ -1,8 +1,4 @@
-"""Who thinks: a configured language model, else the host's through sampling, else nobody (and rules do).
-
-Asking never fails a tool. What comes back is read tolerantly and validated; a reply that cannot be used
-is shown its error once; then its plain text is read; then the caller goes down to rules, with the reason.
-"""
+"""Asks the configured language model of a role, else the host's model; what cannot be had is left to rules."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,19 +8,14 @@ from typing import Final, Generic, TypeVar
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.llm.account import one_call
-from mcp_reflect.llm.errors import LLMError, TimedOutError
-from mcp_reflect.llm.ledger import Ledger
-from mcp_reflect.llm.metering import Meter
-from mcp_reflect.llm.parsing import read_object
-from mcp_reflect.llm.protocol import LLM, Reply, Request, Role, Stop
-from mcp_reflect.llm.registry import Registry
-from mcp_reflect.llm.shape import schema_of
-from mcp_reflect.llm.stack import Stack
-from mcp_reflect.llm.timeout import Timeout
+from mcp_reflect.llm.budget import Ledger, Meter, one_call
+from mcp_reflect.llm.json_replies import read_object
+from mcp_reflect.llm.prompts import Input, Prompts, Rendered
+from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TimedOutError
+from mcp_reflect.llm.providers import Registry, Stack, Timeout
+from mcp_reflect.llm.reply_schema import schema_of
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
-from mcp_reflect.prompts import Input, Prompts, Rendered
 from mcp_reflect.security.fencing import fence
 from mcp_reflect.security.redact import quoted
 

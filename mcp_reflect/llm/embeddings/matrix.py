@@ -1,15 +1,11 @@
-"""An index on numpy: one row of signed bytes a vector, multiplied piece by piece.
-
-The bytes become floats in a piece that fits into a core's cache, so that the time is that of the
-multiplication and the memory that of the bytes.
-"""
+"""An index of vectors on numpy: one row of signed bytes a vector."""
 
 from collections.abc import Iterable
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect.embedding.index import MOST_VECTORS, Packed
-from mcp_reflect.embedding.protocol import Vector
+from mcp_reflect.llm.embeddings.embedders import Vector
+from mcp_reflect.llm.embeddings.vector_index import MOST_VECTORS, Packed
 
 if TYPE_CHECKING:
     np: Any  # the extra need not be there where types are checked

@@ -1,18 +1,13 @@
-"""Any endpoint that speaks OpenAI's embeddings API by plain HTTP: OpenAI, Ollama, vLLM, LM Studio and more."""
+"""An endpoint with OpenAI's embeddings API over plain HTTP."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.embedding.protocol import Embedder, Vector
-from mcp_reflect.embedding.spec import SETTING
-from mcp_reflect.llm.errors import LLMError
-from mcp_reflect.llm.faults import Endpoint
-from mcp_reflect.llm.http import post
-from mcp_reflect.llm.keys import find_key
+from mcp_reflect.llm.embeddings.embedders import SETTING, Embedder, Vector
+from mcp_reflect.llm.endpoint import Endpoint, Spec, find_key, post, whole
 from mcp_reflect.llm.openai import KEY_NAME, endpoint_of
-from mcp_reflect.llm.spec import Spec
-from mcp_reflect.llm.wire import whole
+from mcp_reflect.llm.protocol import LLMError
 from mcp_reflect.models.common import Json
 
 OWN_KEY_NAME: Final = "OPENAI_EMBEDDINGS_API_KEY"

@@ -1,12 +1,10 @@
-"""From the setting to an embedder, each imported when it is first asked for."""
+"""From the setting to an embedder, each imported when it is first used."""
 
 from collections.abc import Mapping
 from typing import Final, cast
 
-from mcp_reflect.embedding.checked import Checked
-from mcp_reflect.embedding.protocol import Embedder
-from mcp_reflect.embedding.spec import LOCAL, SETTING, Folder, parse
-from mcp_reflect.llm.errors import LLMSettingError
+from mcp_reflect.llm.embeddings.embedders import LOCAL, SETTING, Checked, Embedder, Folder, parse
+from mcp_reflect.llm.protocol import LLMSettingError
 
 ENTRY_POINTS: Final = "mcp_reflect.embedder"
 
@@ -18,14 +16,14 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
     """
     named = parse(settings.get(SETTING, ""))
     if isinstance(named, Folder):
-        from mcp_reflect.embedding.local import open_folder  # noqa: PLC0415 - numpy and a tokenizer hang on it
+        from mcp_reflect.llm.embeddings.local_model import open_folder  # noqa: PLC0415 - numpy and a tokenizer hang on it
 
         return Checked(open_folder(named))
     if named.provider == "openai":
-        from mcp_reflect.embedding import openai  # noqa: PLC0415 - on first use
+        from mcp_reflect.llm.embeddings import openai  # noqa: PLC0415 - on first use
 
         return Checked(openai.open_embedder(named, settings), "the endpoint")
-    from mcp_reflect.llm.packages import find  # noqa: PLC0415 - only for an embedder that is not ours
+    from mcp_reflect.llm.providers import find  # noqa: PLC0415 - only for an embedder that is not ours
 
     package = find(ENTRY_POINTS, named.provider, (LOCAL, "openai"), SETTING)
     made = cast("Embedder", package.opened(named, settings))

@@ -1,1 +1,0 @@
-"""From texts to vectors that lie close together where the texts mean the same. Off by default."""

