@@ -17,10 +17,10 @@ from typing import Final
 
 from benchmarks.recall import bank_of, rows_by_document
 from benchmarks.retrieval import DEPTH, Asked, Judged, collections, ndcg
-from mcp_reflect.bank.lexical import Question, gathered, matched
-from mcp_reflect.bank.scoring import FITTED, Parameters
-from mcp_reflect.bank.sqlite.database import Database, Reading
 from mcp_reflect.models.common import Scope
+from mcp_reflect.storage.retrieval.lexical import FITTED, Parameters, Question, gathered, matched
+from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.statements import Reading
 
 GRID: Final[dict[str, tuple[float, ...]]] = {
     "k1": (0.4, 0.6, 0.9, 1.2),

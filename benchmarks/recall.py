@@ -26,15 +26,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from benchmarks.retrieval import DEPTH, Asked, Document, Judged, collections, ndcg, recall, reciprocal_rank
-from mcp_reflect.bank.hybrid import Meant, fused
-from mcp_reflect.bank.lexical import Match, Question, matches
-from mcp_reflect.bank.recalls import NEAR
-from mcp_reflect.bank.relevance import BAR, gate_for
-from mcp_reflect.bank.sqlite.database import Database
-from mcp_reflect.bank.sqlite.statements import Reading
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.models.common import Scope
+from mcp_reflect.storage.recalls import NEAR
+from mcp_reflect.storage.retrieval.candidates import Meant, fused
+from mcp_reflect.storage.retrieval.lexical import BAR, Match, Question, gate_for, matches
+from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.statements import Reading
 
 PASSAGE: Final = 5_000  # characters that a mistake or a correction may have
 BARS: Final = (0.4, 0.6, 0.8, 0.9, BAR, 1.1, 1.2, 1.4, 1.7, 2.0)

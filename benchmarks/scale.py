@@ -34,13 +34,14 @@ from typing import Any, Final
 
 from benchmarks.recall import lesson_line
 from benchmarks.retrieval import Document, Judged, collections
-from mcp_reflect.bank import lessons, written
-from mcp_reflect.bank.postings import BLOCK
-from mcp_reflect.bank.sqlite.database import Database
-from mcp_reflect.bank.stopwords import STOP_WORDS
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
+from mcp_reflect.storage import lessons
+from mcp_reflect.storage import lessons as written
+from mcp_reflect.storage.retrieval.index import BLOCK
+from mcp_reflect.storage.retrieval.terms import STOP_WORDS
+from mcp_reflect.storage.sqlite.database import Database
 
 VOCABULARY: Final = 50_000
 QUESTIONS: Final = 200
@@ -149,7 +150,7 @@ async def _written(engine: Engine, size: int, texts: Texts) -> dict[str, float]:
         drafts = engine.import_drafts([(place, texts.lesson(place)) for place in numbers])
         made = [(own, lessons.drawn_up(draft, own, clock)) for _, draft in drafts]
         async with database.write() as tx:
-            await written.add(tx, [written.written(scope, lesson) for scope, lesson in made])
+            await written.add_written(tx, [written.written(scope, lesson) for scope, lesson in made])
     await database.close()
     return {"direct_s": round(time.perf_counter() - start, 1)}
 

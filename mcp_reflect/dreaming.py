@@ -11,10 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
-from mcp_reflect.bank.dreaming import planned
-from mcp_reflect.bank.dreams import digest_of
-from mcp_reflect.bank.proposals import proposals
-from mcp_reflect.bank.standing import Rates
 from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import DreamBusyError, InputError
 from mcp_reflect.llm.json_replies import read_object
@@ -24,6 +20,9 @@ from mcp_reflect.models.common import HOST, Json, Scope
 from mcp_reflect.models.consolidation import Dream, DreamPlan, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, Source, State, Trust
 from mcp_reflect.security.redact import clean
+from mcp_reflect.storage.consolidation import digest_of, planned
+from mcp_reflect.storage.effectiveness import Rates
+from mcp_reflect.storage.proposals import proposals
 
 LEASE_SECONDS: Final = 120.0  # more than one question to a language model takes; a crashed process's runs out
 SHOWN_CHARS: Final = 16_000  # of the records that a language model is shown, some 4,000 tokens

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mcp_reflect import remembering
-from mcp_reflect.bank.bank import Bank, Means
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
@@ -21,6 +20,7 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Ask, Forgotten, Hit, Lesson, LessonDraft, OutcomeResult, Recall, Stored
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.security.redact import clean_text
+from mcp_reflect.storage.bank import Bank, Means
 
 if TYPE_CHECKING:
     from mcp_reflect.critics import OnComplete, OnStart

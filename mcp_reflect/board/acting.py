@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect.bank.standing import plain_standing
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.models.plain import compact
 from mcp_reflect.security.redact import quoted
+from mcp_reflect.storage.effectiveness import plain_standing
 
 if TYPE_CHECKING:
     from mcp_reflect.engine import Engine

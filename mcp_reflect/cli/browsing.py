@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
-from mcp_reflect.bank.standing import plain_standing
 from mcp_reflect.cli import lesson_views as views
 from mcp_reflect.cli.editing import edited
 from mcp_reflect.cli.running import say
@@ -15,6 +14,7 @@ from mcp_reflect.engine import Engine
 from mcp_reflect.errors import DreamBusyError, InputError
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Kind, Lesson, State
+from mcp_reflect.storage.effectiveness import plain_standing
 
 PAGE: Final = 15
 _LIST: Final = "number shows one · n next · p back · /words searches · f state=retired filters · ? more · q leaves: "

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mcp_reflect.bank.standing import plain_standing
 from mcp_reflect.cli.showing import BOLD, DIM, GREEN, RED, YELLOW, styled, visible, wrapped
 from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.models.plain import compact, plain
+from mcp_reflect.storage.effectiveness import plain_standing
 
 HEADS: Final = ("id", "lesson", "effective", "applied", "state")
 TEXT_COLUMN: Final = 1

@@ -4,7 +4,6 @@ import argparse
 import sys
 from typing import Any
 
-from mcp_reflect.bank.standing import plain_standing
 from mcp_reflect.cli import lesson_views as views
 from mcp_reflect.cli.browsing import Browser, merged, of_state
 from mcp_reflect.cli.editing import edited
@@ -16,6 +15,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Kind, Lesson, State
 from mcp_reflect.models.plain import plain
+from mcp_reflect.storage.effectiveness import plain_standing
 
 _CHANGES = ("mistake", "correction", "why", "task_type", "importance", "tags")
 

@@ -129,8 +129,8 @@ async def _reflections(service: Service) -> dict[str, Any]:
 
 
 async def _lesson(service: Service, name: str) -> dict[str, Any]:
-    from mcp_reflect.bank.standing import plain_standing  # noqa: PLC0415 - nothing of the engine at the start
     from mcp_reflect.models.plain import plain  # noqa: PLC0415 - same
+    from mcp_reflect.storage.effectiveness import plain_standing  # noqa: PLC0415 - nothing of the engine at the start
 
     if name.endswith("/neighbours"):
         return await _neighbours(service, name.removesuffix("/neighbours"))

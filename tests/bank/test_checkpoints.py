@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.bank.sqlite import checkpoints
-from mcp_reflect.bank.sqlite.checkpoints import LONG_BYTES, checkpoint, empty_log, log_is_long, races
-from mcp_reflect.bank.sqlite.connections import Connections
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.log import Log
+from mcp_reflect.storage.sqlite import files as checkpoints
+from mcp_reflect.storage.sqlite.connections import Connections
+from mcp_reflect.storage.sqlite.files import LONG_BYTES, checkpoint, empty_log, log_is_long, races
 
 LESSON = {"mistake": "Left the door open", "correction": "Close doors at night"}
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.merging import same_lesson
-from mcp_reflect.bank.opposites import contradict
 from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import State
+from mcp_reflect.storage.similarity import contradict, same_lesson
 from tests.bank import contradiction_pairs as pairs
 from tests.held_clock import HeldClock
 

@@ -5,13 +5,12 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.analysis import terms_of
-from mcp_reflect.bank.features import HELD, features_read, kind_mark, tag_mark, terms_kept, type_mark
-from mcp_reflect.bank.lessons import drawn_up
-from mcp_reflect.bank.stopwords import STOP_WORDS
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import LessonDraft
+from mcp_reflect.storage.lessons import drawn_up
+from mcp_reflect.storage.retrieval.features import HELD, features_read, kind_mark, tag_mark, terms_kept, type_mark
+from mcp_reflect.storage.retrieval.terms import STOP_WORDS, terms_of
 
 TEXT = st.text(max_size=40) | st.sampled_from(["the cache of the proxy", "parse_invoice_date", "图书馆的书", "x"])
 

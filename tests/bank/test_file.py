@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.bank.sqlite import schema
-from mcp_reflect.bank.sqlite.queries import migrations, statements
-from mcp_reflect.bank.sqlite.schema import APPLICATION_ID, newest
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
+from mcp_reflect.storage.sqlite import schema
+from mcp_reflect.storage.sqlite.schema import APPLICATION_ID, newest
+from mcp_reflect.storage.sqlite.statements import migrations, statements
 
 ROOT = Path(__file__).parent.parent.parent
 LESSON: dict[str, Any] = {

@@ -6,11 +6,20 @@ from hypothesis import given
 from hypothesis import settings as laws
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.gathering import Blocks, Look, best_of
-from mcp_reflect.bank.lexical import SCORED, SCORED_HELD
-from mcp_reflect.bank.postings import BLOCK, LISTED, bits_of, with_places, without_place
-from mcp_reflect.bank.slices import Sums, rows_of
 from mcp_reflect.engine import Engine
+from mcp_reflect.storage.retrieval.index import (
+    BLOCK,
+    LISTED,
+    Blocks,
+    Look,
+    Sums,
+    best_of,
+    bits_of,
+    rows_of,
+    with_places,
+    without_place,
+)
+from mcp_reflect.storage.retrieval.lexical import SCORED, SCORED_HELD
 
 ROWS = st.frozensets(st.integers(0, BLOCK - 1), max_size=2 * LISTED)
 NEAR_ROWS = st.frozensets(st.integers(0, 40))

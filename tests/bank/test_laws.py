@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.effectiveness import Told, worth
-from mcp_reflect.bank.merging import alike, same_lesson
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
+from mcp_reflect.storage.effectiveness import Told, worth
+from mcp_reflect.storage.similarity import alike, same_lesson
 
 SUCCESS = st.sampled_from([0.0, 0.5, 1.0])
 WEIGHT = st.floats(0.001, 1)

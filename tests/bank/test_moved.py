@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankDamagedError, BankError
+from mcp_reflect.storage.sqlite.database import Database
 
 TASK = "deploy with a migration"
 LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration, then deploy"}

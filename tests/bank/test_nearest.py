@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-from mcp_reflect.bank.nearest import COMPARED
 from mcp_reflect.engine import Engine
+from mcp_reflect.storage.similarity import COMPARED
 
 SITUATION = "The parser fell over a settings file without any sections"
 

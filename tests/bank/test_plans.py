@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from mcp_reflect.bank.sqlite.queries import query
+from mcp_reflect.storage.sqlite.statements import query
 
 SCHEMA = files("mcp_reflect.bank.sqlite").joinpath("migrations/0001_first.sql").read_text(encoding="utf-8")
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.relevance import chance_in, evidence
 from mcp_reflect.engine import Engine
+from mcp_reflect.storage.retrieval.lexical import chance_in, evidence
 
 PART = st.floats(0, 1)
 

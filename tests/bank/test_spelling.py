@@ -2,10 +2,10 @@
 
 import pytest
 
-from mcp_reflect.bank.lexical import Counts
-from mcp_reflect.bank.spelling import words_like
-from mcp_reflect.bank.sqlite.database import Database
 from mcp_reflect.engine import Engine
+from mcp_reflect.storage.retrieval.lexical import Counts
+from mcp_reflect.storage.retrieval.spelling import words_like
+from mcp_reflect.storage.sqlite.database import Database
 
 WORD = "migration"  # kept as `migrat`
 SLIPS = ["igrat", "mmigrat", "nigrat", "imgrat", "migrta", "migra", "migratt", "migrap", "mibrat", "migrxat"]

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.beta import below, quantile
-from mcp_reflect.bank.effectiveness import Told, worth
-from mcp_reflect.bank.standing import Rates
 from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.storage.effectiveness import Rates, Told, below, quantile, worth
 
 COUNTS = st.floats(0, 200)
 RATES = st.tuples(COUNTS, COUNTS).map(lambda pair: (pair[0], pair[0] + pair[1]))

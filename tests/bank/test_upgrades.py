@@ -13,10 +13,10 @@ import pytest
 from benchmarks.forked import forked_server
 from benchmarks.stdio import RawClient, ServerDiedError
 from benchmarks.writers import RefusedError, Writer, lost, sound
-from mcp_reflect.bank.sqlite.schema import newest
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankReadOnlyError
+from mcp_reflect.storage.sqlite.schema import newest
 from tests.processes.servers import LESSON, ROOT, server, told
 
 NEXT = newest() + 1

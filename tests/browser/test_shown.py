@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from mcp_reflect.bank.beta import below, quantile
 from mcp_reflect.board.page import ASSETS
+from mcp_reflect.storage.effectiveness import below, quantile
 from tests.browser.conftest import Open, Opened
 
 pytestmark = pytest.mark.browser

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.bank.sqlite.copies import backup
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
+from mcp_reflect.storage.sqlite.backup import backup
 from tests.processes.servers import LESSON, ROOT, server, told
 
 TASK = {"task": "deploy on a Friday"}

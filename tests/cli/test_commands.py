@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect import __version__
-from mcp_reflect.bank.sqlite import checkpoints
 from mcp_reflect.cli import main
+from mcp_reflect.storage.sqlite import files as checkpoints
 from tests.cli.commands import Command
 
 ROOT = Path(__file__).parent.parent.parent

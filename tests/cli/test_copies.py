@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.bank.sqlite.copies import backup, restore
-from mcp_reflect.bank.sqlite.schema import newest
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
+from mcp_reflect.storage.sqlite.backup import backup, restore
+from mcp_reflect.storage.sqlite.schema import newest
 from tests.processes.servers import LESSON, server, told
 
 LATER: dict[str, Any] = {"mistake": "Read the wrong configuration", "correction": "Name the configuration"}

@@ -42,9 +42,9 @@ NEVER = (
     "mcp_reflect.llm.prompts",
     "mcp_reflect.models.critique", "mcp_reflect.models.decision", "mcp_reflect.models.consolidation",
     "mcp_reflect.models.reflection", "mcp_reflect.models.search", "mcp_reflect.models.consolidation",
-    "mcp_reflect.models.reflection", "mcp_reflect.models.critique", "mcp_reflect.bank.scripts", "mcp_reflect.bank.vectors",
-    "mcp_reflect.bank.dreams", "mcp_reflect.bank.searches", "mcp_reflect.bank.spending", "mcp_reflect.bank.stats",
-    "mcp_reflect.bank.reflections", "mcp_reflect.bank.transfer", "mcp_reflect.bank.board", "mcp_reflect.bank.browsing",
+    "mcp_reflect.models.reflection", "mcp_reflect.models.critique", "mcp_reflect.storage.retrieval.scripts", "mcp_reflect.bank.vectors",
+    "mcp_reflect.storage.consolidation", "mcp_reflect.storage.sessions", "mcp_reflect.storage.sessions", "mcp_reflect.storage.views",
+    "mcp_reflect.storage.reflections", "mcp_reflect.storage.transfer", "mcp_reflect.storage.views", "mcp_reflect.storage.views",
 )  # fmt: skip
 JUDGING = ("mcp_reflect.security.injection.judge", "mcp_reflect.reflect.rules.faults")
 WATCHING = ("mcp_reflect.watching", "mcp_reflect.reflect", "mcp_reflect.models.warning", "mcp_reflect.models.run")

@@ -14,7 +14,6 @@ from mcp import Client
 from benchmarks import door_train
 from benchmarks.door import score_poison
 from benchmarks.door_cases import WRITERS, Case, Name, cases
-from mcp_reflect.bank.lessons import made
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
@@ -25,6 +24,7 @@ from mcp_reflect.security.fencing import fence
 from mcp_reflect.security.injection import model, suspicion
 from mcp_reflect.security.injection.readings import plain, read
 from mcp_reflect.server.app import build
+from mcp_reflect.storage.lessons import made
 
 ATTACKS = [case for case in cases("attacks") if suspicion([case.text])]
 HONEST = list(cases("honest"))

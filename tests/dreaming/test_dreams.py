@@ -16,15 +16,14 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.clusters import clusters, same_groups
-from mcp_reflect.bank.dreaming import planned
-from mcp_reflect.bank.standing import Rates
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import DreamBusyError, InputError, NotFoundError
 from mcp_reflect.llm.protocol import Reply, Request
 from mcp_reflect.models.lesson import Kind, Lesson, State
+from mcp_reflect.storage.consolidation import clusters, planned, same_groups
+from mcp_reflect.storage.effectiveness import Rates
 from tests.held_clock import HeldClock
 
 ROOT = Path(__file__).parent.parent.parent

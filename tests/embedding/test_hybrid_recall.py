@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.hybrid import LEAST_MEANING, MEANING, fused, meaning_part
-from mcp_reflect.bank.lexical import Match
-from mcp_reflect.bank.vectors.asked import Asked
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.llm.embeddings.vector_index import PlainIndex, packed
 from mcp_reflect.models.lesson import Recall
+from mcp_reflect.storage.retrieval.candidates import LEAST_MEANING, MEANING, fused, meaning_part
+from mcp_reflect.storage.retrieval.lexical import Match
+from mcp_reflect.storage.retrieval.vectors import Asked
 from tests.embedding.concepts import embeddings, inputs, served, setting, vector
 from tests.embedding.test_keeping_vectors import CAKE, MAIL, SLOW, caught_up, engine_at, meaning, told
 from tests.held_clock import HeldClock
@@ -174,7 +174,7 @@ async def test_too_many_vectors_to_compare_are_read_for_what_shares_words(
     settings: Settings, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcp_reflect.llm.embeddings.vector_index.MOST_NUMBERS_PLAINLY", 2 * 22)
-    monkeypatch.setattr("mcp_reflect.bank.vectors.meaning.open_index", PlainIndex)
+    monkeypatch.setattr("mcp_reflect.storage.retrieval.vectors.open_index", PlainIndex)
     async with served() as server, engine_at(server, settings, clock) as engine:
         ids = await stored(engine)
         assert shown(await engine.recall(task=NO_WORD_IN_COMMON)) == ("hybrid", [])

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.bank.vectors.keeper import BATCH, CLAIM_SECONDS, LOOK_AGAIN_SECONDS, UNUSED_DAYS
-from mcp_reflect.bank.vectors.meaning import Meaning
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.llm.embeddings.vector_index import UNRELATED, packed
+from mcp_reflect.storage.retrieval.vectors import BATCH, CLAIM_SECONDS, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Meaning
 from tests.embedding.concepts import embeddings, inputs, served, setting, vector
 from tests.held_clock import HeldClock
 from tests.llm.loopback import Answer, HangUp, Loopback, Received, Step
@@ -311,7 +310,7 @@ async def test_a_lesson_that_changes_while_it_is_embedded_does_not_keep_the_old_
 async def test_a_write_wakes_the_keeper_and_a_recall_does_so_once_a_minute(
     settings: Settings, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_reflect.bank.vectors.keeper.WAIT_SECONDS", 0)
+    monkeypatch.setattr("mcp_reflect.storage.retrieval.vectors.WAIT_SECONDS", 0)
     async with served() as server, engine_at(server, settings, clock) as engine:
         await engine.store_lesson(**SLOW)
         await meaning(engine).idle()

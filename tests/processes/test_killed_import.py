@@ -19,7 +19,7 @@ SECONDS = 60  # that anything here may take on the busiest machine
 # Lessons made ready in two processes, of which the first page is told; nothing is read on.
 SHARED = """
 import asyncio, sys
-from mcp_reflect.bank.preparing import PAGE, ready
+from mcp_reflect.storage.transfer import PAGE, ready
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.lesson import LessonDraft
 from mcp_reflect.models.common import Scope

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.bank.proof import LEAST_SESSIONS, mean_interval, wilson
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.models.common import Json
+from mcp_reflect.storage.warnings import LEAST_SESSIONS, mean_interval, wilson
 from mcp_reflect.watching import held_out
 from tests.held_clock import HeldClock
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mcp_reflect.bank.watch import MOST_WRONG
 from mcp_reflect.config import Settings
 from mcp_reflect.engine import Engine
 from mcp_reflect.models.common import Json
+from mcp_reflect.storage.warnings import MOST_WRONG
 from mcp_reflect.watching import held_out
 from tests.held_clock import HeldClock
 

@@ -1,1 +1,0 @@
-"""The bank: what was learned, kept in one file, and found again."""

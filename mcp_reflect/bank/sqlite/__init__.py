@@ -1,1 +1,0 @@
-"""SQLite: the only place that knows SQL."""

@@ -1,0 +1,1 @@
+"""The bank: lessons and all records that belong to them, stored in one file and retrieved."""

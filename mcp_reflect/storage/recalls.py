@@ -1,0 +1,181 @@
+"""Recall, and the log of what was shown."""
+
+import hashlib
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_reflect.clock import Clock
+from mcp_reflect.errors import BankError, BankReadOnlyError
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Ask, Recall
+from mcp_reflect.security.redact import clean_text
+from mcp_reflect.storage import similarity as contradictions
+from mcp_reflect.storage.effectiveness import Rates
+from mcp_reflect.storage.lessons import Keeping
+from mcp_reflect.storage.retrieval.candidates import Looked, Meant, candidates
+from mcp_reflect.storage.retrieval.graph import with_related
+from mcp_reflect.storage.retrieval.lexical import Question
+from mcp_reflect.storage.retrieval.ranking import Ranked, rank
+from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.rows import scope_values
+from mcp_reflect.storage.sqlite.statements import Reading, Writing
+
+if TYPE_CHECKING:
+    from mcp_reflect.storage.retrieval.vectors import Meaning
+
+
+# Hold-out: in a share of the tasks the recalled lessons are not shown, so that their use can be measured.
+#
+# Chosen by the task itself, not by chance: the same task in the same scope is always in the same arm, in every
+# process and on every day, so nobody can ask again until lessons come.
+
+
+_STEPS: Final = 2**64
+
+
+def withheld(scope: Scope, task: str, share: float) -> bool:
+    """Whether lessons are held out from a task; `share` (0..1) of all tasks are. Case and spacing do not matter."""
+    named = "\0".join((scope.tenant, scope.project, *task.casefold().split()))
+    return int.from_bytes(hashlib.sha256(named.encode()).digest()[:8]) < share * _STEPS
+
+
+# Recall, and the ledger of what was shown, which nobody ever waits for.
+
+
+NEAR: Final = 100  # lessons that are compared because they mean something near: as many as words bring
+_SCORED: Final = 20  # rows that get an exact score, and two more for each hit that is wanted
+_LOOK: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
+_MORE: Final = 10  # where a caller's filters leave too few, so many times as many are looked at
+_MOST_SCORED: Final = 7_000  # rows looked at for that
+_MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; the oldest go first
+
+
+class Ledger:
+    """Counts what was recalled: at once where nobody writes, else later."""
+
+    def __init__(self, db: Database, clock: Clock, keeping: Keeping) -> None:
+        self._db = db
+        self._clock = clock
+        self._keeping = keeping
+        self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
+
+    async def note(self, values: dict[str, Any]) -> None:
+        """Count a recall, or queue it where another process is writing; a read-only bank counts nothing."""
+        self._queue.append(values)
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Count what is queued, if nobody is writing."""
+        if not self._queue:
+            return
+        try:
+            self._drop(await self._db.count_at_once(self._write))
+        except BankReadOnlyError:
+            self._queue.clear()  # nothing can be counted here
+        except BankError:
+            return  # another process writes, or the disk is full: counted by the next recall or outcome
+
+    async def flush(self) -> None:
+        """Count what is queued, waiting for writers as a write does."""
+        if self._queue:
+            async with self._db.write() as tx:
+                written = await tx.at_once(self._write)
+            self._drop(written)
+
+    def _write(self, writing: Writing) -> list[dict[str, Any]]:
+        """Write what is queued now, and return it.
+
+        More may be queued meanwhile, and another call may write the same: the row of a recall counts it once.
+        """
+        written = list(self._queue)
+        for values in written:
+            if writing.run("recall_add", values) and values["applied"] and values["lesson_ids"]:
+                writing.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
+        self._keeping.drop_old(writing, self._clock.now(), "recall")
+        return written
+
+    def _drop(self, written: list[dict[str, Any]]) -> None:
+        ids = {values["id"] for values in written}
+        self._queue = deque((values for values in self._queue if values["id"] not in ids), _MOST_QUEUED)
+
+
+def rates(reading: Reading, scope: Scope) -> Rates:
+    """How often the lessons of a scope, and global ones, worked, by task type."""
+    rows = reading.rows("base_rates", scope_values(scope))
+    return Rates({row["task_type"]: (row["wins"], row["told"]) for row in rows})
+
+
+async def recall(
+    db: Database,
+    ledger: Ledger,
+    scope: Scope,
+    ask: Ask,
+    clock: Clock,
+    *,
+    applied: bool = True,
+    holdout: float = 0.0,
+    meaning: "Meaning | None" = None,
+) -> Recall:
+    """The few lessons that fit a task, best first; an empty list where none is relevant.
+
+    `applied` false notes the recall, so that its outcome can be told, and counts no lesson as applied.
+    `holdout` is the share (0..1) of tasks whose lessons are not shown. `meaning` finds them by what they mean, too.
+    """
+    now = clock.now()
+    meant = await meaning.ask(scope, ask.text, NEAR) if meaning else None
+    ranked = await db.look(lambda reading: _ranked(reading, scope, ask, now, meant))
+    held_out = len(ranked.hits) if withheld(scope, ask.task, holdout) else 0
+    if held_out:
+        ranked = Ranked((), {**ranked.hidden, "held_out": held_out})
+    recall_id = clock.new_id("rec")
+    await ledger.note(
+        {
+            "id": recall_id,
+            "task": clean_text(ask.task)[:2000],  # cut first, half a secret would pass the door
+            "lesson_ids": [hit.id for hit in ranked.hits],
+            "held_out": held_out,
+            "holdout": holdout,
+            "now": clock.now(),
+            "applied": applied,
+            **scope_values(scope),
+        }
+    )
+    return Recall(
+        recall_id=recall_id,
+        lessons=ranked.hits,
+        hidden=ranked.hidden,
+        mode="hybrid" if meant else "lexical",
+        scope=str(scope),
+    )
+
+
+def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float, meant: Meant | None) -> Ranked:
+    """The best hits. Where the caller's filters leave too few of those looked at, ever more are looked at."""
+    filtered = bool(ask.kinds or ask.tags or ask.min_importance or ask.min_effectiveness)
+    wanted = max(_LOOK, ask.limit * 5)
+    kinds = tuple(kind.value for kind in ask.kinds)
+    question = Question(ask.text, ask.task_type, ask.tags, kinds, _SCORED + 2 * ask.limit)
+    told = rates(reading, scope)
+    while True:
+        found = _looked(reading, scope, ask, question, None if filtered else wanted, meant)
+        tied = contradictions.among(reading, (candidate.lesson for candidate in found.candidates))
+        ranked = rank(found, ask, told, now, tied)
+        # What comes after something irrelevant is not relevant either.
+        enough = len(ranked.hits) >= ask.limit or bool(ranked.hidden.get("not_relevant"))
+        few = len(found.candidates) + found.not_relevant < question.scored
+        if not filtered or enough or few or question.scored >= _MOST_SCORED:
+            return replace(ranked, hits=with_related(reading, scope, ranked.hits, ask.max_chars))
+        question = replace(question, scored=min(question.scored * _MORE, _MOST_SCORED))
+
+
+def _looked(
+    reading: Reading, scope: Scope, ask: Ask, question: Question, limit: int | None, meant: Meant | None
+) -> Looked:
+    """The candidates, before them the lessons that an error which was told shows, even irrelevant ones."""
+    found = candidates(reading, scope, question, limit, meant, whole=bool(ask.symptoms))
+    if not ask.symptoms:
+        return found
+    from mcp_reflect.storage.retrieval.candidates import with_symptoms  # noqa: PLC0415 - only where an error is told
+
+    return replace(found, candidates=with_symptoms(reading, scope, ask.symptoms, found.candidates))

@@ -1,0 +1,1 @@
+"""Finding lessons: analysed terms, the index, vectors, scores and ranking."""

@@ -1,0 +1,65 @@
+"""The graph of entities: what a text names, and what shares it."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from mcp_reflect.models.common import Json, Scope
+from mcp_reflect.models.lesson import Hit, Near
+from mcp_reflect.patterns import late
+from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.rows import scope_values
+from mcp_reflect.storage.sqlite.statements import Reading
+
+if TYPE_CHECKING:
+    from mcp_reflect.models.reflection import Link
+
+
+MENTIONS: Final = "mentions"
+MOST_RELATED: Final = 3  # neighbours that recall shows with a lesson
+MOST_NAMED: Final = 12  # files and error codes of one text
+MOST_NEAR: Final = 50  # neighbours shown of one node
+NAMED: Final = ("file", "error_code", "tool", "failure")
+"""The kinds of node that records share by naming them."""
+
+# A path with an extension; an address is none.
+_FILE: Final = late(r"(?<![\w:/.-])(?:[\w.-]{1,60}/){0,8}[\w-]{1,60}\.[a-z][a-z0-9]{0,5}(?![\w/]|\.\w)")
+# E4012, TS2345, GH006, ENOENT, HTTP 404, exit code 137.
+_CODE: Final = late(r"\b(?:[A-Z]{1,5}-?\d{3,6}|E[A-Z]{4,12}|(?:HTTP|status|exit code|errno) ?\d{1,4})\b")
+
+
+def named(text: str) -> "tuple[Link, ...]":
+    """Ties to the files and error codes that a text names, in its order, at most 12."""
+    from mcp_reflect.models.reflection import Link  # noqa: PLC0415 - only what is stored is tied
+
+    files = [Link(relation=MENTIONS, to_kind="file", to_id=found) for found in _FILE.findall(text)]
+    codes = [Link(relation=MENTIONS, to_kind="error_code", to_id=found) for found in _CODE.findall(text)]
+    return tuple(dict.fromkeys((*files, *codes)))[:MOST_NAMED]
+
+
+async def neighbours(db: Database, scope: Scope, kind: str, name: str) -> list[dict[str, Json]]:
+    """One step from a node: the records tied to it, either way, and those that name what it names (`through`)."""
+    values = {"kind": kind, "name": name, "shared": list(NAMED), "limit": MOST_NEAR, **scope_values(scope)}
+    return [
+        {key: row[key] for key in ("relation", "through", "id", "kind", "state", "text") if row[key] is not None}
+        for row in await db.rows("graph_step", values)
+    ]
+
+
+def with_related(reading: Reading, scope: Scope, hits: Iterable[Hit], max_chars: int) -> tuple[Hit, ...]:
+    """Hits with up to three neighbours each, as far as `max_chars` has room beside all of their texts.
+
+    Only what a recall of this scope may show is named: active, out of quarantine, of the project or global.
+    """
+    shown = tuple(hits)
+    left = max_chars - sum(len(hit.text) for hit in shown)
+    found: list[Hit] = []
+    for hit in shown:
+        near: dict[str, Near] = {}
+        for row in reading.rows("graph_related", {"id": hit.id, **scope_values(scope)}):
+            size = len(row["id"]) + len(row["relation"])
+            if row["id"] not in near and len(near) < MOST_RELATED and size <= left:
+                near[row["id"]] = Near(id=row["id"], relation=row["relation"])
+                left -= size
+        found.append(replace(hit, related=tuple(near.values())) if near else hit)
+    return tuple(found)

@@ -1,0 +1,271 @@
+"""The file of a bank before its first use: made private, switched to WAL, migrated under a lock."""
+
+import errno
+import os
+import sqlite3
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
+from mcp_reflect.storage.sqlite.files import (
+    Identity,
+    alone,
+    beside,
+    by_hand,
+    emptied,
+    has_log,
+    hollow,
+    identity,
+    is_opened,
+    note_opened,
+    use_wal,
+)
+from mcp_reflect.storage.sqlite.statements import migrations, statements, write_lock
+
+APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
+_HEADER: Final = b"SQLite format 3\x00"
+_FULL: Final = "the disk is full. Free some space"
+_DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
+"""Names by which a file that is no database was to be one; any other was named by mistake, and is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What was found: the schema's version, the journal mode, and why the file cannot be written, if so.
+
+    `frozen` where it lies in a folder that takes no log, so that it is read as it is: then it says as of when (the
+    file's time in ns, its bytes), for SQLite does not look again.
+    """
+
+    schema: int
+    journal_mode: str
+    identity: Identity
+    read_only: str | None = None
+    frozen: tuple[int, int] | None = None
+
+
+def thawed(path: Path, opened: Opened) -> bool:
+    """Whether a file that was read as it was should be looked at anew: it changed, has a log, or may be written now."""
+    return opened.frozen is not None and (_as_of(path) != opened.frozen or has_log(path) or _may_write(path))
+
+
+def newest() -> int:
+    """The schema version that this release writes."""
+    return migrations()[-1][0]
+
+
+def uri(path: Path, *, read_only: bool = False, frozen: object = False) -> str:
+    """The address by which SQLite opens a file that is there, and makes none."""
+    return f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if frozen else ''}"
+
+
+def prepare(path: Path, busy_seconds: float) -> Opened:
+    """Make or upgrade the file at `path`. Runs in a worker thread; many processes may do it at once.
+
+    Raises NotABankError for a file that is something else (left as it is), BankDamagedError for one that
+    should be set aside, OSError or sqlite3.Error.
+    """
+    _make_private(path)
+    found = identity(path)
+    if found is None:
+        raise BankError(f"The bank {path} was removed in this moment. Try again.")
+    if emptied(path):
+        raise BankDamagedError(f"The bank {path} is empty beside its log.")
+    if not path.is_file():
+        raise NotABankError(f"The bank {path} cannot be used: it is no file. Set MCP_REFLECT_BANK to a file.")
+    if not is_opened(found):
+        _check_header(path)
+    note_opened(found)
+    _refuse_foreign(path)
+    if not _may_write(path):
+        return _look(path, found, "the file or its folder may not be written")
+    try:
+        mode = use_wal(path, busy_seconds)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL or hollow(path) or has_log(path):
+            raise
+        return _look(path, found, _FULL)  # not even a log's memory has room: what is in the file can be read
+    with closing(sqlite3.connect(uri(path), uri=True, timeout=busy_seconds, isolation_level=None)) as connection:
+        check_ours(connection, path)
+        by_hand(connection)
+        version = number_of(connection, "user_version")
+        if version > newest():
+            return Opened(version, mode, found, newer(version))
+        if version < newest():
+            upgrade(connection, path)
+        return Opened(newest(), mode, found)
+
+
+def newer(version: int) -> str:
+    """Why a bank of a newer release is only read."""
+    return f"its schema {version} is newer than this release's {newest()}. Upgrade mcp-reflect-server to write it"
+
+
+def clear_logs(path: Path) -> None:
+    """Take a log that belongs to no file any more from `path`, before another file comes there.
+
+    SQLite would read it into the new one. Whoever still has it open keeps it; what it holds is kept aside.
+    """
+    beside(path, "-shm").unlink(missing_ok=True)
+    for ending in ("-wal", "-journal"):
+        log = beside(path, ending)
+        if log.exists() and not log.stat().st_size:
+            log.unlink()
+        elif log.exists():
+            log.rename(beside(path, f".left-{time.time_ns()}{ending}"))
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _as_of(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+def _make_private(path: Path) -> None:
+    """Make an empty file that only this user can read, before SQLite writes a byte into it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.exists():
+        return
+    with alone(path.parent):
+        if path.exists():
+            return
+        clear_logs(path)
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _check_header(path: Path) -> None:
+    """Refuse what does not begin as a database does. Never done while SQLite has the file open: see `identity`."""
+    with path.open("rb") as file:
+        head = file.read(len(_HEADER))
+    if head in (b"", _HEADER):
+        return
+    if path.suffix.lower() not in _DATABASE_ENDINGS and not has_log(path):
+        raise NotABankError(
+            f"{path} is not an SQLite database; it was left as it is. Set MCP_REFLECT_BANK to another file."
+        )
+    raise BankDamagedError(f"The bank {path} does not begin as an SQLite database does.")
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Look into the file as it lies there, without locks or a log: not a byte of another program's changes.
+
+    What a log beside the file may still add is looked at when it is opened.
+    """
+    # Half of a log may be in the file: then opening it brings the rest, or says what is wrong.
+    with (
+        closing(sqlite3.connect(uri(path, read_only=True, frozen=True), uri=True)) as connection,
+        suppress(sqlite3.DatabaseError),
+    ):
+        check_ours(connection, path)
+
+
+def _look(path: Path, found: Identity, reason: str) -> Opened:
+    """A file that cannot be written, opened for reading alone."""
+    try:
+        return _looked(path, found, reason, frozen=False)
+    except sqlite3.OperationalError:
+        if has_log(path):
+            raise
+        return _looked(path, found, reason, frozen=True)
+
+
+def _looked(path: Path, found: Identity, reason: str, *, frozen: bool) -> Opened:
+    as_of = _as_of(path)
+    with closing(sqlite3.connect(uri(path, read_only=True, frozen=frozen), uri=True)) as connection:
+        check_ours(connection, path)
+        version = number_of(connection, "user_version")
+        if version == 0:
+            raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
+        mode = "none" if frozen else str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+        return Opened(version, mode, found, reason, as_of if frozen else None)
+
+
+def check_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """NotABankError for a database of another program."""
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and number_of(connection, "application_id") != APPLICATION_ID:
+        raise NotABankError(
+            f"{path} is a database of another program; it was left as it is. Set MCP_REFLECT_BANK to another file."
+        )
+
+
+def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
+    """Apply what is missing in one transaction, under the write lock, after a backup beside `path`, if one is given."""
+    connection.execute("PRAGMA synchronous = FULL")
+    with write_lock(connection):
+        version = number_of(connection, "user_version")  # another process may have been first
+        if path is not None and 0 < version < newest():
+            _back_up(path, version)
+        for number, script in migrations():
+            if number > version:
+                for statement in statements(script):
+                    connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {max(version, newest())}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _back_up(path: Path, version: int) -> None:
+    """Copy what is committed to `bank.db.schema-N`, private as the bank is, once for each version."""
+    copy = path.with_name(f"{path.name}.schema-{version}")
+    if not copy.exists():
+        copy_to(path, copy)
+
+
+def copy_to(path: Path, copy: Path) -> None:
+    """Copy what is committed in the bank at `path` to a new file `copy`, whole or not at all, for this user alone.
+
+    Servers may write meanwhile, and others may copy. Raises FileExistsError where `copy` is there, OSError or
+    sqlite3.Error.
+    """
+    part = copy.with_name(f"{copy.name}.part-{os.getpid()}-{time.time_ns()}")
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        with closing(_reading(path)) as source, closing(sqlite3.connect(part)) as target:
+            source.backup(target)
+            # A copy is one file, also where it is only read later.
+            target.execute("PRAGMA journal_mode = DELETE")
+        _publish(part, copy)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _publish(part: Path, copy: Path) -> None:
+    """Give a finished file its name, and overwrite nobody's."""
+    try:
+        os.link(part, copy)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system that gives a file one name alone
+        if copy.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(copy)) from None
+        part.rename(copy)
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    """A connection that can read the bank: also where nothing beside it may be written."""
+    ways = [uri(path)] if _may_write(path) else [uri(path, read_only=True)]
+    if not has_log(path):
+        ways.append(uri(path, read_only=True, frozen=True))
+    for way in ways:
+        connection = sqlite3.connect(way, uri=True)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            if way == ways[-1]:
+                raise
+        else:
+            return connection
+    raise AssertionError  # the last way returns or raises
+
+
+def number_of(connection: sqlite3.Connection, pragma: str) -> int:
+    """A number that SQLite keeps of a file, as `user_version`."""
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
