@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, cast
 
-from mcp_reflect.critique.checks.checker import Checker, Work
-from mcp_reflect.critique.checks.registry import checkers
+from mcp_reflect.checkers.base import Checker, Work, checkers
 from mcp_reflect.models.critique import Status
 
 

@@ -31,9 +31,8 @@ from typing import Any, Literal
 from benchmarks.replan_calls import Call, calls
 from benchmarks.retrieval import DEPTH, lines, ndcg, recall
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
-from mcp_reflect.replan import ledger
-from mcp_reflect.replan.candidates import MOST_QUERIES
-from mcp_reflect.replan.planner import plan
+from mcp_reflect.replan import attempts as ledger
+from mcp_reflect.replan.planner import MOST_QUERIES, plan
 
 Operator = Literal["OR", "AND"]
 _WORD = re.compile(r"[^\W_]+")

@@ -12,8 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.trace_events import FILES, Case, iter_cases
+from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.models.run import Diagnosis, ErrorCategory, Event, EventType, FindingKind, Outcome, Trace
-from mcp_reflect.reflect.rules.diagnose import diagnose
 
 Row = tuple[str, str, Trace, Diagnosis, float]
 

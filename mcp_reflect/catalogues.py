@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple, cast
 from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry
-from mcp_reflect.replan import shown, storing
-from mcp_reflect.replan.reading import read_catalog
+from mcp_reflect.replan import attempts as storing
+from mcp_reflect.replan import requests as shown
+from mcp_reflect.replan.requests import read_catalog
 from mcp_reflect.security.redact import clean
 from mcp_reflect.storage.sessions import KeptCatalogue
 

@@ -2,11 +2,11 @@
 
 from typing import Protocol
 
+from mcp_reflect.analysis.reflector import Scorer
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.runner import Thinking
 from mcp_reflect.log import Log
-from mcp_reflect.reflect.scorer import Scorer
 from mcp_reflect.scopes import Scopes
 from mcp_reflect.storage.bank import Bank
 

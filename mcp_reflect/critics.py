@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from mcp_reflect.checkers.loop import capped, read_opinion
+from mcp_reflect.checkers.verify import Verified, told
 from mcp_reflect.context_ import Parts
-from mcp_reflect.critique.loop import capped
-from mcp_reflect.critique.opinion import read_opinion
-from mcp_reflect.critique.verify import Verified, told
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import Host, Thought

@@ -9,16 +9,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_reflect.arguments.critique import CritiqueShape, read
+from mcp_reflect.checkers import loop
+from mcp_reflect.checkers.base import Work, split
+from mcp_reflect.checkers.loop import Run, Version, capped, critique_from, judged, read_opinion
+from mcp_reflect.checkers.verify import verifier
 from mcp_reflect.config import Limits
 from mcp_reflect.context_ import Parts
 from mcp_reflect.critics import SHOWN, Listener, OnComplete, OnStart, Thinker
-from mcp_reflect.critique import loop
-from mcp_reflect.critique.checks.checker import Work
-from mcp_reflect.critique.judging import critique_from, judged
-from mcp_reflect.critique.loop import Run, Version, capped
-from mcp_reflect.critique.opinion import read_opinion
-from mcp_reflect.critique.steps import split
-from mcp_reflect.critique.verify import verifier
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.runner import CALL_SECONDS, Host
 from mcp_reflect.models.common import HOST, Scope

@@ -23,6 +23,7 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.storage.bank import Bank, Means
 
 if TYPE_CHECKING:
+    from mcp_reflect.analysis.reflector import Scorer
     from mcp_reflect.critics import OnComplete, OnStart
     from mcp_reflect.critiquing import Iteration
     from mcp_reflect.llm.embeddings.embedders import Embedder
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mcp_reflect.models.consolidation import Dream, Undone
     from mcp_reflect.models.critique import Critique
     from mcp_reflect.models.search import SearchPlan
-    from mcp_reflect.reflect.scorer import Scorer
 
 # The work of each method is in a room of its own (`reflecting`, `critiquing`, `searching`, `remembering`), which
 # is imported when it is first used where it brings more than the command line's recall needs. Names that are looked

@@ -94,6 +94,6 @@ class LookingBack:
     @staticmethod
     def parse_reflection(text: Any, event_ids: Sequence[str] = ()) -> "Analysis":
         """A model's reflection, JSON or markdown, as values; InputError names what cannot be used. Needs no bank."""
-        from mcp_reflect.reflect.analysis import read_analysis  # noqa: PLC0415 - see above
+        from mcp_reflect.analysis.agent_analysis import read_analysis  # noqa: PLC0415 - see above
 
         return read_analysis(text, event_ids)

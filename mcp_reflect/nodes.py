@@ -10,15 +10,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from mcp_reflect.analysis.decisions import decision_of, fallback, markdown, validate
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.reflection import Assessment, Insights, Reflection
-from mcp_reflect.reflect.decisions.checks import decision_of, validate
-from mcp_reflect.reflect.decisions.wording import fallback, markdown
 from mcp_reflect.replan import planner
-from mcp_reflect.replan.state import advance
+from mcp_reflect.replan.graph_state import advance
 
 if TYPE_CHECKING:
     from mcp_reflect.engine import Engine

@@ -68,7 +68,7 @@ async def record_outcome(parts: "Parts", arguments: Mapping[str, Any], settle: S
     """
     from mcp_reflect.arguments.door import read  # noqa: PLC0415 - see above
     from mcp_reflect.arguments.lessons import OutcomeShape  # noqa: PLC0415 - see above
-    from mcp_reflect.critique.agreement import doubt_of  # noqa: PLC0415 - the readers of evidence are many
+    from mcp_reflect.checkers.agreement import doubt_of  # noqa: PLC0415 - the readers of evidence are many
     from mcp_reflect.models.critique import ToolResult  # noqa: PLC0415 - see above
 
     sent = read(OutcomeShape, arguments, parts.settings)

@@ -19,8 +19,12 @@ from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import Host
 from mcp_reflect.models.common import HOST, RULES, Scope
 from mcp_reflect.models.search import Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
-from mcp_reflect.replan import floor, ledger, planner, shown, storing
-from mcp_reflect.replan.reading import read_proposal, read_queries, read_results
+from mcp_reflect.replan import attempts as ledger
+from mcp_reflect.replan import attempts as storing
+from mcp_reflect.replan import planner
+from mcp_reflect.replan import proposals as floor
+from mcp_reflect.replan import requests as shown
+from mcp_reflect.replan.requests import read_proposal, read_queries, read_results
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_reflect.analysis.triggers import Thresholds, trigger_of
 from mcp_reflect.arguments.triggers import StepShape, read
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankReadOnlyError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.trigger import Advice, Trigger
-from mcp_reflect.reflect.triggers import Thresholds, trigger_of
 
 if TYPE_CHECKING:
     from mcp_reflect.context_ import Parts

@@ -8,15 +8,21 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_reflect.analysis.known_failures import (
+    Forms,
+    correction_text,
+    due,
+    forms_of,
+    known_text,
+    lessons_text,
+    warning_text,
+)
+from mcp_reflect.analysis.tools import may_change
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Ask, Lesson, Trust
 from mcp_reflect.models.run import ErrorCategory, WorkedCall
 from mcp_reflect.models.warning import AfterCall, CallWarning, KnownFailure, Match, SessionState
-from mcp_reflect.reflect.forms import Forms, forms_of
-from mcp_reflect.reflect.matching import due
-from mcp_reflect.reflect.rules.tools import may_change
-from mcp_reflect.reflect.told import correction_text, known_text, lessons_text, warning_text
 from mcp_reflect.security.redact import clean
 from mcp_reflect.signature import fingerprint
 
@@ -93,8 +99,8 @@ async def after_call(
     project: str | None = None,
 ) -> AfterCall:
     """Note what came of a call. It failed where `error` is given, or where the rules read a failure in `result`."""
-    from mcp_reflect.reflect.failing import failure_of  # noqa: PLC0415 - not needed before a call
-    from mcp_reflect.reflect.rules.faults import fault_of  # noqa: PLC0415 - same
+    from mcp_reflect.analysis.call_results import fault_of  # noqa: PLC0415 - same
+    from mcp_reflect.analysis.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
 
     scope = parts.scopes.named(project)
     tool, arguments, forms = _read(tool, arguments)
@@ -192,7 +198,7 @@ def _kept(value: Json, depth: int = 0) -> Json:
 
 
 def _call(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
-    from mcp_reflect.reflect.rules.calls import Call  # noqa: PLC0415 - not needed before a call
+    from mcp_reflect.analysis.calls import Call  # noqa: PLC0415 - not needed before a call
 
     answer = result if isinstance(result, str) else "" if result is None else json.dumps(result, ensure_ascii=False)
     return Call(
@@ -238,9 +244,8 @@ async def _correct(
     recent = [known for known in open_failures if state.step - known.last_step < LOOK_BACK]
     if not recent:
         return
-    from mcp_reflect.reflect.rules.faults import Fault  # noqa: PLC0415 - only after a failure of the same kind
-    from mcp_reflect.reflect.rules.related import tie_between  # noqa: PLC0415 - same
-    from mcp_reflect.reflect.rules.tried import Tried  # noqa: PLC0415 - same
+    from mcp_reflect.analysis.call_results import Fault, Tried  # noqa: PLC0415 - same
+    from mcp_reflect.analysis.related_calls import tie_between  # noqa: PLC0415 - same
     from mcp_reflect.signature import exact_call  # noqa: PLC0415 - same
 
     call = _call(tool, arguments, "ok", None)

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final, cast
 
+from mcp_reflect.analysis.transcripts import Found, read_transcript
 from mcp_reflect.cli.running import parser, say, say_json, with_engine
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Limits, Settings
@@ -12,7 +13,6 @@ from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.plain import plain
 from mcp_reflect.models.reflection import Reflection
-from mcp_reflect.transcripts.reading import Found, read_transcript
 
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
 _PROGRESS_SECONDS: Final = 1.0  # what takes longer says how far it is, as often

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from mcp_reflect.analysis.decisions import validate
+from mcp_reflect.analysis.diagnose import diagnose
+from mcp_reflect.analysis.reflector import Judged, face, judge, links, strategy
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import plain_run, trace_from
@@ -18,9 +21,6 @@ from mcp_reflect.llm.runner import Host
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.reflection import Analysis, Link, Reflection, ReflectionDraft, StoredReflection
-from mcp_reflect.reflect.decisions.checks import validate
-from mcp_reflect.reflect.reflector import Judged, face, judge, links, strategy
-from mcp_reflect.reflect.rules.diagnose import diagnose
 from mcp_reflect.reflecting.deciding import Decided, decided
 from mcp_reflect.reflecting.equal import equal
 from mcp_reflect.reflecting.evaluating import scored

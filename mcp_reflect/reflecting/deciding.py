@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_reflect.analysis.decisions import ACCURACY, LATENCY, Written, decision_of, fallback, measures, others, write
 from mcp_reflect.config import Settings
 from mcp_reflect.context_ import Parts
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.decision import Decision
 from mcp_reflect.models.run import Diagnosis
-from mcp_reflect.reflect.decisions.checks import decision_of
-from mcp_reflect.reflect.decisions.metrics import ACCURACY, LATENCY, measures, others
-from mcp_reflect.reflect.decisions.wording import Written, fallback, write
 from mcp_reflect.security.redact import clean
 
 _FINDINGS = 2  # sentences on the events that stand beside the trends

@@ -8,9 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mcp_reflect.analysis import agent_analysis as fields
+from mcp_reflect.analysis import reflector as evaluator
+from mcp_reflect.analysis.assessment import level_of
+from mcp_reflect.analysis.reflector import Scorer, installed
+from mcp_reflect.analysis.text import trace_text
+from mcp_reflect.checkers.evidence.reading import seen as reports_in
+from mcp_reflect.checkers.evidence.reports import Kind
 from mcp_reflect.context_ import Parts
-from mcp_reflect.critique.checks.evidence.reading import seen as reports_in
-from mcp_reflect.critique.checks.evidence.report import Kind
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import Host
@@ -18,10 +23,6 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.reflection import Assessment, Score
 from mcp_reflect.models.run import Diagnosis, EventType, Trace
-from mcp_reflect.reflect import evaluator, fields
-from mcp_reflect.reflect.assessing.assessment import level_of
-from mcp_reflect.reflect.scorer import Scorer, installed
-from mcp_reflect.reflect.trace_text import trace_text
 from mcp_reflect.security.redact import clean
 
 SHOWN_CHARS = 16_000

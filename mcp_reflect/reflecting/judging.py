@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mcp_reflect.analysis.agent_analysis import read_analysis
+from mcp_reflect.analysis.decisions import markdown
+from mcp_reflect.analysis.text import trace_text
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.context_ import Parts
 from mcp_reflect.errors import InputError
@@ -13,9 +16,6 @@ from mcp_reflect.models.common import HOST, RULES
 from mcp_reflect.models.lesson import Source
 from mcp_reflect.models.reflection import Analysis
 from mcp_reflect.models.run import Diagnosis, Outcome, Trace
-from mcp_reflect.reflect.analysis import read_analysis
-from mcp_reflect.reflect.decisions.wording import markdown
-from mcp_reflect.reflect.trace_text import trace_text
 from mcp_reflect.reflecting.deciding import Decided
 from mcp_reflect.security.redact import clean
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mcp_reflect.analysis.decisions import validate
+from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.arguments.door import read
 from mcp_reflect.arguments.run import ReflectShape
 from mcp_reflect.arguments.traces import plain_run, trace_from
@@ -12,8 +14,6 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Rendered
 from mcp_reflect.models.critique import Critique
 from mcp_reflect.models.decision import ACTIONS
-from mcp_reflect.reflect.decisions.checks import validate
-from mcp_reflect.reflect.rules.diagnose import diagnose
 from mcp_reflect.reflecting.deciding import written
 from mcp_reflect.reflecting.judging import PROMPTS, inputs
 from mcp_reflect.security.redact import clean, clean_text

@@ -1,14 +1,11 @@
-"""Which tables and modes there are, how wide a mode is, and how well a table fits what a person needs."""
+"""The tables and modes that there are, and how well a table fits."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest
-from mcp_reflect.replan.lexicon import INTENTS, STOP_WORDS
-from mcp_reflect.replan.spelling import edit_distance
-from mcp_reflect.replan.vocabulary import vocabulary
-from mcp_reflect.replan.words import content, fold, stem, tokens
+from mcp_reflect.replan.words import INTENTS, STOP_WORDS, content, edit_distance, fold, stem, tokens, vocabulary
 
 DEFAULT_MODES: Final = ("faceted", "master")
 """Offered where there is no catalogue: the narrow and the wide mode that search tools of this kind have."""

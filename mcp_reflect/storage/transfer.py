@@ -16,7 +16,6 @@ from mcp_reflect.clock import Clock, iso
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Stored
 from mcp_reflect.storage import lessons
-from mcp_reflect.storage import lessons as written_module
 from mcp_reflect.storage.content_hash import says_nothing_new
 from mcp_reflect.storage.lessons import Written, keep_within, written
 from mcp_reflect.storage.sqlite.database import Database
@@ -232,7 +231,7 @@ def _added(writing: Writing, batch: "Sequence[Ready]") -> list[Stored]:
         same.append(one.lesson)
         new.append(one.written)
         done.append(_told(one, one.lesson.id, "quarantined" if one.lesson.held else "stored"))
-    written_module.add_at_once(writing, new)
+    lessons.add_at_once(writing, new)
     return done
 
 

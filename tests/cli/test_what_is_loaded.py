@@ -46,7 +46,7 @@ NEVER = (
     "mcp_reflect.storage.consolidation", "mcp_reflect.storage.sessions", "mcp_reflect.storage.sessions", "mcp_reflect.storage.views",
     "mcp_reflect.storage.reflections", "mcp_reflect.storage.transfer", "mcp_reflect.storage.views", "mcp_reflect.storage.views",
 )  # fmt: skip
-JUDGING = ("mcp_reflect.security.injection.judge", "mcp_reflect.reflect.rules.faults")
+JUDGING = ("mcp_reflect.security.injection.judge", "mcp_reflect.analysis.call_results")
 WATCHING = ("mcp_reflect.watching", "mcp_reflect.reflect", "mcp_reflect.models.warning", "mcp_reflect.models.run")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_reflect.critique.checks.checker import Checker, Finding, Work
+from mcp_reflect.checkers.base import Checker, Finding, Work
 from mcp_reflect.models.critique import Status, ToolResult
 
 HERE = Path(__file__).parent

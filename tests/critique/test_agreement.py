@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_reflect.critique.checks.evidence import agrees
+from mcp_reflect.checkers.evidence.checker import agrees
 from mcp_reflect.models.critique import ToolResult
 from tests.critique.cases import output
 

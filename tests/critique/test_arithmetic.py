@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.critique.checks.arithmetic import ArithmeticChecker
-from mcp_reflect.critique.checks.checker import Finding, Work
+from mcp_reflect.checkers.arithmetic.checker import ArithmeticChecker
+from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
 
 

@@ -12,10 +12,10 @@ from typing import TypedDict, cast
 
 import pytest
 
-from mcp_reflect.critique.checks.arithmetic import ArithmeticChecker
-from mcp_reflect.critique.checks.checker import Checker, Work
-from mcp_reflect.critique.checks.dates import DatesChecker
-from mcp_reflect.critique.checks.units import UnitsChecker
+from mcp_reflect.checkers.arithmetic.checker import ArithmeticChecker
+from mcp_reflect.checkers.base import Checker, Work
+from mcp_reflect.checkers.dates import DatesChecker
+from mcp_reflect.checkers.units import UnitsChecker
 from mcp_reflect.models.critique import Status
 
 CASES = Path(__file__).parent / "cases"

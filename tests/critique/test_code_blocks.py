@@ -2,9 +2,9 @@
 
 import pytest
 
-from mcp_reflect.critique.checks.checker import Finding, Work
-from mcp_reflect.critique.checks.code import CodeChecker
-from mcp_reflect.critique.checks.execution import ExecutionChecker
+from mcp_reflect.checkers.base import Finding, Work
+from mcp_reflect.checkers.code import CodeChecker
+from mcp_reflect.checkers.execution import ExecutionChecker
 from mcp_reflect.models.critique import Status
 
 

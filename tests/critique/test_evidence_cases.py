@@ -2,10 +2,10 @@
 
 import pytest
 
-from mcp_reflect.critique.checks.checker import Checker
-from mcp_reflect.critique.checks.code import CodeChecker
-from mcp_reflect.critique.checks.evidence import EvidenceChecker
-from mcp_reflect.critique.checks.execution import ExecutionChecker
+from mcp_reflect.checkers.base import Checker
+from mcp_reflect.checkers.code import CodeChecker
+from mcp_reflect.checkers.evidence.checker import EvidenceChecker
+from mcp_reflect.checkers.execution import ExecutionChecker
 from mcp_reflect.models.critique import Status
 from tests.critique.cases import load, score
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mcp_reflect.critique.checks.checker import Finding, Work
-from mcp_reflect.critique.checks.evidence import EvidenceChecker
+from mcp_reflect.checkers.base import Finding, Work
+from mcp_reflect.checkers.evidence.checker import EvidenceChecker
 from mcp_reflect.models.critique import Status, ToolResult
 from tests.critique.cases import HERE, load, output
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.critique.checks import registry
-from mcp_reflect.critique.checks.checker import Work
-from mcp_reflect.critique.verify import verifier
+from mcp_reflect.checkers import base as registry
+from mcp_reflect.checkers.base import Work
+from mcp_reflect.checkers.verify import verifier
 from mcp_reflect.models.critique import Status
 
 CODE = """
-from mcp_reflect.critique.checks.checker import Finding
+from mcp_reflect.checkers.base import Finding
 from mcp_reflect.models.critique import Status
 
 class Kind:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.critique import Record, main, score
-from mcp_reflect.critique.checks.registry import SHIPPED, checkers
+from mcp_reflect.checkers.base import SHIPPED, checkers
 
 
 def test_a_checker_bears_the_name_it_is_registered_under() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mcp_reflect.critique.checks.evidence.reading import seen
-from mcp_reflect.critique.checks.evidence.report import Report
+from mcp_reflect.checkers.evidence.reading import seen
+from mcp_reflect.checkers.evidence.reports import Report
 from mcp_reflect.models.critique import ToolResult
 from tests.critique.cases import output
 

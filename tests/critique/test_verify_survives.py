@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mcp_reflect.critique.checks.checker import Work
-from mcp_reflect.critique.verify import verifier
+from mcp_reflect.checkers.base import Work
+from mcp_reflect.checkers.verify import verifier
 from mcp_reflect.models.critique import Status
 from tests.critique.test_checkers_are_bounded import UNITS
 from tests.critique.test_checkers_survive_anything import ADVERSARIES, ENDS, PIECES, slowness

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import pytest
 
+from mcp_reflect.checkers import loop
+from mcp_reflect.checkers.base import Work
+from mcp_reflect.checkers.verify import Verified, verifier
 from mcp_reflect.config import Settings
-from mcp_reflect.critique import loop
-from mcp_reflect.critique.checks.checker import Work
-from mcp_reflect.critique.verify import Verified, verifier
 from mcp_reflect.critiquing import Iteration
 from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mcp_reflect.analysis.agent_analysis import SYNONYMS
 from mcp_reflect.llm.prompts import Prompts, shipped_folder
 from mcp_reflect.models.run import Outcome
-from mcp_reflect.reflect.analysis import SYNONYMS
 from mcp_reflect.security.fencing import DATA_RULE
 
 HASHES = Path(__file__).with_name("hashes.json")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_reflect.analysis.agent_analysis import read_analysis
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.reflection import Analysis, Assessment
-from mcp_reflect.reflect.analysis import read_analysis
 
 FULL: dict[str, Json] = {
     "reflection": "The search was too narrow.",

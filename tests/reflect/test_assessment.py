@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_reflect.analysis.assessment import read_assessment
 from mcp_reflect.models.reflection import Assessment
-from mcp_reflect.reflect.assessing.assessment import read_assessment
 
 # Written with their truth before there were rules. A text whose SHA-256 begins with an odd digit is kept aside.
 CASES = [json.loads(line) for line in Path(__file__).with_name("assessments.jsonl").read_text("utf-8").splitlines()]

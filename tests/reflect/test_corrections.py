@@ -2,9 +2,9 @@
 
 import pytest
 
+from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Correction, ErrorCategory, Event, EventType, Outcome, Trace
-from mcp_reflect.reflect.rules.diagnose import diagnose
 from tests.reflect.runs import Run
 
 NO_REQUESTS = """Traceback (most recent call last):

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_reflect.analysis.decisions import Written, markdown, measures, others, shown, validate, write
 from mcp_reflect.models.decision import Check, Decision
-from mcp_reflect.reflect.decisions.checks import validate
-from mcp_reflect.reflect.decisions.metrics import measures, others, shown
-from mcp_reflect.reflect.decisions.wording import Written, markdown, write
 
 GOOD: dict[str, Any] = {"action": "keep", "component": "retriever"}
 RAN: dict[str, Any] = {"component": "retriever", "metrics": {"latency": 120, "accuracy": 0.9}}

@@ -2,10 +2,10 @@
 
 import pytest
 
+from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import ErrorCategory as C
 from mcp_reflect.models.run import Event, EventType, Outcome, RunError, Trace
-from mcp_reflect.reflect.rules.diagnose import diagnose
 from tests.reflect.runs import Run
 
 JAVA = 'Exception in thread "main" java.lang.NullPointerException: it is null\n\tat Main.main(Main.java:5)'

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_reflect.analysis.known_failures import forms_of, undresses
 from mcp_reflect.models.common import Json
-from mcp_reflect.reflect.forms import forms_of, undresses
 
 SAME_COMMAND = [
     ("git push --force origin main", "git  push origin main --force"),

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_reflect.analysis.markdown import read_insights
 from mcp_reflect.models.reflection import Insights
-from mcp_reflect.reflect.insights import read_insights
 
 HASHES = """# Summary
 Went fine.

@@ -2,8 +2,8 @@
 
 import pytest
 
+from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.models.run import Diagnosis, ErrorCategory, EventType, Finding, FindingKind, Outcome, RunError
-from mcp_reflect.reflect.rules.diagnose import diagnose
 from tests.reflect.runs import Run
 
 

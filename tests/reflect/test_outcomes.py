@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.models.run import Event, EventType, Outcome, Trace
-from mcp_reflect.reflect.rules.diagnose import diagnose
 
 
 def call(tool: str, error: str | None, at: str | float | None = None, **arguments: Any) -> list[dict[str, Any]]:

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcp_reflect.analysis.diagnose import diagnose, failures
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Event, EventType, Outcome, Trace
-from mcp_reflect.reflect.rules.diagnose import diagnose, failures
 from tests.reflect.runs import Run
 
 TEXTS = st.one_of(

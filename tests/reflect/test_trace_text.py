@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_reflect.analysis.text import shortened, trace_text
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Cut, Event, EventType, Outcome, Trace
-from mcp_reflect.reflect.trace_text import shortened, trace_text
 
 
 def trace(*contents: str, cut: Cut | None = None) -> Trace:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_reflect.analysis.triggers import Thresholds, trigger_of
 from mcp_reflect.models.trigger import Signals, Trigger
-from mcp_reflect.reflect.triggers import Thresholds, trigger_of
 
 CALM = Signals(confidence=0.9)
 RAISED: dict[Trigger, dict[str, Any]] = {

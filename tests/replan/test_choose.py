@@ -1,8 +1,7 @@
 from dataclasses import replace
 
 from mcp_reflect.models.search import Diagnosis, Finding, Kind, Payoff, SearchState, Strategy
-from mcp_reflect.replan.choose import EXPLORE, choose
-from mcp_reflect.replan.planner import plan
+from mcp_reflect.replan.planner import EXPLORE, choose, plan
 from tests.replan.requests import empty_state, request
 
 _RELAX, _REWRITE = (

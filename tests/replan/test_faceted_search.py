@@ -1,6 +1,6 @@
 import pytest
 
-from mcp_reflect.replan import ledger
+from mcp_reflect.replan import attempts as ledger
 from tests.replan.worlds import Case, Ending, cases, engine, search
 
 

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 from mcp_reflect.models.search import Plan, Proposal, Query, Strategy
-from mcp_reflect.replan import ledger
-from mcp_reflect.replan.floor import accept
+from mcp_reflect.replan import attempts as ledger
 from mcp_reflect.replan.planner import plan
+from mcp_reflect.replan.proposals import accept
 from tests.replan.requests import empty_state, query, request
 
 

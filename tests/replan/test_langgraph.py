@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 import pytest
 
 from mcp_reflect import nodes
-from mcp_reflect.replan.reading import read_query
+from mcp_reflect.replan.requests import read_query
 from tests.replan.worlds import engine
 
 graph = pytest.importorskip("langgraph.graph", reason="langgraph is not installed: pip install langgraph to run this")

@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchRequest, SearchState, Strategy
-from mcp_reflect.replan import catalog, ledger, messages, storing
-from mcp_reflect.replan.candidates import MOST_QUERIES
-from mcp_reflect.replan.floor import accept
-from mcp_reflect.replan.moves.relax import mechanical, relaxed
-from mcp_reflect.replan.planner import plan, relax_only
+from mcp_reflect.replan import attempts as ledger
+from mcp_reflect.replan import attempts as storing
+from mcp_reflect.replan import catalog
+from mcp_reflect.replan import planner as messages
+from mcp_reflect.replan.moves import mechanical, relaxed
+from mcp_reflect.replan.planner import MOST_QUERIES, plan, relax_only
+from mcp_reflect.replan.proposals import accept
 
 _TABLES = st.sampled_from(["sessions", "Sessions", "speakers", "tbl_x", "", "日本"])
 _MODES = st.sampled_from(["", "exact", "faceted", "semantic", "master", "regexp"])

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from mcp_reflect.models.search import Kind, Payoff, Strategy
-from mcp_reflect.replan import ledger
+from mcp_reflect.replan import attempts as ledger
 from mcp_reflect.replan.planner import plan
 from tests.replan.requests import empty_state, query, request
 

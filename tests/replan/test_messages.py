@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from mcp_reflect.models.search import Diagnosis, Finding, Kind, Strategy
-from mcp_reflect.replan import messages
+from mcp_reflect.replan import planner as messages
 from mcp_reflect.replan.planner import plan
 from tests.replan.requests import empty_state, query
 from tests.replan.worlds import Case, cases

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from mcp_reflect.models.search import CatalogEntry, Kind, Query, Strategy
-from mcp_reflect.replan import ledger
+from mcp_reflect.replan import attempts as ledger
 from mcp_reflect.replan.planner import plan, relax_only
 from tests.replan.requests import FAIR, empty_state, query, request, texts
 

@@ -4,7 +4,7 @@ import pytest
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import Proposal, Query, Strategy
-from mcp_reflect.replan.reading import read_catalog, read_proposal, read_queries, read_results
+from mcp_reflect.replan.requests import read_catalog, read_proposal, read_queries, read_results
 
 
 def test_a_whole_proposal_is_read() -> None:

@@ -3,9 +3,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.models.search import Kind
-from mcp_reflect.replan.spelling import edit_distance
-from mcp_reflect.replan.vocabulary import Vocabulary, short_forms
-from mcp_reflect.replan.words import content, normalised, other_number, stem, telling, tokens
+from mcp_reflect.replan.words import (
+    Vocabulary,
+    content,
+    edit_distance,
+    normalised,
+    other_number,
+    short_forms,
+    stem,
+    telling,
+    tokens,
+)
 
 _WORDS = st.text("abcde", max_size=8)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
-from mcp_reflect.replan import ledger
+from mcp_reflect.replan import attempts as ledger
 from mcp_reflect.replan.planner import plan
 from tests.replan.engine import Engine, words
 

@@ -7,7 +7,7 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.engine import Engine
-from mcp_reflect.replan.messages import is_friendly
+from mcp_reflect.replan.planner import is_friendly
 from tests.searching.calls import QUANTUM
 from tests.server.calls import refused, told
 

@@ -1,0 +1,1 @@
+"""Rules over a run: what failed, why, what worked instead; and the readers of transcripts."""

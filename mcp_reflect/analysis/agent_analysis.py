@@ -1,0 +1,363 @@
+"""The analysis of an agent or a model: read from an object, JSON in text, or markdown; its citations checked."""
+
+import difflib
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from mcp_reflect.analysis.assessment import read_assessment
+from mcp_reflect.analysis.markdown import field_name, items, read_insights, split_sections
+from mcp_reflect.config import DEFAULT, Limits
+from mcp_reflect.errors import InputError
+from mcp_reflect.llm.json_replies import read_json, read_object, without_thinking
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.reflection import Analysis, Assessment, Score
+
+# The fields of an analysis, one by one: what is taken, what it becomes, and what is said where it is wrong.
+
+
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_LEADING = re.compile(r"[\s*_`]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)\s*%?)(?=[\s*_`(,;—–-]|\.?\s*$)(?!\s*/)")
+_OF_ONE = re.compile(r"(?<=\d)\s*/\s*1(?:\.0*)?(?=\s|$)")
+_SPLIT = re.compile(r"\s*[,;\n]\s*")
+
+
+def text(field: str, value: Json, limits: Limits = DEFAULT, limit: str = "max_lesson_chars") -> str | None:
+    """A text without white space around it; null where it is empty or not given. `limit` names what bounds it."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InputError(field, f"is {kind(value)}, not text", "Send it as a string.")
+    limits.refuse_more(limit, field, len(value))
+    if "\x00" in value:
+        raise InputError(field, "holds a NUL character", "Leave it out.")
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise InputError(field, "holds half a character (a lone surrogate)", "Send valid Unicode.")
+    return value.strip() or None
+
+
+def score(field: str, value: Json, *, prose: bool = False) -> float | None:
+    """A score in 0..1 from a number, `"0.8"` or `"80%"`. With `prose`, words may follow the number."""
+    fix = "Send a number from 0 to 1, such as 0.8, or leave it out."
+    if isinstance(value, str):
+        value = _OF_ONE.sub("", value.strip())
+        if not value:
+            return None
+        leading = _LEADING.match(value) if prose else None
+        number = _from_text_fields(leading[1] if leading else value)
+        if number is None:
+            raise InputError(field, f"is {quoted(value)}, not a number", fix)
+    elif value is None:
+        return None
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(field, f"is {kind(value)}, not a number", fix)
+    else:
+        number = value
+    if not (math.isfinite(number) if isinstance(number, float) else True):
+        raise InputError(field, f"is {number}, which is not a finite number", fix)
+    if not 0 <= number <= 1:
+        raise InputError(field, f"is {_shown(number)}, outside 0..1", fix)
+    return float(number)
+
+
+def scores(field: str, value: Json, limits: Limits = DEFAULT) -> dict[str, Score]:
+    """`{"safety": 0.9}` or `{"safety": {"score": 0.9, "reason": "..."}}`; a score may be null. By criterion."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InputError(field, f"is {kind(value)}", 'Send an object like {"safety": 0.9}.')
+    found: dict[str, Score] = {}
+    limits.refuse_more("max_judgement_items", field, len(value), "items")
+    for name, said in value.items():
+        given = said if isinstance(said, dict) else {"score": said}
+        number = score(f"{field}.{name[:60]}", given.get("score"))
+        found[name[:60]] = Score(
+            score=number, reason=text(f"{field}.{name[:60]}.reason", given.get("reason"), limits) or ""
+        )
+    return found
+
+
+def texts(
+    field: str,
+    value: Json,
+    limits: Limits = DEFAULT,
+    limit: str = "max_judgement_items",
+    *,
+    commas: bool = True,
+) -> tuple[str, ...]:
+    """A list of short texts, each once and in order.
+
+    A string is a list too: of its bullets or lines, else (with `commas`) of what commas part.
+    """
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        value = list(_parted(text(field, value, limits, "max_judgement_chars") or "", commas=commas))
+    if not isinstance(value, list):
+        raise InputError(field, f"is {kind(value)}, not a list", 'Send a list of strings, such as ["timeout"].')
+    limits.refuse_more(limit, field, len(value), "items")
+    found = [text(f"{field}[{place}]", item, limits, "max_item_chars") for place, item in enumerate(value)]
+    return tuple(dict.fromkeys(item for item in found if item))
+
+
+def _parted(value: str, *, commas: bool) -> Sequence[str]:
+    if "\n" in value or not commas:
+        return [item.strip("`\"' ") for item in items(value)]
+    return [item.strip("`\"' ") for item in _SPLIT.split(items(value)[0].strip("[]"))] if value else []
+
+
+def _from_text_fields(value: str) -> float | None:
+    """The number that a text is, percent taken as hundredths; NaN and Infinity are numbers here, to be refused."""
+    if value.lower().lstrip("+-") in {"nan", "inf", "infinity"}:
+        return float(value)
+    digits = value.removesuffix("%").strip()
+    if not _NUMBER.fullmatch(digits) or len(digits) > 40:
+        return None
+    return round(float(digits) / 100, 12) if value.endswith("%") else float(digits)
+
+
+def _shown(number: float) -> str:
+    shown = f"{number:g}" if isinstance(number, float) or abs(number) < 10**15 else "a huge number"
+    return quoted(shown).strip('"')
+
+
+def kind(value: Json) -> str:
+    """What a value is, in words: `a number`, `an object`."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return "a number"
+        case str():
+            return f"the text {quoted(value)}"
+        case list():
+            return f"a list of {len(value):,}"
+        case _:
+            return "an object"
+
+
+def quoted(value: str) -> str:
+    """At most 80 characters of what was sent, in quotes, on one line and safe to print."""
+    plain = " ".join(value[:400].split()).encode("utf-8", "replace").decode("utf-8")
+    plain = "".join(char if char.isprintable() else "?" for char in plain)
+    return f'"{plain[:77]}…"' if len(plain) > 78 else f'"{plain}"'
+
+
+# Events that an analysis cites must be in the trace: a judgement about what did not happen is not kept.
+
+
+_ID = re.compile(r"[eE]\d{1,9}")
+_PLAIN = re.compile(r"e\d+")
+_CITED = re.compile(
+    r"\[\s*(e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*)\s*\]|\bevents?\s+(e\d{1,9}(?:(?:\s*,\s*|\s+)(?:and\s+|or\s+)?e\d{1,9})*)\b",
+    re.IGNORECASE,
+)
+
+
+def check_listed(field: str, cited: Sequence[str], event_ids: Collection[str]) -> None:
+    """Refuse an id that is not among the trace's, where the trace is known."""
+    for place, one in enumerate(cited):
+        if event_ids and one not in event_ids:
+            raise InputError(
+                f"{field}[{place}]", f"cites {quoted(one)}, which is no event of this trace", _fix(event_ids)
+            )
+
+
+def cited_in(field: str, text: str | None, event_ids: Collection[str]) -> tuple[str, ...]:
+    """The events that a text cites as `event e7` or `[e7]`; refuses one that is not there.
+
+    Read only where the trace's own ids are of that form: elsewhere `[e7]` may mean anything.
+    """
+    if not text or not event_ids or not all(_PLAIN.fullmatch(one) for one in event_ids):
+        return ()
+    cited = [found.lower() for match in _CITED.finditer(text) for found in _ID.findall(match[0])]
+    for one in cited:
+        if one not in event_ids:
+            raise InputError(field, f"cites event {one}, which is not in this trace", _fix(event_ids))
+    return tuple(dict.fromkeys(cited))
+
+
+def _fix(event_ids: Collection[str]) -> str:
+    named = list(event_ids)
+    shown = ", ".join(quoted(one).strip('"') for one in named[:5])
+    return f"Cite ids from the trace ({shown}{', …' if len(named) > 5 else ''}) or leave them out."
+
+
+# The judgement of an agent or a model on a run: an object, text that holds one, or markdown with headings.
+
+
+SYNONYMS: Mapping[str, frozenset[str]] = {
+    "reflection": frozenset({
+        "reflection_text", "reflections", "root_cause", "what_went_wrong", "what_happened", "what_went_right", "why",
+        "diagnosis", "analysis", "summary",
+    }),
+    "strategy": frozenset({"strategy_text", "strategies", "next_time", "next_strategy", "recommendation"}),
+    "importance": frozenset({"importance_score"}),
+    "confidence": frozenset({"confidence_score"}),
+    "tags": frozenset({"tag", "labels"}),
+    "mistake": frozenset({"the_mistake", "key_mistake"}),
+    "correction": frozenset({"lesson", "lesson_text", "lesson_learned", "lessons_learned", "fix", "prevention"}),
+    "symptoms": frozenset({"symptom"}),
+    "keywords": frozenset({"keyword"}),
+    "scores": frozenset({"evaluation", "criteria", "ratings"}),
+    "source_event_ids": frozenset({"event_ids", "source_events", "cited_events"}),
+}  # fmt: skip
+_FIELDS = {name: name for name in SYNONYMS} | {other: name for name, others in SYNONYMS.items() for other in others}
+_WRAPPERS = {"analysis", "result", "output", "response", "reflection", "data", "answer"}
+_FIX = 'Send an object with at least "reflection", or markdown with a Reflection heading.'
+
+
+def read_analysis(value: Json, event_ids: Collection[str] = (), limits: Limits = DEFAULT) -> Analysis:
+    """What was judged, checked field by field; `event_ids` are the trace's, which citations must name.
+
+    Raises InputError naming the field (`analysis.importance`), the fault and the fix.
+    """
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, str):
+        return _from_text_analysis(value, event_ids, limits)
+    if not isinstance(value, dict):
+        raise InputError("analysis", f"is {kind(value)}", _FIX)
+    return _of_object(_checked(_named(_unwrapped(value)), event_ids, limits))
+
+
+def _of_object(analysis: Analysis) -> Analysis:
+    """An object's reflection may itself be markdown."""
+    return _of_prose(analysis, analysis.reflection)
+
+
+def _from_text_analysis(text: str, event_ids: Collection[str], limits: Limits) -> Analysis:
+    limits.refuse_more("max_analysis_chars", "analysis", len(text))
+    if not text.strip():
+        raise InputError("analysis", "is empty", _FIX)
+    found = read_object(text, _FIELDS.keys())
+    plain = without_thinking(text).strip()
+    if found is None and plain.startswith("{"):  # keys of another spelling, or none that is known
+        whole = read_json(text)
+        found = whole if isinstance(whole, dict) else None
+    if found is not None and (_holds_reflection(found) or plain.startswith(("{", "[", "```"))):
+        return _of_object(_checked(_named(_unwrapped(found)), event_ids, limits))
+    return _from_markdown(plain, event_ids, limits)
+
+
+def _holds_reflection(found: Mapping[str, Json]) -> bool:
+    return any(_FIELDS.get(field_name(key)) == "reflection" for key in found)
+
+
+def _from_markdown(text: str, event_ids: Collection[str], limits: Limits) -> Analysis:
+    """Known headings are fields, the others are kept; without a known one the whole text is the reflection."""
+    sections = split_sections(text, _FIELDS.keys())
+    if not any(section.name in _FIELDS for section in sections):
+        return _of_prose(_checked({"reflection": text}, event_ids, limits), text)
+    bodies: dict[str, Json] = {}
+    other: dict[str, str] = {}
+    for section in sections:
+        name = _FIELDS.get(section.name)
+        if name is None:
+            other[section.title] = _joined(other.get(section.title), section.body)
+        elif section.body:
+            before = bodies.get(name)
+            bodies[name] = _joined(before if isinstance(before, str) else None, section.body)
+    if "reflection" not in bodies and "" in other:
+        bodies["reflection"] = other.pop("")
+    if "reflection" not in bodies and any(other.values()):
+        bodies["reflection"] = text
+    raw = {title or "preamble": body for title, body in other.items()}
+    found = _of_prose(_checked(bodies, event_ids, limits, raw, prose=True), text)
+    return found if raw else replace(found, insights=None)  # its headings are the fields
+
+
+def _of_prose(analysis: Analysis, text: str) -> Analysis:
+    """With what the text says under headings, and what it makes of the decision and its execution."""
+    insights = read_insights(text)
+    assessment = read_assessment(text)
+    return replace(
+        analysis,
+        insights=insights if insights.raw_sections else None,
+        assessment=None if assessment == Assessment() else assessment,
+    )
+
+
+def _joined(before: str | None, after: str) -> str:
+    return f"{before}\n\n{after}" if before else after
+
+
+def _unwrapped(value: dict[str, Json]) -> dict[str, Json]:
+    """The object in `{"analysis": {...}}`."""
+    if len(value) == 1:
+        ((key, inner),) = value.items()
+        if isinstance(inner, list) and len(inner) == 1:
+            inner = inner[0]
+        known = isinstance(inner, dict) and any(field_name(name) in _FIELDS for name in inner)
+        if isinstance(inner, dict) and (known or field_name(key) not in _FIELDS) and field_name(key) in _WRAPPERS:
+            return inner
+    return value
+
+
+def _named(value: Mapping[str, Json]) -> dict[str, Json]:
+    """The values by field. Two names of the same field are one where only one says something."""
+    lesson = value.get("lesson")
+    if isinstance(lesson, dict):  # {"lesson": {"mistake": ..., "correction": ...}}
+        value = {key: inner for key, inner in value.items() if key != "lesson"} | lesson
+    named: dict[str, Json] = {}
+    for key, inner in value.items():
+        name = _FIELDS.get(field_name(key[:100]))
+        if name is None:
+            raise _unknown(key)
+        before = named.get(name)
+        if before in (None, "", []) or before is inner:
+            named[name] = inner
+        elif name == "reflection" and isinstance(before, str) and isinstance(inner, str):
+            named[name] = _joined(before, inner) if inner not in before else before
+        elif inner not in (None, "", []):
+            raise InputError(f"analysis.{name}", f"is given twice, the second time as {quoted(key)}", "Send it once.")
+    return named
+
+
+def _unknown(key: str) -> InputError:
+    near = difflib.get_close_matches(field_name(key[:100]), _FIELDS, 1, 0.6)
+    known = f"The fields are {', '.join(SYNONYMS)}."
+    fix = f'Did you mean "{_FIELDS[near[0]]}"? {known}' if near else known
+    return InputError("analysis", f"has an unknown field {quoted(key)}", fix)
+
+
+def _checked(
+    named: Mapping[str, Json],
+    event_ids: Collection[str],
+    limits: Limits,
+    other: Mapping[str, str] | None = None,
+    *,
+    prose: bool = False,
+) -> Analysis:
+    reflection = text("analysis.reflection", named.get("reflection"), limits, "max_judgement_chars")
+    if reflection is None:
+        raise InputError(
+            "analysis.reflection", "is missing or empty", "Say in two or three sentences what happened and why."
+        )
+    mistake = text("analysis.mistake", named.get("mistake"), limits)
+    sources = texts("analysis.source_event_ids", named.get("source_event_ids"), limits)
+    check_listed("analysis.source_event_ids", sources, event_ids)
+    cited = cited_in("analysis.reflection", reflection, event_ids) + cited_in("analysis.mistake", mistake, event_ids)
+    tags = texts("analysis.tags", named.get("tags"), limits, "max_list_items")
+    return Analysis(
+        reflection=reflection,
+        strategy=text("analysis.strategy", _one(named.get("strategy")), limits),
+        importance=score("analysis.importance", named.get("importance"), prose=prose),
+        confidence=score("analysis.confidence", named.get("confidence"), prose=prose),
+        tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in tags if tag.strip("#"))),
+        mistake=mistake,
+        correction=text("analysis.correction", _one(named.get("correction")), limits),
+        symptoms=texts("analysis.symptoms", named.get("symptoms"), limits, commas=False),
+        keywords=texts("analysis.keywords", named.get("keywords"), limits),
+        source_event_ids=tuple(dict.fromkeys(sources + cited)),
+        scores=scores("analysis.scores", named.get("scores"), limits),
+        raw_sections=dict(other or {}),
+    )
+
+
+def _one(value: Json) -> Json:
+    """The text in a list of one, as models like to send `strategies` and `lessons_learned`."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value

@@ -1,0 +1,226 @@
+"""The kind of tool that a name stands for, and answers without a result."""
+
+import json
+import re
+from enum import Enum, auto
+
+from mcp_reflect.analysis.text import pattern, word_set
+from mcp_reflect.models.common import Json
+from mcp_reflect.patterns import late
+
+# What kind of tool a name stands for, since the same text means different things from different tools.
+#
+# An error message printed by a shell is a failure; the same text in a file that was read is its content.
+
+
+_WORDS = late(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
+
+_RUNS = word_set(
+    """
+    bash sh zsh shell terminal exec execute run command cmd python python3 code interpreter pytest test tests
+    build npm make console powershell pwsh repl notebook jupyter ipython compile sql node script subprocess lint
+    """
+)
+_READS = word_set(
+    """
+    read cat view open fetch browse browser visit show load download log logs tail head page scroll crawl scrape
+    retrieve extract wikipedia wiki docs documentation resource screenshot snapshot navigate goto
+    """
+)
+_SEARCHES = word_set(
+    """
+    search searches find lookup grep glob rg query retrieval recall websearch
+    """
+)
+_CHANGES = word_set(
+    """
+    write edit create update delete remove insert replace apply patch move rename copy install set add put post
+    send book cancel modify upload save commit sleep wait login authenticate auth start restart configure str
+    enable disable mkdir approve grant refresh
+    """
+)
+_FINISHES = word_set(
+    """
+    finish submit answer done complete terminate stop end respond exit final
+    """
+)
+_KEYS = word_set(
+    """
+    press key keys keyboard scroll click tap swipe type wait sleep next drag move poll
+    """
+)
+_READING_PROGRAMS = word_set(
+    """
+    cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed
+    sort uniq diff cut jq bat nl file which type echo pwd env printenv date whoami
+    """
+)
+_READING_GIT = frozenset(["log", "show", "diff", "blame", "status", "grep", "branch", "reflog"])
+_LEAD = late(r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})")
+
+
+class Kind(Enum):
+    """How the answer of a call is to be read."""
+
+    RUN = auto()  # it ran something: what is printed is the course of the run
+    READ = auto()  # it fetched text that others wrote
+    SEARCH = auto()  # it looked for something: an empty answer says something
+    OTHER = auto()
+
+
+def tool_words(tool: str) -> frozenset[str]:
+    """The words of a tool's name in lower case: `getUser_details` is get, user, details."""
+    return frozenset(word.lower() for word in _WORDS.findall(tool[:200]))
+
+
+def kind_of(tool: str, arguments: Json) -> Kind:
+    """How the answer of this call is to be read; a shell that prints a file reads."""
+    words = tool_words(tool)
+    if words & _RUNS and not words & {"search", "find"}:
+        command = command_of(arguments)
+        program, second = program_of(command) if command else ("", "")
+        if program in _READING_PROGRAMS or (program == "git" and second in _READING_GIT):
+            return Kind.READ
+        return Kind.RUN
+    if words & _SEARCHES and "replace" not in words:
+        return Kind.SEARCH
+    return Kind.READ if words & _READS else Kind.OTHER
+
+
+def is_code_search(tool: str, arguments: Json) -> bool:
+    """A search that a shell command makes: grep and its kin."""
+    command = command_of(arguments)
+    if not command or not tool_words(tool) & _RUNS or ">" in command or " -q" in command:
+        return False
+    return program_of(command)[0] in {"grep", "rg", "egrep", "ag", "ack"}
+
+
+def finishes(tool: str) -> bool:
+    """A call that hands the answer over: Finish, submit, attempt_completion."""
+    words = tool_words(tool)
+    return bool(words) and len(words) <= 3 and bool(words & (_FINISHES | {"completion"})) and not words & _RUNS
+
+
+def acts_on_screen(tool: str) -> bool:
+    """A call that is rightly made again and again: keys, clicks, scrolling, waiting."""
+    return bool(tool_words(tool) & _KEYS)
+
+
+def may_change(tool: str, arguments: Json) -> bool:
+    """Whether a call may have changed something, so that the same call later can give another answer."""
+    words = tool_words(tool)
+    if words & _CHANGES:
+        return True
+    return kind_of(tool, arguments) is Kind.RUN
+
+
+def command_of(arguments: Json) -> str | None:
+    """The shell command, code or script among the arguments."""
+    if isinstance(arguments, str):
+        return arguments
+    if isinstance(arguments, dict):
+        for key in ("command", "cmd", "code", "script", "input"):
+            value = arguments.get(key)
+            if isinstance(value, str):
+                return value
+            if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+                return " ".join(str(item) for item in value)
+    return None
+
+
+def bare_command(command: str) -> str:
+    """The command without `cd x &&`, `sudo`, `time` and assignments in front."""
+    for _ in range(6):
+        match = _LEAD.match(command[:600])
+        if not match:
+            break
+        command = command[match.end() :]
+    return command.strip()
+
+
+def program_of(command: str) -> tuple[str, str]:
+    """The program and its first argument: ("git", "push"); versions and folders are dropped from the program."""
+    words = bare_command(command)[:400].split()[:2]
+    if not words:
+        return "", ""
+    program = words[0].rsplit("/", 1)[-1].lower().rstrip("0123456789.")
+    return program, words[1].lower() if len(words) > 1 else ""
+
+
+# Answers that say that a search found nothing.
+
+
+SHORT = 600  # characters: a longer answer of a search holds something, whatever its first words are
+
+_SAYS_NOTHING = pattern(
+    r"""
+    ^[\s"'(\[]{0,8}(?:error: {0,3})?(?:sorry, |unfortunately, )?(?:could(?:n't| not) find\b
+    |no (?:\w{1,20} ){0,3}(?:results?|matches|match|hits|documents?|files?|records?|rows|entries|items|data)\b
+    (?! (?:from|were lost|loss))
+    |(?:the )?last page searched was not found|0 (?:results?|matches|hits|rows|records|documents|files|items)\b
+    |nothing (?:was )?found|not found\b|found (?:0|no|nothing)\b|(?:your |the )?(?:search|query|term)\b.{0,300}?
+    (?:returned (?:no|0|nothing)|did ?n[o']t match|did not return|found (?:no|nothing|0)|has no results|yielded no
+    |no results)
+    |there (?:are|were) no (?:\w{1,20} ){0,3}(?:results?|matches|records|documents)|empty (?:result|set|response)
+    |none found|no (?:such )?(?:page|article|entry)\b.{0,80}(?:found|exists?)
+    |that page (?:could not be found|does not exist))""",
+    re.IGNORECASE,
+)
+_EMPTY = frozenset({"", "[]", "{}", "null", "none", "()", "[[]]", '""', "''", "n/a", "set()", "undefined"})
+_LISTS = [
+    "results",
+    "items",
+    "hits",
+    "data",
+    "documents",
+    "matches",
+    "rows",
+    "records",
+    "entries",
+    "organic",
+    "value",
+    "docs",
+]
+_COUNTS = ["count", "total", "total_count", "totalCount", "num_results", "total_results", "numFound", "hits", "found"]
+_SIMILAR = late(
+    r"(?i)(?:similar|did you mean|perhaps you meant|maybe you meant|suggestions?|closest matches)"
+    r"\s{0,4}:?\s{0,4}(.{0,1200})"
+)
+_QUOTED = late(r"'((?:[^'\\\n]|(?<=\w)'(?=\w)){2,120})'(?=[\s,\]?.]|$)|\"([^\"\n]{2,120})\"")
+
+
+def found_nothing(answer: str) -> bool:
+    """Whether the whole answer of a search says that there is nothing."""
+    text = answer.strip()
+    if text.lower() in _EMPTY:
+        return True
+    if text[:1] in "{[" and len(text) <= 20_000:
+        try:
+            return _holds_nothing(json.loads(text))
+        except (ValueError, RecursionError):
+            pass  # not JSON: `[SAS] was not found` also starts with a bracket
+    # What could not be found may come with pages of suggestions, so the first line alone decides there.
+    return bool(_SAYS_NOTHING.match(text)) and (len(text) <= SHORT or text.lower().startswith("could not find"))
+
+
+def suggestions_in(answer: str) -> tuple[str, ...]:
+    """What the tool proposed instead, in its order: `Similar: ['Nick Park', ...]`, `did you mean "x"?`."""
+    match = _SIMILAR.search(answer[:3_000])
+    if match is None:
+        return ()
+    return tuple(single or double for single, double in _QUOTED.findall(match[1]))
+
+
+def _holds_nothing(value: Json) -> bool:
+    """An empty list or object, or an object whose list of results is empty or whose count is 0."""
+    if isinstance(value, list):
+        return all(item in ([], {}, None, "") for item in value)
+    if not isinstance(value, dict):
+        return value is None
+    if not value:
+        return True
+    lists = [value[key] for key in _LISTS if isinstance(value.get(key), list)]
+    if lists:
+        return all(not items for items in lists)
+    counts = [value[key] for key in _COUNTS if key in value]
+    return bool(counts) and all(type(count) is int and count == 0 for count in counts)

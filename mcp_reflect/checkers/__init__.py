@@ -1,0 +1,1 @@
+"""Checkers of a piece of work: evidence, arithmetic, units, dates, code."""

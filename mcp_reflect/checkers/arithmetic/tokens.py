@@ -1,0 +1,426 @@
+"""Text to tokens, in one pass of one regular expression."""
+
+import re
+from collections.abc import Iterator
+from enum import IntEnum, auto
+from fractions import Fraction
+from itertools import islice
+from typing import NamedTuple
+
+from mcp_reflect.checkers.arithmetic.numerals import EXACT, VULGAR, read, read_raised
+
+# The tokens of arithmetic in prose, and the words that matter to it.
+
+
+ONE = Fraction(1)
+
+
+class Kind(IntEnum):
+    """What a piece of text is to a reader of sums; whole numbers, since they are looked up at every token."""
+
+    NUMBER = auto()
+    NAME = auto()  # a variable: one letter, perhaps with an index
+    WORD = auto()
+    LABEL = auto()  # a unit behind a number, `m/s²`
+    OP = auto()  # + - * / ^ and the word operators
+    REL = auto()  # = ≈ < > ≤ ≥ ≠ and `is`
+    OPEN = auto()
+    CLOSE = auto()
+    PERCENT = auto()
+    CURRENCY = auto()
+    ROOT = auto()
+    PI = auto()
+    FRAC = auto()  # LaTeX \frac
+    FACTORIAL = auto()
+    BREAK = auto()  # the end of a clause
+    OPAQUE = auto()  # whatever cannot be read: no sum goes through it
+
+
+class Token(NamedTuple):
+    """Characters `start` to `end` of the step; `text` is normalised (× is *, − is -).
+
+    `value` and `decimals` belong to numbers: 1,250.50 has value 2501/2 and 2 decimals; in scientific
+    notation and before million the decimals may be negative. `gap` tells of white space before it.
+    """
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+    gap: bool
+    value: Fraction = ONE
+    decimals: int = 0
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+WORD_OPERATORS = {"plus": "+", "minus": "-", "times": "*"}
+
+SCALES = {
+    "dozen": 12,
+    "dozens": 12,
+    "hundred": 100,
+    "thousand": 10**3,
+    "million": 10**6,
+    "millions": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "lakh": 10**5,
+    "crore": 10**7,
+}
+
+# Behind a number these end the quantity: what follows is another clause, not a label.
+STOPS = words(
+    "and or so then is are was were be because since which that but if when while where as thus hence therefore "
+    "let has have had we he she they it you gets get makes make costs equals equal giving gives leaves leaving "
+    "than more less fewer greater off of squared cubed remainder mod modulo choose out both not"
+)
+
+# Before a number these change its value, so that a sum that starts there is not the whole claim.
+LEADS = words(
+    "twice double triple thrice half minus negative log ln lg sin cos tan exp sqrt times plus over squared mod "
+    "than between arcsin arccos arctan cot sec csc lim max min gcd lcm gcf hcf abs det floor ceil choose quarter "
+    "third dozen hundred thousand million point ratio root average mean step part question problem exercise "
+    "example line page chapter section eq equation figure table no number item round pages lines days years ages "
+    "grades rows weeks chapters version rule case"
+)
+
+FRACTION_WORDS = words(
+    "half third thirds quarter quarters fourth fourths fifth fifths sixth sixths seventh eighth eighths ninth "
+    "tenth tenths percent root square cube double one-half one-third two-thirds one-fourth three-fourths three- "
+    "quarters one-quarter one-fifth power logarithm log sine cosine cents"
+)
+
+DETERMINERS = words("the his her their its my our those these all your this that a")
+
+
+# The regular expressions and tables of the lexer. None of them nests a repetition in another.
+
+
+_UNIT = (
+    r"(?:(?:kg|mg|µg|μg|km|cm|mm|nm|µm|μm|ms|ns|min|hr|mol|mmol|kmol|kJ|MJ|eV|keV|MeV|kW|kWh|Wh|MW|kN|Pa|kPa|MPa|"
+    r"atm|Hz|kHz|MHz|GHz|mL|ml|dL|cal|kcal|rad|KB|MB|GB|TB|mA|kV|mV|ft|lb|oz|dm|"
+    r"[msghlLNJWVAKCFTMΩ])(?![A-Za-z0-9_'’(])(?:\^\{?[-−]?[1-4]\}?|[²³]|⁻[¹²³])?)"
+)
+SCANNER = re.compile(
+    r"""
+    (?P<skip>\\(?:left|right|,|;|!|:|quad|qquad|\ |displaystyle|boxed|fbox|big|Big|bigl|bigr)(?![A-Za-z])
+        |[ \t\u00a0\u2009\u202f]+|(?<![\w)])[*_]{2,3}(?=[\w$(√\\])
+        |(?<=[\w)%.])[*_]{2,3}(?![\w(]|\s?[\d(])|(?<=[:!?,;])[*_]{2,3}|`|&)
+    |(?P<calc><<[^<>\n]{0,200}>>)
+    |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.\d[\d.]*|0\d+(?![\d.,])
+        |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b|\d[\d,.]{0,12}['’]\d+)
+    |(?P<number>(?:\d{1,3}(?:(?:,|\{,\})\d{2,3}){0,8}(?:,|\{,\})\d{3}(?![\d])|\d+)(?:\.\d+)?(?:[eE][+\-]?\d{1,4}(?![\w.]))?
+        |\.\d+(?:[eE][+\-]?\d{1,4}(?!\w))?)
+    |(?P<vulgar>[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])
+    |(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)
+    |(?P<arrow><?=+>|<?-{1,2}>|<-|[⇒→⟹←↔⟶⇔]|\\(?:implies|Rightarrow|to|rightarrow|iff)(?![A-Za-z]))
+    |(?P<rel><=|>=|!=|≤|≥|≠|≈|≃|≅|~=|:=|=|<|>|\\(?:approx|leq?|geq?|neq?|simeq|lt|gt)(?![A-Za-z]))
+    |(?P<root>√|\\sqrt|sqrt(?![A-Za-z])|[Ss]quare\ root\ of(?![A-Za-z]))
+    |(?P<pi>π|\\pi(?![A-Za-z])|pi(?![A-Za-z0-9]))
+    |(?P<frac>\\[dt]?frac(?![A-Za-z]))
+    |(?P<op>\*\*|[-+*/^×·⋅∙∗✕✖÷∕⁄−–]|\\(?:times|cdot|div)(?![A-Za-z])|(?:multiplied|divided)\ by(?![A-Za-z]))
+    |(?P<label>\\(?:text|mathrm|mbox|textbf|mathbf|operatorname)\{[^{}]{0,60}\}|°\s?[CFK]?|\\?º)
+    |(?P<percent>\\?%|per\ ?cent(?![A-Za-z]))
+    |(?P<command>\\[A-Za-z]+)
+    |(?P<currency>\\?\$|[€£¥₹]|(?:US|USD|EUR)\$?(?=\s?\d))
+    |(?P<open>\\?[\[({])
+    |(?P<close>\\?[\])}])
+    |(?P<word>[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹½¼¾](?:[^\W⁰¹²³⁴⁵⁶⁷⁸⁹½¼¾]|['’]|_\{[^{}]{0,20}\}|-(?=[a-z]{2})(?<=[a-z]{2}-)){0,60})
+    |(?P<point>\.)
+    |(?P<bang>!)
+    |(?P<end>\\\\|[,;:?\n\r|"“”—―])
+    |(?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+BEHIND_NUMBER = re.compile(rf"[ \u00a0]?{_UNIT}(?:[ ]?[/·⋅*][ ]?\(?{_UNIT}(?:[·⋅ ]{_UNIT}\))?)*(?![A-Za-z0-9_(])")
+HYPHENED = re.compile(r"-[A-Za-z]{2,20}")
+NUMBER_TAIL = re.compile(r",\d|[a-z]*\d|\.\d")
+OPERATORS = {
+    "×": "*",
+    "·": "*",
+    "⋅": "*",
+    "∙": "*",
+    "∗": "*",
+    "✕": "*",
+    "✖": "*",
+    r"\times": "*",
+    r"\cdot": "*",
+    "multiplied by": "*",
+    "÷": "/",
+    "∕": "/",
+    "⁄": "/",
+    r"\div": "/",
+    "divided by": "/",
+    "−": "-",
+    "–": "-",
+    "**": "^",
+}
+RELATIONS = {
+    "<=": "≤",
+    ">=": "≥",
+    "!=": "≠",
+    "≃": "≈",
+    "≅": "≈",
+    "~=": "≈",
+    r"\approx": "≈",
+    r"\simeq": "≈",
+    r"\le": "≤",
+    r"\leq": "≤",
+    r"\ge": "≥",
+    r"\geq": "≥",
+    r"\ne": "≠",
+    r"\neq": "≠",
+    r"\lt": "<",
+    r"\gt": ">",
+    ":=": "=",
+}
+WORD_RELATIONS = {"equals": "=", "is": "is", "are": "is", "was": "is", "makes": "is", "gives": "is"}
+NEXT = re.compile(r"[^ ]|\Z")
+RELATED = re.compile(r"[=≈≠<>≤≥≃≅\\]| (?:is|are|was|equals|makes|gives) ")
+DIGIT = re.compile(r"[\d½¼¾π]|[A-Za-z]['\d_]* ?[-+*/×÷]")
+# Most of a text is plain: these tokens need no look at the full scanner, which gives the same for them.
+PLAIN = re.compile(
+    r"[A-Za-z]{2,40}(?=[ ,.;:)\n]|\Z)|(?:[1-9]\d{0,8}|0)(?=[)+*]| [-+*/=×÷])|[()](?=[ \w(]|\Z)|[=+](?= [\w(])|,(?= )"
+)
+SIGNS = {"(": Kind.OPEN, ")": Kind.CLOSE, "=": Kind.REL, "+": Kind.OP, ",": Kind.BREAK}
+SPECIAL = frozenset(
+    (
+        "pi",
+        "sqrt",
+        "square",
+        "multiplied",
+        "divided",
+        "per",
+        "percent",
+        "us",
+        "usd",
+        "eur",
+        *WORD_OPERATORS,
+        *WORD_RELATIONS,
+    )
+)
+BLOCKS = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+•–][ \t]+|\d{1,3}[.)][ \t]+|#+[ \t]+|>[ \t]+)")
+
+
+# Text to tokens, in one pass of one regular expression.
+#
+# Nothing here can fail: what has no meaning becomes an OPAQUE token, which no sum is read across.
+
+
+MAX_CHARACTERS = 20_000  # per step; what stands behind is not looked at
+MAX_TOKENS = 2_000
+
+_SIMPLE = {
+    "root": Kind.ROOT,
+    "pi": Kind.PI,
+    "frac": Kind.FRAC,
+    "percent": Kind.PERCENT,
+    "currency": Kind.CURRENCY,
+    "arrow": Kind.BREAK,
+    "point": Kind.BREAK,
+    "end": Kind.BREAK,
+    "label": Kind.LABEL,
+    "opaque": Kind.OPAQUE,
+    "command": Kind.OPAQUE,
+    "other": Kind.OPAQUE,
+}
+
+
+def tokens(text: str, limit: int = MAX_TOKENS, *, bullets: bool = True) -> list[Token]:
+    """The first tokens of one step without its code blocks and, with `bullets`, without its list marks."""
+    text = text[:MAX_CHARACTERS]
+    if "```" in text or "~~~" in text:
+        text = BLOCKS.sub(_blank, text)
+    if "\n" in text:
+        text = _claims_only(text)
+    if bullets:
+        text = BULLET.sub(_blank, text)
+    return _judge_letters(list(islice(_scan(text), limit)))
+
+
+def _claims_only(text: str) -> str:
+    """Lines that can hold no claim made blank: those without a digit, or without a relation near."""
+    lines = text.split("\n")
+    related = [RELATED.search(line) is not None for line in lines]
+    near = [mine or (index + 1 < len(lines) and related[index + 1]) for index, mine in enumerate(related)]
+    return "\n".join(
+        line if keep and DIGIT.search(line) else " " * len(line) for line, keep in zip(lines, near, strict=True)
+    )
+
+
+def _blank(match: re.Match[str]) -> str:
+    return "".join("\n" if c == "\n" else " " for c in match.group()) if "\n" in match.group() else " " * len(match[0])
+
+
+def _scan(text: str) -> Iterator[Token]:
+    position, gap, operand = 0, True, False
+    while position < len(text):
+        if text[position] == " ":
+            gap, position = True, position + 1
+            if text[position : position + 1] == " ":
+                found = NEXT.search(text, position)
+                position = found.start() if found else len(text)
+            continue
+        plain = PLAIN.match(text, position)
+        if plain and (token := _plain(plain, gap)):
+            yield token
+            operand = token.kind is Kind.NUMBER or token.kind is Kind.CLOSE
+            gap, position = False, plain.end()
+            continue
+        match = SCANNER.match(text, position)
+        if match is None:  # cannot be: the last alternative takes any character
+            return
+        name, start, end = match.lastgroup or "other", match.start(), match.end()
+        if name in {"skip", "calc"}:
+            gap, position = True, end
+            continue
+        if name == "number":
+            for token in _number(text, start, end, gap):
+                position = token.end
+                yield token
+            gap, operand = False, True
+            continue
+        for token in _token(name, match, gap, operand):
+            operand = token.kind in {Kind.NUMBER, Kind.CLOSE, Kind.NAME, Kind.PERCENT, Kind.PI}
+            yield token
+        gap, position = False, end
+
+
+def _plain(match: re.Match[str], gap: bool) -> Token | None:
+    """The token of a plain word, whole number or sign; None where the full scanner must look."""
+    text, start, end = match[0], match.start(), match.end()
+    kind = SIGNS.get(text)
+    if kind is not None:
+        return Token(kind, text, start, end, gap)
+    if text[0].isdigit():
+        return Token(Kind.NUMBER, text, start, end, gap, Fraction(int(text)))
+    return None if text.lower() in SPECIAL else Token(Kind.WORD, text, start, end, gap)
+
+
+def _number(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
+    """A number with the unit (`5 m/s²`) or the rest of the word (`5-year`) behind it."""
+    token = _digits(text, start, end, gap)
+    yield token
+    unit = BEHIND_NUMBER.match(text, token.end)
+    if unit and not (len(unit[0]) == 1 and unit[0].isalpha()):
+        yield Token(Kind.LABEL, unit[0].strip(), token.end, unit.end(), gap=True)
+    elif hyphened := HYPHENED.match(text, token.end):
+        yield Token(Kind.WORD, hyphened[0], token.end, hyphened.end(), gap=False)
+
+
+def _digits(text: str, start: int, end: int, gap: bool) -> Token:
+    parsed = read(text[start:end])
+    tail = NUMBER_TAIL.match(text, end)
+    if parsed is None or (tail and text[end] != "x"):
+        return Token(Kind.OPAQUE, text[start:end], start, tail.end() if tail else end, gap)
+    return Token(Kind.NUMBER, text[start:end], start, end, gap, parsed[0], parsed[1])
+
+
+def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterator[Token]:
+    text, start, end = match.group(), match.start(), match.end()
+    if name in _SIMPLE:
+        yield Token(_SIMPLE[name], text, start, end, gap)
+    elif name == "word":
+        yield from _word(text, start, end, gap)
+    elif name == "op":
+        yield _operator(match, gap, operand)
+    elif name == "rel":
+        yield Token(Kind.REL, RELATIONS.get(text, text), start, end, gap)
+    elif name in {"open", "close"}:
+        kind = Kind.OPEN if name == "open" else Kind.CLOSE
+        if text in {r"\(", r"\)", r"\[", r"\]"}:
+            return
+        yield Token(kind, text[-1], start, end, gap)
+    elif name == "vulgar":
+        yield Token(Kind.NUMBER, text, start, end, gap, VULGAR[text], EXACT)
+    elif name == "raised":
+        yield from _raised(text, start, end, gap, operand)
+    else:
+        yield _bang(match, gap, operand)
+
+
+def _raised(text: str, start: int, end: int, gap: bool, operand: bool) -> Iterator[Token]:
+    """Superscript digits are a power of what stands before them."""
+    value = read_raised(text)
+    if value is None or not operand:
+        yield Token(Kind.OPAQUE, text, start, end, gap)
+        return
+    yield Token(Kind.OP, "^", start, start, gap=False)
+    yield Token(Kind.NUMBER, text, start, end, gap=False, value=value)
+
+
+def _bang(match: re.Match[str], gap: bool, operand: bool) -> Token:
+    """A factorial where the sum goes on behind it, else the end of a sentence."""
+    behind = match.string[match.end() : match.end() + 2]
+    factorial = operand and not gap and re.match(r"\s?[-+*/=×÷)\]^]|\w", behind) is not None
+    return Token(Kind.FACTORIAL if factorial else Kind.BREAK, "!", match.start(), match.end(), gap)
+
+
+def _operator(match: re.Match[str], gap: bool, operand: bool) -> Token:
+    text, start, end, source = match.group(), match.start(), match.end(), match.string
+    if text in {"*", "**"} and gap and not operand and (end >= len(source) or not source[end].isspace()):
+        return Token(Kind.BREAK, text, start, end, gap)
+    if text == "–" and not gap and not source[end : end + 1].isspace():
+        return Token(Kind.OP, "–", start, end, gap)  # 5–10 may be a range
+    return Token(Kind.OP, OPERATORS.get(text, text), start, end, gap)
+
+
+def _word(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
+    low = text.lower()
+    if low in WORD_OPERATORS:
+        yield Token(Kind.OP, WORD_OPERATORS[low], start, end, gap)
+    elif low in WORD_RELATIONS:
+        yield Token(Kind.REL, WORD_RELATIONS[low], start, end, gap)
+    elif low[0] == "x" and low[1:].isdecimal() and len(low) > 1 and low[1:].isascii() and not gap:
+        yield Token(Kind.OP, "*", start, start + 1, gap=False)  # 12x3
+        parsed = read(low[1:])
+        kind = Kind.NUMBER if parsed else Kind.OPAQUE
+        yield Token(kind, low[1:], start + 1, end, gap=False, value=parsed[0] if parsed else Fraction(0))
+    else:
+        yield Token(Kind.NAME if _is_name(text) else Kind.WORD, text, start, end, gap)
+
+
+def _is_name(text: str) -> bool:
+    rest = text[1:].rstrip("'’")
+    return not rest or rest.isdigit() or rest[0] == "_"
+
+
+def _judge_letters(found: list[Token]) -> list[Token]:
+    """x between two quantities is times; a lone letter in prose is a word."""
+    for index, token in enumerate(found):
+        if token.kind is not Kind.NAME:
+            continue
+        before = found[index - 1] if index else None
+        after = found[index + 1] if index + 1 < len(found) else None
+        if token.text in {"x", "X"} and _is_times(before, after):
+            found[index] = token._replace(kind=Kind.OP, text="*")
+        elif not (_is_math(before, token.gap) or _is_math_ahead(after)):
+            found[index] = token._replace(kind=Kind.WORD)
+    return found
+
+
+def _is_times(before: Token | None, after: Token | None) -> bool:
+    if before is None or after is None:
+        return False
+    ahead = after.kind in {Kind.NUMBER, Kind.CURRENCY, Kind.PI} or (after.kind is Kind.OPEN and after.gap)
+    return ahead and before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PERCENT, Kind.WORD, Kind.LABEL, Kind.PI}
+
+
+def _is_math(before: Token | None, gap: bool) -> bool:
+    if before is None:
+        return False
+    glued = before.kind in {Kind.NUMBER, Kind.PI, Kind.CLOSE} and not gap
+    return glued or before.kind in {Kind.OP, Kind.REL, Kind.OPEN, Kind.FRAC, Kind.ROOT}
+
+
+def _is_math_ahead(after: Token | None) -> bool:
+    return after is not None and (
+        after.kind in {Kind.OP, Kind.FACTORIAL}
+        or (after.kind is Kind.REL and after.text != "is")
+        or (after.kind is Kind.OPEN and not after.gap)
+    )

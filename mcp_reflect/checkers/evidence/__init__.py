@@ -1,0 +1,1 @@
+"""Claims in an answer against the tools' output."""

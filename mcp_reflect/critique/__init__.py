@@ -1,1 +1,0 @@
-"""critique: verify a piece of work against evidence, correct it, verify again."""

@@ -1,1 +1,0 @@
-"""Checkers, one file each: pure, deterministic, and unchecked where they are not sure."""

@@ -1,1 +1,0 @@
-"""reflect: look back at a run and say what it shows."""

@@ -1,0 +1,132 @@
+"""The least that a proposed plan must meet."""
+
+from dataclasses import replace
+from typing import Final
+
+from mcp_reflect.models.search import Plan, Proposal, Query, SearchRequest, SearchState, Strategy
+from mcp_reflect.replan import attempts as ledger
+from mcp_reflect.replan import catalog, planner
+from mcp_reflect.replan import planner as candidates
+from mcp_reflect.replan import planner as messages
+from mcp_reflect.replan.catalog import Catalog
+from mcp_reflect.replan.words import fold, normalised
+
+_NO_RETRIES: Final = "the proposal was not used: no retries are left"
+_NOT_EMPTY: Final = "the proposal was not used: nothing came back empty"
+_REPLACED: Final = "replaced by the mechanical plan"
+UNUSED: Final = frozenset({_NO_RETRIES, _NOT_EMPTY, _REPLACED})
+"""Notes of a plan in which nothing of the proposal is left."""
+
+
+def is_closed(mechanical: Plan, request: SearchRequest, state: SearchState) -> bool:
+    """Whether no proposal could be used, so that nobody need be asked for one."""
+    over = mechanical.give_up and max(state.retry_count, request.retry_count) >= request.max_retries
+    empty = any(ledger.is_empty(request, query.table) for query in request.queries)
+    return over or (bool(request.queries) and not empty)
+
+
+def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Plan:
+    """The proposed plan, corrected; or the mechanical one with the reasons, where the proposal is worse in kind.
+
+    To replace the pending plan of the same failure, pass `ledger.reopen(state)`.
+    """
+    mechanical = planner.plan(request, state)
+    state = ledger.observe(state, request)
+    if is_closed(mechanical, request, state):
+        return replace(mechanical, notes=(_NO_RETRIES if mechanical.give_up else _NOT_EMPTY,))
+    new, notes = _checked(proposal, request, state)
+    if not new:
+        why = "; ".join(notes) or "it has no queries"
+        reasoning = f"The proposed plan was replaced by the mechanical one: {why}. {mechanical.reasoning}"
+        return replace(mechanical, reasoning=reasoning, notes=(*notes, _REPLACED))
+    strategy = proposal.strategy or _kind_of(new, request)
+    message, remark = _message(proposal, strategy, mechanical, request, new)
+    return replace(
+        mechanical,
+        strategy=strategy,
+        reasoning=proposal.reasoning or planner.explain(mechanical.diagnosis, strategy, new),
+        user_message=message,
+        new_queries=new,
+        give_up=False,
+        notes=notes + remark,
+    )
+
+
+def _checked(
+    proposal: Proposal, request: SearchRequest, state: SearchState
+) -> tuple[tuple[Query, ...], tuple[str, ...]]:
+    """The proposed queries that can be run, and what was done to all of them."""
+    places = catalog.of(request)
+    new: tuple[Query, ...] = ()
+    notes: tuple[str, ...] = ()
+    for number, proposed in enumerate(proposal.new_queries, 1):
+        query, remarks = _corrected(proposed, places, request)
+        if query is not None:
+            refused = _refusal(query, state, new)
+            remarks += (refused,) if refused else ()
+            new += () if refused else (query,)
+        notes += tuple(f"query {number}: {remark}" for remark in remarks)
+    return new, notes
+
+
+def _refusal(query: Query, state: SearchState, planned: tuple[Query, ...]) -> str | None:
+    if not query.query_text.strip() and not query.filters:
+        return "refused: it asks for nothing"
+    if sum(other.table == query.table for other in planned) >= candidates.MOST_QUERIES:
+        return f"refused: more than {candidates.MOST_QUERIES} queries for {query.table}"
+    refused = ledger.refusal(query, state, planned)
+    return f"refused: {refused}" if refused else None
+
+
+def _corrected(query: Query, places: Catalog, request: SearchRequest) -> tuple[Query | None, tuple[str, ...]]:
+    """The query for a table and mode that exist, never narrower than the same text was before."""
+    entry = places.entry(query.table) or places.nearest(query.table)
+    if entry is None:
+        known = ", ".join(other.table for other in places.entries)
+        return None, (f"dropped: there is no table {query.table} (there are: {known})",)
+    notes: tuple[str, ...] = ()
+    if entry.table != query.table:
+        notes += (f"table {query.table} corrected to {entry.table}",)
+    query, mode = replace(query, table=entry.table), query.search_mode
+    if not mode:
+        mode = next((other.search_mode for other in request.queries if other.table == entry.table), "")
+    placed = catalog.in_table(replace(query, search_mode=mode), entry)
+    if query.search_mode and placed.search_mode != query.search_mode:
+        notes += (f"mode {query.search_mode} corrected to {placed.search_mode or 'none'}",)
+    widened = _never_narrower(placed, request.queries)
+    if widened != placed:
+        notes += ("limit and threshold widened to what the same search had before",)
+    return widened, notes
+
+
+def _never_narrower(query: Query, before: tuple[Query, ...]) -> Query:
+    """Limit and threshold at least as wide as those of the same text in the same table."""
+    for other in before:
+        if fold(other.table) != fold(query.table) or normalised(other.query_text) != normalised(query.query_text):
+            continue
+        if query.limit is not None:
+            query = replace(query, limit=None if other.limit is None else max(query.limit, other.limit))
+        if query.score_threshold is not None:
+            least = None if other.score_threshold is None else min(query.score_threshold, other.score_threshold)
+            query = replace(query, score_threshold=least)
+    return query
+
+
+def _message(
+    proposal: Proposal, strategy: Strategy, mechanical: Plan, request: SearchRequest, new: tuple[Query, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """The proposed words to the person if they are friendly and plain, else ours."""
+    if messages.is_friendly(proposal.user_message, request.user_message):
+        return proposal.user_message.strip(), ()
+    empty = frozenset(query.table for query in request.queries)
+    ours = messages.tell(strategy, mechanical.diagnosis, new, empty)
+    return ours, ("user_message replaced: one or two sentences without technical terms",)
+
+
+def _kind_of(new: tuple[Query, ...], request: SearchRequest) -> Strategy:
+    """The strategy that the queries show, where the proposal does not name one."""
+    before = {(fold(query.table), normalised(query.query_text)) for query in request.queries}
+    if not {fold(query.table) for query in new} & {table for table, _ in before}:
+        return Strategy.PIVOT
+    same = all((fold(query.table), normalised(query.query_text)) in before for query in new)
+    return Strategy.RELAX if same else Strategy.REWRITE

@@ -1,1 +1,0 @@
-"""Runs read off what agents leave behind: session files, message lists, spans, text."""
