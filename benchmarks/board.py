@@ -20,10 +20,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.board_bank import make
-from mcp_reflect.board.gathering import gathered
-from mcp_reflect.board.page import page
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.dashboard.data import gathered
+from mcp_reflect.dashboard.page import page
+from mcp_reflect.services.engine import Engine
 
 _SCROLL = """async (step) => {
   const list = document.getElementById('list');

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.common import Json
+from mcp_reflect.services.engine import Engine
 
 BEGAN: Final = 1_779_000_000.0  # May 2026
 _DAY: Final = 86_400.0

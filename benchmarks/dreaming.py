@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.consolidation import DreamPlan
 from mcp_reflect.models.lesson import Kind, Lesson, State
+from mcp_reflect.services.engine import Engine
 
 Sets = frozenset[frozenset[str]]
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 from benchmarks.retrieval import collections
 from benchmarks.scale import Texts
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 
 BEFORE: Final = 10_000  # lessons that are there
 STORE_EVERY: Final = 4  # of so many calls one stores

@@ -17,13 +17,13 @@ from typing import IO, Any, Final
 from benchmarks.stdio import RawClient
 
 _CONTEXT: Final = get_context("forkserver")
-_CHECKS: Final = ("arithmetic", "code", "dates", "evidence", "units")
+_CHECKERS: Final = ("arithmetic.checker", "code", "dates", "evidence.checker", "units")
 _IMPORTED: Final = [
     "anyio._backends._asyncio",
     "benchmarks.forked",
-    *(f"mcp_reflect.{room}" for room in ("engine", "critiquing", "reflecting", "remembering", "searching")),
-    *(f"mcp_reflect.server.{part}" for part in ("app", "catalogue", "sampling")),
-    *(f"mcp_reflect.critique.checks.{kind}.checker" for kind in _CHECKS),
+    *(f"mcp_reflect.services.{name}" for name in ("engine", "critique", "reflect", "lessons", "replan")),
+    *(f"mcp_reflect.server.{name}" for name in ("app", "catalog", "sampling")),
+    *(f"mcp_reflect.checkers.{name}" for name in _CHECKERS),
 ]
 
 

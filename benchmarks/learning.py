@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import Recall
+from mcp_reflect.services.engine import Engine
 
 USES: Final = 20
 TASK: Final = "deploy the orders service"

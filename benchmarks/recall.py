@@ -27,8 +27,8 @@ from typing import Any, Final
 
 from benchmarks.retrieval import DEPTH, Asked, Document, Judged, collections, ndcg, recall, reciprocal_rank
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.common import Scope
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.recalls import NEAR
 from mcp_reflect.storage.retrieval.candidates import Meant, fused
 from mcp_reflect.storage.retrieval.lexical import BAR, Match, Question, gate_for, matches

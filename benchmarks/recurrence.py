@@ -21,14 +21,13 @@ from pathlib import Path
 
 from benchmarks.trace_events import iter_cases
 from mcp_reflect.analysis.call_results import Tried, tried_calls
-from mcp_reflect.arguments.door import read
-from mcp_reflect.arguments.run import ReflectShape
-from mcp_reflect.arguments.traces import plain_run, trace_from
 from mcp_reflect.config import Limits, Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Trace
+from mcp_reflect.schemas.fields import read
+from mcp_reflect.schemas.run import ReflectShape, plain_run, trace_from
 from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.services.engine import Engine
 
 FILES = ("reflexion_hotpotqa", "tau_airline")
 LEAST_WARNED = 0.90

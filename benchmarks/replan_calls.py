@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 
 _MOST = 200  # calls of each sort; the figures stand still long before
 _T = TypeVar("_T")

@@ -36,7 +36,7 @@ from benchmarks.recall import lesson_line
 from benchmarks.retrieval import Document, Judged, collections
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage import lessons as written
 from mcp_reflect.storage.retrieval.index import BLOCK

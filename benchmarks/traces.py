@@ -19,12 +19,11 @@ from pathlib import Path
 from benchmarks.stdio import RawServer
 from benchmarks.trace_events import iter_cases
 from mcp_reflect.analysis.diagnose import diagnose
-from mcp_reflect.arguments.door import read
-from mcp_reflect.arguments.run import ReflectShape
-from mcp_reflect.arguments.traces import plain_run, trace_from
 from mcp_reflect.config import Limits
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import FindingKind, Trace
+from mcp_reflect.schemas.fields import read
+from mcp_reflect.schemas.run import ReflectShape, plain_run, trace_from
 from mcp_reflect.security.redact import clean, clean_text
 
 REACT = "reflexion_hotpotqa"

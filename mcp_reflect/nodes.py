@@ -20,7 +20,7 @@ from mcp_reflect.replan import planner
 from mcp_reflect.replan.graph_state import advance
 
 if TYPE_CHECKING:
-    from mcp_reflect.engine import Engine
+    from mcp_reflect.services.engine import Engine
 
 
 def reflection_node(
@@ -79,7 +79,7 @@ def _run(sent: dict[str, Any], make_engine: "Callable[[], Engine] | None") -> Re
     """Reflect from plain code, whether or not a loop runs in this thread."""
 
     async def work() -> Reflection:
-        from mcp_reflect.engine import Engine  # noqa: PLC0415 - the other nodes need none
+        from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - the other nodes need none
 
         async with (make_engine or Engine)() as engine:
             return await engine.reflect(**sent)

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import shtab
 
-from mcp_reflect.cli.hosts.known import HOSTS
+from mcp_reflect.cli.hosts.registry import HOSTS
 from mcp_reflect.cli.main import COMMANDS, USAGE
 
 FOLDER = Path(__file__).parent.parent / "mcp_reflect" / "cli" / "completions"
@@ -36,12 +36,12 @@ def words_of(command: str) -> argparse.ArgumentParser | None:
     def asked(parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         raise Asked(parser)
 
-    module = "mcp_reflect.cli.serving" if command == "serve" else f"mcp_reflect.cli.{command}_"
+    module, function = COMMANDS[command].split(".")
     if command == "hook":
         return None  # it is for hosts
     with patch.object(argparse.ArgumentParser, "parse_args", asked):
         try:
-            import_module(module).run([])
+            getattr(import_module(f"mcp_reflect.cli.{module}"), function)([])
         except Asked as found:
             return found.parser
     sys.exit(f"{command} read no words")
@@ -53,7 +53,7 @@ def whole() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(prog="mcp-reflect")
     root.add_argument("-V", "--version", action="store_true", help="say the version")
     commands = root.add_subparsers(dest="command")
-    for name in ("serve", *COMMANDS):
+    for name in COMMANDS:
         found = words_of(name)
         made = commands.add_parser(name, help=about[name], parents=[found] if found else [], add_help=False)
         for action in made._actions:  # noqa: SLF001 - argparse has no other way to say what a word may be

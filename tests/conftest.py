@@ -12,8 +12,8 @@ from hypothesis import settings as laws
 from mcp import Client
 
 from mcp_reflect.config import PREFIX, Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 
 Era = Literal["legacy", "2026-07-28"]

@@ -1,13 +1,13 @@
-"""How a lesson looks: a row of a list, a page of its own, its history."""
+"""A lesson as text: a row of a list, a page, its history."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mcp_reflect.cli.showing import BOLD, DIM, GREEN, RED, YELLOW, styled, visible, wrapped
-from mcp_reflect.engine import Engine
+from mcp_reflect.cli.common import BOLD, DIM, GREEN, RED, YELLOW, styled, visible, wrapped
 from mcp_reflect.models.lesson import Lesson, State, Trust
-from mcp_reflect.models.plain import compact, plain
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.results import compact, plain
 from mcp_reflect.storage.effectiveness import plain_standing
 
 HEADS: Final = ("id", "lesson", "effective", "applied", "state")

@@ -35,26 +35,28 @@ Begin with: mcp-reflect demo, then mcp-reflect install HOST, then mcp-reflect le
 mcp-reflect COMMAND --help tells more, with examples. Tables are for people; --json is for programs.
 """
 
-COMMANDS = (
-    "install",
-    "recall",
-    "reflect",
-    "hook",
-    "lessons",
-    "board",
-    "dream",
-    "stats",
-    "proof",
-    "prompts",
-    "export",
-    "import",
-    "backup",
-    "restore",
-    "embed",
-    "doctor",
-    "demo",
-    "completion",
-)
+COMMANDS = {
+    "serve": "serve.run",
+    "install": "install.run",
+    "recall": "recall.run",
+    "reflect": "reflect.run",
+    "hook": "hook.run",
+    "lessons": "lessons.run",
+    "board": "dashboard.run",
+    "dream": "dream.run",
+    "stats": "reports.run_stats",
+    "proof": "reports.run_proof",
+    "prompts": "prompts.run",
+    "export": "files.run_export",
+    "import": "files.run_import",
+    "backup": "files.run_backup",
+    "restore": "files.run_restore",
+    "embed": "reports.run_embed",
+    "doctor": "doctor.run",
+    "demo": "demo.run",
+    "completion": "completion.run",
+}
+"""Commands, and the function in this package that runs each; its module is imported when the command is given."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,8 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if any("\ud800" <= sign <= "\udfff" for sign in word):  # so Python hands on bytes that are no text
                 raise InputError(f"word {place}", "it is not UTF-8", "Give words of UTF-8.")
         match command:
-            case "serve":
-                return _serve(given[1:])
             case "-h" | "--help" | "help":
                 sys.stdout.write(USAGE)
                 return 0
@@ -75,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.write(f"mcp-reflect {__version__}\n")
                 return 0
             case _ if command in COMMANDS:
-                return int(import_module(f"mcp_reflect.cli.{command}_").run(given[1:]))
+                module, function = COMMANDS[command].split(".")
+                return int(getattr(import_module(f"mcp_reflect.cli.{module}"), function)(given[1:]))
             case _:
                 from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
@@ -91,9 +92,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-
-
-def _serve(rest: list[str]) -> int:
-    from mcp_reflect.cli.serving import run  # noqa: PLC0415 - the other commands need no MCP
-
-    return run(rest)

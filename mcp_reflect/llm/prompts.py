@@ -1,4 +1,21 @@
-"""Prompt templates: shipped files, a person's overrides by name, and their rendering."""
+"""Prompt templates: shipped files, a person's overrides by name, and their rendering.
+
+A prompt template: front matter, a fixed system part and a user part with `$name` places.
+
+    ---
+    name: critique
+    version: 1
+    role: critic
+    inputs: goal, steps
+    output: {"quality_score": "number"}
+    token_limit: 1000
+    ---
+    What stays the same from call to call.
+    ---user---
+    Judge the work: $steps
+
+A value may go on in indented lines. `output: text` asks for no JSON. A dollar sign is written `$$`.
+"""
 
 import json
 import re
@@ -10,23 +27,6 @@ from pathlib import Path
 from mcp_reflect.errors import MissingInputError, PromptError
 from mcp_reflect.models.common import Json
 from mcp_reflect.security.fencing import DATA_RULE, fence, seal
-
-# A prompt template: front matter, a fixed system part and a user part with `$name` places.
-#
-#     ---
-#     name: critique
-#     version: 1
-#     role: critic
-#     inputs: goal, steps
-#     output: {"quality_score": "number"}
-#     token_limit: 1000
-#     ---
-#     What stays the same from call to call.
-#     ---user---
-#     Judge the work: $steps
-#
-# A value may go on in indented lines. `output: text` asks for no JSON. A dollar sign is written `$$`.
-
 
 KEYS = ("name", "version", "role", "inputs", "output", "token_limit")
 ROLES = ("reflector", "critic", "corrector", "planner", "evaluator", "dreamer", "host")
@@ -254,7 +254,7 @@ def described(loaded: Loaded) -> dict[str, Json]:
 
 def shipped_folder() -> Path:
     """Where the shipped templates are: inside the package in a wheel, else beside it in a checkout."""
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     inside = here / "_prompts"
     return inside if inside.is_dir() else here.parent / "prompts"
 

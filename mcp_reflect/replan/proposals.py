@@ -6,8 +6,6 @@ from typing import Final
 from mcp_reflect.models.search import Plan, Proposal, Query, SearchRequest, SearchState, Strategy
 from mcp_reflect.replan import attempts as ledger
 from mcp_reflect.replan import catalog, planner
-from mcp_reflect.replan import planner as candidates
-from mcp_reflect.replan import planner as messages
 from mcp_reflect.replan.catalog import Catalog
 from mcp_reflect.replan.words import fold, normalised
 
@@ -72,8 +70,8 @@ def _checked(
 def _refusal(query: Query, state: SearchState, planned: tuple[Query, ...]) -> str | None:
     if not query.query_text.strip() and not query.filters:
         return "refused: it asks for nothing"
-    if sum(other.table == query.table for other in planned) >= candidates.MOST_QUERIES:
-        return f"refused: more than {candidates.MOST_QUERIES} queries for {query.table}"
+    if sum(other.table == query.table for other in planned) >= planner.MOST_QUERIES:
+        return f"refused: more than {planner.MOST_QUERIES} queries for {query.table}"
     refused = ledger.refusal(query, state, planned)
     return f"refused: {refused}" if refused else None
 
@@ -116,10 +114,10 @@ def _message(
     proposal: Proposal, strategy: Strategy, mechanical: Plan, request: SearchRequest, new: tuple[Query, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """The proposed words to the person if they are friendly and plain, else ours."""
-    if messages.is_friendly(proposal.user_message, request.user_message):
+    if planner.is_friendly(proposal.user_message, request.user_message):
         return proposal.user_message.strip(), ()
     empty = frozenset(query.table for query in request.queries)
-    ours = messages.tell(strategy, mechanical.diagnosis, new, empty)
+    ours = planner.tell(strategy, mechanical.diagnosis, new, empty)
     return ours, ("user_message replaced: one or two sentences without technical terms",)
 
 

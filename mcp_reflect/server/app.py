@@ -1,4 +1,4 @@
-"""The MCP server: lists from files, calls to the service. It imports nothing heavy of ours at the start."""
+"""The MCP server: lists from files, calls to the service."""
 
 import logging
 import sys
@@ -35,12 +35,12 @@ from mcp.types import (
 from mcp_reflect import __version__
 from mcp_reflect.config import PREFIX, Settings
 from mcp_reflect.server import prompts, resources
-from mcp_reflect.server.broken import Answering, Fault
-from mcp_reflect.server.lines import Lines
 from mcp_reflect.server.service import Service, tools
+from mcp_reflect.server.stdio import Answering, Fault, Lines
 
 if TYPE_CHECKING:
-    from mcp_reflect.engine import Engine
+    from mcp_reflect.services.engine import Engine
+
 
 INSTRUCTIONS: Final = (
     "Start a task with recall_lessons. When something failed or took several tries, call reflect with the events, "

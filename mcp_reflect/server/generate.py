@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.config import PREFIX, documented
-from mcp_reflect.server.catalogue import TOOLS, ToolSpec
-from mcp_reflect.server.schemas import input_schema, listed, output_schema
+from mcp_reflect.server.catalog import TOOLS, ToolSpec, input_schema, listed, output_schema
 
 ROOT = Path(__file__).parent.parent.parent
 MARK = "<!-- Written by `python -m mcp_reflect.server.generate`; edit the code instead. -->"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcp_reflect.errors import McpReflectError
 
 if TYPE_CHECKING:
-    from mcp_reflect.engine import Engine
+    from mcp_reflect.services.engine import Engine
 
 Wait = Callable[[float], Awaitable[object]]
 
@@ -49,7 +49,7 @@ class Idle:
 
     async def _dream_later(self) -> None:
         await self._wait(self._seconds)
-        from mcp_reflect.dreaming import dream, due  # noqa: PLC0415 - nothing of it before
+        from mcp_reflect.services.consolidate import dream, due  # noqa: PLC0415 - nothing of it before
 
         engine = self._engine()
         try:

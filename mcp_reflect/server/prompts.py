@@ -1,16 +1,142 @@
-"""The prompts, which hosts show as slash commands: their names, arguments, and values to complete them with."""
+"""The prompts, which hosts show as slash commands."""
 
 from collections.abc import Awaitable, Callable
 from difflib import get_close_matches
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.server import prompt_inputs, resources
+from mcp_reflect.server import resources
+from mcp_reflect.server.resources import told
 from mcp_reflect.server.service import Service
+
+if TYPE_CHECKING:
+    from mcp_reflect.models.lesson import Ask, Lesson, Recall
+    from mcp_reflect.models.reflection import StoredReflection
+
+
+# What fills the templates of the prompts: the arguments, and what the bank holds on them. It counts nothing.
+
+
+_MOST_REFLECTIONS: Final = 12
+_MOST_LESSONS: Final = 30
+_LOOK: Final = 200  # how far back a task type is looked for
+
+
+def outcomes() -> list[str]:
+    """How a run can end."""
+    from mcp_reflect.models.run import Outcome  # noqa: PLC0415 - nothing of ours at the start
+
+    return [outcome.value for outcome in Outcome]
+
+
+async def start_task(service: Service, given: dict[str, str]) -> dict[str, Any]:
+    """The task with its lessons as a checklist."""
+    found = await service.engine().recall_for(_ask(given["task"], given, service.settings), applied=False)
+    nothing = "Earlier runs left nothing on this. There is nothing to go through."
+    return {"task": given["task"], "lessons": checklist(found) or nothing}
+
+
+async def review_task(service: Service, given: dict[str, str]) -> dict[str, Any]:
+    """The task, how it ended, and what is stored about it."""
+    from mcp_reflect.models.run import Outcome  # noqa: PLC0415 - nothing of ours at the start
+
+    engine = service.engine()
+    name = given.get("reflection_id")
+    before = await engine.bank.reflections.by_id(engine.scopes.own, name) if name else None
+    outcome = given.get("outcome", before.outcome if before else "").strip().lower()
+    if outcome and outcome not in outcomes():
+        from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - nothing of ours at the start
+
+        raise InputError("outcome", f"'{quoted(outcome)}' is none", f"Send one of {', '.join(outcomes())}.")
+    return {
+        "task": given.get("task") or (told(before.task) if before else None),
+        "outcome": Outcome(outcome) if outcome else None,
+        "stored": _note(before) if before else None,
+    }
+
+
+async def critique_answer(service: Service, given: dict[str, str]) -> dict[str, Any]:
+    """The answer, what it is for, and the lessons that may bear on it."""
+    goal, answer = given.get("goal"), given.get("answer")
+    about = goal or answer
+    found = await service.engine().recall_for(_ask(about, given, service.settings), applied=False) if about else None
+    return {"goal": goal, "answer": answer, "lessons": checklist(found) if found else None}
+
+
+async def replan_search(service: Service, given: dict[str, str]) -> dict[str, Any]:
+    """What is looked for, and what was tried."""
+    del service
+    return {"user_message": given.get("user_message"), "tried": given.get("tried")}
+
+
+async def distill_lessons(service: Service, given: dict[str, str]) -> dict[str, Any]:
+    """Reflections to look over, and the lessons that are kept."""
+    engine = service.engine()
+    scope, kind = engine.scopes.own, given.get("task_type")
+    if name := given.get("reflection_id"):
+        reflections = [await engine.bank.reflections.by_id(scope, name)]
+    else:
+        reflections = await engine.bank.reflections.latest(scope, limit=_LOOK if kind else _MOST_REFLECTIONS)
+        reflections = [one for one in reflections if kind is None or _task_type(one) == kind][:_MOST_REFLECTIONS]
+    if name := given.get("lesson_id"):
+        lessons = [await engine.bank.lesson(scope, name)]
+    else:
+        lessons = await engine.bank.lessons(scope, limit=_LOOK if kind else _MOST_LESSONS)
+        lessons = [one for one in lessons if kind is None or one.task_type == kind][:_MOST_LESSONS]
+    return {
+        "task_type": kind,
+        "reflections": "\n".join(map(_note, reflections)),
+        "lessons": "\n".join(map(_kept, lessons)),
+    }
+
+
+def checklist(found: "Recall") -> str:
+    """Lessons and strategies as points to go through; nothing where there are none."""
+    lines: list[str] = []
+    for hit in found.lessons:
+        lines.append(f"- [ ] {hit.kind} {hit.id} ({hit.why})")
+        if hit.mistake and hit.correction:
+            lines += [f"      avoid: {hit.mistake}", f"      instead: {hit.correction}"]
+        else:
+            lines.append(f"      {hit.text}")
+    return "\n".join([f"recall_id: {found.recall_id}", *lines]) if lines else ""
+
+
+def _ask(task: str, given: dict[str, str], limits: "Limits") -> "Ask":
+    """What is asked of the bank. A long answer is searched for by its beginning."""
+    from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.schemas.lessons import RecallShape  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - same
+
+    arguments = {"task": clean_text(task)[: limits.max_task_chars], "task_type": given.get("task_type")}
+    return read(RecallShape, {name: value for name, value in arguments.items() if value}, limits).ask()
+
+
+def _note(one: "StoredReflection") -> str:
+    body: dict[str, Any] = one.body if isinstance(one.body, dict) else {}
+    lines = [
+        f"- reflection {one.id} by {one.thinker}, {one.outcome}: {told(one.task)}",
+        f"      {body.get('reflection')}",
+    ]
+    return "\n".join([*lines, *([f"      next time: {body['strategy']}"] if body.get("strategy") else [])])
+
+
+def _kept(one: "Lesson") -> str:
+    from mcp_reflect.models.lesson import waits  # noqa: PLC0415 - nothing of ours at the start
+
+    return f"- lesson {one.id}: {waits(one.held) if one.held else one.text}"
+
+
+def _task_type(one: "StoredReflection") -> object:
+    return one.trace.get("task_type") if isinstance(one.trace, dict) else None
+
+
+# The prompts, which hosts show as slash commands: their names, arguments, and values to complete them with.
+
 
 _MOST: Final = 100  # values of a completion
 
@@ -34,7 +160,7 @@ PROMPTS: Final = {
         "Start a task",
         "Start a task with the lessons and strategies that earlier runs left for it",
         {"task": "What you are about to do", "task_type": _TASK_TYPE},
-        prompt_inputs.start_task,
+        start_task,
         ("task",),
     ),
     "review_task": Listed(
@@ -45,7 +171,7 @@ PROMPTS: Final = {
             "outcome": "success, failure, partial, timeout or error",
             "reflection_id": "A stored reflection to add the agent's judgement to",
         },
-        prompt_inputs.review_task,
+        review_task,
     ),
     "critique_answer": Listed(
         "Critique an answer",
@@ -55,7 +181,7 @@ PROMPTS: Final = {
             "answer": "The answer to check; the agent's last one if you leave it out",
             "task_type": _TASK_TYPE,
         },
-        prompt_inputs.critique_answer,
+        critique_answer,
     ),
     "replan_search": Listed(
         "Replan a search",
@@ -64,7 +190,7 @@ PROMPTS: Final = {
             "user_message": "What is looked for; the last question if you leave it out",
             "tried": "What was searched for so far; the agent knows it if you leave it out",
         },
-        prompt_inputs.replan_search,
+        replan_search,
     ),
     "distill_lessons": Listed(
         "Distil lessons",
@@ -74,7 +200,7 @@ PROMPTS: Final = {
             "reflection_id": "Only this reflection",
             "lesson_id": "Only this lesson: does it still hold?",
         },
-        prompt_inputs.distill_lessons,
+        distill_lessons,
     ),
 }
 
@@ -119,7 +245,7 @@ async def complete(service: Service, prompt: str, argument: str, start: str) -> 
     engine = service.engine()
     match argument:
         case "outcome":
-            values = prompt_inputs.outcomes()
+            values = outcomes()
         case "task_type":
             values = await engine.bank.task_types(engine.scopes.own)
         case "reflection_id":

@@ -1,4 +1,4 @@
-"""The bank to look into. Reading counts nothing as applied."""
+"""The resources: the bank to look into. Reading counts nothing as used."""
 
 import json
 from typing import Any, Final, NamedTuple
@@ -9,7 +9,52 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from mcp_reflect.errors import McpReflectError, NotFoundError
 from mcp_reflect.server.service import Service
-from mcp_reflect.server.withholding import told, without_orders
+
+# What a resource repeats of a run or of who told something: where it reads as an order, a person sees it, no model.
+#
+# Records are judged when they are written. Traces, reasons and the names of tools are kept as they came, so they are
+# judged when they are read: they are evidence, and a person looks at them with the command line.
+
+
+_LONGEST_NAME: Final = 40  # characters of one plain word, which orders nobody about
+
+
+def without_orders(value: Any) -> Any:
+    """A JSON value with a word in the place of each text, and of each name in an object, that reads as an order."""
+    return _sifted(value, {})
+
+
+def told(text: str) -> str:
+    """The text, or why a person has to see it first."""
+    return _told(text, {})
+
+
+def _sifted(value: Any, known: dict[str, str]) -> Any:
+    match value:
+        case str():
+            return _told(value, known)
+        case dict():
+            return {_told(str(name), known): _sifted(item, known) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        case list() | tuple():
+            return [_sifted(item, known) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return value
+
+
+def _told(text: str, known: dict[str, str]) -> str:
+    if len(text) <= _LONGEST_NAME and text.isascii() and len(text.split()) <= 1:
+        return text
+    if text not in known:
+        from mcp_reflect.models.lesson import waits  # noqa: PLC0415 - same
+        from mcp_reflect.security.injection import suspicion  # noqa: PLC0415 - nothing of the engine at the start
+
+        reason = suspicion((text,))
+        known[text] = text if reason is None else waits(reason)
+    return known[text]
+
+
+# The bank to look into. Reading counts nothing as applied.
+
 
 JSON: Final = "application/json"
 APP: Final = "text/html;profile=mcp-app"
@@ -103,19 +148,19 @@ def mime_type(uri: str) -> str:
 
 async def _board(service: Service) -> dict[str, Any]:
     """The board's data; without the words in quarantine, for a model may read it too."""
-    from mcp_reflect.board.gathering import MOST_IN_APP, gathered  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.dashboard.data import MOST_IN_APP, gathered  # noqa: PLC0415 - nothing of the engine at the start
 
     return await gathered(service.engine(), most=MOST_IN_APP, whole=False)
 
 
 async def _board_page(service: Service) -> str:
-    from mcp_reflect.board.page import page  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.dashboard.page import page  # noqa: PLC0415 - nothing of ours at the start
 
     return page("app", await _board(service)).html
 
 
 async def _lessons(service: Service) -> dict[str, Any]:
-    from mcp_reflect.models.plain import plain  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.services.results import plain  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
     found = await engine.bank.lessons(engine.scopes.own, limit=engine.settings.max_listed)
@@ -129,7 +174,7 @@ async def _reflections(service: Service) -> dict[str, Any]:
 
 
 async def _lesson(service: Service, name: str) -> dict[str, Any]:
-    from mcp_reflect.models.plain import plain  # noqa: PLC0415 - same
+    from mcp_reflect.services.results import plain  # noqa: PLC0415 - same
     from mcp_reflect.storage.effectiveness import plain_standing  # noqa: PLC0415 - nothing of the engine at the start
 
     if name.endswith("/neighbours"):
@@ -172,7 +217,7 @@ _WORDS: Final = ("mistake", "correction", "why", "task_type", "context", "sympto
 def shown(record: dict[str, Any]) -> dict[str, Any]:
     """A lesson or a version of one, times as text; of what is in quarantine, everything but its words."""
     from mcp_reflect.models.lesson import waits  # noqa: PLC0415 - nothing of the engine at the start
-    from mcp_reflect.models.plain import dated  # noqa: PLC0415 - same
+    from mcp_reflect.services.results import dated  # noqa: PLC0415 - same
 
     record = dated(record)
     if record.get("trust") != "quarantined":
@@ -188,7 +233,7 @@ def _version(record: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _reflection(service: Service, name: str) -> dict[str, Any]:
-    from mcp_reflect.models.plain import compact  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.services.results import compact  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
     scope = engine.scopes.own
@@ -212,7 +257,7 @@ _BANK: Final = {"stats": _stats, "lessons": _lessons, "reflections": _reflection
 
 def _prompt(service: Service, name: str) -> dict[str, Any]:
     from mcp_reflect.llm.prompts import described  # noqa: PLC0415 - nothing of ours at the start
-    from mcp_reflect.models.plain import compact  # noqa: PLC0415 - same
+    from mcp_reflect.services.results import compact  # noqa: PLC0415 - same
 
     found = described(service.engine().thinking.prompts.load(name))
     return {**compact(found), "overridden": found["overridden"], "inputs": found["inputs"]}

@@ -1,10 +1,10 @@
-"""What the server does with a call: the engine is made with the first one, and every fault becomes words.
-
-Nothing of the engine is imported before: a host that only lists the tools does not wait for it.
-"""
+"""Calls of tools: the engine is opened with the first one, and every error becomes text."""
 
 import json
+import time
 import traceback
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -12,17 +12,71 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
-from mcp_reflect.config import Settings
+from mcp_reflect.config import PREFIX, Limits, Settings
 from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.log import Log
-from mcp_reflect.server.admission import Admission
 from mcp_reflect.server.idle import Idle
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
 
-    from mcp_reflect.engine import Engine
     from mcp_reflect.llm.runner import Host
+    from mcp_reflect.services.engine import Engine
+
+
+# How many calls a server takes: so many a minute, and so many at the same time. What is more is refused at once.
+
+
+_MINUTE: Final = 60.0  # seconds
+
+
+class Admission:
+    """A bucket of calls that fills up evenly over a minute, and a count of those at work.
+
+    `now` gives seconds of a clock that never goes back.
+    """
+
+    def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
+        self._a_minute = limits.max_calls_per_minute
+        self._at_once = limits.max_calls_at_once
+        self._now = now
+        self._left = float(self._a_minute)
+        self._filled = now()
+        self._at_work = 0
+
+    @contextmanager
+    def call(self, error: Callable[[str], Exception] | None = None) -> Generator[None]:
+        """One call. Where there is no room for it, InputError, or the `error` that the protocol wants for it."""
+        try:
+            self._take()
+        except InputError as refused:
+            raise (error(str(refused)) if error else refused) from None
+        self._at_work += 1
+        try:
+            yield
+        finally:
+            self._at_work -= 1
+
+    def _take(self) -> None:
+        if self._at_once and self._at_work >= self._at_once:
+            fault = f"{self._at_work} are being worked on already"
+            raise InputError("calls", fault, f"Wait for one to be answered ({PREFIX}MAX_CALLS_AT_ONCE).")
+        if not self._a_minute:
+            return
+        now = self._now()
+        self._left = min(self._left + (now - self._filled) * self._a_minute / _MINUTE, self._a_minute)
+        self._filled = now
+        if self._left < 1:
+            seconds = (1 - self._left) * _MINUTE / self._a_minute
+            fault = f"there were more than {self._a_minute} in a minute"
+            raise InputError("calls", fault, f"Wait {seconds:.1f} s ({PREFIX}MAX_CALLS_PER_MINUTE).")
+        self._left -= 1
+
+
+# What the server does with a call: the engine is made with the first one, and every fault becomes words.
+#
+# Nothing of the engine is imported before: a host that only lists the tools does not wait for it.
+
 
 _LIST: Final = Path(__file__).parent / "tools.json"
 
@@ -49,7 +103,7 @@ class Service:
     def engine(self) -> "Engine":
         """The engine; imported and made with the first call."""
         if self._engine is None:
-            from mcp_reflect.engine import Engine  # noqa: PLC0415 - see above
+            from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - see above
 
             self._engine = Engine(self.settings)
         return self._engine
@@ -69,8 +123,8 @@ class Service:
         """
         if name not in _names():
             return _failure(str(_unknown_tool(name)))
-        from mcp_reflect.models.plain import plain  # noqa: PLC0415 - see above
         from mcp_reflect.server.sampling import InputNeeded  # noqa: PLC0415 - see above
+        from mcp_reflect.services.results import plain  # noqa: PLC0415 - see above
 
         self.idle.call_began()
         try:

@@ -42,13 +42,6 @@ if TYPE_CHECKING:
     from mcp_reflect.storage.warnings import Watch
 
 
-# What the bank does beside recalling.
-#
-# A recall on the command line and a host's hook must answer at once: they import none of this, and each method
-# imports
-# what it needs when it is called. The names of records stand here for the reader of types alone.
-
-
 class BesideRecall:
     """Methods and parts of `Bank`, which brings the database that they work on."""
 

@@ -172,7 +172,6 @@ async def imported(
     a lesson that is there word for word is a `duplicate`, and stays as it is, whatever state it is in.
     Several `processes` make them ready, see `preparing`.
     """
-
     waiting: list[Ready] = []
     many = _FIRST_BATCH  # lessons
     async with aclosing(ready(drafts, clock, processes, merge=merge)) as pages:

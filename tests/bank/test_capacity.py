@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import Kind, State
+from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 
 ROOT = Path(__file__).parent.parent.parent
@@ -101,7 +101,7 @@ async def test_an_import_fills_the_bank_to_its_size_and_no_further(engine: Engin
 
 FILLING = """
 import asyncio, sys
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 async def main():
     async with Engine() as engine:
         for number in range(6):

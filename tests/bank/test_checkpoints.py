@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.log import Log
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import files as checkpoints
 from mcp_reflect.storage.sqlite.connections import Connections
 from mcp_reflect.storage.sqlite.files import LONG_BYTES, checkpoint, empty_log, log_is_long, races

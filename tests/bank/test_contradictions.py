@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import State
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.similarity import contradict, same_lesson
 from tests.bank import contradiction_pairs as pairs
 from tests.held_clock import HeldClock

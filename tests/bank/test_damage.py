@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankDamagedError
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.files import ASIDE
 from tests.processes.servers import server
 

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.secrets import SECRETS, found_in
 
 ROOT = Path(__file__).parent.parent.parent

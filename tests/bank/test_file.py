@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import schema
 from mcp_reflect.storage.sqlite.schema import APPLICATION_ID, newest
 from mcp_reflect.storage.sqlite.statements import migrations, statements
@@ -27,7 +27,7 @@ LESSON: dict[str, Any] = {
 STORING = """
 import asyncio, sys
 from pathlib import Path
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.config import Settings
 
 async def main() -> None:

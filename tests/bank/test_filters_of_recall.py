@@ -12,8 +12,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import Kind
+from mcp_reflect.services.engine import Engine
 
 MATCHES = 120
 TASK = "flush the cache of the shard before the deploy"

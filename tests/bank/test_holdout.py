@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Scope
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.recalls import withheld
 
 LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration first"}

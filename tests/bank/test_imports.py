@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import LessonDraft, State, Stored
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.transfer import PAGE, ready
 from tests.held_clock import HeldClock
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import NotFoundError
 from mcp_reflect.models.common import Json
+from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 
 DAY = 86_400.0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from tests.bank.languages import CASES
 
 

@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.effectiveness import Told, worth
 from mcp_reflect.storage.similarity import alike, same_lesson
 

@@ -10,8 +10,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import State
+from mcp_reflect.services.engine import Engine
 
 WORD = st.sampled_from(
     "cache proxy invoice retry deploy login parser backup tile queue worker token schema export index".split()

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import NotFoundError
 from mcp_reflect.models.lesson import State
 from mcp_reflect.security.redact import context_hash
+from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 
 LESSON: dict[str, Any] = {

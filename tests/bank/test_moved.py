@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankDamagedError, BankError
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.database import Database
 
 TASK = "deploy with a migration"

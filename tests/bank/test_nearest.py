@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.similarity import COMPARED
 
 SITUATION = "The parser fell over a settings file without any sections"

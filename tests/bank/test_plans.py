@@ -8,7 +8,7 @@ import pytest
 
 from mcp_reflect.storage.sqlite.statements import query
 
-SCHEMA = files("mcp_reflect.bank.sqlite").joinpath("migrations/0001_first.sql").read_text(encoding="utf-8")
+SCHEMA = files("mcp_reflect.storage.sqlite").joinpath("migrations/0001_first.sql").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import settings as laws
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import Recall
+from mcp_reflect.services.engine import Engine
 
 WORD = st.sampled_from("cache proxy invoice retry deploy login parser backup tile queue worker token".split())
 WORDS = st.lists(WORD, min_size=1, max_size=6).map(" ".join)

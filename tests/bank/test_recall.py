@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
+from mcp_reflect.services.engine import Engine
 
 LESSONS = {
     "snake": ("Called parse_invoice_date on a null field", "Check it with has_invoice_date first"),

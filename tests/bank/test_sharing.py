@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankBusyError
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.database import Database
 
 LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration, then deploy"}

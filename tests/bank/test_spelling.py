@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.lexical import Counts
 from mcp_reflect.storage.retrieval.spelling import words_like
 from mcp_reflect.storage.sqlite.database import Database

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import State
+from mcp_reflect.services.engine import Engine
 
 ERROR = "psycopg.OperationalError: connection to server at 10.0.0.7, port 5432 failed: timeout expired"
 SAME = "psycopg.OperationalError: connection to server at 10.0.9.1, port 6543 failed: timeout expired"

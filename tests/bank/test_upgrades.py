@@ -14,8 +14,8 @@ from benchmarks.forked import forked_server
 from benchmarks.stdio import RawClient, ServerDiedError
 from benchmarks.writers import RefusedError, Writer, lost, sound
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankReadOnlyError
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.schema import newest
 from tests.processes.servers import LESSON, ROOT, server, told
 
@@ -24,14 +24,14 @@ NEXT = newest() + 1
 # The release after this one: it has one more migration, which takes a column away and adds a table.
 NEXT_RELEASE = f"""
 import os, signal, sys
-from mcp_reflect.bank.sqlite import queries, schema
+from mcp_reflect.storage.sqlite import schema, statements
 MIGRATION = '''
 CREATE TABLE moods (id TEXT PRIMARY KEY) STRICT;
 -- half way
 ALTER TABLE lessons ADD COLUMN mood TEXT;
 ALTER TABLE lessons RENAME COLUMN why TO because;
 '''
-ours = queries.migrations()
+ours = statements.migrations()
 schema.migrations = lambda: (*ours, ({NEXT}, MIGRATION))
 """
 UPGRADE = f"""{NEXT_RELEASE}

@@ -11,10 +11,10 @@ from typing import Any
 
 import uvicorn
 
-from mcp_reflect.board.serving import Keys, application
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.dashboard.server import Keys, application
 from mcp_reflect.loopback import HOST, listening
+from mcp_reflect.services.engine import Engine
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 import json
 
-from mcp_reflect.board.gathering import gathered
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.dashboard.data import gathered
+from mcp_reflect.services.engine import Engine
 from tests.board.pages import records
 from tests.held_clock import HeldClock
 from tests.server.calls import LESSON, contents

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.board.gathering import gathered
-from mcp_reflect.board.page import ASSETS, SCRIPTS, STYLES, VENDORED, Mode, embedded, page
-from mcp_reflect.engine import Engine
+from mcp_reflect.dashboard.data import gathered
+from mcp_reflect.dashboard.page import ASSETS, SCRIPTS, STYLES, VENDORED, Mode, embedded, page
+from mcp_reflect.services.engine import Engine
 from tests.board.pages import Parts, records
 
 HOSTILE = (

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.board.acting import ACTIONS
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.dashboard.actions import ACTIONS
+from mcp_reflect.services.engine import Engine
 from tests.board.pages import Parts, records
 from tests.board.served import Served, serving
 from tests.server.calls import LESSON

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from benchmarks.board_bank import make
-from mcp_reflect.board.gathering import gathered
-from mcp_reflect.board.page import page as board_page
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.dashboard.data import gathered
+from mcp_reflect.dashboard.page import page as board_page
+from mcp_reflect.services.engine import Engine
 from tests.board.served import Served, serving
 
 if find_spec("playwright") is None:

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import Lesson, State, Trust
+from mcp_reflect.services.engine import Engine
 from tests.board.served import Served, serving
 from tests.browser.conftest import PROJECT, Open, Opened, ran, written
 

@@ -10,9 +10,9 @@ from mcp import Client
 from playwright.sync_api import expect
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import State
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.browser.conftest import PROJECT, ran
 
 pytestmark = pytest.mark.browser

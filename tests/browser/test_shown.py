@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from mcp_reflect.board.page import ASSETS
+from mcp_reflect.dashboard.page import ASSETS
 from mcp_reflect.storage.effectiveness import below, quantile
 from tests.browser.conftest import Open, Opened
 

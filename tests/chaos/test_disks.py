@@ -11,7 +11,7 @@ import pytest
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import backup
 from tests.processes.servers import LESSON, ROOT, server, told
 
@@ -108,7 +108,7 @@ AS_NOBODY = """
 import asyncio, os, sys
 os.setgid(65534); os.setuid(65534)
 from pathlib import Path
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.errors import BankError
 from mcp_reflect.config import Settings
 
@@ -157,7 +157,7 @@ lib = ctypes.CDLL(sys.argv[2])
 lib.sqlite3_vfs_find.restype = ctypes.c_void_p
 lib.sqlite3_vfs_register(ctypes.c_void_p(lib.sqlite3_vfs_find(b"unix-dotfile")), 1)
 from pathlib import Path
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.config import Settings
 
 async def main():

@@ -13,7 +13,7 @@ import pytest
 
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import backup, restore
 from mcp_reflect.storage.sqlite.schema import newest
 from tests.processes.servers import LESSON, server, told

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hook_ import reflect_apart
+from mcp_reflect.cli.hook import reflect_apart
 from mcp_reflect.cli.hosts.hooks import EVENTS, read_hook
 from mcp_reflect.config import Settings
 from tests.transcripts import sessions
@@ -53,7 +53,7 @@ class Host:
 @pytest.fixture
 def host(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
     monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
-    monkeypatch.setattr("mcp_reflect.cli.hook_.MOST_SECONDS", 600)  # it ends the process, and that is pytest's here
+    monkeypatch.setattr("mcp_reflect.cli.hook.MOST_SECONDS", 600)  # it ends the process, and that is pytest's here
     return Host(capsys, monkeypatch, tmp_path)
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts.hook_entries import HOOKS, hook_line, hooked, unhooked
-from mcp_reflect.cli.hosts.known import HOSTS, Command, Form, Places, System
-from mcp_reflect.cli.hosts.rules import RULES
+from mcp_reflect.cli.hosts.hooks import HOOKS, hook_line, hooked, unhooked
+from mcp_reflect.cli.hosts.registry import HOSTS, RULES, Command, Form, Places, System
 
 ROOT = Path(__file__).parent.parent.parent
 SNIPPET = Command("/PATH/mcp-reflect")

@@ -6,8 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.cli.hosts.json_edits import with_item, with_member, without_items, without_member
-from mcp_reflect.cli.hosts.jsonc import read
+from mcp_reflect.cli.hosts.json_edits import read, with_item, with_member, without_items, without_member
 
 NAMES = st.text(max_size=8)
 VALUES = st.recursive(

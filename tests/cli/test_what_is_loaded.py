@@ -37,17 +37,20 @@ print(json.dumps([sorted(sys.modules), len(own), len(records), len(patterns)]), 
 NEVER = (
     "mcp", "pydantic", "anyio", "httpx2", "anthropic", "numpy", "structlog", "json_repair", "unittest", "email", "http",
     "urllib.request", "multiprocessing", "importlib.metadata", "importlib.resources", "zipfile", "html", "xml",
-    "mcp_reflect.arguments", "mcp_reflect.server", "mcp_reflect.board", "mcp_reflect.llm", "mcp_reflect.embedding",
-    "mcp_reflect.critique", "mcp_reflect.replan", "mcp_reflect.reflecting", "mcp_reflect.llm.runner",
-    "mcp_reflect.llm.prompts",
-    "mcp_reflect.models.critique", "mcp_reflect.models.decision", "mcp_reflect.models.consolidation",
-    "mcp_reflect.models.reflection", "mcp_reflect.models.search", "mcp_reflect.models.consolidation",
-    "mcp_reflect.models.reflection", "mcp_reflect.models.critique", "mcp_reflect.storage.retrieval.scripts", "mcp_reflect.bank.vectors",
-    "mcp_reflect.storage.consolidation", "mcp_reflect.storage.sessions", "mcp_reflect.storage.sessions", "mcp_reflect.storage.views",
-    "mcp_reflect.storage.reflections", "mcp_reflect.storage.transfer", "mcp_reflect.storage.views", "mcp_reflect.storage.views",
+    "mcp_reflect.schemas", "mcp_reflect.server", "mcp_reflect.dashboard", "mcp_reflect.llm", "mcp_reflect.checkers",
+    "mcp_reflect.replan", "mcp_reflect.services.reflect", "mcp_reflect.services.critique",
+    "mcp_reflect.services.replan",
+    "mcp_reflect.models.critique", "mcp_reflect.models.decision", "mcp_reflect.models.search",
+    "mcp_reflect.storage.retrieval.scripts", "mcp_reflect.storage.retrieval.vectors",
+    "mcp_reflect.storage.consolidation", "mcp_reflect.storage.transfer", "mcp_reflect.storage.views",
 )  # fmt: skip
 JUDGING = ("mcp_reflect.security.injection.judge", "mcp_reflect.analysis.call_results")
-WATCHING = ("mcp_reflect.watching", "mcp_reflect.reflect", "mcp_reflect.models.warning", "mcp_reflect.models.run")
+WATCHING = (
+    "mcp_reflect.services.warnings",
+    "mcp_reflect.analysis",
+    "mcp_reflect.models.warning",
+    "mcp_reflect.models.run",
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def test_a_hook_after_a_failure_loads_what_judges_it_and_no_more(after_a_failure
 @pytest.mark.usefixtures("after_a_failure")  # there is something to say
 def test_a_hook_before_a_call_loads_nothing_that_judges(bank: Path) -> None:
     found = loaded(bank, "hook", "PreToolUse", given=json.dumps(FAILING))
-    assert found.of(("mcp_reflect.watching",))
+    assert found.of(("mcp_reflect.services.warnings",))
     assert found.of((*NEVER, *JUDGING, "argparse")) == []
     assert found.modules <= 110
     assert found.records <= 54

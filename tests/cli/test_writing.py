@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.cli.writing import replacing
+from mcp_reflect.cli.common import replacing
 
 
 def test_the_file_is_the_old_one_until_the_last_word_is_written(tmp_path: Path) -> None:

@@ -26,29 +26,29 @@ class Violation:
 
 
 VIOLATIONS = (
-    Violation("a lower room imports a higher one", "layers", "records/scope.py", "import mcp_reflect.reflect"),
-    Violation("a room imports its sibling", "layers", "reflect/__init__.py", "import mcp_reflect.bank"),
-    Violation("a work imports its sibling", "layers", "remembering.py", "import mcp_reflect.searching"),
-    Violation("a module has no place in the house", "layers", "utils.py", "import mcp_reflect.records"),
+    Violation("a lower package imports a higher one", "layers", "models/run.py", "import mcp_reflect.analysis"),
+    Violation("a package imports its sibling", "layers", "analysis/__init__.py", "import mcp_reflect.storage"),
+    Violation("storage imports a service", "layers", "storage/lessons.py", "import mcp_reflect.services.replan"),
+    Violation("a module has no layer", "layers", "utils.py", "import mcp_reflect.models"),
     Violation("the command line imports mcp late", "mcp", "cli/__init__.py", "def late() -> None:\n    import mcp"),
-    Violation("the bank imports pydantic", "pydantic", "bank/__init__.py", "from pydantic import BaseModel"),
-    Violation("the bank's face imports sqlite3", "sqlite", "bank/__init__.py", "import sqlite3"),
-    Violation("the seam imports a provider's SDK", "anthropic", "llm/__init__.py", "import anthropic"),
-    Violation("a room speaks HTTP", "http", "reflect/__init__.py", "import httpx2"),
-    Violation("the board's page serves itself", "web", "board/page.py", "import starlette"),
-    Violation("the bank imports numpy", "numpy", "bank/__init__.py", "import numpy"),
-    Violation("a record imports a library", "records", "records/trace.py", "import structlog"),
+    Violation("storage imports pydantic", "pydantic", "storage/__init__.py", "from pydantic import BaseModel"),
+    Violation("a repository imports sqlite3", "sqlite", "storage/__init__.py", "import sqlite3"),
+    Violation("the protocol imports a provider's SDK", "anthropic", "llm/protocol.py", "import anthropic"),
+    Violation("analysis speaks HTTP", "http", "analysis/__init__.py", "import httpx2"),
+    Violation("the dashboard's page serves itself", "web", "dashboard/page.py", "import starlette"),
+    Violation("storage imports numpy", "numpy", "storage/__init__.py", "import numpy"),
+    Violation("a model imports a library", "models", "models/run.py", "import structlog"),
 )
 HOMES = {
     "server/__init__.py": "import mcp\nimport mcp_types",
-    "arguments/__init__.py": "import pydantic",
+    "schemas/__init__.py": "import pydantic",
     "server/some_tool.py": "import mcp\nimport uvicorn",
-    "board/serving.py": "import starlette\nimport uvicorn",
-    "bank/sqlite/__init__.py": "import aiosqlite\nimport sqlite3",
-    "bank/sqlite/some_query.py": "import sqlite3",
+    "dashboard/server.py": "import starlette\nimport uvicorn",
+    "storage/sqlite/__init__.py": "import aiosqlite\nimport sqlite3",
+    "storage/sqlite/some_query.py": "import sqlite3",
     "llm/anthropic.py": "import anthropic",
-    "llm/http.py": "import httpx2",
-    "embedding/some_model.py": "import numpy\nimport tokenizers",
+    "llm/endpoint.py": "import httpx2",
+    "llm/embeddings/some_model.py": "import numpy\nimport tokenizers",
 }
 
 
@@ -96,7 +96,7 @@ def test_a_planted_violation_breaks_its_contract_and_no_other(copy: Path, violat
     assert broken(copy) == {violation.contract}
 
 
-def test_each_library_may_be_imported_in_its_own_room(copy: Path) -> None:
+def test_each_library_may_be_imported_in_its_own_package(copy: Path) -> None:
     for module, lines in HOMES.items():
         plant(copy, module, lines)
     assert broken(copy) == set()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from tests.server.calls import contents, refused, told
 
 WRONG = {"goal": "Sum", "steps": ["2 + 2 = 5", "5 × 3 = 15"], "max_iterations": 0}

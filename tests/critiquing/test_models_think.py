@@ -11,11 +11,11 @@ from mcp_reflect.checkers import loop
 from mcp_reflect.checkers.base import Work
 from mcp_reflect.checkers.verify import Verified, verifier
 from mcp_reflect.config import Settings
-from mcp_reflect.critiquing import Iteration
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role, UnreachableError
 from mcp_reflect.models.critique import Critique, Opinion, Stopped
+from mcp_reflect.services.critique import Iteration
+from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 
 POEM = ["Roses are red", "Violets are green"]

@@ -9,8 +9,8 @@ from pathlib import Path
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 from tests.searching.calls import HELP, WIDER, said
 

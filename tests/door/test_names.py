@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
-from mcp_reflect.scopes import kept_name
 from mcp_reflect.security.redact import clean_text
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.scopes import kept_name
 from tests.secrets import SECRETS, found_in
 from tests.watching.test_sequels import sequel_of
 

@@ -13,11 +13,11 @@ from mcp import Client
 
 from benchmarks.door_cases import Case, cases
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.endpoint import reply_of
 from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Role, Stop
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.llm.dialects import DIALECTS
 from tests.llm.loopback import Loopback
 

@@ -16,7 +16,6 @@ from benchmarks.door import score_poison
 from benchmarks.door_cases import WRITERS, Case, Name, cases
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust, lesson_text
@@ -24,6 +23,7 @@ from mcp_reflect.security.fencing import fence
 from mcp_reflect.security.injection import model, suspicion
 from mcp_reflect.security.injection.readings import plain, read
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.lessons import made
 
 ATTACKS = [case for case in cases("attacks") if suspicion([case.text])]
@@ -295,7 +295,7 @@ def test_any_text_can_be_judged(text: str) -> None:
 
 
 def test_a_hidden_sign_is_written_out_for_the_person_who_reviews() -> None:
-    from mcp_reflect.cli.reviewing import visible  # noqa: PLC0415 - a command's part
+    from mcp_reflect.cli.common import visible  # noqa: PLC0415 - a command's part
 
     assert visible("a\u202eb\x1b[2Jc\td\n") == "a<U+202E RIGHT-TO-LEFT OVERRIDE>b<U+001B control>[2Jc\\td\n"
     assert "\x1b" not in visible("".join(map(chr, range(300))))

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import DreamBusyError, InputError, NotFoundError
 from mcp_reflect.llm.protocol import Reply, Request
 from mcp_reflect.models.lesson import Kind, Lesson, State
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.consolidation import clusters, planned, same_groups
 from mcp_reflect.storage.effectiveness import Rates
 from tests.held_clock import HeldClock
@@ -177,8 +177,8 @@ async def test_a_dream_that_is_broken_off_has_changed_nothing(engine: Engine) ->
 
 KILLED = """
 import asyncio, os, signal
-from mcp_reflect.bank import dreams
-from mcp_reflect.engine import Engine
+from mcp_reflect.storage import consolidation as dreams
+from mcp_reflect.services.engine import Engine
 async def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 dreams._Applying.tie = die

@@ -8,9 +8,9 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.server.app import build
 from mcp_reflect.server.idle import Idle
+from mcp_reflect.services.engine import Engine
 from tests.dreaming.test_dreams import FAR, SAME, reflections
 from tests.held_clock import HeldClock
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.models.lesson import Source, State
+from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 
 LESSONS = (

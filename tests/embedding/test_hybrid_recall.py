@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.embeddings.vector_index import PlainIndex, packed
 from mcp_reflect.models.lesson import Recall
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.candidates import LEAST_MEANING, MEANING, fused, meaning_part
 from mcp_reflect.storage.retrieval.lexical import Match
 from mcp_reflect.storage.retrieval.vectors import Asked
@@ -236,7 +236,7 @@ import sys
 from mcp_reflect.cli import main
 main(["recall", "a flaky test"])
 print([name for name in sys.modules if name.split(".")[0] in ("numpy", "tokenizers", "safetensors", "httpx2")
-       or name.startswith(("mcp_reflect.embedding", "mcp_reflect.bank.vectors"))], file=sys.stderr)
+       or name.startswith(("mcp_reflect.llm", "mcp_reflect.storage.retrieval.vectors"))], file=sys.stderr)
 """
 
 

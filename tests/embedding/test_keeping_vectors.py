@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.embeddings.vector_index import UNRELATED, packed
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.vectors import BATCH, CLAIM_SECONDS, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Meaning
 from tests.embedding.concepts import embeddings, inputs, served, setting, vector
 from tests.held_clock import HeldClock

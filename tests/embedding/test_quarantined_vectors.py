@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.embeddings.vector_index import UNRELATED
 from mcp_reflect.models.lesson import Recall, State
 from mcp_reflect.security.injection import suspicion
+from mcp_reflect.services.engine import Engine
 from tests.bank.test_quarantine import shown, stored
 from tests.embedding.concepts import CONCEPTS, Concepts
 from tests.embedding.test_keeping_vectors import MAIL, SLOW, caught_up, kept, meaning, told

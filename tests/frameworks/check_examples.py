@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from tests.frameworks.page import examples
 
 NO_YES = "refusing to deploy without confirm"

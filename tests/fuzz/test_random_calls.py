@@ -23,8 +23,8 @@ from mcp.types import (
 
 from benchmarks.stdio import Era as RawEra
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.fuzz.random_calls import URIS, arguments, line, tool_name, value
 from tests.processes.servers import LESSON, server, told

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.stdio import Era, RawServer
-from mcp_reflect.cli.hosts.hook_entries import HOOKS
-from mcp_reflect.cli.hosts.known import HOSTS, Form, Host, Places, System
+from mcp_reflect.cli.hosts.hooks import HOOKS
+from mcp_reflect.cli.hosts.registry import HOSTS, Form, Host, Places, System
 from tests.hosts.trying import LESSON, TASK, Home, clean_home, held, step
 
 

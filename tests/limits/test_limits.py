@@ -11,10 +11,10 @@ from mcp.types import TextContent
 from benchmarks.stdio import RawServer, RpcError
 from mcp_reflect.cli import main
 from mcp_reflect.config import DEFAULT, PREFIX, Limits, Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.server.app import build
-from mcp_reflect.server.lines import request_id
+from mcp_reflect.server.stdio import request_id
+from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.processes.servers import server
 from tests.server.calls import FAILED_RUN, LESSON, told

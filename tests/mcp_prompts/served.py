@@ -9,8 +9,8 @@ from mcp import Client
 from mcp.types import PromptReference, ResourceTemplateReference, TextContent, TextResourceContents
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 
 MISTAKE = "Ran pytest without PYTHONPATH in the billing service"
 CORRECTION = "Run PYTHONPATH=src pytest in the billing service"

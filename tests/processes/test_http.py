@@ -18,7 +18,7 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import DEFAULT
-from mcp_reflect.server.bodies import Bodies, Message, Receive, Send
+from mcp_reflect.server.http import Bodies, Message, Receive, Send
 from tests.conftest import Era
 from tests.processes.servers import LESSON, ROOT
 from tests.server.calls import told

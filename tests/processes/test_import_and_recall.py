@@ -13,7 +13,7 @@ from tests.processes.servers import LESSON, ROOT, server, told
 IMPORT = """
 import asyncio, sys
 from pathlib import Path
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.config import Settings
 
 async def main():

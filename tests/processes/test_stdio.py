@@ -15,7 +15,7 @@ from tests.processes.servers import LESSON, ROOT, SERVE, server, told
 
 CRASHING = (
     "import warnings\n"
-    "from mcp_reflect.engine import Engine\n"
+    "from mcp_reflect.services.engine import Engine\n"
     "from mcp_reflect.server.app import serve\n"
     "async def fail(self, /, **arguments):\n"
     "    warnings.warn('a warning in a tool')\n"
@@ -82,7 +82,8 @@ from mcp_reflect.server.app import build
 server = build()
 heavy = ("anthropic", "aiosqlite", "sqlite3", "structlog", "json_repair")
 print(json.dumps([name for name in sys.modules if name in heavy
-    or name.startswith(("mcp_reflect.arguments", "mcp_reflect.bank", "mcp_reflect.reflect", "mcp_reflect.engine"))]))
+    or name.startswith(("mcp_reflect.schemas", "mcp_reflect.storage", "mcp_reflect.analysis",
+    "mcp_reflect.services"))]))
 """
 
 

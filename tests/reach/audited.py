@@ -18,8 +18,8 @@ from typing import Any, cast
 from mcp import Client, MCPError
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.fuzz.random_calls import GOOD
 
 MARK = "zqxmark"

@@ -3,8 +3,8 @@
 import json
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.protocol import Role, UnreachableError
+from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 from tests.server.calls import FAILED_RUN
 

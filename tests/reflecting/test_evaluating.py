@@ -10,10 +10,10 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.models.reflection import Score
 from mcp_reflect.models.run import Trace
+from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 from tests.server.calls import FAILED_RUN, refused, told
 
@@ -124,7 +124,8 @@ def test_scorers_of_other_packages_are_found_by_their_entry_point(tmp_path: Path
     (info / "entry_points.txt").write_text("[mcp_reflect.scorer]\nkind = kind_scorer:Kind\nabsent = no_such_module:X\n")
     (tmp_path / "kind_scorer.py").write_text("class Kind:\n    def score(self, trace):\n        return {'kind': 0.5}\n")
     program = (
-        "import asyncio, pathlib\nfrom mcp_reflect.engine import Engine\nfrom mcp_reflect.config import Settings\n"
+        "import asyncio, pathlib\nfrom mcp_reflect.services.engine import Engine\n"
+        "from mcp_reflect.config import Settings\n"
         f"settings = Settings(bank=pathlib.Path({str(tmp_path / 'b.db')!r}), project='p')\n"
         "async def main():\n    async with Engine(settings) as e:\n"
         "        found = await e.reflect(task='t', outcome='success')\n"

@@ -6,8 +6,8 @@ from typing import Any, TypedDict
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.nodes import reflect_node, reflection_node
+from mcp_reflect.services.engine import Engine
 
 graph = pytest.importorskip("langgraph.graph", reason="langgraph is not installed: pip install langgraph to run this")
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import UnreachableError
+from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 from tests.server.calls import FAILED_RUN, LESSON
 

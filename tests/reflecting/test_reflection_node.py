@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import BankError
 from mcp_reflect.llm.protocol import UnreachableError
 from mcp_reflect.nodes import reflect_node, reflection_node
+from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 
 STATE: dict[str, Any] = {

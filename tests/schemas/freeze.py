@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.budget import Spend
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.schema import newest
 from tests.embedding.concepts import Concepts
 from tests.held_clock import HeldClock

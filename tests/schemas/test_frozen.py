@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.schema import newest
 from tests.processes.servers import LESSON
 from tests.schemas.freeze import file_of

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.endpoint import reply_of
 from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Stop
+from mcp_reflect.services.engine import Engine
 from tests.searching.calls import CATALOG, QUANTUM, plan, said
 
 

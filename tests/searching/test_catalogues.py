@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect import catalogues
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
+from mcp_reflect.services import replan as catalogues
+from mcp_reflect.services.engine import Engine
 from tests.searching.calls import CATALOG, HELP, QUANTUM
 from tests.secrets import SECRETS, found_in
 from tests.server.calls import refused

@@ -6,10 +6,10 @@ from dataclasses import replace
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.protocol import Reply, Request
 from mcp_reflect.llm.runner import CALL_SECONDS
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.scripted import Scripted
 from tests.searching.calls import QUANTUM, WIDER, said

@@ -8,9 +8,9 @@ from mcp.client import ClientRequestContext
 from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextContent
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.protocol import UnreachableError
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.scripted import NAME, Scripted
 from tests.searching.calls import ELSEWHERE, HELP, QUANTUM, WIDER, said

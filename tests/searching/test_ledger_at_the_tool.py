@@ -7,9 +7,9 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import Strategy
+from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 from tests.searching.calls import QUANTUM, WIDER, plan, said
 from tests.secrets import SECRETS, found_in

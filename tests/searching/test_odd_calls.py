@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect.engine import Engine
 from mcp_reflect.replan.planner import is_friendly
+from mcp_reflect.services.engine import Engine
 from tests.searching.calls import QUANTUM
 from tests.server.calls import refused, told
 

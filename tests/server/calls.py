@@ -6,7 +6,7 @@ from typing import Any
 from mcp import Client
 from mcp.types import TextContent
 
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 
 FAILED_RUN: dict[str, Any] = {
     "task": "Read the settings of the orders service",

@@ -7,9 +7,9 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.server.calls import FAILED_RUN, LESSON, contents, refused, told
 
 RUN: dict[str, Any] = {"task": "Do it", "outcome": "failure"}

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.lesson import LessonDraft, Trust
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.graph import named
 from tests.server.calls import FAILED_RUN, told
 from tests.server.test_resources import read

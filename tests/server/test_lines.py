@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.stdio import Era, RawServer
 from mcp_reflect.errors import HALF_CHARACTER, TOO_DEEP
-from mcp_reflect.server.lines import MOST_DEEP, readable
+from mcp_reflect.server.stdio import MOST_DEEP, readable
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference, TextResourceContents
 
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from tests.board.pages import Parts, records
 from tests.held_clock import HeldClock
 from tests.server.calls import FAILED_RUN, LESSON, told

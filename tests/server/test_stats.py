@@ -9,7 +9,7 @@ from mcp import Client
 
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
+from mcp_reflect.services.engine import Engine
 from tests.server.calls import FAILED_RUN, LESSON, told
 from tests.server.test_resources import read
 

@@ -7,8 +7,8 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.server.calls import FAILED_RUN, LESSON, contents, refused, told
 
 ANALYSIS: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from mcp import Client
 
-from mcp_reflect.server.catalogue import TOOLS as CATALOGUE
+from mcp_reflect.server.catalog import TOOLS as CATALOGUE
 from mcp_reflect.server.generate import generated, main, tools_text
 
 TOOLS = tuple(spec.name for spec in CATALOGUE)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.showing import width
+from mcp_reflect.cli.common import width
 from tests.terminal.typed import Person
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pty")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.completion_ import SHELLS
-from mcp_reflect.cli.examples import EXAMPLES
+from mcp_reflect.cli.common import EXAMPLES
+from mcp_reflect.cli.completion import SHELLS
 from mcp_reflect.cli.main import COMMANDS
 from tests.terminal.typed import Person
 

@@ -11,9 +11,9 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.llm.protocol import LLM
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
 from tests.llm.dialects import KEY, Dialect
 
 both_eras = pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])

@@ -10,8 +10,8 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
+from mcp_reflect.services.engine import Engine
 from tests.server.calls import contents, refused, told
 
 FAILED: dict[str, Any] = {"confidence": 0.9, "tool_failures": 2}

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.common import Json
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.warnings import held_out
 from mcp_reflect.storage.warnings import LEAST_SESSIONS, mean_interval, wilson
-from mcp_reflect.watching import held_out
 from tests.held_clock import HeldClock
 
 PUSH: Json = {"command": "git push origin main"}

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.models.common import Json
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.warnings import held_out
 from mcp_reflect.storage.warnings import MOST_WRONG
-from mcp_reflect.watching import held_out
 from tests.held_clock import HeldClock
 
 PUSH: Json = {"command": "git push origin main"}

@@ -3,9 +3,9 @@
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.engine import Engine
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
+from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 
 MISSING = "ModuleNotFoundError: No module named 'billing'"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mcp_reflect.cli.writing import replacing
+from mcp_reflect.cli.common import replacing
 from mcp_reflect.errors import InputError
 
 BACKUP: Final = ".before-mcp-reflect"

@@ -1,0 +1,74 @@
+"""The dashboard as one HTML page without outside resources."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any, Final, Literal
+
+_HERE: Final = Path(__file__).parent
+VENDORED: Final = _HERE / "vendor" / "uplot"
+ASSETS: Final = _HERE / "assets"
+STYLES: Final = ("base.css", "list.css", "views.css")
+SCRIPTS: Final = (
+    *("dom.js", "beta.js", "store.js", "backend.js", "host.js", "theme.js", "interval.js", "charts.js", "list.js"),
+    *("detail.js", "editing.js", "lessons.js", "over_time.js", "events.js", "clusters.js", "deciding.js", "main.js"),
+)
+
+Mode = Literal["written", "served", "app"]
+"""A written page only shows; a served one asks its server for the data and acts; an app is inside a host."""
+
+# Whatever could end the block, or the line, that the data stands in.
+_ESCAPES: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, and the content security policy that it carries."""
+
+    html: str
+    policy: str
+
+
+def page(mode: Mode, data: Mapping[str, Any] | None = None) -> Page:
+    """The page of that mode; `data` is what `gathered` gave, null where the page fetches it from its server."""
+    style, script = _style(), _script()
+    connect = "connect-src 'self'; " if mode == "served" else ""
+    policy = (
+        f"default-src 'none'; {connect}img-src data:; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    html = Template((ASSETS / "page.html").read_text(encoding="utf-8")).substitute(
+        mode=mode, policy=policy, style=style, script=script, data=embedded(data)
+    )
+    return Page(html, policy)
+
+
+def embedded(data: Mapping[str, Any] | None) -> str:
+    """Data as JSON for a script block: no text in it can end the block, open a comment or break a line."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
+    return text.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair as its JSON escape
+
+
+@cache
+def _style() -> str:
+    return "\n".join([_text(VENDORED / "uPlot.min.css"), *(_text(ASSETS / name) for name in STYLES)])
+
+
+@cache
+def _script() -> str:
+    own = "\n".join(_text(ASSETS / name) for name in SCRIPTS)
+    return f'{_text(VENDORED / "uPlot.iife.min.js")}\n(() => {{\n"use strict";\n{own}\n}})();'
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8").strip()
+
+
+def _hash(text: str) -> str:
+    """What a policy names an inline script or style by; the page's whitespace around it is none of it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
