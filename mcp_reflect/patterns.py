@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, cast
 
 
-def late(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """The pattern, to be used as if it were compiled; a fault in it shows when it is first used."""
     return cast("re.Pattern[str]", Late(pattern, flags))
 

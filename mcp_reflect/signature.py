@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 
 CALL_LIMIT = 2_000  # characters of a normalised call; a longer one ends in a hash of the whole
 ERROR_LIMIT = 200  # characters of a fingerprint: the line that names an error is shorter, nearly always
@@ -23,19 +23,19 @@ _STRAIGHT = str.maketrans("“”«»‘’`'", '""""""""')
 # Tried in this order, since a uuid holds hashes and a date holds numbers. Every repetition is bounded,
 # so that each pattern takes linear time.
 _VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = (
-    (late(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "<uuid>"),
-    (late(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
-    (late(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b"), "<time>"),
-    (late(r"(?:/private)?(?:/var/folders|/var/tmp|/tmp)(?:/[\w.+@-]{1,128}){1,32}"), "<tmp>"),
-    (late(r"\b[A-Z]:\\(?:[\w.~ -]{1,64}\\){0,16}Temp\\[\w.\\-]{1,256}"), "<tmp>"),
-    (late(r"(?<=[\w\].]):\d{2,5}(?=[/\s,;)\"']|$)"), ":<port>"),
-    (late(r"\b0x[0-9a-fA-F]{2,16}\b"), "<hex>"),
-    (late(r"\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,64}\b"), "<hash>"),
-    (late(r"\b\d{1,12}(?:\.\d{1,9})?\s?(?:ms|us|µs|ns|s|sec|secs|seconds|minutes)\b"), "<duration>"),
+    (lazy_compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "<uuid>"),
+    (lazy_compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
+    (lazy_compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b"), "<time>"),
+    (lazy_compile(r"(?:/private)?(?:/var/folders|/var/tmp|/tmp)(?:/[\w.+@-]{1,128}){1,32}"), "<tmp>"),
+    (lazy_compile(r"\b[A-Z]:\\(?:[\w.~ -]{1,64}\\){0,16}Temp\\[\w.\\-]{1,256}"), "<tmp>"),
+    (lazy_compile(r"(?<=[\w\].]):\d{2,5}(?=[/\s,;)\"']|$)"), ":<port>"),
+    (lazy_compile(r"\b0x[0-9a-fA-F]{2,16}\b"), "<hex>"),
+    (lazy_compile(r"\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,64}\b"), "<hash>"),
+    (lazy_compile(r"\b\d{1,12}(?:\.\d{1,9})?\s?(?:ms|us|µs|ns|s|sec|secs|seconds|minutes)\b"), "<duration>"),
 )
-_PATH = late(r"(?:\b[A-Za-z]:)?(?<![\w/\\])(?:[\w.~@+-]{0,64}[/\\]){1,40}[\w.@+-]{0,128}")
-_NUMBER = late(r"(?<![<\w])[-+]?\d[\d.,]{0,30}|\d{1,40}")
-_SPACE = late(r"\s+")
+_PATH = lazy_compile(r"(?:\b[A-Za-z]:)?(?<![\w/\\])(?:[\w.~@+-]{0,64}[/\\]){1,40}[\w.@+-]{0,128}")
+_NUMBER = lazy_compile(r"(?<![<\w])[-+]?\d[\d.,]{0,30}|\d{1,40}")
+_SPACE = lazy_compile(r"\s+")
 
 
 def steady(text: str) -> str:

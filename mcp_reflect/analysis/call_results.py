@@ -19,7 +19,7 @@ from mcp_reflect.analysis.tools import (
 )
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import ErrorCategory, Trace
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.signature import exact_call, fingerprint
 
 # Error messages as real programs print them, and the line of one that names the error.
@@ -89,7 +89,7 @@ _TESTS = pattern(
     |Tests run: \d{1,6}, Failures: (?:[1-9]|0, Errors: [1-9])""",
     re.MULTILINE,
 )
-_TRACEBACK = late(r"(?m)^\s{0,12}Traceback \(most recent call last\):")
+_TRACEBACK = lazy_compile(r"(?m)^\s{0,12}Traceback \(most recent call last\):")
 _EXCEPTION_LINE = pattern(
     r"""
     ^(?:E {1,7})?(?:Caused by: |Uncaught |Unhandled |Exception in thread .{1,80}? )?(?:[\w$]{1,60}[.:]{1,2}){0,12}

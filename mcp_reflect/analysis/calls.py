@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Event, EventType, Trace
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 
 # Calls written as text: `Search[Nick Park]`, `Action: Search[Nick Park]`, `Action: search` + `Action Input: x`.
 
 
 TEXT_LIMIT = 6_000  # characters of a message that are looked at for an action
 
-_BARE = late(r"(?s)^\s{0,20}([A-Za-z][A-Za-z_]{1,30})\[(.{0,4000})\]\s{0,20}$")
-_LABELLED = late(r"(?im)^[ \t]{0,20}(?:action|act)[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
-_INPUT = late(r"(?im)^[ \t]{0,20}action[ _]input[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
-_NAME = late(r"^[A-Za-z_][\w.-]{0,60}$")
+_BARE = lazy_compile(r"(?s)^\s{0,20}([A-Za-z][A-Za-z_]{1,30})\[(.{0,4000})\]\s{0,20}$")
+_LABELLED = lazy_compile(r"(?im)^[ \t]{0,20}(?:action|act)[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
+_INPUT = lazy_compile(r"(?im)^[ \t]{0,20}action[ _]input[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
+_NAME = lazy_compile(r"^[A-Za-z_][\w.-]{0,60}$")
 
 
 def bare_action(content: str) -> tuple[str, str] | None:

@@ -3,9 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from mcp_reflect.analysis.call_results import Fault
 from mcp_reflect.analysis.shell import commands_in, head_of, line_of, unwrapped
 from mcp_reflect.analysis.text import call_text, clip, quote, times
 from mcp_reflect.analysis.tools import Kind, command_of, is_code_search, kind_of, tool_words
@@ -13,9 +12,12 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import ErrorCategory as C
 from mcp_reflect.models.run import Failure
 from mcp_reflect.models.warning import Due, KnownFailure, Match, SessionState
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.fencing import fence
 from mcp_reflect.signature import bounded, dressed_call, fingerprint, normalised_call, signature, steady, unquoted
+
+if TYPE_CHECKING:
+    from mcp_reflect.analysis.call_results import Fault
 
 # The forms in which a call is compared with calls that are known to fail, from the strictest to the loosest.
 #
@@ -34,7 +36,7 @@ _BESIDE: Final = frozenset(
 )
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "shell", "terminal", "exec", "command", "powershell", "pwsh"})
 _FILE_TOOLS: Final = frozenset({"read", "edit", "write", "view", "open", "replace", "patch", "notebook", "file", "str"})
-_LOOSE_SPACE: Final = late(r"\s+")
+_LOOSE_SPACE: Final = lazy_compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ ERROR_LIMIT = 500  # characters of the error in a failure
 
 
 def failure_of(
-    tool: str, arguments: Json, fault: Fault, event_id: str, *, forms: Forms | None = None, worked: Json = None
+    tool: str, arguments: Json, fault: "Fault", event_id: str, *, forms: Forms | None = None, worked: Json = None
 ) -> Failure:
     """The failure of a call; `worked` are the arguments of the call that then worked."""
     forms = forms or forms_of(tool, arguments)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 
 COMMAND_LIMIT: Final = 4_000  # characters that are read; what follows is left as it is
 _PUNCTUATION: Final = "();<>|&\n"
-_ASSIGNMENT: Final = late(r"[A-Za-z_]\w{0,80}=.{0,4000}", re.DOTALL)
-_NUMBER: Final = late(r"\d{1,12}")
+_ASSIGNMENT: Final = lazy_compile(r"[A-Za-z_]\w{0,80}=.{0,4000}", re.DOTALL)
+_NUMBER: Final = lazy_compile(r"\d{1,12}")
 _PREFIXES: Final = frozenset({"sudo", "time", "nohup", "command", "exec", "env", "nice", "doas"})
 _SILENT: Final = frozenset({"cd", "pushd", "popd", "export", "set", "source", ".", "true", "echo"})
 # Where a pipe only cuts or shows what the command before it printed.

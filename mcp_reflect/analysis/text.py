@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Event, Trace
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 
 # Long patterns written over several lines, so that they can be read.
 
 
 def pattern(text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     """The lines joined without their indents. A space at the edge of a line is lost; none needs one there."""
-    return late("".join(line.strip() for line in text.splitlines()), flags)
+    return lazy_compile("".join(line.strip() for line in text.splitlines()), flags)
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -6,14 +6,14 @@ from enum import Enum, auto
 
 from mcp_reflect.analysis.text import pattern, word_set
 from mcp_reflect.models.common import Json
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 
 # What kind of tool a name stands for, since the same text means different things from different tools.
 #
 # An error message printed by a shell is a failure; the same text in a file that was read is its content.
 
 
-_WORDS = late(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
+_WORDS = lazy_compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
 
 _RUNS = word_set(
     """
@@ -56,7 +56,9 @@ _READING_PROGRAMS = word_set(
     """
 )
 _READING_GIT = frozenset(["log", "show", "diff", "blame", "status", "grep", "branch", "reflog"])
-_LEAD = late(r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})")
+_LEAD = lazy_compile(
+    r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})"
+)
 
 
 class Kind(Enum):
@@ -182,11 +184,11 @@ _LISTS = [
     "docs",
 ]
 _COUNTS = ["count", "total", "total_count", "totalCount", "num_results", "total_results", "numFound", "hits", "found"]
-_SIMILAR = late(
+_SIMILAR = lazy_compile(
     r"(?i)(?:similar|did you mean|perhaps you meant|maybe you meant|suggestions?|closest matches)"
     r"\s{0,4}:?\s{0,4}(.{0,1200})"
 )
-_QUOTED = late(r"'((?:[^'\\\n]|(?<=\w)'(?=\w)){2,120})'(?=[\s,\]?.]|$)|\"([^\"\n]{2,120})\"")
+_QUOTED = lazy_compile(r"'((?:[^'\\\n]|(?<=\w)'(?=\w)){2,120})'(?=[\s,\]?.]|$)|\"([^\"\n]{2,120})\"")
 
 
 def found_nothing(answer: str) -> bool:

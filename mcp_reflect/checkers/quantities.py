@@ -240,7 +240,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Parts of one dimension, largest unit first: 2 hours 30 minutes is two."""
+    """Context of one dimension, largest unit first: 2 hours 30 minutes is two."""
 
     parts: tuple[Part, ...]
 

@@ -1,6 +1,5 @@
 """What every command does: parse its words, open the engine, print for people or programs."""
 
-import argparse
 import asyncio
 import json
 import os
@@ -11,53 +10,13 @@ import unicodedata
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NoReturn, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 
-# The words of a command line: a parser that repeats no secret of what it refuses. It imports no engine.
-
-
-class Words(argparse.ArgumentParser):
-    """A parser whose errors pass the door, as everything does that is printed of what was given."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print how the command is used and what is wrong, and end with 2."""
-        from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - only an error needs it
-
-        super().error(clean_text(message))
-
-
-# An example of each command, for its `--help`: what a person would type first.
-
-
-EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "install": ("install cursor", "install claude-code --hooks", "install codex --print", "install codex --uninstall"),
-    "recall": ('recall "deploy the shop"', 'recall "run the tests" --symptom "No module named shop" --limit 1'),
-    "reflect": ("reflect run.json", "reflect ~/.claude/projects/shop/session.jsonl --outcome failure"),
-    "lessons": ("lessons", "lessons list --tag deploy", 'lessons search "git push" --state all', "lessons edit ID"),
-    "dream": ("dream --plan", "dream", "dream --undo ID"),
-    "stats": ("stats", "stats --json"),
-    "proof": ("proof",),
-    "board": ("board", "board --out board.html"),
-    "prompts": ("prompts list", "prompts show reflect"),
-    "export": ("export lessons.jsonl", "export --all-projects | wc -l"),
-    "import": ("import lessons.jsonl",),
-    "backup": ("backup ~/bank-before.db",),
-    "restore": ("restore ~/bank-before.db",),
-    "embed": ("embed",),
-    "doctor": ("doctor", "doctor --json"),
-    "demo": ("demo",),
-    "completion": ("completion bash >> ~/.bash_completion",),
-}
-
-
-def shown(command: str) -> str | None:
-    """The examples of a command as the end of its help; null where it has none."""
-    lines = EXAMPLES.get(command)
-    return "examples:\n" + "\n".join(f"  mcp-reflect {line}" for line in lines) if lines else None
-
+if TYPE_CHECKING:
+    import argparse
 
 # A file replaced whole: whoever reads it, or whatever ends this process, finds the old text or the new one.
 
@@ -207,7 +166,9 @@ def parser(command: str, about: str) -> "argparse.ArgumentParser":
     """A parser for one command, with `--json`, and examples at the end of its help."""
     import argparse  # noqa: PLC0415 - a hook has no words to parse
 
-    made = Words(
+    from mcp_reflect.cli.parser import CliParser, shown  # noqa: PLC0415 - same
+
+    made = CliParser(
         prog=f"mcp-reflect {command}",
         description=about,
         epilog=shown(command),

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from mcp_reflect.cli.common import Words, shown
+from mcp_reflect.cli.parser import CliParser, shown
 
 SHELLS: Final = ("bash", "zsh", "fish", "powershell")
 _WHERE: Final = """\
@@ -19,7 +19,7 @@ how to switch it on:
 
 def run(arguments: list[str]) -> int:
     """Print what a shell needs to complete our commands; it was made beforehand (packaging/completions.py)."""
-    words = Words(
+    words = CliParser(
         prog="mcp-reflect completion",
         description="What a shell needs to complete the commands of mcp-reflect, their options and their values.",
         epilog=f"{_WHERE}\n{shown('completion')}",

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from mcp_reflect.cli.common import Words
+from mcp_reflect.cli.parser import CliParser
 
 
 def run(words: Sequence[str]) -> int:
     """Serve until stdin closes, or with `--http PORT` until the process is told to end."""
-    reader = Words(
+    reader = CliParser(
         prog="mcp-reflect serve",
         description="Serve MCP over stdio. Settings are MCP_REFLECT_* (docs/settings.md).",
         allow_abbrev=False,

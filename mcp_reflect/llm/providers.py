@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.llm.budget import Account, Budget, Ledger, Meter, Metering, read_limits, read_prices
@@ -21,13 +20,16 @@ from mcp_reflect.llm.protocol import (
     TimedOutError,
 )
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 # What other packages bring under an entry point; where it cannot be loaded, a setting is wrong.
 
 
 class Package:
     """A provider of another package, found and not yet loaded. `setting` is the one that asked for it."""
 
-    def __init__(self, point: EntryPoint, setting: str) -> None:
+    def __init__(self, point: "EntryPoint", setting: str) -> None:
         self._point = point
         self._setting = setting
         self.name = point.dist.name if point.dist else point.value.partition(":")[0]
@@ -48,6 +50,8 @@ class Package:
 
 def find(group: str, provider: str, ours: Iterable[str], setting: str) -> Package:
     """The package that brings `provider` to `group`. Raises `LLMSettingError`, which names all that there are."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - only for a provider that is not ours
+
     points = {point.name: point for point in entry_points(group=group)}
     if provider not in points:
         known = ", ".join(sorted({*ours, *points}))

@@ -35,14 +35,14 @@ Progress = Callable[[float, str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class ClientCapabilities:
     """What the client of a call offers: its own model (`sampling`), and an ear for progress."""
 
     llm: LLM | None = None
     progress: Progress | None = None
 
 
-NO_HOST: Final = Host()
+NO_CLIENT: Final = ClientCapabilities()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Thought(Generic[_Read]):
     late: bool = False
 
 
-class Thinking:
+class ModelRunner:
     """Asks the language model of a role with a prompt template, and reads what comes back."""
 
     def __init__(self, settings: Settings, ledger: Ledger, *, llm: LLM | None, log: Log, clock: Clock) -> None:
@@ -74,7 +74,7 @@ class Thinking:
             settings.llm_settings, Stack(settings.llm_settings, ledger=ledger, meter=self.meter, clock=clock)
         )
 
-    def llm(self, role: Role, host: Host) -> LLM | None:
+    def llm(self, role: Role, host: ClientCapabilities) -> LLM | None:
         """Who would be asked: the one given in Python, the configured one, the host's, or nobody."""
         return self._llm or self._registry.llm(role) or host.llm
 
@@ -98,7 +98,7 @@ class Thinking:
         prompt: str,
         inputs: Mapping[str, Input],
         *,
-        host: Host,
+        host: ClientCapabilities,
         read: Callable[[Json], _Read],
         read_text: Callable[[str], _Read] | None = None,
         seconds: float = CALL_SECONDS,

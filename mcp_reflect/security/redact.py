@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_assignments as assigned
 from mcp_reflect.security import secret_places as places
 from mcp_reflect.security.secret_assignments import cut_assigned
@@ -16,7 +16,7 @@ from mcp_reflect.security.secret_values import Holds, compiled, holds, is_mark, 
 # Texts in which signs are written as JSON escapes them: `\\u0142` for `ł`, `\\u0022` for a quote.
 
 
-_ESCAPE: Final = late(r"(?<!\\)(?P<slashes>\\{1,16})u(?P<code>[0-9a-fA-F]{4})")
+_ESCAPE: Final = lazy_compile(r"(?<!\\)(?P<slashes>\\{1,16})u(?P<code>[0-9a-fA-F]{4})")
 
 
 def unescaped(text: str) -> str:
@@ -122,7 +122,7 @@ class Gate:
 
 
 # Control characters but tab, newline and return; zero-width and direction marks, tags: they hide text.
-_UNSEEN: Final = late(
+_UNSEEN: Final = lazy_compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -237,10 +237,10 @@ def _cut_whole(value: Any) -> Any:
 
 _LEAST_NUMBER: Final = 100_000  # a password of digits; what is smaller counts something
 
-_NAME: Final = late(r"[\w .$@-]{1,80}")
+_NAME: Final = lazy_compile(r"[\w .$@-]{1,80}")
 
 # Names whose value is a secret whatever it looks like.
-_WHOLE: Final = late(
+_WHOLE: Final = lazy_compile(
     r"(?i)(?:.{0,40}[_-])?(?:secret|api[_-]?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|secret[_-]?key"
     r"|client[_-]?secret|private[_-]?key|authorization)$"
 )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.secret_values import (
     CORES,
     FOREIGN_CORES,
@@ -40,11 +40,11 @@ from mcp_reflect.security.secret_values import (
 _LONGEST_NAME: Final = 60
 _LOOK: Final = 4200  # characters after a name: what stands between, and the longest value
 
-_BEFORE: Final = late(r"[\w$-]{0,60}\Z")
-_REST: Final = late(r"[\w-]{0,40}")
+_BEFORE: Final = lazy_compile(r"[\w$-]{0,60}\Z")
+_REST: Final = lazy_compile(r"[\w-]{0,40}")
 _QUOTE: Final = r"\\{0,31}(?:\"{3}|'{3}|[\"'`])|&quot;|&#(?:34|39|x22|x27);"
 # What may stand between a name and its value; `\` before quotes, for JSON within a text.
-_SIGN: Final = late(
+_SIGN: Final = lazy_compile(
     rf"(?P<close>{_QUOTE})?(?:\[\w{{0,6}}\]|\])?"
     r"(?:"
     # the type of a variable, before its value in quotes
@@ -65,25 +65,25 @@ _SIGN: Final = late(
     rf"(?P<open>{_QUOTE})?"
 )
 # A word, and after it the next one, the end of a sentence, or a call: by far the most that names stand in.
-_PROSE: Final = late(
+_PROSE: Final = lazy_compile(
     r"[\w-]{0,40}(?: (?!(?:is|was|ist|est|es|value) )[A-Za-z'’]+(?:[\s.,;:)!?]|$)| ?[,;)!?(]|\.(?!\.)|\s?$)"
 )
-_BARE_ASSIGNED: Final = late(r"[^\s\"',;)&<>\]}\\]{1,4000}")
-_AFTER_COLON: Final = late(r"[^\s\"',;)<>\]}\\]{1,4000}")
-_LINE_VALUE: Final = late(r"[^\s\"'\\]{1,4000}")
-_ENV_NAME: Final = late(r"[A-Z][A-Z0-9_]*$")
-_LINE_ENDS: Final = late(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|(?<=\\)n|$|(?<=[ \t])(?:#|//|--)[ \t])")
-_ARGUMENT_ENDS: Final = late(r"\\{0,31}[\"'`][ \t]{0,3}(?P<end>[,)])")
-_LISTED: Final = late(r",(?=[A-Za-z_]{2,40}=)")  # of settings in one line
-_OBJECT: Final = late(
+_BARE_ASSIGNED: Final = lazy_compile(r"[^\s\"',;)&<>\]}\\]{1,4000}")
+_AFTER_COLON: Final = lazy_compile(r"[^\s\"',;)<>\]}\\]{1,4000}")
+_LINE_VALUE: Final = lazy_compile(r"[^\s\"'\\]{1,4000}")
+_ENV_NAME: Final = lazy_compile(r"[A-Z][A-Z0-9_]*$")
+_LINE_ENDS: Final = lazy_compile(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|(?<=\\)n|$|(?<=[ \t])(?:#|//|--)[ \t])")
+_ARGUMENT_ENDS: Final = lazy_compile(r"\\{0,31}[\"'`][ \t]{0,3}(?P<end>[,)])")
+_LISTED: Final = lazy_compile(r",(?=[A-Za-z_]{2,40}=)")  # of settings in one line
+_OBJECT: Final = lazy_compile(
     r"(?:self|this|args?|settings|conf(?:ig)?|cfg|form|request|req|env|opts|options|params|props|ctx|user|data|creds?"
     r"|credentials|module|var|local|os|process|\w*\.\w*(?i:key|token|pass|secret)\w*)\."
 )
-_SECTION: Final = late(r"(?:^|\n)[ \t]*\[[\w.: -]{1,60}\][ \t]*\r?\n")  # of a settings file
+_SECTION: Final = lazy_compile(r"(?:^|\n)[ \t]*\[[\w.: -]{1,60}\][ \t]*\r?\n")  # of a settings file
 _SECTION_AT: Final = 400  # characters before
-_FLAG: Final = late(r"--\w|-[a-z]{4}")
-_PAIR: Final = late(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
-_CALL: Final = late(r"[\w.:$>-]{0,80}[(\[]")
+_FLAG: Final = lazy_compile(r"--\w|-[a-z]{4}")
+_PAIR: Final = lazy_compile(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
+_CALL: Final = lazy_compile(r"[\w.:$>-]{0,80}[(\[]")
 
 
 WORDS: Final = frozenset((*CORES, *FOREIGN_CORES))
@@ -278,7 +278,7 @@ def _quoted_prose(value: str) -> bool:
     return in_prose(value) or (6 <= len(value) <= 40 and " " not in value and _given(value) and not _FIELD.match(value))
 
 
-_FIELD: Final = late(r"[a-z]+(?:[_-][a-z]+)*$")  # as names are written, of fields and of states
+_FIELD: Final = lazy_compile(r"[a-z]+(?:[_-][a-z]+)*$")  # as names are written, of fields and of states
 _NOUNS: Final = (
     "password", "passwort", "passphrase", "passcode", "kennwort", "contraseña", "contrasena", "clave", "mot de passe",
     "senha", "palavra-passe", "parola", "wachtwoord", "hasło", "haslo", "lösenord", "adgangskode", "passord", "heslo",
@@ -294,21 +294,23 @@ _KEYS: Final = (  # whose values are longer than words
     "api-sleutel", "signing secret", "api secret", "client secret", "app secret",
 )  # fmt: skip
 # What a language says between the name and the value, and the marks that do.
-_IS: Final = late(
+_IS: Final = lazy_compile(
     r"(?:(?<=[\s\])`])(?:is now|is|was|are|reads|printed|returned|lautet|ist|war|est|es|era|è|é|e|är|er|jest|to|on|este|je"
     r"|là|adalah|olarak|είναι|היא|הוא|это|هي|هو|है)[ \t]{1,3}"
     r"|(?::|=|—|–|->|→|(?<= )\|)[ \t]{1,3}|[:=：→⇒][ \t]{0,3}|\((?=[\"'«„“`]))",
     re.IGNORECASE,
 )
-_BARE_PROSE: Final = late(
+_BARE_PROSE: Final = lazy_compile(
     r"[`*]{0,2}[ \t]{0,2}[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,4000}?)(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])"
 )
-_ASSIGNED: Final = late(r"(?P<secret>[^\s\"'«„“`,;\\]{5,4000})")  # behind = nothing ends a sentence
-_QUOTED: Final = late(r"\\{0,7}[\"'«„“`](?P<secret>[^\n\"'»”`\\]{5,60})\\{0,7}[\"'»”“`]")
-_GIVEN_VALUE: Final = late(r"\S*")
+_ASSIGNED: Final = lazy_compile(r"(?P<secret>[^\s\"'«„“`,;\\]{5,4000})")  # behind = nothing ends a sentence
+_QUOTED: Final = lazy_compile(r"\\{0,7}[\"'«„“`](?P<secret>[^\n\"'»”`\\]{5,60})\\{0,7}[\"'»”“`]")
+_GIVEN_VALUE: Final = lazy_compile(r"\S*")
 _LONGEST: Final = 4000  # characters of a value
-_APART: Final = late(r"[.;=\"{$<]|\[(?!None\])|\w\(|^@")  # what a sentence that tells does not have before the value
-_TELLING: Final = late(r"[0-9!@#$%^&*+?~]")
+_APART: Final = lazy_compile(
+    r"[.;=\"{$<]|\[(?!None\])|\w\(|^@"
+)  # what a sentence that tells does not have before the value
+_TELLING: Final = lazy_compile(r"[0-9!@#$%^&*+?~]")
 _WINDOW: Final = 150  # characters after the name in which the value is looked for
 _WORDS: Final = 10  # between them
 _FEW_WORDS: Final = 3  # behind a name that is a word of other meanings too: to pass

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.secret_assignments import NOUNS, PROSE, told
 from mcp_reflect.security.secret_values import (
     Holds,
@@ -191,11 +191,11 @@ _DATABASES: Final = (
 
 CALLS: Final = (*_CALLS, *_DATABASES)
 
-_INSERT: Final = late(
+_INSERT: Final = lazy_compile(
     r"into\s{1,3}[^\s(]{1,100}\s{0,3}\((?P<names>[^()]{1,600})\)\s{0,3}values\s{0,3}\((?P<values>[^()]{1,2000})\)",
     re.IGNORECASE,
 )
-_ITEM: Final = late(r"\s{0,3}(?:N?'(?P<text>(?:[^']|''){0,500})'|[^,']{1,200})\s{0,3}(?:,|$)")
+_ITEM: Final = lazy_compile(r"\s{0,3}(?:N?'(?P<text>(?:[^']|''){0,500})'|[^,']{1,200})\s{0,3}(?:,|$)")
 
 
 def inserted(text: str) -> Iterator[tuple[int, int, str]]:
@@ -328,24 +328,24 @@ FILES: Final = (
 )
 
 # A line of a .pgpass file: host:port:database:user:password; amid other words only a strong password is one.
-_PGPASS: Final = late(
+_PGPASS: Final = lazy_compile(
     r":(?:\d{2,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<secret>[^\s:\\\"']{4,200})(?=[ \t\"']*(?:$|\\|>))", re.MULTILINE
 )
 # A name and its password before a host, without a scheme: `user:password@tcp(…)`, `user/password@//host`
-_BEFORE_HOST: Final = late(
+_BEFORE_HOST: Final = lazy_compile(
     r"(?<![\w/:.@-])[\w.-]{1,40}(?::(?P<secret>[^\s:/@\"'<>]{4,100})@(?:tcp|unix)\(|/(?P<slashed>[^\s/@\"'<>]{4,100})@//"
     r"|:(?P<other>[^\s:/@\"'<>]{8,100})@(?=[\w.-]{4,100}(?:[:/\s\"']|$)))"
 )
-_WORD_BEFORE: Final = late(r"[^\s:/@]{1,60}[:/][^\s]{4,100}\Z")
+_WORD_BEFORE: Final = lazy_compile(r"[^\s:/@]{1,60}[:/][^\s]{4,100}\Z")
 _LOOK_BACK: Final = 142  # characters of a name and its password
-_JWK: Final = late(
+_JWK: Final = lazy_compile(
     r"[\"'](?:dp?|d?q|p|qi|k)\\{0,7}[\"'][ \t]{0,3}:[ \t]{0,3}\\{0,7}[\"'](?P<secret>[A-Za-z0-9_-]{20,4000})"
 )  # the private members of a JSON web key
-_HOST: Final = late(r"(?:|.*\\n)[\w.*-]{1,100}$")
-_COOKIES: Final = late(
+_HOST: Final = lazy_compile(r"(?:|.*\\n)[\w.*-]{1,100}$")
+_COOKIES: Final = lazy_compile(
     r"cookie\\{0,7}[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\{0,7}[\"']?(?P<line>[^\r\n\"']{8,4000})", re.IGNORECASE
 )
-_PAIR: Final = late(r"(?P<name>[\w.-]{1,80})=(?P<secret>[^;\s\\]{16,4000})")
+_PAIR: Final = lazy_compile(r"(?P<name>[\w.-]{1,80})=(?P<secret>[^;\s\\]{16,4000})")
 
 
 _PLACES: Final = by_word((*ADDRESSES, *HEADERS, *COMMANDS, *FILES, *PROGRAMS, *CALLS, *PROSE))

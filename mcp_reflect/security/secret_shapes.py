@@ -4,21 +4,21 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.secret_values import compiled, is_drawn, is_example, is_mixed, mark, replaced
 
 # Private keys in the armour of their files: from the line that begins them to the line that ends them.
 
 
-_PEM: Final = late(
+_PEM: Final = lazy_compile(
     r"-{4,5} ?BEGIN (?:[A-Z0-9]{2,10} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1) ?-{4,5}"
     r"(?P<body>(?:(?!-{4,5} ?END)[\s\S]){0,20000})(?:-{4,5} ?END [A-Za-z0-9 ]{0,40}-{4,5})?"
 )
-_XML: Final = late(r"<(?P<name>D|P|Q|DP|DQ|InverseQ)>(?P<secret>[A-Za-z0-9+/=\s]{20,2000})</(?P=name)>")
-_KEY_ARMOUR: Final = late(r"[A-Za-z0-9+/=]{24}|[0-9a-f]{32}")  # an example has dots or a word in angles instead
-_DIGIT: Final = late(r"[0-9]")
+_XML: Final = lazy_compile(r"<(?P<name>D|P|Q|DP|DQ|InverseQ)>(?P<secret>[A-Za-z0-9+/=\s]{20,2000})</(?P=name)>")
+_KEY_ARMOUR: Final = lazy_compile(r"[A-Za-z0-9+/=]{24}|[0-9a-f]{32}")  # an example has dots or a word in angles instead
+_DIGIT: Final = lazy_compile(r"[0-9]")
 _SOON: Final = 400  # characters after the beginning; headers may stand before the key
-_PUTTY: Final = late(
+_PUTTY: Final = lazy_compile(
     r"(?P<keep>Private-Lines: \d{1,3}(?:\s{1,4}|\\{1,7}n))(?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\\{1,7}n|\s|$)){1,200}"
     r"(?:Private-MAC: [0-9a-f]{40,64})?"
 )
@@ -274,7 +274,7 @@ _EDGE: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"  # escapes
 
 
 _SHORTEST: Final = 20  # characters without a space between: no shape has fewer
-_RUN: Final = late(r"[A-Za-z0-9_+/=~-]{16}")  # and in each there is such a run
+_RUN: Final = lazy_compile(r"[A-Za-z0-9_+/=~-]{16}")  # and in each there is such a run
 
 
 # An address up to its path
@@ -336,8 +336,8 @@ SHAPES: Final[tuple[Shape, ...]] = (
 )  # fmt: skip
 
 # Any other provider's: a short name, an underscore, then chance. Ids have some 24 characters, keys from 30 on.
-_NAMED: Final = late(r"_(?P<chance>[A-Za-z0-9]{30,200})(?![A-Za-z0-9])")
-_NAME_BEFORE: Final = late(r"(?<![A-Za-z0-9_\\])[a-z][a-z0-9]{1,11}(?:_[a-z0-9]{1,8}){0,2}\Z")
+_NAMED: Final = lazy_compile(r"_(?P<chance>[A-Za-z0-9]{30,200})(?![A-Za-z0-9])")
+_NAME_BEFORE: Final = lazy_compile(r"(?<![A-Za-z0-9_\\])[a-z][a-z0-9]{1,11}(?:_[a-z0-9]{1,8}){0,2}\Z")
 _OPEN: Final = ("pk_", "phc")  # of keys that anybody may have, followed by an underscore
 _LONGEST_NAME: Final = 30
 

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 
 # The mark that stands where a secret stood.
 
@@ -78,19 +78,19 @@ _KEYS: Final = ("secret", "token", "apikey", "appkey", "apisecret", "secretkey",
                 "dockerconfigjson", "aeskey", "fernetkey")  # fmt: skip
 _KEY_WORDS: Final = frozenset(("pat", "sig", "salt", "auth", "sid"))
 # The last words of a token that anybody may see.
-_PUBLIC: Final = late(
+_PUBLIC: Final = lazy_compile(
     r"(?:page|next|continuation|cursor|sync|cancel\w*|eos|bos|pad|unk|stop|public)_?token$|(?:existing|pull)_?secrets?$"
 )
 
 # Keys that open nothing: of a table, a cache, a map, or one that anybody may have.
-_OPEN: Final = late(
+_OPEN: Final = lazy_compile(
     r"(?:public|pub|publishable|primary|foreign|cache|sort|partition|range|hash|row|idempotency|dedup\w*|object|s3|lookup"
     r"|index|group|message|event|trace|build|store|site|host|map|dict|i18n|translation|order|shard|file|blob"
     r"|chunk|asset|commit|node|unique|query|search|bucket|storage|registry|hot|short|state|session|sort|item|data"
     r"|project|issue|redis|config|feature|flag|env|locale|metric)key$"
 )
 
-_WORD: Final = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+")
+_WORD: Final = lazy_compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+")
 
 _WITHIN: Final = frozenset(("token", "secret", "password", "apikey"))
 _OTHER: Final = frozenset(
@@ -159,7 +159,7 @@ def holds(name: str) -> Holds:
 
 
 # What stands for a value: a reference, a place to fill in, a call's beginning.
-_PLACE: Final = late(
+_PLACE: Final = lazy_compile(
     r"[,)\s]|<|\$|\{|ENC\[|Ag[A-D][A-Za-z0-9+/=]{80}|&#x3C;|&lt;|%{1,2}[\w.()]+%|%[a-z]\b|#\{|@@|__[A-Z]|![A-Za-z_]+$|pk[._](?:eyJ|live|test)|%[({s]|\[|\*{2}|\.{3}|…|x{4}|X{4}|!vault|env[.:(\[]|os\.|process\.|secrets\.|vault:|file:|ref[:+]|op://|@"
     r"|(?i:your[_-]|my[_-]|change[_-]?me|replace[_-]?|insert[_-]|enter[_-]|put[_-]your|redacted|not[_-]a[_-]real|example|placeholder|dummy|to-?do\b|n/a\b)"
 )
@@ -176,18 +176,18 @@ _SAID: Final = frozenset(
     username user admin login account email config settings environment function return await lambda async const
     interactive interactively hashing hunting reuse policy manager managers rotation strength""".split()
 )
-_REFERENCE: Final = late(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?$")
-_TYPE: Final = late(r"(?:[A-Z][a-z]+){1,4}$")
-_PATH: Final = late(
+_REFERENCE: Final = lazy_compile(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?$")
+_TYPE: Final = lazy_compile(r"(?:[A-Z][a-z]+){1,4}$")
+_PATH: Final = lazy_compile(
     r"(?:[A-Za-z]:)?[./~\\]|[a-z][a-z0-9+.-]{1,20}://|arn:|[a-z_.-]{2,40}/[\w.-]{1,40}$"
     r"|[\w.-]{1,80}(?:/[\w.-]{1,80}){1,12}\.[a-z]{1,5}$"
 )
-_HELD: Final = late(
+_HELD: Final = lazy_compile(
     r"(?i)pass|secret|token|key|pwd|conf|setting|env|value|cred|auth|param|prop|resource|option|variable|string|util|const"
     r"|context|request|response|user|app|data|type|file|service|manager|provider|client|model|form|input|state"
 )
-_VERSIONED: Final = late(r"[a-z][a-z0-9/-]*(?::latest|/versions/\w+)$|[a-z_-]+:[a-z/._#:-]+$")
-_UUID: Final = late(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_VERSIONED: Final = lazy_compile(r"[a-z][a-z0-9/-]*(?::latest|/versions/\w+)$|[a-z_-]+:[a-z/._#:-]+$")
+_UUID: Final = lazy_compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 
 LONG: Final = 16  # characters from which on a value of mixed signs is taken for chance
 
@@ -199,7 +199,7 @@ def is_place(value: str) -> bool:
     )
 
 
-# Parts of values that are made up, and those that say so
+# Context of values that are made up, and those that say so
 _ABOUT: Final = frozenset(
     """a access admin any api app auth be before bit client database db default dev for goes here id in is jwt key
     local my new not of old only pass passphrase passwd password prod production random real root secret secure
@@ -208,8 +208,8 @@ _ABOUT: Final = frozenset(
 _MADE_UP: Final = frozenset(
     "change demo dummy enter example fake fill here insert mock new old put replace sample test your".split()
 )
-_ASKS: Final = late(r"(?i)change[_-]?me|placeholder|your[_-][a-z]")
-_SEQUENCE: Final = late(r"01234567|12345678|abcdefgh|ABCDEFGH|deadbeefdeadbeef")
+_ASKS: Final = lazy_compile(r"(?i)change[_-]?me|placeholder|your[_-][a-z]")
+_SEQUENCE: Final = lazy_compile(r"01234567|12345678|abcdefgh|ABCDEFGH|deadbeefdeadbeef")
 
 
 def _is_made_up(value: str) -> bool:
@@ -300,7 +300,7 @@ def is_mixed_case(value: str) -> bool:
 
 
 _FEW: Final = 4
-_OF_KEY: Final = late(r"[A-Za-z0-9+/_=]{32,200}$")
+_OF_KEY: Final = lazy_compile(r"[A-Za-z0-9+/_=]{32,200}$")
 
 
 def is_key(value: str) -> bool:
@@ -374,7 +374,7 @@ def token(value: str) -> bool:
     return credential(value) and ("=" in value or any(map(str.isdigit, value)))
 
 
-_FIELD: Final = late(r"[A-Za-z_]{2,20}=")  # of a header that names its parts
+_FIELD: Final = lazy_compile(r"[A-Za-z_]{2,20}=")  # of a header that names its parts
 
 
 def drawn(value: str) -> bool:
@@ -411,7 +411,7 @@ def alone(value: str) -> bool:
     return not is_place(value) and (is_chance(value) or strange(value))
 
 
-_SPOKEN: Final = late(
+_SPOKEN: Final = lazy_compile(
     r"(?:\d{1,3}(?:st|nd|rd|th|s|x|ms|min|h|kb|mb|gb|%)|v?\d+(?:\.\d+)+\w{0,8}|[A-Z]{2,6}-?\d{1,5}|(?:base|sha|md|utf-?|rsa|aes"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-.*|[0-9a-f]{32,}|ipv?|oauth|http/?|x|tls|bcrypt|argon)-?\d{1,4}\w{0,6}(?:[-_]\w{1,10}){0,3}|\d{4}-\d{2}-\d{2}.{0,20}|_{0,2}[a-z]+_[a-z_]+[})\]]{0,3}|scram-.*)$",
     re.IGNORECASE,
@@ -419,7 +419,7 @@ _SPOKEN: Final = late(
 
 
 # A call, an item, an argument: `headers.get(…)`, `auth[2]`, `strict=True`
-_CODE: Final = late(r"[\w.]+[(\[]|[A-Za-z_]\w*=(?:$|[\w.]+$)")
+_CODE: Final = lazy_compile(r"[\w.]+[(\[]|[A-Za-z_]\w*=(?:$|[\w.]+$)")
 
 
 LONG_VALUE: Final = 300  # characters

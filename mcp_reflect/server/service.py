@@ -20,7 +20,7 @@ from mcp_reflect.server.idle import Idle
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
 
-    from mcp_reflect.llm.runner import Host
+    from mcp_reflect.llm.runner import ClientCapabilities
     from mcp_reflect.services.engine import Engine
 
 
@@ -144,18 +144,18 @@ class Service:
             self.idle.call_ended()
 
 
-def _host(context: "Context[Any, Any] | None") -> "Host":
+def _host(context: "Context[Any, Any] | None") -> "ClientCapabilities":
     """What the client of a call offers: its model, where it declares one, and an ear for progress."""
-    from mcp_reflect.llm.runner import NO_HOST, Host  # noqa: PLC0415 - see above
+    from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities  # noqa: PLC0415 - see above
     from mcp_reflect.server.sampling import sampling_of  # noqa: PLC0415 - see above
 
     if context is None:
-        return NO_HOST
+        return NO_CLIENT
 
     async def progress(step: float, text: str) -> None:
         await context.report_progress(step, message=text)
 
-    return Host(llm=sampling_of(context), progress=progress)
+    return ClientCapabilities(llm=sampling_of(context), progress=progress)
 
 
 def _names() -> list[str]:

@@ -10,12 +10,12 @@ from typing import Any, Final, TypeAlias, cast
 from mcp_reflect.errors import DreamBusyError, InputError
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.runner import NO_HOST
+from mcp_reflect.llm.runner import NO_CLIENT
 from mcp_reflect.models.common import HOST, Json, Scope
 from mcp_reflect.models.consolidation import Dream, DreamPlan, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, Source, State, Trust
 from mcp_reflect.security.redact import clean
-from mcp_reflect.services.context import Parts
+from mcp_reflect.services.context import Context
 from mcp_reflect.storage.consolidation import digest_of, planned
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.proposals import proposals
@@ -31,7 +31,7 @@ Answer: TypeAlias = Mapping[str, Any] | str
 
 
 async def dream(
-    parts: Parts,
+    context: Context,
     *,
     plan_only: bool = False,
     analysis: Answer | None = None,
@@ -43,32 +43,32 @@ async def dream(
     `idle` counts towards the day's budget. Raises DreamBusyError where another process dreams, InputError for an
     analysis that holds no object.
     """
-    scope = parts.scopes.named(project)
-    holder = parts.clock.new_id("who")
+    scope = context.scopes.named(project)
+    holder = context.clock.new_id("who")
     if plan_only:
-        plan, _ = await _plan(parts, scope, analysis)
+        plan, _ = await _plan(context, scope, analysis)
         return Dream(dream_id=None, status="planned", plan=plan, scope=str(scope))
-    if not await parts.bank.dreams.lease(scope, holder, LEASE_SECONDS):
+    if not await context.bank.dreams.lease(scope, holder, LEASE_SECONDS):
         raise DreamBusyError(_BUSY)
-    parts.log("dream_started", project=scope.project, idle=idle)
+    context.log("dream_started", project=scope.project, idle=idle)
     try:
-        plan, looked = await _plan(parts, scope, analysis)
+        plan, looked = await _plan(context, scope, analysis)
         if plan.empty and not plan.tokens:
             found = Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
         else:
-            dream_id, added, skipped = await parts.bank.dreams.apply(scope, plan, looked, idle=idle)
+            dream_id, added, skipped = await context.bank.dreams.apply(scope, plan, looked, idle=idle)
             found = Dream(
                 dream_id=dream_id, status="applied", plan=plan, added=added, skipped=skipped, scope=str(scope)
             )
     except asyncio.CancelledError:  # a call came, or the server ends: nothing is wrong
-        parts.log("dream_given_up", project=scope.project, idle=idle)
+        context.log("dream_given_up", project=scope.project, idle=idle)
         raise
     except BaseException as error:
-        parts.log("dream_failed", "warning", error=type(error).__name__)
+        context.log("dream_failed", "warning", error=type(error).__name__)
         raise
     finally:
-        await asyncio.shield(parts.bank.dreams.release(scope, holder))
-    parts.log(
+        await asyncio.shield(context.bank.dreams.release(scope, holder))
+    context.log(
         "dream_finished",
         dream_id=found.dream_id,
         looked_at=plan.looked_at,
@@ -80,35 +80,35 @@ async def dream(
     return found
 
 
-async def merge(parts: Parts, keep: str, gone: Sequence[str]) -> Dream:
+async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
     """Do one of the merges that rules propose, because a person said so; `undo` puts it back.
 
     InputError where they propose it no more, DreamBusyError where another process dreams.
     """
-    async with _lease(parts):
-        plan, looked, _ = await by_rules(parts, parts.scopes.own)
+    async with _lease(context):
+        plan, looked, _ = await by_rules(context, context.scopes.own)
         wanted = [one for one in plan.merges if one.keep == keep and set(one.gone) == set(gone)]
         if not wanted:
             raise InputError(
                 "keep", "the records have changed since this was proposed", "Look at what is proposed now."
             )
         part = DreamPlan(looked_at=plan.looked_at, merges=tuple(wanted), thinker=plan.thinker)
-        return await _merged(parts, part, looked)
+        return await _merged(context, part, looked)
 
 
-async def merge_by_hand(parts: Parts, keep: str, gone: Sequence[str]) -> Dream:
+async def merge_by_hand(context: Context, keep: str, gone: Sequence[str]) -> Dream:
     """Merge records of one kind because a person says that they are one; `undo` puts it back.
 
     `keep` lives on with its wording, the wordings of `gone` become versions of it and they are archived.
     InputError where they cannot be one, DreamBusyError where another process dreams.
     """
-    own = parts.scopes.own
-    async with _lease(parts):
-        looked = [await parts.bank.lesson(own, name, "id") for name in (keep, *gone)]
+    own = context.scopes.own
+    async with _lease(context):
+        looked = [await context.bank.lesson(own, name, "id") for name in (keep, *gone)]
         _check_one(looked)
         reason = "a person said that they are one"
         one = Merge(keep=looked[0].id, gone=tuple(record.id for record in looked[1:]), reason=reason)
-        return await _merged(parts, DreamPlan(looked_at=len(looked), merges=(one,), thinker="person"), looked)
+        return await _merged(context, DreamPlan(looked_at=len(looked), merges=(one,), thinker="person"), looked)
 
 
 def _check_one(records: Sequence[Lesson]) -> None:
@@ -126,56 +126,56 @@ def _check_one(records: Sequence[Lesson]) -> None:
 
 
 @asynccontextmanager
-async def _lease(parts: Parts) -> AsyncGenerator[None]:
+async def _lease(context: Context) -> AsyncGenerator[None]:
     """The right to change records at rest; DreamBusyError where another process has it."""
-    holder = parts.clock.new_id("who")
-    if not await parts.bank.dreams.lease(parts.scopes.own, holder, LEASE_SECONDS):
+    holder = context.clock.new_id("who")
+    if not await context.bank.dreams.lease(context.scopes.own, holder, LEASE_SECONDS):
         raise DreamBusyError(_BUSY)
     try:
         yield
     finally:
-        await asyncio.shield(parts.bank.dreams.release(parts.scopes.own, holder))
+        await asyncio.shield(context.bank.dreams.release(context.scopes.own, holder))
 
 
-async def _merged(parts: Parts, plan: DreamPlan, looked: list[Lesson]) -> Dream:
-    scope = parts.scopes.own
-    dream_id, _, skipped = await parts.bank.dreams.apply(scope, plan, looked, idle=False, part=True)
-    parts.log("dream_finished", dream_id=dream_id, looked_at=plan.looked_at, merged=1, thinker=plan.thinker)
+async def _merged(context: Context, plan: DreamPlan, looked: list[Lesson]) -> Dream:
+    scope = context.scopes.own
+    dream_id, _, skipped = await context.bank.dreams.apply(scope, plan, looked, idle=False, part=True)
+    context.log("dream_finished", dream_id=dream_id, looked_at=plan.looked_at, merged=1, thinker=plan.thinker)
     return Dream(dream_id=dream_id, status="applied", plan=plan, skipped=skipped, scope=str(scope))
 
 
-async def undo(parts: Parts, dream_id: str, project: str | None = None) -> Undone:
+async def undo(context: Context, dream_id: str, project: str | None = None) -> Undone:
     """Put back what a dream changed; what somebody changed since stays as it is."""
-    found = await parts.bank.dreams.undo(parts.scopes.named(project), dream_id)
-    parts.log("dream_undone", dream_id=dream_id, restored=len(found.restored), skipped=len(found.skipped))
+    found = await context.bank.dreams.undo(context.scopes.named(project), dream_id)
+    context.log("dream_undone", dream_id=dream_id, restored=len(found.restored), skipped=len(found.skipped))
     return found
 
 
-async def due(parts: Parts) -> bool:
+async def due(context: Context) -> bool:
     """Whether a dream at idle may begin: the day has some left, and something changed since the last one."""
-    scope = parts.scopes.own
-    dreams, _ = await parts.bank.dreams.today(scope)
-    if dreams >= parts.settings.dreams_per_day:
+    scope = context.scopes.own
+    dreams, _ = await context.bank.dreams.today(scope)
+    if dreams >= context.settings.dreams_per_day:
         return False
-    records, _, _ = await parts.bank.dreams.look(scope)
-    return len(records) > 1 and not await parts.bank.dreams.seen(scope, digest_of(records))
+    records, _, _ = await context.bank.dreams.look(scope)
+    return len(records) > 1 and not await context.bank.dreams.seen(scope, digest_of(records))
 
 
-async def _plan(parts: Parts, scope: Scope, analysis: Answer | None) -> tuple[DreamPlan, list[Lesson]]:
+async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tuple[DreamPlan, list[Lesson]]:
     """The plan and the records that it was made of."""
-    plan, records, rates = await by_rules(parts, scope)
+    plan, records, rates = await by_rules(context, scope)
     if analysis is not None:
         value = _object(analysis)
         return _joined(plan, value, records, rates, Source.AGENT, HOST), records
-    return await _asked(parts, scope, plan, records, rates), records
+    return await _asked(context, scope, plan, records, rates), records
 
 
-async def by_rules(parts: Parts, scope: Scope) -> tuple[DreamPlan, list[Lesson], Rates]:
+async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Lesson], Rates]:
     """The plan of rules, the records it was made of, and their rates; nothing is changed.
 
     Whoever cancels it ends the comparing of texts too, which is done in a thread.
     """
-    records, rates, tied = await parts.bank.dreams.look(scope)
+    records, rates, tied = await context.bank.dreams.look(scope)
     stop = threading.Event()
     try:
         return await asyncio.to_thread(planned, records, rates, tied, stop.is_set), records, rates
@@ -183,20 +183,20 @@ async def by_rules(parts: Parts, scope: Scope) -> tuple[DreamPlan, list[Lesson],
         stop.set()
 
 
-async def _asked(parts: Parts, scope: Scope, plan: DreamPlan, records: list[Lesson], rates: Rates) -> DreamPlan:
+async def _asked(context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], rates: Rates) -> DreamPlan:
     """The plan with what a language model proposes, where one is configured, has budget left, and has not seen this."""
-    _, tokens = await parts.bank.dreams.today(scope)
-    if parts.thinking.llm(Role.DREAMER, NO_HOST) is None or len(records) < 2:
+    _, tokens = await context.bank.dreams.today(scope)
+    if context.thinking.llm(Role.DREAMER, NO_CLIENT) is None or len(records) < 2:
         return plan
-    if tokens >= parts.settings.dream_tokens_per_day:
+    if tokens >= context.settings.dream_tokens_per_day:
         return replace(plan, note="the day's budget of tokens for dreaming is spent; rules alone dreamt")
-    if plan.empty and await parts.bank.dreams.seen(scope, digest_of(records)):
+    if plan.empty and await context.bank.dreams.seen(scope, digest_of(records)):
         return replace(plan, note="nothing changed since the last dream")
-    thought = await parts.thinking.ask(
+    thought = await context.thinking.ask(
         Role.DREAMER,
         "dream",
         {"memories": memories(records), "clusters": clustered(plan, records)},
-        host=NO_HOST,
+        host=NO_CLIENT,
         read=_object,
     )
     spent = thought.input_tokens + thought.output_tokens
@@ -260,8 +260,8 @@ def _joined(
     )
 
 
-async def prompt(parts: Parts, project: str | None = None) -> str:
+async def prompt(context: Context, project: str | None = None) -> str:
     """What a host or person may ask a model of theirs, to send its answer as `analysis`."""
-    plan, records, _ = await by_rules(parts, parts.scopes.named(project))
-    rendered = parts.thinking.render("dream", {"memories": memories(records), "clusters": clustered(plan, records)})
+    plan, records, _ = await by_rules(context, context.scopes.named(project))
+    rendered = context.thinking.render("dream", {"memories": memories(records), "clusters": clustered(plan, records)})
     return f"{rendered.system}\n\n{rendered.user}"

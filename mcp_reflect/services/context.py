@@ -5,14 +5,14 @@ from typing import Protocol
 from mcp_reflect.analysis.reflector import Scorer
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.runner import Thinking
+from mcp_reflect.llm.runner import ModelRunner
 from mcp_reflect.log import Log
 from mcp_reflect.services.scopes import Scopes
 from mcp_reflect.storage.bank import Bank
 
 
-class Parts(Protocol):
-    """What reflecting needs of the parts."""
+class Context(Protocol):
+    """What reflecting needs of the context."""
 
     @property
     def settings(self) -> Settings: ...
@@ -25,6 +25,6 @@ class Parts(Protocol):
     @property
     def log(self) -> Log: ...
     @property
-    def thinking(self) -> Thinking: ...
+    def thinking(self) -> ModelRunner: ...
     @property
     def scorer(self) -> Scorer | None: ...

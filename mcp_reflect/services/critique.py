@@ -15,13 +15,13 @@ from mcp_reflect.checkers.verify import Verified, told, verifier
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.runner import CALL_SECONDS, Host, Thought
+from mcp_reflect.llm.runner import CALL_SECONDS, ClientCapabilities, Thought
 from mcp_reflect.models.common import HOST, RULES, Scope
 from mcp_reflect.models.critique import Critique, Opinion, Stopped, ToolResult
 from mcp_reflect.schemas.critique import CritiqueShape
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean
-from mcp_reflect.services.context import Parts
+from mcp_reflect.services.context import Context
 
 # Who critiques and corrects in a call of critique: what they are shown, and what of their replies counts.
 
@@ -37,8 +37,8 @@ OnComplete = Callable[[int, tuple[str, ...]], None]
 class Thinker:
     """Asks the critic and the corrector of one call, and remembers who answered, and what it cost."""
 
-    parts: Parts
-    host: Host
+    context: Context
+    host: ClientCapabilities
     working: Mapping[str, Any]
     lessons: str
     until: float
@@ -49,7 +49,7 @@ class Thinker:
 
     async def critic(self, verified: Verified) -> Opinion | None:
         """The critic's opinion, held to what the verdicts allow; not asked where rules suffice and may."""
-        mode = self.parts.settings.critique
+        mode = self.context.settings.critique
         open_ = self.working["criteria"] or verified.unchecked or not verified.verdicts or verified.failed
         wanted = open_ or self.spoke  # who found issues is asked whether they are gone
         if mode == "off" or (mode == "auto" and not wanted):
@@ -71,7 +71,7 @@ class Thinker:
 
     async def corrector(self, verified: Verified, issues: Sequence[str]) -> tuple[str, ...]:
         """The corrector's steps; empty where nobody is asked, nobody answers, or steps are left out."""
-        if self.parts.settings.critique == "off":
+        if self.context.settings.critique == "off":
             return ()
         least = len(verified.steps)
         inputs = {
@@ -86,7 +86,7 @@ class Thinker:
     async def _ask(
         self, role: Role, prompt: str, inputs: Mapping[str, Any], reading: Callable[[Any], Any]
     ) -> Thought[Any]:
-        thought: Thought[Any] = await self.parts.thinking.ask(
+        thought: Thought[Any] = await self.context.thinking.ask(
             role, prompt, inputs, host=self.host, read=reading, seconds=max(self.until - time.monotonic(), 0.0)
         )
         self.tokens["input"] += thought.input_tokens
@@ -101,7 +101,7 @@ class Thinker:
 class Listener:
     """Tells the host's progress, and the callbacks of a caller in Python."""
 
-    host: Host
+    host: ClientCapabilities
     starting: OnStart | None
     completing: OnComplete | None
 
@@ -146,28 +146,28 @@ def shown(results: Sequence[Mapping[str, Any]]) -> str:
 
 
 async def critique(
-    parts: Parts,
+    context: Context,
     arguments: Mapping[str, Any],
-    host: Host,
+    host: ClientCapabilities,
     *,
     on_start: OnStart | None = None,
     on_complete: OnComplete | None = None,
 ) -> Critique:
     """Verify a piece of work, and correct it as far as it can be; see `records.critique`."""
     began = time.monotonic()
-    sent = read(CritiqueShape, arguments, parts.settings)
-    scope = parts.scopes.named(sent.project)
-    working = await _working(parts, scope, sent)
+    sent = read(CritiqueShape, arguments, context.settings)
+    scope = context.scopes.named(sent.project)
+    working = await _working(context, scope, sent)
     said = _digest(sent)
     before = working.get("answer")
     if sent.critique_id is not None and before is not None and working.get("analysis") == said:
         return critique_from(before)
     listener = Listener(host, on_start, on_complete)
-    thinker = Thinker(parts, host, working, working["lessons"], began + CALL_SECONDS)
+    thinker = Thinker(context, host, working, working["lessons"], began + CALL_SECONDS)
     if sent.analysis is None:
         run = await _loop(working, thinker, listener, working["max_iterations"])
     else:
-        run = await _by_host(working, thinker, listener, clean(sent.analysis), parts.settings)
+        run = await _by_host(working, thinker, listener, clean(sent.analysis), context.settings)
     answer = judged(
         run,
         critique_id=working["critique_id"],
@@ -175,13 +175,15 @@ async def critique(
         note=thinker.note,
         tokens=thinker.tokens,
         trigger=working["trigger"],
-        threshold=parts.settings.quality_threshold,
+        threshold=context.settings.quality_threshold,
         has_evidence=bool(working["tool_results"]),
         max_iterations=working["max_iterations"],
         milliseconds=round((time.monotonic() - began) * 1000),
     )
-    await _keep(parts, scope, working, said, run, answer)
-    parts.log("critique_generated", critique_id=answer.critique_id, action=answer.action.value, thinker=answer.thinker)
+    await _keep(context, scope, working, said, run, answer)
+    context.log(
+        "critique_generated", critique_id=answer.critique_id, action=answer.action.value, thinker=answer.thinker
+    )
     return answer
 
 
@@ -194,7 +196,9 @@ class Iteration:
     steps: tuple[str, ...]
 
 
-async def stream(parts: Parts, arguments: Mapping[str, Any], host: Host) -> AsyncGenerator[Iteration | Critique]:
+async def stream(
+    context: Context, arguments: Mapping[str, Any], host: ClientCapabilities
+) -> AsyncGenerator[Iteration | Critique]:
     """Each correction as it is verified, then the critique. Whoever stops listening ends the work."""
     queue: asyncio.Queue[Iteration | None] = asyncio.Queue()
     issues: dict[int, tuple[str, ...]] = {}
@@ -205,7 +209,7 @@ async def stream(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Asyn
     def complete(iteration: int, steps: tuple[str, ...]) -> None:
         queue.put_nowait(Iteration(iteration=iteration, issues=issues[iteration], steps=steps))
 
-    working = asyncio.create_task(critique(parts, arguments, host, on_start=start, on_complete=complete))
+    working = asyncio.create_task(critique(context, arguments, host, on_start=start, on_complete=complete))
     working.add_done_callback(lambda _: queue.put_nowait(None))
     try:
         while (done := await queue.get()) is not None:
@@ -216,7 +220,7 @@ async def stream(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Asyn
         await asyncio.wait([working])
 
 
-async def _working(parts: Parts, scope: Scope, sent: CritiqueShape) -> dict[str, Any]:
+async def _working(context: Context, scope: Scope, sent: CritiqueShape) -> dict[str, Any]:
     """The work and its evidence, redacted: what was sent, or what the first call left."""
     given: dict[str, Any] = {
         "goal": sent.goal,
@@ -229,11 +233,11 @@ async def _working(parts: Parts, scope: Scope, sent: CritiqueShape) -> dict[str,
         "trigger": sent.trigger,
     }
     if sent.critique_id is None:
-        lessons = await _lessons(parts, scope, sent.recall_id)
-        most = parts.settings.max_iterations if sent.max_iterations is None else sent.max_iterations
-        own = {"critique_id": parts.clock.new_id("crit"), "iterations": 0, "max_iterations": most}
+        lessons = await _lessons(context, scope, sent.recall_id)
+        most = context.settings.max_iterations if sent.max_iterations is None else sent.max_iterations
+        own = {"critique_id": context.clock.new_id("crit"), "iterations": 0, "max_iterations": most}
         return clean({**given, **own, "lessons": lessons})
-    kept = await parts.bank.workings.load(scope, sent.critique_id)
+    kept = await context.bank.workings.load(scope, sent.critique_id)
     if sent.max_iterations is not None:
         given["max_iterations"] = sent.max_iterations
     for name, value in clean(given).items():
@@ -249,11 +253,11 @@ async def _working(parts: Parts, scope: Scope, sent: CritiqueShape) -> dict[str,
     return kept
 
 
-async def _lessons(parts: Parts, scope: Scope, recall_id: str | None) -> str:
+async def _lessons(context: Context, scope: Scope, recall_id: str | None) -> str:
     """The lessons that a recall showed, for the prompt."""
     if recall_id is None:
         return ""
-    found = await parts.bank.recalled(scope, recall_id)
+    found = await context.bank.recalled(scope, recall_id)
     return "\n".join(f"- {lesson.text}" for lesson in found)[:SHOWN]
 
 
@@ -300,7 +304,7 @@ async def _by_host(working: dict[str, Any], thinker: Thinker, listener: Listener
 
 
 async def _keep(
-    parts: Parts, scope: Scope, working: dict[str, Any], analysis: str | None, run: Run, answer: Critique
+    context: Context, scope: Scope, working: dict[str, Any], analysis: str | None, run: Run, answer: Critique
 ) -> None:
     """Leave what the next call of this critique needs: the best version is what it goes on from."""
     kept = {
@@ -313,7 +317,7 @@ async def _keep(
         "improvements": working.get("improvements", 0) + (run.best is not run.first),
         "answer": json.loads(json.dumps(asdict(answer))),
     }
-    await parts.bank.workings.keep(scope, working["critique_id"], kept)
+    await context.bank.workings.keep(scope, working["critique_id"], kept)
 
 
 def _digest(sent: CritiqueShape) -> str | None:

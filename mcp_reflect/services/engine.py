@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.embeddings.embedders import Embedder
     from mcp_reflect.llm.prompts import Rendered
     from mcp_reflect.llm.protocol import LLM
-    from mcp_reflect.llm.runner import Host, Thinking
+    from mcp_reflect.llm.runner import ClientCapabilities, ModelRunner
     from mcp_reflect.models.consolidation import Dream, Undone
     from mcp_reflect.models.critique import Critique
     from mcp_reflect.models.reflection import Analysis, Reflection
     from mcp_reflect.models.search import SearchPlan
     from mcp_reflect.models.trigger import Advice
     from mcp_reflect.models.warning import AfterCall, CallWarning
-    from mcp_reflect.services.context import Parts
+    from mcp_reflect.services.context import Context
     from mcp_reflect.services.critique import Iteration, OnComplete, OnStart
     from mcp_reflect.services.reflect import Generated, Kept
 
@@ -42,43 +42,43 @@ class LookingBack:
     """Methods of `Engine`, which brings the parts that they work on."""
 
     @property
-    def _parts(self) -> "Parts":
-        return cast("Parts", self)
+    def _context(self) -> "Context":
+        return cast("Context", self)
 
     async def should_reflect(self, /, **arguments: Any) -> "Advice":
         """Whether to look back at this step, and why; a run's processes share the budget of its steps."""
         from mcp_reflect.services.triggers import should_reflect  # noqa: PLC0415 - see above
 
-        return await should_reflect(self._parts, arguments)
+        return await should_reflect(self._context, arguments)
 
     async def reset_step_counts(self, run_id: str | None = None) -> None:
         """Give the steps of a run (null: of every run of the project) their whole budget of reflections again."""
         from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see above
 
-        await self._parts.bank.steps.reset(self._parts.scopes.own, run_id and clean_text(run_id))
+        await self._context.bank.steps.reset(self._context.scopes.own, run_id and clean_text(run_id))
 
     async def reflect(self, /, **arguments: Any) -> "Reflection":
         """Look back at a run, keep what it teaches; see `reflecting`."""
         return await self._reflect(arguments, None)
 
-    async def _reflect(self, arguments: Mapping[str, Any], host: "Host | None") -> "Reflection":
-        from mcp_reflect.llm.runner import NO_HOST  # noqa: PLC0415 - same
+    async def _reflect(self, arguments: Mapping[str, Any], host: "ClientCapabilities | None") -> "Reflection":
+        from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - same
         from mcp_reflect.services.reflect import reflect  # noqa: PLC0415 - see above
 
-        return await reflect(self._parts, arguments, host or NO_HOST)
+        return await reflect(self._context, arguments, host or NO_CLIENT)
 
     async def generate_reflection(self, /, **arguments: Any) -> "Generated":
         """Look back at a run, and store nothing; the arguments are those of `reflect`."""
-        from mcp_reflect.llm.runner import NO_HOST  # noqa: PLC0415 - same
+        from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - same
         from mcp_reflect.services.reflect import generate  # noqa: PLC0415 - see above
 
-        return await generate(self._parts, arguments, NO_HOST)
+        return await generate(self._context, arguments, NO_CLIENT)
 
     async def store_reflection(self, generated: "Generated") -> "Kept":
         """Store what `generate_reflection` gave; its ids. InputError where a check of its decision failed."""
         from mcp_reflect.services.reflect import store  # noqa: PLC0415 - see above
 
-        return await store(self._parts, generated)
+        return await store(self._context, generated)
 
     async def query_reflections(
         self, query_text: str | None = None, k: int = 5, min_importance: float = 0.5, tags: Sequence[str] = ()
@@ -90,13 +90,13 @@ class LookingBack:
         from mcp_reflect.services.reflect import query  # noqa: PLC0415 - see above
 
         asked = {"task": query_text, "limit": k, "min_importance": min_importance, "tags": tuple(tags)}
-        return await query(self._parts, asked)
+        return await query(self._context, asked)
 
     def build_reflection_prompt(self, /, **arguments: Any) -> "Rendered":
         """What a language model would be told to reflect on a run; asks none, and opens no bank."""
         from mcp_reflect.services.reflection_prompts import reflection_prompt  # noqa: PLC0415 - see above
 
-        return reflection_prompt(self._parts, arguments)
+        return reflection_prompt(self._context, arguments)
 
     def build_improvement_prompt(
         self,
@@ -111,7 +111,7 @@ class LookingBack:
         """
         from mcp_reflect.services.reflection_prompts import improvement_prompt  # noqa: PLC0415 - see above
 
-        return improvement_prompt(self._parts, goal, steps, found, tool_results)
+        return improvement_prompt(self._context, goal, steps, found, tool_results)
 
     @staticmethod
     def parse_reflection(text: Any, event_ids: Sequence[str] = ()) -> "Analysis":
@@ -128,8 +128,8 @@ class LookingBack:
 
 if TYPE_CHECKING:
 
-    class Watching(Parts, Protocol):
-        """The parts, and the session that calls belong to where none is named."""
+    class Watching(Context, Protocol):
+        """The context, and the session that calls belong to where none is named."""
 
         @property
         def own_session(self) -> str: ...
@@ -240,7 +240,7 @@ class Engine(LookingBack, LookingAhead):
             meaning=self._means(embedder),
         )
         self._llm = llm
-        self._thinking: Thinking | None = None
+        self._thinking: ModelRunner | None = None
         self.own_session = self.clock.new_id("ses")
 
     def _means(self, embedder: "Embedder | None") -> Means | None:
@@ -271,7 +271,7 @@ class Engine(LookingBack, LookingAhead):
         """Close the bank."""
         await self.bank.close()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], host: "Host | None" = None) -> object:
+    async def call(self, tool: str, arguments: Mapping[str, Any], host: "ClientCapabilities | None" = None) -> object:
         """Call a tool by its name, for a host that may offer its model; KeyError for no tool of ours."""
         if tool == "reflect":
             return await self._reflect(arguments, host)
@@ -299,10 +299,10 @@ class Engine(LookingBack, LookingAhead):
 
     async def critique_stream(self, /, **arguments: Any) -> "AsyncIterator[Iteration | Critique]":
         """Each correction as it is verified, and the critique at the end."""
-        from mcp_reflect.llm.runner import NO_HOST  # noqa: PLC0415 - same
+        from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - same
         from mcp_reflect.services.critique import stream  # noqa: PLC0415 - see `_critique`
 
-        async with aclosing(stream(self, arguments, NO_HOST)) as found:
+        async with aclosing(stream(self, arguments, NO_CLIENT)) as found:
             async for one in found:
                 yield one
 
@@ -311,29 +311,33 @@ class Engine(LookingBack, LookingAhead):
         found = await self.critique(goal=query, steps=list(steps))
         return found.corrected_steps or tuple(steps)
 
-    async def _critique(self, arguments: Mapping[str, Any], host: "Host | None", **callbacks: Any) -> "Critique":
-        from mcp_reflect.llm.runner import NO_HOST  # noqa: PLC0415 - same
+    async def _critique(
+        self, arguments: Mapping[str, Any], host: "ClientCapabilities | None", **callbacks: Any
+    ) -> "Critique":
+        from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - same
         from mcp_reflect.services.critique import critique  # noqa: PLC0415 - the checkers are needed by no other tool
 
-        return await critique(self, arguments, host or NO_HOST, **callbacks)
+        return await critique(self, arguments, host or NO_CLIENT, **callbacks)
 
     async def replan(self, /, **arguments: Any) -> "SearchPlan":
         """Plan the next queries of a search that found nothing; see `searching`."""
         return await self._replan(arguments, None)
 
-    async def _replan(self, arguments: Mapping[str, Any], host: "Host | None") -> "SearchPlan":
-        from mcp_reflect.llm.runner import NO_HOST  # noqa: PLC0415 - same
+    async def _replan(self, arguments: Mapping[str, Any], host: "ClientCapabilities | None") -> "SearchPlan":
+        from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - same
         from mcp_reflect.services.replan import replan  # noqa: PLC0415 - the planner is needed by no other tool
 
-        return await replan(self, arguments, host or NO_HOST)
+        return await replan(self, arguments, host or NO_CLIENT)
 
     @property
-    def thinking(self) -> "Thinking":
+    def thinking(self) -> "ModelRunner":
         """The language models and prompts; made when first needed."""
         if self._thinking is None:
-            from mcp_reflect.llm.runner import Thinking  # noqa: PLC0415 - see above
+            from mcp_reflect.llm.runner import ModelRunner  # noqa: PLC0415 - see above
 
-            self._thinking = Thinking(self.settings, self.bank.spending, llm=self._llm, log=self.log, clock=self.clock)
+            self._thinking = ModelRunner(
+                self.settings, self.bank.spending, llm=self._llm, log=self.log, clock=self.clock
+            )
         return self._thinking
 
     async def recall(self, /, **arguments: Any) -> Recall:

@@ -28,7 +28,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Input
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.runner import Host
+from mcp_reflect.llm.runner import ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Json, Scope
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.decision import Decision
@@ -37,7 +37,7 @@ from mcp_reflect.models.reflection import Analysis, Assessment, Score
 from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
 from mcp_reflect.schemas.run import ReflectShape
 from mcp_reflect.security.redact import clean
-from mcp_reflect.services.context import Parts
+from mcp_reflect.services.context import Context
 
 # How a decision is reflected on: its metrics against what they were before, in the bank or in the call.
 
@@ -58,12 +58,12 @@ class Decided:
         return fallback(self.decision, self.metrics, message)
 
 
-async def decided(parts: Parts, scope: Scope, run: Mapping[str, Any], seen: Diagnosis) -> Decided | None:
+async def decided(context: Context, scope: Scope, run: Mapping[str, Any], seen: Diagnosis) -> Decided | None:
     """What rules write about the decision of a run; null where it has none."""
     if run.get("decision") is None:
         return None
-    earlier = await parts.bank.reflections.metrics_before(scope, clean(decision_of(run["decision"]).component))
-    return written(parts.settings, run, seen, earlier)
+    earlier = await context.bank.reflections.metrics_before(scope, clean(decision_of(run["decision"]).component))
+    return written(context.settings, run, seen, earlier)
 
 
 def written(settings: Settings, run: Mapping[str, Any], seen: Diagnosis, earlier: Mapping[str, Json]) -> Decided | None:
@@ -109,27 +109,27 @@ class Judgement:
 
 
 async def judgement(
-    parts: Parts, sent: ReflectShape, trace: Trace, seen: Diagnosis, on: Decided | None, host: Host
+    context: Context, sent: ReflectShape, trace: Trace, seen: Diagnosis, on: Decided | None, host: ClientCapabilities
 ) -> Judgement:
     """The analysis that was sent; else a language model's; else rules alone, with the reason."""
     ids = tuple(event.id for event in trace.events)
     if sent.analysis is not None:
-        analysis = read_analysis(clean(sent.analysis), ids, parts.settings)
+        analysis = read_analysis(clean(sent.analysis), ids, context.settings)
         if analysis.source_event_ids and not ids:
             raise InputError("analysis.source_event_ids", "the run has no events", "Send the events, or leave it out.")
         return Judgement(thinker=HOST, source=Source.AGENT, analysis=analysis)
-    thought = await parts.thinking.ask(
+    thought = await context.thinking.ask(
         Role.REFLECTOR,
         PROMPTS[trace.outcome],
         inputs(trace, seen, on),
         host=host,
-        read=lambda value: read_analysis(clean(value), ids, parts.settings),
-        read_text=lambda text: read_analysis(clean(text), ids, parts.settings),
+        read=lambda value: read_analysis(clean(value), ids, context.settings),
+        read_text=lambda text: read_analysis(clean(text), ids, context.settings),
     )
     note = clean(thought.note)  # it may quote an endpoint, which may quote what it was sent
     if thought.value is None or thought.thinker is None:
         if thought.note:
-            parts.log("reflection_generation_failed", "warning", error=note)
+            context.log("reflection_generation_failed", "warning", error=note)
         return Judgement(thinker=RULES, source=Source.RULES, note=note, failed=bool(thought.note))
     return Judgement(thinker=thought.thinker, source=Source.MODEL, analysis=thought.value, note=note)
 
@@ -161,14 +161,14 @@ _PRINTS = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT
 
 
 async def scored(
-    parts: Parts,
+    context: Context,
     criteria: Sequence[str],
     trace: Trace,
     seen: Diagnosis,
     before: Assessment | None,
     told: Mapping[str, Score] | None,
     decided: tuple[Json, Json, Json],
-    host: Host,
+    host: ClientCapabilities,
 ) -> Assessment | None:
     """`before` with scores: `told` are the host's or reflector's own, null where nobody judged but rules.
 
@@ -177,10 +177,10 @@ async def scored(
     own = evaluator.score(seen, _tests(trace))
     asked = dict(told or {})
     assessment = before
-    wanted = bool(criteria) or parts.settings.llm_evaluator not in ("", "off")
-    if not asked and wanted and parts.thinking.llm(Role.EVALUATOR, host) is not None:
-        assessment, asked = await _asked(parts, criteria, trace, before, decided, host)
-    foreign = await _foreign(parts, trace)
+    wanted = bool(criteria) or context.settings.llm_evaluator not in ("", "off")
+    if not asked and wanted and context.thinking.llm(Role.EVALUATOR, host) is not None:
+        assessment, asked = await _asked(context, criteria, trace, before, decided, host)
+    foreign = await _foreign(context, trace)
     unknown = {name_of(one): Score(score=None, reason=_UNKNOWN) for one in criteria}
     scores = {**unknown, **asked, **own, **foreign}
     kept = {name: one for name, one in scores.items() if one.score is not None or name in unknown}
@@ -206,12 +206,12 @@ _LAST = 20  # tool results from the end: an earlier report tells of an earlier s
 
 
 async def _asked(
-    parts: Parts,
+    context: Context,
     criteria: Sequence[str],
     trace: Trace,
     before: Assessment | None,
     decided: tuple[Json, Json, Json],
-    host: Host,
+    host: ClientCapabilities,
 ) -> tuple[Assessment | None, dict[str, Score]]:
     """The evaluator's scores, and what it makes of the decision where nobody said before."""
     decision, execution, allowed = (None if value is None else str(value)[:SHOWN_CHARS_EVALUATING] for value in decided)
@@ -224,14 +224,14 @@ async def _asked(
         "criteria": "\n".join((*evaluator.CRITERIA, *criteria)),
         "trace": trace_text(trace, SHOWN_CHARS_EVALUATING),
     }
-    thought = await parts.thinking.ask(
+    thought = await context.thinking.ask(
         Role.EVALUATOR, "evaluate", inputs, host=host, read=lambda value: _read(clean(value))
     )
     if thought.value is None:
-        parts.log("evaluation_failed", "warning", error=clean(thought.note))
+        context.log("evaluation_failed", "warning", error=clean(thought.note))
         return before, {}
     said, scores = thought.value
-    parts.log("evaluation_generated", thinker=thought.thinker, scores=len(scores))
+    context.log("evaluation_generated", thinker=thought.thinker, scores=len(scores))
     if decision is None or before is not None:
         return before, scores
     return said, scores
@@ -256,11 +256,11 @@ def _truth(value: Mapping[str, Json], name: str) -> bool | None:
     return said
 
 
-async def _foreign(parts: Parts, trace: Trace) -> dict[str, Score]:
+async def _foreign(context: Context, trace: Trace) -> dict[str, Score]:
     """What the scorers of others say; one that fails is left out, and the log says so."""
     scorers: list[tuple[str, Scorer | Exception]] = [*installed()]
-    if parts.scorer is not None:
-        scorers.append(("engine", parts.scorer))
+    if context.scorer is not None:
+        scorers.append(("engine", context.scorer))
     found: dict[str, Score] = {}
     for name, scorer in scorers:
         try:
@@ -271,7 +271,7 @@ async def _foreign(parts: Parts, trace: Trace) -> dict[str, Score]:
                 given = await given
             found |= {name_of(str(criterion)): _checked(value) for criterion, value in given.items()}
         except Exception as error:  # noqa: BLE001 - the edge to code that is not ours: its fault is no fault of the run
-            parts.log("scorer_failed", "warning", scorer=name, error=type(error).__name__)
+            context.log("scorer_failed", "warning", scorer=name, error=type(error).__name__)
     return found
 
 

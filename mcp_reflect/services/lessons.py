@@ -22,43 +22,43 @@ from mcp_reflect.models.lesson import (
 from mcp_reflect.services.scopes import kept_name
 
 if TYPE_CHECKING:
-    from mcp_reflect.services.context import Parts
+    from mcp_reflect.services.context import Context
 
 
 Settle: TypeAlias = Callable[[Scope, str, float], Awaitable[None]]
 """Told the scope, the id of a search and whether its last plan paid: what searching learns from an outcome."""
 
 
-async def recall(parts: "Parts", arguments: Mapping[str, Any]) -> Recall:
+async def recall(context: "Context", arguments: Mapping[str, Any]) -> Recall:
     """The few lessons that fit a task, best first."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import RecallShape  # noqa: PLC0415 - see above
 
-    sent = read(RecallShape, arguments, parts.settings)
-    return await recall_for(parts, sent.ask(), sent.project)
+    sent = read(RecallShape, arguments, context.settings)
+    return await recall_for(context, sent.ask(), sent.project)
 
 
-async def recall_for(parts: "Parts", ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
+async def recall_for(context: "Context", ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
     """Recall for what was read already; `applied` false does not count the lessons as applied."""
-    scope = parts.scopes.named(project)
-    found = await parts.bank.recall(scope, ask, applied=applied, holdout=parts.settings.holdout)
-    parts.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)
+    scope = context.scopes.named(project)
+    found = await context.bank.recall(scope, ask, applied=applied, holdout=context.settings.holdout)
+    context.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)
     return found
 
 
-async def store(parts: "Parts", arguments: Mapping[str, Any]) -> Stored:
+async def store(context: "Context", arguments: Mapping[str, Any]) -> Stored:
     """Keep a mistake and its correction."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import LessonShape  # noqa: PLC0415 - see above
 
-    sent = read(LessonShape, arguments, parts.settings)
-    scope = _visible(parts.scopes.named(sent.project), sent.visibility)
-    stored = await parts.bank.store_lesson(scope, sent.draft(Source.AGENT))
-    parts.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
+    sent = read(LessonShape, arguments, context.settings)
+    scope = _visible(context.scopes.named(sent.project), sent.visibility)
+    stored = await context.bank.store_lesson(scope, sent.draft(Source.AGENT))
+    context.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
     return stored
 
 
-async def record_outcome(parts: "Parts", arguments: Mapping[str, Any], settle: Settle) -> OutcomeResult:
+async def record_outcome(context: "Context", arguments: Mapping[str, Any], settle: Settle) -> OutcomeResult:
     """Note what became of using lessons, with as much weight as its evidence bears.
 
     The `recall_id` of a search goes to `settle`.
@@ -68,8 +68,8 @@ async def record_outcome(parts: "Parts", arguments: Mapping[str, Any], settle: S
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import OutcomeShape  # noqa: PLC0415 - see above
 
-    sent = read(OutcomeShape, arguments, parts.settings)
-    scope = parts.scopes.named(sent.project)
+    sent = read(OutcomeShape, arguments, context.settings)
+    scope = context.scopes.named(sent.project)
     if sent.recall_id is not None and sent.recall_id.startswith("srch_"):
         await settle(scope, sent.recall_id, _share(sent.success))
         return OutcomeResult(updated=(), evidence=Evidence.SELF, reason="counted for the strategy of that search")
@@ -83,45 +83,47 @@ async def record_outcome(parts: "Parts", arguments: Mapping[str, Any], settle: S
     )
     doubt = doubt_of(told, results)
     draft = replace(told, evidence=Evidence.SELF) if doubt else told
-    updated = await parts.bank.record_outcome(scope, draft)
-    parts.log("outcome_recorded", success=draft.success, evidence=draft.evidence.value, lessons=len(updated))
+    updated = await context.bank.record_outcome(scope, draft)
+    context.log("outcome_recorded", success=draft.success, evidence=draft.evidence.value, lessons=len(updated))
     held_out = None if updated else "the lessons of that recall were held out: counted for the comparison"
     return OutcomeResult(updated=updated, evidence=draft.evidence, reason=doubt or held_out)
 
 
-async def forget(parts: "Parts", arguments: Mapping[str, Any]) -> Forgotten:
+async def forget(context: "Context", arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson: out of every recall, kept in the history."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import ForgetShape  # noqa: PLC0415 - see above
 
-    sent = read(ForgetShape, arguments, parts.settings)
-    scope = parts.scopes.named(sent.project)
-    lesson = await parts.bank.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
-    parts.log("lesson_forgotten", lesson_id=lesson.id)
+    sent = read(ForgetShape, arguments, context.settings)
+    scope = context.scopes.named(sent.project)
+    lesson = await context.bank.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
+    context.log("lesson_forgotten", lesson_id=lesson.id)
     return Forgotten(lesson_id=lesson.id, state=lesson.state, scope=str(Scope(scope.tenant, lesson.project)))
 
 
-async def edit(parts: "Parts", lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
+async def edit(context: "Context", lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
     """Change fields of a lesson as a person does; the wording before stays as a version."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import ImportShape  # noqa: PLC0415 - see above
 
-    before = await parts.bank.lesson(parts.scopes.own, lesson_id)
+    before = await context.bank.lesson(context.scopes.own, lesson_id)
     now = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}
-    sent = read(ImportShape, now, parts.settings)
-    return await parts.bank.edit(parts.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes})
+    sent = read(ImportShape, now, context.settings)
+    return await context.bank.edit(context.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes})
 
 
-def import_drafts(parts: "Parts", lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
+def import_drafts(
+    context: "Context", lines: Iterable[tuple[int, Mapping[str, Any]]]
+) -> list[tuple[Scope, LessonDraft]]:
     """Numbered lines of an import as drafts; InputError names the first bad line, and nothing has been stored."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import ImportShape  # noqa: PLC0415 - see above
 
     drafts: list[tuple[Scope, LessonDraft]] = []
-    own = parts.scopes.own
+    own = context.scopes.own
     for number, line in lines:
         try:
-            sent = read(ImportShape, line, parts.settings)
+            sent = read(ImportShape, line, context.settings)
         except InputError as error:
             raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
         scope = own if sent.project is None else Scope(own.tenant, kept_name(sent.project))

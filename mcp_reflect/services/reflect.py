@@ -14,7 +14,7 @@ from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.runner import Host
+from mcp_reflect.llm.runner import ClientCapabilities
 from mcp_reflect.models.common import RULES, Scope
 from mcp_reflect.models.decision import ACTIONS, Check, Checked, Validation
 from mcp_reflect.models.lesson import Kind
@@ -33,7 +33,7 @@ from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallShape
 from mcp_reflect.schemas.run import ReflectShape, plain_run, trace_from
 from mcp_reflect.security.redact import clean, clean_text
-from mcp_reflect.services.context import Parts
+from mcp_reflect.services.context import Context
 from mcp_reflect.services.evaluation import Decided, Judgement, decided, judgement, name_of, scored
 from mcp_reflect.services.results import plain
 
@@ -64,13 +64,13 @@ def from_body(body: dict[str, Any]) -> Reflection:
     )
 
 
-def rejected(parts: Parts, scope: Scope, validation: Validation, trigger: str | None) -> Reflection:
+def rejected(context: Context, scope: Scope, validation: Validation, trigger: str | None) -> Reflection:
     """What a failed check comes to: nothing is stored."""
     return Reflection(
         thinker=RULES,
         validation=validation,
         triggered_by=trigger,
-        generated_at=iso(parts.clock.now()),
+        generated_at=iso(context.clock.now()),
         scope=str(scope),
     )
 
@@ -156,7 +156,9 @@ def stored_form(value: Assessment | Insights | Validation | None) -> Any:
 # An equal reflection that exists is found before anybody is asked to make it anew.
 
 
-async def equal(parts: Parts, scope: Scope, sent: ReflectShape, run_digest: str, host: Host) -> StoredReflection | None:
+async def equal(
+    context: Context, scope: Scope, sent: ReflectShape, run_digest: str, host: ClientCapabilities
+) -> StoredReflection | None:
     """What the same kind of thinker said of the same run, scored by all criteria that are asked for; null for none.
 
     An analysis is a new judgement, and a run by its id asks for the next version: neither is looked for. What rules
@@ -164,9 +166,9 @@ async def equal(parts: Parts, scope: Scope, sent: ReflectShape, run_digest: str,
     """
     if sent.analysis is not None or sent.reflection_id is not None:
         return None
-    by_model = parts.thinking.llm(Role.REFLECTOR, host) is not None
+    by_model = context.thinking.llm(Role.REFLECTOR, host) is not None
     wanted = {name_of(one) for one in sent.criteria}
-    for stored in await parts.bank.reflections.of_same_run(scope, run_digest, by_model=by_model):
+    for stored in await context.bank.reflections.of_same_run(scope, run_digest, by_model=by_model):
         body = stored.body
         assert isinstance(body, dict)  # noqa: S101 - written by the engine
         assessment = from_body(dict(body)).assessment
@@ -181,18 +183,18 @@ async def equal(parts: Parts, scope: Scope, sent: ReflectShape, run_digest: str,
 _ANY = "any"  # what stands in the place of a text that is not given, so that the rest is read as ever
 
 
-async def query(parts: Parts, asked: Mapping[str, Any]) -> tuple[Reflection, ...]:
+async def query(context: Context, asked: Mapping[str, Any]) -> tuple[Reflection, ...]:
     """Reflections by the words of `asked`, as recall reads them; without a text by importance. Counts as no use."""
-    given, most = asked.get("task"), parts.settings.max_recalled_chars
-    sent = read(RecallShape, {**asked, "task": _ANY if given is None else given, "max_chars": most}, parts.settings)
-    scope = parts.scopes.named(sent.project)
+    given, most = asked.get("task"), context.settings.max_recalled_chars
+    sent = read(RecallShape, {**asked, "task": _ANY if given is None else given, "max_chars": most}, context.settings)
+    scope = context.scopes.named(sent.project)
     if given is None:
-        stored = await parts.bank.reflections.important(
+        stored = await context.bank.reflections.important(
             scope, limit=sent.limit, min_importance=sent.min_importance, tags=sent.tags
         )
         return tuple(from_stored(one) for one in stored)
-    found = await parts.bank.recall(scope, replace(sent.ask(), kinds=(Kind.REFLECTION,)), applied=False)
-    return tuple([from_stored(await parts.bank.reflections.by_id(scope, hit.id)) for hit in found.lessons])
+    found = await context.bank.recall(scope, replace(sent.ask(), kinds=(Kind.REFLECTION,)), applied=False)
+    return tuple([from_stored(await context.bank.reflections.by_id(scope, hit.id)) for hit in found.lessons])
 
 
 # How the engine reflects: the run is read and redacted, judged, and written in one transaction.
@@ -220,50 +222,50 @@ class Kept:
     strategy_id: str | None
 
 
-async def reflect(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Reflection:
+async def reflect(context: Context, arguments: Mapping[str, Any], host: ClientCapabilities) -> Reflection:
     """Reflect on a run, or put an analysis to a run that is stored."""
-    generated = await generate(parts, arguments, host)
-    return generated.reflection if generated.draft is None else await _stored(parts, generated, generated.draft)
+    generated = await generate(context, arguments, host)
+    return generated.reflection if generated.draft is None else await _stored(context, generated, generated.draft)
 
 
-async def store(parts: Parts, generated: Generated) -> Kept:
+async def store(context: Context, generated: Generated) -> Kept:
     """Store what `generate` made; the same reflection again writes nothing. InputError where there is nothing."""
     if generated.draft is None and generated.reflection.reflection_id:
         return Kept(reflection_id=generated.reflection.reflection_id, strategy_id=generated.reflection.strategy_id)
     if generated.draft is None:
         raise InputError("reflection", "a check of its decision failed", "Store one whose validation is valid.")
-    found = await _stored(parts, generated, generated.draft)
+    found = await _stored(context, generated, generated.draft)
     return Kept(reflection_id=found.reflection_id, strategy_id=found.strategy_id)
 
 
-async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Generated:
+async def generate(context: Context, arguments: Mapping[str, Any], host: ClientCapabilities) -> Generated:
     """Reflect on a run without storing anything."""
-    sent = read(ReflectShape, arguments, parts.settings)
-    scope = parts.scopes.named(sent.project)
+    sent = read(ReflectShape, arguments, context.settings)
+    scope = context.scopes.named(sent.project)
     validation = None
     if sent.reflection_id is None and (sent.decision is not None or sent.execution is not None):
         validation = validate(clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS)
         if not validation.valid:
             assert validation.failed_check is not None  # noqa: S101 - it is not valid
-            parts.log("reflection_rejected", failed_check=validation.failed_check.value)
+            context.log("reflection_rejected", failed_check=validation.failed_check.value)
             return Generated(
-                reflection=rejected(parts, scope, validation, sent.trigger), scope=scope, draft=None, before=None
+                reflection=rejected(context, scope, validation, sent.trigger), scope=scope, draft=None, before=None
             )
-    before = None if sent.reflection_id is None else await parts.bank.reflections.by_id(scope, sent.reflection_id)
+    before = None if sent.reflection_id is None else await context.bank.reflections.by_id(scope, sent.reflection_id)
     if before is not None:
         validation = from_stored(before).validation
     run: dict[str, Any] = (
-        clean(plain_run(sent, parts.settings, clean_text))
+        clean(plain_run(sent, context.settings, clean_text))
         if before is None
-        else _same_run(before, sent, parts.settings)
+        else _same_run(before, sent, context.settings)
     )
     trace = trace_from(run)
-    await _check_related(parts, scope, sent)
-    known = await equal(parts, scope, sent, _digest(run, None), host)
+    await _check_related(context, scope, sent)
+    known = await equal(context, scope, sent, _digest(run, None), host)
     if known is not None:
-        parts.log("reflection_found", reflection_id=known.id, thinker=known.thinker)
+        context.log("reflection_found", reflection_id=known.id, thinker=known.thinker)
         return Generated(reflection=from_stored(known), scope=scope, draft=None)
-    parts.log(
+    context.log(
         "reflection_generation_started",
         tenant=scope.tenant,
         project=scope.project,
@@ -271,12 +273,12 @@ async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ge
         event_count=len(trace.events),
     )
     seen = await asyncio.to_thread(diagnose, trace)
-    on = await decided(parts, scope, run, seen)
-    judging = await judgement(parts, sent, trace, seen, on, host)
+    on = await decided(context, scope, run, seen)
+    judging = await judgement(context, sent, trace, seen, on, host)
     judged = _judged(judge(trace, seen, judging.analysis, judging.source), judging, on)
     told = None if judging.analysis is None else judging.analysis.scores
     about = (run.get("decision"), run.get("execution"), run.get("allowed_actions"))
-    assessment = await scored(parts, sent.criteria, trace, seen, judged.assessment, told, about, host)
+    assessment = await scored(context, sent.criteria, trace, seen, judged.assessment, told, about, host)
     judged = replace(judged, assessment=assessment)
     if validation is not None:
         validation = replace(validation, reflection_success=not judging.failed)
@@ -291,7 +293,7 @@ async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ge
         run_id=trace.run_id,
         thinker=judging.thinker,
         trace=run,
-        body=_body(parts, scope, sent, judging, run, judged, validation),
+        body=_body(context, scope, sent, judging, run, judged, validation),
         digest=_digest(run, judging.analysis, sent.criteria),
         run_digest=_digest(run, None),
         face=face(trace, judged, source),
@@ -303,7 +305,7 @@ async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ge
     )
     assert isinstance(draft.body, dict)  # noqa: S101 - made above
     found = from_body(dict(draft.body))
-    parts.log(
+    context.log(
         "reflection_generated",
         importance=found.importance,
         confidence=found.confidence,
@@ -312,15 +314,15 @@ async def generate(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Ge
     return Generated(reflection=found, scope=scope, draft=draft, before=before)
 
 
-async def _stored(parts: Parts, generated: Generated, draft: ReflectionDraft) -> Reflection:
+async def _stored(context: Context, generated: Generated, draft: ReflectionDraft) -> Reflection:
     scope, before = generated.scope, generated.before
     stored = await (
-        parts.bank.reflections.store(scope, draft)
+        context.bank.reflections.store(scope, draft)
         if before is None
-        else parts.bank.reflections.next_version(scope, before, draft)
+        else context.bank.reflections.next_version(scope, before, draft)
     )
     result = from_stored(stored)
-    parts.log("reflection_stored", reflection_id=result.reflection_id, importance=result.importance)
+    context.log("reflection_stored", reflection_id=result.reflection_id, importance=result.importance)
     return result
 
 
@@ -345,7 +347,7 @@ def _judged(judged: Judged, judging: Judgement, on: Decided | None) -> Judged:
 
 
 def _body(
-    parts: Parts,
+    context: Context,
     scope: Scope,
     sent: ReflectShape,
     judging: Judgement,
@@ -370,7 +372,7 @@ def _body(
         "validation": stored_form(validation),
         "related": list(sent.related_ids),
         "triggered_by": sent.trigger,
-        "generated_at": iso(parts.clock.now()),
+        "generated_at": iso(context.clock.now()),
         "cut": run.get("cut", {}),
         "scope": str(scope),
     }
@@ -390,11 +392,11 @@ def _same_run(before: StoredReflection, sent: ReflectShape, limits: Limits) -> d
     return stored
 
 
-async def _check_related(parts: Parts, scope: Scope, sent: ReflectShape) -> None:
+async def _check_related(context: Context, scope: Scope, sent: ReflectShape) -> None:
     for place, name in enumerate(sent.related_ids):
-        await parts.bank.lesson(scope, name, f"related_ids[{place}]")
+        await context.bank.lesson(scope, name, f"related_ids[{place}]")
     if sent.recall_id is not None:
-        await parts.bank.check_recall(scope, sent.recall_id)
+        await context.bank.check_recall(scope, sent.recall_id)
 
 
 def _digest(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[str] = ()) -> str:

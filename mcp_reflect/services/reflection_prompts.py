@@ -12,17 +12,17 @@ from mcp_reflect.models.decision import ACTIONS
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectShape, plain_run, trace_from
 from mcp_reflect.security.redact import clean, clean_text
-from mcp_reflect.services.context import Parts
+from mcp_reflect.services.context import Context
 from mcp_reflect.services.critique import numbered, shown
 from mcp_reflect.services.evaluation import PROMPTS, inputs, written
 
 
-def reflection_prompt(parts: Parts, arguments: Mapping[str, Any]) -> Rendered:
+def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendered:
     """The prompt of a run's outcome, redacted as it would be sent. A decision's metrics are told without the bank."""
-    sent = read(ReflectShape, arguments, parts.settings)
+    sent = read(ReflectShape, arguments, context.settings)
     if sent.reflection_id is not None:
         raise InputError("reflection_id", "a prompt is built without the bank", "Send the run itself.")
-    settings = parts.settings
+    settings = context.settings
     run: dict[str, Any] = clean(plain_run(sent, settings, clean_text))
     if sent.decision is not None or sent.execution is not None:
         checked = validate(run.get("decision"), run.get("execution"), sent.allowed_actions or ACTIONS)
@@ -31,11 +31,11 @@ def reflection_prompt(parts: Parts, arguments: Mapping[str, Any]) -> Rendered:
     trace = trace_from(run)
     seen = diagnose(trace)
     filled = inputs(trace, seen, written(settings, run, seen, earlier={}))
-    return parts.thinking.render(PROMPTS[trace.outcome], filled)
+    return context.thinking.render(PROMPTS[trace.outcome], filled)
 
 
 def improvement_prompt(
-    parts: Parts,
+    context: Context,
     goal: str,
     steps: Sequence[str] | str,
     found: Critique | Sequence[str],
@@ -49,4 +49,4 @@ def improvement_prompt(
         "issues": clean_text("\n".join(issues)),
         "evidence": clean_text(shown(tool_results)),
     }
-    return parts.thinking.render("correct", filled)
+    return context.thinking.render("correct", filled)

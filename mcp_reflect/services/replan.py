@@ -12,7 +12,7 @@ from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.runner import Host
+from mcp_reflect.llm.runner import ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Scope
 from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan import attempts as storing
@@ -24,7 +24,7 @@ from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.search import ReplanShape
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
-from mcp_reflect.services.context import Parts
+from mcp_reflect.services.context import Context
 from mcp_reflect.storage.sessions import KeptCatalogue
 
 # A catalogue from what was sent or kept: cleaned, read and cut once for each text, then remembered.
@@ -132,26 +132,26 @@ class _Thought:
     stopped: str | None = None
 
 
-async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> SearchPlan:
+async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCapabilities) -> SearchPlan:
     """Plan the next queries of a search that found nothing.
 
     Calls on one search may come at once, in one process or in several: each is planned on top of the ones
     that were kept before it. Where one was kept meanwhile, it is planned again, and nobody is asked twice.
     """
-    sent = read(ReplanShape, arguments, parts.settings)
-    scope = parts.scopes.named(sent.project)
-    given = read_sent_catalog(sent.catalog, parts.settings)
-    search_id = sent.search_id or parts.clock.new_id("srch")
+    sent = read(ReplanShape, arguments, context.settings)
+    scope = context.scopes.named(sent.project)
+    given = read_sent_catalog(sent.catalog, context.settings)
+    search_id = sent.search_id or context.clock.new_id("srch")
     thought: _Thought | None = None
     while True:
-        call = await _opened(parts, scope, sent, search_id, given)
+        call = await _opened(context, scope, sent, search_id, given)
         if call.again is not None:
             return call.again
-        thought = thought or await _think(parts, sent, call, host)
+        thought = thought or await _think(context, sent, call, host)
         plan, thought = _plan(thought, call)
         plan = replace(plan, notes=(*call.catalogue.notes, *_held_back(sent), *plan.notes))
         after = storing.record(call.state, call.request, plan)
-        ts = iso(parts.clock.now())
+        ts = iso(context.clock.now())
         body: dict[str, Any] = {
             "request": storing.dump_request(call.request),
             "catalog": call.catalogue.kept and call.catalogue.kept.digest,
@@ -162,7 +162,7 @@ async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Sear
             "analysis": _digest(sent.analysis),
             "ts": ts,
         }
-        if await parts.bank.searches.keep(
+        if await context.bank.searches.keep(
             scope,
             search_id,
             body,
@@ -171,29 +171,29 @@ async def replan(parts: Parts, arguments: Mapping[str, Any], host: Host) -> Sear
             catalogue=given.kept,
         ):
             break
-    parts.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=thought.thinker)
+    context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=thought.thinker)
     return _result(search_id, after, body)
 
 
-async def settle(parts: Parts, scope: Scope, search_id: str, *, paid: float) -> None:
+async def settle(context: Context, scope: Scope, search_id: str, *, paid: float) -> None:
     """Learn from what is told to have come of a search's last plan; `paid` is in 0..1."""
     while True:
-        before = await parts.bank.searches.load(scope, search_id)
+        before = await context.bank.searches.load(scope, search_id)
         state = storing.settle(storing.load_state(before.body["state"]), paid=paid)
         body = {**before.body, "state": storing.dump_state(state)}
-        if await parts.bank.searches.keep(scope, search_id, body, version=before.version, learned=state.learned):
+        if await context.bank.searches.keep(scope, search_id, body, version=before.version, learned=state.learned):
             return
 
 
-async def _opened(parts: Parts, scope: Scope, sent: ReplanShape, search_id: str, given: Catalogue) -> _Call:
+async def _opened(context: Context, scope: Scope, sent: ReplanShape, search_id: str, given: Catalogue) -> _Call:
     """The call on top of what is kept now."""
-    payoffs = await parts.bank.searches.payoffs(scope)
+    payoffs = await context.bank.searches.payoffs(scope)
     if sent.search_id is None:
-        made = _request(parts, sent, search_id, given)
+        made = _request(context, sent, search_id, given)
         return _Call(request=made, catalogue=given, state=SearchState(search_id=search_id, payoffs=payoffs))
-    body, version = await parts.bank.searches.load(scope, search_id)
-    catalogue = given if given.kept or not body["catalog"] else await _kept_catalogue(parts, scope, body["catalog"])
-    request = _request(parts, sent, search_id, catalogue, body)
+    body, version = await context.bank.searches.load(scope, search_id)
+    catalogue = given if given.kept or not body["catalog"] else await _kept_catalogue(context, scope, body["catalog"])
+    request = _request(context, sent, search_id, catalogue, body)
     state = replace(storing.load_state(body["state"]), payoffs=payoffs)
     same = body["request"] == storing.dump_request(request) and body["catalog"] == (
         catalogue.kept and catalogue.kept.digest
@@ -205,23 +205,23 @@ async def _opened(parts: Parts, scope: Scope, sent: ReplanShape, search_id: str,
     return _Call(request=request, catalogue=catalogue, state=state, version=version, again=again)
 
 
-async def _kept_catalogue(parts: Parts, scope: Scope, digest: str) -> Catalogue:
+async def _kept_catalogue(context: Context, scope: Scope, digest: str) -> Catalogue:
     """The catalogue of the calls before."""
     if (known := known_catalog(digest)) is not None:
         return known
-    text = await parts.bank.searches.catalogue(scope, digest)
+    text = await context.bank.searches.catalogue(scope, digest)
     if text is None:
         return Catalogue((), ("the catalogue of this search is kept no longer: send it again",), None)
     return of_kept(text, digest)
 
 
 def _request(
-    parts: Parts, sent: ReplanShape, search_id: str, catalogue: Catalogue, before: Mapping[str, Any] | None = None
+    context: Context, sent: ReplanShape, search_id: str, catalogue: Catalogue, before: Mapping[str, Any] | None = None
 ) -> SearchRequest:
     """The call as a value; what it leaves out is taken from the call before."""
     kept = None if before is None else storing.load_request(before["request"], catalogue.entries)
     counts = None if sent.results is None else read_results(sent.results)
-    queries = read_queries(clean(sent.queries), limits=parts.settings)
+    queries = read_queries(clean(sent.queries), limits=context.settings)
     if before is not None and not queries:
         queries = _handed_out(before)
     made = SearchRequest(
@@ -233,7 +233,7 @@ def _request(
         retry_count=sent.retry_count,
         catalog=catalogue.entries,
         suggestions=_offered(sent),
-        max_retries=parts.settings.max_retries,
+        max_retries=context.settings.max_retries,
     )
     if kept is None:
         return made
@@ -267,13 +267,13 @@ def _handed_out(before: Mapping[str, Any]) -> tuple[Query, ...]:
     return ran or storing.load_request(before["request"]).queries
 
 
-async def _think(parts: Parts, sent: ReplanShape, call: _Call, host: Host) -> _Thought:
+async def _think(context: Context, sent: ReplanShape, call: _Call, host: ClientCapabilities) -> _Thought:
     """What the caller proposes, else a language model where one may be asked, else nothing."""
     if sent.analysis is not None:
-        return _Thought(thinker=HOST, proposal=_proposed(sent.analysis, parts.settings))
-    if not parts.settings.replan_llm or floor.is_closed(call.mechanical, call.request, call.state):
+        return _Thought(thinker=HOST, proposal=_proposed(sent.analysis, context.settings))
+    if not context.settings.replan_llm or floor.is_closed(call.mechanical, call.request, call.state):
         return _Thought()
-    found = await parts.thinking.ask(
+    found = await context.thinking.ask(
         Role.PLANNER,
         "replan",
         shown.inputs(call.request, call.state),

@@ -12,26 +12,26 @@ from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.triggers import StepShape
 
 if TYPE_CHECKING:
-    from mcp_reflect.services.context import Parts
+    from mcp_reflect.services.context import Context
 
 
 OFF: Final = "Looking back is switched off here (MCP_REFLECT_ENABLED is false)."
 NOTHING: Final = "Nothing calls for looking back at this step."
 
 
-async def should_reflect(parts: "Parts", arguments: Mapping[str, Any]) -> Advice:
+async def should_reflect(context: "Context", arguments: Mapping[str, Any]) -> Advice:
     """Whether this step should be looked back on, and why; a yes takes one of the reflections that it may have."""
-    sent = read(StepShape, arguments, parts.settings)
-    scope = parts.scopes.named(sent.project)
-    if not parts.settings.enabled:
-        return _told(parts, sent.run_id, Advice(reflect=False, reason=OFF))
-    found = trigger_of(sent.signals(), thresholds(parts.settings))
+    sent = read(StepShape, arguments, context.settings)
+    scope = context.scopes.named(sent.project)
+    if not context.settings.enabled:
+        return _told(context, sent.run_id, Advice(reflect=False, reason=OFF))
+    found = trigger_of(sent.signals(), thresholds(context.settings))
     if sent.run_id is None:
         trigger, reason = found or (None, NOTHING)
-        return _told(parts, None, Advice(reflect=found is not None, trigger=trigger, reason=reason))
-    most = parts.settings.max_reflections_per_step
-    advice = await _within_budget(parts, scope, (sent.run_id, sent.step_number), found, most)
-    return _told(parts, sent.run_id, advice)
+        return _told(context, None, Advice(reflect=found is not None, trigger=trigger, reason=reason))
+    most = context.settings.max_reflections_per_step
+    advice = await _within_budget(context, scope, (sent.run_id, sent.step_number), found, most)
+    return _told(context, sent.run_id, advice)
 
 
 def thresholds(settings: Settings) -> Thresholds:
@@ -45,14 +45,14 @@ def thresholds(settings: Settings) -> Thresholds:
 
 
 async def _within_budget(
-    parts: "Parts", scope: Scope, step: tuple[str, int], found: tuple[Trigger, str] | None, most: int
+    context: "Context", scope: Scope, step: tuple[str, int], found: tuple[Trigger, str] | None, most: int
 ) -> Advice:
     if found is None:
-        left = max(most - await parts.bank.steps.taken(scope, *step), 0)
+        left = max(most - await context.bank.steps.taken(scope, *step), 0)
         return Advice(reflect=False, reason=NOTHING, reflections_left=left)
     trigger, reason = found
     try:
-        taken = await parts.bank.steps.take(scope, *step, most)
+        taken = await context.bank.steps.take(scope, *step, most)
     except BankReadOnlyError:
         uncounted = f"{reason} The bank can only be read: nothing is counted."
         return Advice(reflect=True, trigger=trigger, reason=uncounted)
@@ -62,7 +62,7 @@ async def _within_budget(
     return Advice(reflect=True, trigger=trigger, reason=reason, reflections_left=most - taken)
 
 
-def _told(parts: "Parts", run_id: str | None, advice: Advice) -> Advice:
+def _told(context: "Context", run_id: str | None, advice: Advice) -> Advice:
     trigger = advice.trigger and advice.trigger.value
-    parts.log("reflection_considered", reflect=advice.reflect, trigger=trigger, run_id=run_id)
+    context.log("reflection_considered", reflect=advice.reflect, trigger=trigger, run_id=run_id)
     return advice

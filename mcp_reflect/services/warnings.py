@@ -24,7 +24,7 @@ from mcp_reflect.security.redact import clean
 from mcp_reflect.signature import fingerprint
 
 if TYPE_CHECKING:
-    from mcp_reflect.services.context import Parts
+    from mcp_reflect.services.context import Context
 
 
 MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are kept
@@ -44,34 +44,40 @@ def held_out(session: str, share: float) -> bool:
     return int.from_bytes(hashlib.sha256(session.encode("utf-8", "replace")).digest()[:4]) < share * 2**32
 
 
-async def session_state(parts: "Parts", scope: Scope, session: str) -> SessionState:
+async def session_state(context: "Context", scope: Scope, session: str) -> SessionState:
     """What is remembered of a session; InputError where its id is none."""
     if not session.strip() or len(session) > 200:
         raise InputError("session", "it is empty or longer than 200 characters", "Send the id of the session.")
-    return await parts.bank.watch.session(scope, session, held_out=held_out(session, parts.settings.holdout))
+    return await context.bank.watch.session(scope, session, held_out=held_out(session, context.settings.holdout))
 
 
 async def before_call(
-    parts: "Parts", tool: str, arguments: Json, *, session: str, call_id: str | None = None, project: str | None = None
+    context: "Context",
+    tool: str,
+    arguments: Json,
+    *,
+    session: str,
+    call_id: str | None = None,
+    project: str | None = None,
 ) -> CallWarning | None:
     """The warning that is due before a call, or null; in a session that is held out it is only noted."""
-    scope = parts.scopes.named(project)
+    scope = context.scopes.named(project)
     tool, arguments, forms = _read(tool, arguments)
-    state = await session_state(parts, scope, session)
+    state = await session_state(context, scope, session)
     keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
-    calls, heads = await parts.bank.watch.known(scope, session, **keys)
+    calls, heads = await context.bank.watch.known(scope, session, **keys)
     found = due(tool, arguments, forms, calls, heads, state)
-    if found is None or found.certainty < parts.settings.warn_certainty:
+    if found is None or found.certainty < context.settings.warn_certainty:
         return None
-    lesson_id, lesson = await _lesson(parts, scope, found.known)
+    lesson_id, lesson = await _lesson(context, scope, found.known)
     text = warning_text(found, lesson)
     try:
-        warning_id = await parts.bank.watch.warn(
+        warning_id = await context.bank.watch.warn(
             scope, state, found, exact=forms.exact_key, call_id=call_id, lesson=lesson_id, size=len(text)
         )
     except BankError:  # it can only be read, or another process writes: the word is worth more than the note
         warning_id = None
-    parts.log("call_warned", warning_id=warning_id, match=found.match.value, shown=not state.held_out)
+    context.log("call_warned", warning_id=warning_id, match=found.match.value, shown=not state.held_out)
     if state.held_out:
         return None
     return CallWarning(
@@ -87,7 +93,7 @@ async def before_call(
 
 
 async def after_call(
-    parts: "Parts",
+    context: "Context",
     tool: str,
     arguments: Json,
     result: Json = None,
@@ -100,16 +106,16 @@ async def after_call(
     from mcp_reflect.analysis.call_results import fault_of  # noqa: PLC0415 - same
     from mcp_reflect.analysis.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
 
-    scope = parts.scopes.named(project)
+    scope = context.scopes.named(project)
     tool, arguments, forms = _read(tool, arguments)
-    state = await session_state(parts, scope, session)
+    state = await session_state(context, scope, session)
     fault = fault_of(_call(tool, arguments, clean(result), clean(error)))
     keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
-    calls, heads = await parts.bank.watch.known(scope, session, **keys)
+    calls, heads = await context.bank.watch.known(scope, session, **keys)
     expected = due(tool, arguments, forms, calls, heads, state)
     recurrence = fault is not None and expected is not None and expected.match is Match.EXACT
     failure = None if fault is None else failure_of(tool, _kept(arguments), fault, "", forms=forms)
-    told = await parts.bank.watch.called(
+    told = await context.bank.watch.called(
         scope,
         state,
         WorkedCall(bare=forms.bare_key, exact=forms.exact_key),
@@ -119,32 +125,34 @@ async def after_call(
         changed=fault is None and may_change(tool, arguments),
     )
     if failure is None:
-        await _correct(parts, scope, state, tool, arguments, [known for known in heads if known.worked is None])
+        await _correct(context, scope, state, tool, arguments, [known for known in heads if known.worked is None])
         return AfterCall(failed=False)
-    parts.log("failure_noted", signature=failure.signature, recurrence=recurrence)
+    context.log("failure_noted", signature=failure.signature, recurrence=recurrence)
     if told or state.held_out:
         return AfterCall(failed=True, recurrence=recurrence, signature=failure.signature)
     known = expected.known if recurrence and expected else None
     others = (
-        () if failure.category in _OF_ONE_CALL else await parts.bank.watch.same_error(scope, tool, failure.fingerprint)
+        ()
+        if failure.category in _OF_ONE_CALL
+        else await context.bank.watch.same_error(scope, tool, failure.fingerprint)
     )
-    text, lesson_id = await _correction(parts, scope, known, [one for one in others if one.exact != forms.exact_key])
+    text, lesson_id = await _correction(context, scope, known, [one for one in others if one.exact != forms.exact_key])
     return AfterCall(failed=True, recurrence=recurrence, signature=failure.signature, text=text, lesson_id=lesson_id)
 
 
-async def remind(parts: "Parts", session: str, task: str | None = None, *, anew: bool = False) -> str | None:
+async def remind(context: "Context", session: str, task: str | None = None, *, anew: bool = False) -> str | None:
     """At most three lessons that a session has not been shown: those that fit the task, else the best there are.
 
     Where these are fewer, calls that keep failing and that no lesson is known of take their place.
     """
-    scope = parts.scopes.own
-    state = await session_state(parts, scope, session)
+    scope = context.scopes.own
+    state = await session_state(context, scope, session)
     state = replace(state, shown=()) if anew else state
     if task is None:
-        held = await parts.bank.lessons(scope, limit=MOST_LOOKED_AT)
+        held = await context.bank.lessons(scope, limit=MOST_LOOKED_AT)
         best = sorted(held, key=_standing, reverse=True)
         found = [(lesson.id, lesson.text) for lesson in best if lesson.trust is not Trust.QUARANTINED]
-        often = await parts.bank.watch.often(scope, MOST_LESSONS)
+        often = await context.bank.watch.often(scope, MOST_LESSONS)
         found += [
             (f"failure {known.signature}", known_text(known))
             for known in often
@@ -152,15 +160,15 @@ async def remind(parts: "Parts", session: str, task: str | None = None, *, anew:
         ]
     else:
         ask = Ask(task=clean(task[:MOST_PROMPT]), limit=min(MOST_LESSONS + len(state.shown), 50), max_chars=10_000)
-        recalled = await parts.bank.recall(scope, ask, applied=False) if ask.task.strip() else None
+        recalled = await context.bank.recall(scope, ask, applied=False) if ask.task.strip() else None
         found = [(hit.id, hit.text) for hit in recalled.lessons] if recalled else []
     new = [(name, text) for name, text in found if name not in state.shown][:MOST_LESSONS]
     if not new:
         return None
     try:
-        await parts.bank.watch.show(scope, state, [name for name, _ in new])
+        await context.bank.watch.show(scope, state, [name for name, _ in new])
     except BankError:  # shown again the next time, which is better than not at all
-        parts.log("lessons_not_counted", "debug", session=session)
+        context.log("lessons_not_counted", "debug", session=session)
     return lessons_text([text for _, text in new])
 
 
@@ -213,30 +221,30 @@ def _call(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
     )
 
 
-async def _lesson(parts: "Parts", scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
+async def _lesson(context: "Context", scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
     """The lesson that names the failure's error among its symptoms; its id and text."""
-    for lesson in await parts.bank.watch.lessons_of(scope, known):
+    for lesson in await context.bank.watch.lessons_of(scope, known):
         if any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms):
             return lesson.id, lesson.text
     return None, None
 
 
 async def _correction(
-    parts: "Parts", scope: Scope, known: KnownFailure | None, others: list[KnownFailure]
+    context: "Context", scope: Scope, known: KnownFailure | None, others: list[KnownFailure]
 ) -> tuple[str | None, str | None]:
     """What to say after a failure: of this very call what is known, of another one only its correction."""
     if known is not None:
-        lesson_id, lesson = await _lesson(parts, scope, known)
+        lesson_id, lesson = await _lesson(context, scope, known)
         return correction_text(known, lesson, same_call=True), lesson_id
     for other in others:
-        lesson_id, lesson = await _lesson(parts, scope, other)
+        lesson_id, lesson = await _lesson(context, scope, other)
         if lesson or other.worked is not None:
             return correction_text(other, lesson, same_call=False), lesson_id
     return None, None
 
 
 async def _correct(
-    parts: "Parts", scope: Scope, state: SessionState, tool: str, arguments: Json, open_failures: list[KnownFailure]
+    context: "Context", scope: Scope, state: SessionState, tool: str, arguments: Json, open_failures: list[KnownFailure]
 ) -> None:
     """Remember the call that just worked as the correction of the latest failure that it is tied to."""
     recent = [known for known in open_failures if state.step - known.last_step < LOOK_BACK]
@@ -258,5 +266,5 @@ async def _correct(
             fingerprint=known.fingerprint,
         )
         if failed.exact != worked.exact and tie_between(failed, worked) is not None:
-            await parts.bank.watch.corrected(scope, known, _kept(arguments))
+            await context.bank.watch.corrected(scope, known, _kept(arguments))
             return

@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Kind, Lesson, Trust
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.retrieval.candidates import lessons_at
 from mcp_reflect.storage.retrieval.features import HELD
@@ -26,13 +26,13 @@ from mcp_reflect.storage.sqlite.statements import Reading, Transaction
 # Jaccard similarity of the words; chosen so that a changed word in six or more still is the same lesson.
 SAME_WORDS: Final = 0.7
 
-_TOKEN: Final = late(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
+_TOKEN: Final = lazy_compile(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
 _TURNS: Final = frozenset(
     """not no never none without don't doesn't didn't can't cannot won't shouldn't isn't aren't avoid stop instead
     before after always only unless except disable enable remove add less more fewer higher lower increase decrease
     true false on off up down first last""".split()
 )
-_ENDING: Final = late(r"(?:ing|ed|es|s)$")
+_ENDING: Final = lazy_compile(r"(?:ing|ed|es|s)$")
 
 
 def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
@@ -140,7 +140,7 @@ _TURNING: Final = frozenset[str]().union(*(left | right for left, right in _OPPO
 _SETTING: Final = frozenset(
     "set use pin pass open wait configure choose select limit change switch raise lower increase decrease".split()
 )
-_CLAUSE: Final = late(
+_CLAUSE: Final = lazy_compile(
     r"[;.!?]\s+|[;,]\s*(?:(?:and\s+)?then\b|and\b|but\b|(?=not\b))|,\s+|(?<!\s)\s+and\s+then\s+", re.IGNORECASE
 )
 

@@ -1,7 +1,6 @@
 """No secret reaches a file: not through any argument of any tool, not in the index, not in the log."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -133,45 +132,3 @@ async def test_what_a_crash_says_of_its_arguments_is_clean_in_the_log(
     (bank_path.parent / "log.txt").write_text(capfd.readouterr().err)
     assert "RuntimeError" in (bank_path.parent / "log.txt").read_text()
     assert found_in(bank_path.parent) == {}
-
-
-def test_only_the_rooms_of_sqlite_execute_sql() -> None:
-    asking = re.compile(r"\.(execute|executemany|executescript|execute_fetchall|cursor)\(")
-    files = [path for path in (ROOT / "mcp_reflect").rglob("*.py") if asking.search(path.read_text(encoding="utf-8"))]
-    assert {path.relative_to(ROOT / "mcp_reflect").as_posix() for path in files} == {
-        "bank/sqlite/checkpoints.py",
-        "bank/sqlite/connections.py",
-        "bank/sqlite/copies.py",
-        "bank/sqlite/damage.py",
-        "bank/sqlite/database.py",
-        "bank/sqlite/journal.py",
-        "bank/sqlite/rescue.py",
-        "bank/sqlite/schema.py",
-        "bank/sqlite/statements.py",
-    }
-
-
-def test_every_statement_that_writes_is_run_by_a_transaction() -> None:
-    statements = (ROOT / "mcp_reflect" / "bank" / "sqlite" / "statements.py").read_text(encoding="utf-8")
-    named = re.findall(r"\.(\w+)\((?:connection, )?query\(name\), (.*?)\)", statements)
-    # What writes binds through the door; what only fetches is given as it is, on connections that cannot write
-    # or as part of a transaction.
-    assert sorted(named) == [
-        ("execute", "_plain(values"),
-        ("execute", "_plain(values"),
-        ("execute", "bound(values"),
-        ("executemany", "map(bound, rows"),
-    ]
-
-
-def test_no_named_query_that_is_fetched_writes() -> None:
-    room = ROOT / "mcp_reflect" / "bank"
-    sql = "\n".join(path.read_text(encoding="utf-8") for path in (room / "sqlite" / "queries").glob("*.sql"))
-    bodies = dict(zip(*[iter(re.split(r"^-- name: (\w+)$", sql, flags=re.MULTILINE)[1:])] * 2, strict=True))
-    writing = {
-        name for name, body in bodies.items() if re.search(r"^(INSERT|UPDATE|DELETE|REPLACE)", body, re.MULTILINE)
-    }
-    code = "\n".join(path.read_text(encoding="utf-8") for path in room.rglob("*.py"))
-    fetched = set(re.findall(r"\.(?:rows?|numbers)\(\s*\"(\w+)\"", code))
-    assert fetched & writing == set()
-    assert {"lesson_by_id", "index_lessons"} <= fetched

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 
-class Parts(HTMLParser):
+class Context(HTMLParser):
     """The elements of a page with their attributes, and the text of its scripts and styles."""
 
     def __init__(self, html: str) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mcp_reflect.dashboard.data import gathered
 from mcp_reflect.dashboard.page import ASSETS, SCRIPTS, STYLES, VENDORED, Mode, embedded, page
 from mcp_reflect.services.engine import Engine
-from tests.board.pages import Parts, records
+from tests.board.pages import Context, records
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -32,7 +32,7 @@ def hash_of(text: str) -> str:
 @pytest.mark.parametrize("mode", ["written", "served", "app"])
 def test_a_page_may_run_its_own_script_and_style_and_nothing_else(mode: Mode) -> None:
     made = page(mode, {"lessons": []})
-    parts = Parts(made.html)
+    parts = Context(made.html)
     allowed = parts.policy
     assert allowed["default-src"] == ["'none'"]
     assert allowed["script-src"] == [hash_of(parts.texts["script"][1])]
@@ -45,7 +45,7 @@ def test_a_page_may_run_its_own_script_and_style_and_nothing_else(mode: Mode) ->
 
 
 def test_a_page_loads_nothing() -> None:
-    parts = Parts(page("written", None).html)
+    parts = Context(page("written", None).html)
     sources = [
         value for _, attributes in parts.elements for name, value in attributes.items() if name in ("src", "href")
     ]
@@ -72,9 +72,9 @@ def test_every_asset_is_in_the_page_and_short() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_a_hostile_lesson_is_data_in_the_page(engine: Engine, text: str) -> None:
     stored = await engine.store_lesson(mistake=f"Saw {text} once", correction="Leave it be", tags=["<b>"])
-    made = Parts(page("written", await gathered(engine)).html)
+    made = Context(page("written", await gathered(engine)).html)
     assert len(made.texts["script"]) == 2
-    assert made.texts["script"][1] == Parts(page("written", None).html).texts["script"][1]
+    assert made.texts["script"][1] == Context(page("written", None).html).texts["script"][1]
     (lesson,) = records(made.data["lessons"])
     kept = await engine.bank.lesson(engine.scopes.own, stored.lesson_id)
     assert (lesson["mistake"], lesson["tags"]) == (kept.mistake, ["<b>"])

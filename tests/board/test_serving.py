@@ -10,7 +10,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.actions import ACTIONS
 from mcp_reflect.services.engine import Engine
-from tests.board.pages import Parts, records
+from tests.board.pages import Context, records
 from tests.board.served import Served, serving
 from tests.server.calls import LESSON
 
@@ -31,7 +31,7 @@ def lessons(served: Served) -> dict[str, dict[str, Any]]:
 def test_the_page_itself_holds_no_data_and_may_not_be_framed(served: Served) -> None:
     answer = served.ask("GET", "/", token="")
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    assert Parts(answer.body.decode()).data is None
+    assert Context(answer.body.decode()).data is None
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     assert "default-src 'none'; connect-src 'self'" in answer.headers["content-security-policy"]
     assert served.keys.token.encode() not in answer.body

@@ -85,36 +85,7 @@ ELSEWHERE = {
 }
 
 
-def test_sql_is_built_from_constants_alone() -> None:
-    found: list[str] = []
-    for file in sorted(PACKAGE.rglob("*.py")):
-        source = file.read_text(encoding="utf-8")
-        if any(f".{method}(" in source for method in SQL_METHODS):
-            known = tuple(ELSEWHERE.get(file.name, ()))
-            found += [f"{file.name}: {fault}" for fault in faults(source) if not fault.startswith(known)]
-    assert found == []
-
-
-def test_a_statement_that_is_built_from_a_value_would_be_found() -> None:
-    assert faults("def f(c, name): c.execute(f'SELECT * FROM {name}')") == ["c.execute(f'SELECT * FROM {name}')"]
-    assert faults("def f(c, name): c.execute('SELECT ' + name)")
-    assert faults("def f(c, sql): c.executemany(sql, [])")
-    assert faults("N = 'x'\ndef f(c): c.execute(f'PRAGMA {N}')") == []
-
-
 RUNNERS = {"eval", "exec", "__import__", "system", "popen", "spawnv"}
-
-
-def test_nothing_runs_text_or_a_shell() -> None:
-    found = [
-        f"{file.relative_to(PACKAGE)}: {ast.unparse(node)}"
-        for file in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if (isinstance(node, ast.Call) and _called(node) in RUNNERS)
-        or (isinstance(node, ast.keyword) and node.arg == "shell")
-        or (isinstance(node, ast.Import | ast.ImportFrom) and "pickle" in ast.unparse(node))
-    ]
-    assert found == []
 
 
 def _called(call: ast.Call) -> str:

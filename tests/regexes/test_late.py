@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.patterns import Late, late
+from mcp_reflect.patterns import Late, lazy_compile
 
 TEXTS = st.text("ab1 \n", max_size=12)
 
@@ -14,7 +14,7 @@ TEXTS = st.text("ab1 \n", max_size=12)
 @given(TEXTS, st.sampled_from((re.NOFLAG, re.IGNORECASE, re.MULTILINE)))
 def test_a_late_pattern_finds_what_the_pattern_finds(text: str, flags: re.RegexFlag) -> None:
     source = r"^(?P<word>[aB]+)|\d"
-    one, other = late(source, flags), re.compile(source, flags)
+    one, other = lazy_compile(source, flags), re.compile(source, flags)
     assert [found.span("word") for found in one.finditer(text)] == [
         found.span("word") for found in other.finditer(text)
     ]
@@ -35,4 +35,4 @@ def test_a_late_pattern_is_compiled_when_it_is_first_used_and_once() -> None:
 
 
 def test_what_a_pattern_does_not_have_a_late_one_does_not_have() -> None:
-    assert not hasattr(late("a"), "find")
+    assert not hasattr(lazy_compile("a"), "find")

@@ -9,7 +9,7 @@ from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference, TextResourceContents
 
 from mcp_reflect.services.engine import Engine
-from tests.board.pages import Parts, records
+from tests.board.pages import Context, records
 from tests.held_clock import HeldClock
 from tests.server.calls import FAILED_RUN, LESSON, told
 
@@ -139,7 +139,7 @@ async def test_the_board_is_a_page_that_a_host_may_show(client: Client) -> None:
     assert isinstance(content, TextResourceContents)
     assert listed.mime_type == content.mime_type == "text/html;profile=mcp-app"
     assert content.meta == {"ui": {"prefersBorder": True}}
-    page = Parts(content.text)
+    page = Context(content.text)
     assert page.policy["default-src"] == ["'none'"]
     assert "connect-src" not in page.policy
     assert [one["id"] for one in records(page.data["lessons"])] == [stored["lesson_id"]]

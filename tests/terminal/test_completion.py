@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.common import EXAMPLES
 from mcp_reflect.cli.completion import SHELLS
 from mcp_reflect.cli.main import COMMANDS
+from mcp_reflect.cli.parser import EXAMPLES
 from tests.terminal.typed import Person
 
 BASH = """

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.injection.features import Literal, Tag, folded, literals, literals_of, marks, tagged
 
 # Characters that nobody sees: text that only a program reads.
@@ -47,24 +47,26 @@ _LIKE: Final = str.maketrans(
     "aeopcyxijsdhlnugoaeiopvuktABEKMHOPCTYXISJABEZHIKMNOPTYXgii",
 )
 _LEET: Final = str.maketrans("01345789$@", "oieastbgsa")
-_MIXED: Final = late(r"(?=\S*[^\W\d_])(?=\S*[0134578$@])\S{2,}")
+_MIXED: Final = lazy_compile(r"(?=\S*[^\W\d_])(?=\S*[0134578$@])\S{2,}")
 _LEET_INSIDE: Final = re.compile(r"[^\W\d_][0134578$@]{1,2}[^\W\d_]")
 _LEAST_MIXED: Final = 2  # words with digits inside: `k8s` or `utf8mb4` alone is no disguise
 _MOST_MIXED: Final = 40  # characters of a word that somebody spelt with digits
 _SPACED: Final = re.compile(r"(?<!\w)(?:\w[ .·_-]){5,200}\w(?!\w)")
-_SPELT: Final = late(r"(?<!\w)(?:\w[ .·_-]){1,200}\w(?!\w)")  # its short words, where a long one is so written
+_SPELT: Final = lazy_compile(r"(?<!\w)(?:\w[ .·_-]){1,200}\w(?!\w)")  # its short words, where a long one is so written
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{16,8000}={0,2}")
 _HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){12,2000}(?![0-9a-fA-F])")
 # Signs by their numbers, in one base: at least six of them, parted by the same few signs.
 _NUMBERS: Final = (
     (
-        late(r"(?<!\w)(?:0?0?[1-9]\d|1[01]\d|12[0-6])(?:[\s,;:_/.-]{1,2}(?:0?[1-9]\d|1[01]\d|12[0-6])){5,2000}(?!\w)"),
+        lazy_compile(
+            r"(?<!\w)(?:0?0?[1-9]\d|1[01]\d|12[0-6])(?:[\s,;:_/.-]{1,2}(?:0?[1-9]\d|1[01]\d|12[0-6])){5,2000}(?!\w)"
+        ),
         10,
     ),
-    (late(r"(?<!\w)(?:0x)?[2-7][0-9a-fA-F](?:[\s,;:_/.-]{1,2}(?:0x)?[2-7][0-9a-fA-F]){5,2000}(?!\w)"), 16),
-    (late(r"(?<!\w)0[01]{7}(?:[\s,;:_/.-]{0,2}0[01]{7}){5,2000}(?!\w)"), 2),
+    (lazy_compile(r"(?<!\w)(?:0x)?[2-7][0-9a-fA-F](?:[\s,;:_/.-]{1,2}(?:0x)?[2-7][0-9a-fA-F]){5,2000}(?!\w)"), 16),
+    (lazy_compile(r"(?<!\w)0[01]{7}(?:[\s,;:_/.-]{0,2}0[01]{7}){5,2000}(?!\w)"), 2),
 )
-_DIGITS: Final = {10: late(r"\d+"), 16: late(r"(?!0x)[0-9a-fA-F]{2}"), 2: late(r"[01]{8}")}
+_DIGITS: Final = {10: lazy_compile(r"\d+"), 16: lazy_compile(r"(?!0x)[0-9a-fA-F]{2}"), 2: lazy_compile(r"[01]{8}")}
 _NUMBERED: Final = re.compile(r"(?:(?:0x)?[0-9a-fA-F]{2,8}[\s,;:_/.-]{1,2}){5}|[01]{48}")
 _ORDERS: Final = (
     "ignore", "disregard", "forget", "instruction", "prompt", "obey", "secret", "password", "delete", "reveal",

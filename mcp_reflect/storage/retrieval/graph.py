@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Hit, Near
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.rows import scope_values
 from mcp_reflect.storage.sqlite.statements import Reading
@@ -23,9 +23,9 @@ NAMED: Final = ("file", "error_code", "tool", "failure")
 """The kinds of node that records share by naming them."""
 
 # A path with an extension; an address is none.
-_FILE: Final = late(r"(?<![\w:/.-])(?:[\w.-]{1,60}/){0,8}[\w-]{1,60}\.[a-z][a-z0-9]{0,5}(?![\w/]|\.\w)")
+_FILE: Final = lazy_compile(r"(?<![\w:/.-])(?:[\w.-]{1,60}/){0,8}[\w-]{1,60}\.[a-z][a-z0-9]{0,5}(?![\w/]|\.\w)")
 # E4012, TS2345, GH006, ENOENT, HTTP 404, exit code 137.
-_CODE: Final = late(r"\b(?:[A-Z]{1,5}-?\d{3,6}|E[A-Z]{4,12}|(?:HTTP|status|exit code|errno) ?\d{1,4})\b")
+_CODE: Final = lazy_compile(r"\b(?:[A-Z]{1,5}-?\d{3,6}|E[A-Z]{4,12}|(?:HTTP|status|exit code|errno) ?\d{1,4})\b")
 
 
 def named(text: str) -> "tuple[Link, ...]":

@@ -4,7 +4,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from mcp_reflect.patterns import late
+from mcp_reflect.patterns import lazy_compile
 
 # Stems of English words, after Porter (1980), "An algorithm for suffix stripping", Program 14(3).
 #
@@ -15,10 +15,10 @@ from mcp_reflect.patterns import late
 _SHORTEST: Final = 3  # words up to here are their own stem
 _VOWEL: Final = "(?:[aeiou]|(?<=[^aeiou])y)"
 _CONSONANTS: Final = "(?:(?:[^aeiouy]|(?<![^aeiou])y)+)"
-_HAS_VOWEL: Final = late(r"[aeiou]|(?<=[^aeiou])y")
-_MEASURED: Final = late(r"(?:[aeiou]|(?<=[^aeiou])y)+(?:[^aeiouy]|(?<=[aeiou])y)+")
-_DOUBLE: Final = late(r"([^aeiouylsz])\1$")
-_SHORT: Final = late(r"[^aeiou](?:[aeiou]|(?<=[^aeiou])y)[^aeiouwxy]$")
+_HAS_VOWEL: Final = lazy_compile(r"[aeiou]|(?<=[^aeiou])y")
+_MEASURED: Final = lazy_compile(r"(?:[aeiou]|(?<=[^aeiou])y)+(?:[^aeiouy]|(?<=[aeiou])y)+")
+_DOUBLE: Final = lazy_compile(r"([^aeiouylsz])\1$")
+_SHORT: Final = lazy_compile(r"[^aeiou](?:[aeiou]|(?<=[^aeiou])y)[^aeiouwxy]$")
 
 # The longer endings first.
 _STEP_2: Final = (
@@ -164,10 +164,10 @@ STOP_WORDS: Final = ENGLISH | frozenset(_MORE.replace("'", "").split())
 LONGEST: Final = 64  # characters of a term; what is longer is cut, here and there alike
 
 # Of texts in ASCII; `scripts` has those of all others.
-_CHUNK: Final = late(r"[^\W_]+(?:[._/:\\@'-]+[^\W_]+)*")
-_PART: Final = late(r"[^\W_]+")
-_CAMEL: Final = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_APOSTROPHE: Final = late(r"['’]")
+_CHUNK: Final = lazy_compile(r"[^\W_]+(?:[._/:\\@'-]+[^\W_]+)*")
+_PART: Final = lazy_compile(r"[^\W_]+")
+_CAMEL: Final = lazy_compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_APOSTROPHE: Final = lazy_compile(r"['’]")
 _UNFOLDED: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 
 
