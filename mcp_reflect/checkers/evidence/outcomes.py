@@ -13,13 +13,12 @@ from mcp_reflect.checkers.evidence.sentences import (
     Evidence,
     Judgement,
     Sentence,
-    Subject,
     counts,
     quotations,
-    subjects,
     unsupported,
     verdict,
 )
+from mcp_reflect.checkers.evidence.subjects import Subject, subjects
 
 # Claims that something passes, fails, is clean or builds, without a number.
 
