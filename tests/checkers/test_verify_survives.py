@@ -9,8 +9,8 @@ import pytest
 from mcp_reflect.checkers.base import Work
 from mcp_reflect.checkers.verify import verifier
 from mcp_reflect.models.critique import Status
-from tests.critique.test_checkers_are_bounded import UNITS
-from tests.critique.test_checkers_survive_anything import ADVERSARIES, ENDS, PIECES, slowness
+from tests.checkers.test_checkers_are_bounded import UNITS
+from tests.checkers.test_checkers_survive_anything import ADVERSARIES, ENDS, PIECES, slowness
 
 LIMIT = 0.1
 SHORT, WHOLE = 150, 10_000

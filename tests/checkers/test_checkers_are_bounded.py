@@ -10,7 +10,7 @@ from mcp_reflect.checkers.code import CodeChecker
 from mcp_reflect.checkers.evidence.checker import EvidenceChecker
 from mcp_reflect.checkers.execution import ExecutionChecker
 from mcp_reflect.models.critique import ToolResult
-from tests.critique.cases import HERE, lines
+from tests.checkers.cases import HERE, lines
 
 CHECKERS: list[Checker] = [EvidenceChecker(), CodeChecker(), ExecutionChecker()]
 # Whether a text ends at all; that it ends within 100 ms is shown by `pytest -m fuzz`, on a quiet machine.

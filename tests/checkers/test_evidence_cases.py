@@ -7,7 +7,7 @@ from mcp_reflect.checkers.code import CodeChecker
 from mcp_reflect.checkers.evidence.checker import EvidenceChecker
 from mcp_reflect.checkers.execution import ExecutionChecker
 from mcp_reflect.models.critique import Status
-from tests.critique.cases import load, score
+from tests.checkers.cases import load, score
 
 CHECKERS: dict[str, Checker] = {
     "evidence": EvidenceChecker(),

@@ -4,7 +4,7 @@ import pytest
 
 from mcp_reflect.checkers.evidence.checker import agrees
 from mcp_reflect.models.critique import ToolResult
-from tests.critique.cases import output
+from tests.checkers.cases import output
 
 
 def of(name: str, tool: str | None = None, exit_code: int | None = None) -> ToolResult:

@@ -5,7 +5,7 @@ import pytest
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.checkers.evidence.checker import EvidenceChecker
 from mcp_reflect.models.critique import Status, ToolResult
-from tests.critique.cases import HERE, load, output
+from tests.checkers.cases import HERE, load, output
 
 SENTENCES = (HERE / "prose.txt").read_text(encoding="utf-8").splitlines()
 

@@ -5,7 +5,7 @@ import pytest
 from mcp_reflect.checkers.evidence.reading import seen
 from mcp_reflect.checkers.evidence.reports import Report
 from mcp_reflect.models.critique import ToolResult
-from tests.critique.cases import output
+from tests.checkers.cases import output
 
 
 def read(name: str, tool: str | None = None, exit_code: int | None = None) -> Report:
