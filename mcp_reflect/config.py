@@ -1,6 +1,7 @@
 """Settings and limits, read once from `MCP_REFLECT_*`: each with its type, default and meaning."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -9,82 +10,98 @@ from typing import Any, Final, Literal, get_args, get_origin
 
 from mcp_reflect.errors import InputError
 
-# How much a caller may send or ask for: every limit is a setting, checked before work is done and named in the error.
-#
-# `Settings` has these fields too, so a `Settings` is a `Limits`. Depths and sizes of what only rules look at are
-# theirs, for no caller is refused by them.
-
-
 PREFIX: Final = "MCP_REFLECT_"
 
 
 def setting(default: Any, meaning: str, *, least: float = 0, most: float | None = None) -> Any:
-    """A field of the settings with its meaning, and the smallest and largest number that it takes."""
+    """Return a field of the settings with its meaning, and the smallest and largest number that it takes."""
     return field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
-
-
-def _most(default: int, meaning: str, *, least: int = 1, most: int = 1_000_000_000) -> Any:
-    return setting(default, meaning, least=least, most=most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a call, or a process's calls together, may take. Counts, characters (of Unicode) or bytes, as they say."""
+    """The most that a call may send or ask for, in characters of Unicode, bytes or counts.
 
-    max_message_bytes: int = _most(
-        33_554_432, "The longest line on stdin, in bytes; a longer one is read past and refused.", least=65_536
-    )
-    max_depth: int = _most(64, "Levels of lists and objects in an argument.", least=8, most=120)
-    max_values: int = _most(2_000_000, "Values (texts, numbers, lists, objects) in the arguments of a call.", least=100)
-    max_calls_per_minute: int = _most(
-        6_000, "Calls of tools, resources and prompts a minute that a server answers; 0: any number.", least=0
-    )
-    max_calls_at_once: int = _most(64, "Calls that a server works on at the same time; 0: any number.", least=0)
-    max_http_requests: int = _most(512, "Requests that `serve --http` works on at once, streams too.", most=100_000)
-    max_body_seconds: int = _most(30, "Seconds that the body of a request over HTTP may take to come.", most=3_600)
-    max_task_chars: int = _most(20_000, "Characters of a task, goal, context or user_message.")
-    max_lesson_chars: int = _most(5_000, "Characters of a mistake, correction, why or strategy.")
-    max_phrase_chars: int = _most(2_000, "Characters of a symptom, reason, note or suggestion.")
-    max_label_chars: int = _most(200, "Characters of an id, a name, a tag or a keyword.", least=40)
-    max_list_items: int = _most(20, "Tags, keywords, symptoms, ids, criteria or suggestions in one list.")
-    max_sent_events: int = _most(100_000, "Events of a run that are taken; more is refused.")
-    max_events: int = _most(2_000, "A longer trace loses events from its middle, and the result says so.", least=0)
-    max_event_chars: int = _most(
-        20_000, "A longer text in an event is cut from its middle, and the result says so.", least=0
-    )
-    max_trace_chars: int = _most(
-        1_000_000, "A trace with more text than this loses events from its middle, and the result says so.", least=0
-    )
-    max_work_chars: int = _most(200_000, "Characters of the work that critique checks, over all its steps.")
-    max_steps: int = _most(200, "Steps of that work, and of a corrected one.")
-    max_results: int = _most(50, "Tool results that come as evidence.")
-    max_result_chars: int = _most(1_000_000, "Characters of one of them.")
-    max_analysis_chars: int = _most(200_000, "Characters of an analysis, over all its texts.")
-    max_judgement_chars: int = _most(20_000, "Characters of a reflection, an issue or a corrected step in an analysis.")
-    max_judgement_items: int = _most(50, "Symptoms, keywords, cited events or criteria in an analysis.")
-    max_item_chars: int = _most(300, "Characters of one of them, or of a tag.")
-    max_queries: int = _most(50, "Queries of a search, sent or proposed.")
-    max_query_chars: int = _most(4_000, "Characters of one text in a query, a plan or a catalogue.")
-    max_filter_chars: int = _most(10_000, "Characters of a query's filters, as JSON.")
-    max_tables: int = _most(200, "Entries of a catalogue.")
-    max_catalog_words: int = _most(
-        60_000, "Words of all vocabularies of a catalogue; the rest is left out, and the result says so.", least=0
-    )
-    max_catalog_chars: int = _most(1_000_000, "Characters of those words.", least=0)
-    max_recalled: int = _most(50, "Lessons that a recall may ask for.")
-    max_recalled_chars: int = _most(100_000, "Characters of lesson text that a recall may ask for.")
-    max_prompt_chars: int = _most(100_000, "Characters of an argument of a prompt (slash command).")
-    max_listed: int = _most(200, "Records that a resource which lists them shows.")
-    max_file_bytes: int = _most(
-        268_435_456, "The largest file that `import` and `reflect FILE` read, in bytes.", least=65_536
-    )
-    max_hook_bytes: int = _most(20_000_000, "The most that `hook` reads of a host, in bytes.", least=65_536)
+    The checks run before any work is done, and an error names the argument. `Settings` has these fields too, so that
+    Python callers can set them; the environment cannot.
+    """
+
+    max_message_bytes: int = 33_554_432
+    """The longest line on stdin, in bytes; a longer one is read past and refused."""
+    max_depth: int = 64
+    """Levels of lists and objects in an argument."""
+    max_values: int = 2_000_000
+    """Values (texts, numbers, lists, objects) in the arguments of a call."""
+    max_calls_at_once: int = 64
+    """Calls that a server works on at the same time; 0: any number."""
+    max_http_requests: int = 512
+    """Requests that `serve --http` works on at once, streams too."""
+    max_body_seconds: int = 30
+    """Seconds that the body of a request over HTTP may take to come."""
+    max_task_chars: int = 20_000
+    """Characters of a task, goal, context or user_message."""
+    max_lesson_chars: int = 5_000
+    """Characters of a mistake, correction, why or strategy."""
+    max_phrase_chars: int = 2_000
+    """Characters of a symptom, reason, note or suggestion."""
+    max_label_chars: int = 200
+    """Characters of an id, a name, a tag or a keyword."""
+    max_list_items: int = 20
+    """Tags, keywords, symptoms, ids, criteria or suggestions in one list."""
+    max_sent_events: int = 100_000
+    """Events of a run that are taken; more is refused."""
+    max_events: int = 2_000
+    """A longer trace loses events from its middle, and the result says so."""
+    max_event_chars: int = 20_000
+    """A longer text in an event is cut from its middle, and the result says so."""
+    max_trace_chars: int = 1_000_000
+    """A trace with more text than this loses events from its middle, and the result says so."""
+    max_work_chars: int = 200_000
+    """Characters of the work that critique checks, over all its steps."""
+    max_steps: int = 200
+    """Steps of that work, and of a corrected one."""
+    max_results: int = 50
+    """Tool results that come as evidence."""
+    max_result_chars: int = 1_000_000
+    """Characters of one of them."""
+    max_analysis_chars: int = 200_000
+    """Characters of an analysis, over all its texts."""
+    max_judgement_chars: int = 20_000
+    """Characters of a reflection, an issue or a corrected step in an analysis."""
+    max_judgement_items: int = 50
+    """Symptoms, keywords, cited events or criteria in an analysis."""
+    max_item_chars: int = 300
+    """Characters of one of them, or of a tag."""
+    max_queries: int = 50
+    """Queries of a search, sent or proposed."""
+    max_query_chars: int = 4_000
+    """Characters of one text in a query, a plan or a catalogue."""
+    max_filter_chars: int = 10_000
+    """Characters of a query's filters, as JSON."""
+    max_tables: int = 200
+    """Entries of a catalogue."""
+    max_catalog_words: int = 60_000
+    """Words of all vocabularies of a catalogue; the rest is left out, and the result says so."""
+    max_catalog_chars: int = 1_000_000
+    """Characters of those words."""
+    max_recalled: int = 50
+    """Lessons that a recall may ask for."""
+    max_recalled_chars: int = 100_000
+    """Characters of lesson text that a recall may ask for."""
+    max_prompt_chars: int = 100_000
+    """Characters of an argument of a prompt (slash command)."""
+    max_listed: int = 200
+    """Records that a resource which lists them shows."""
+    max_file_bytes: int = 268_435_456
+    """The largest file that `import` and `reflect FILE` read, in bytes."""
+    max_hook_bytes: int = 20_000_000
+    """The most that `hook` reads of a host, in bytes."""
 
     def refuse_more(self, name: str, place: str, count: int, what: str = "characters") -> None:
         """InputError for more than the limit `name` allows; `place` is the argument that has `count` of `what`."""
         most = getattr(self, name)
         if count > most:
-            raise InputError(place, f"it has {count} {what}", f"Send at most {most} ({PREFIX}{name.upper()}).")
+            raise InputError(place, f"it has {count} {what}", f"Send at most {most}.")
 
     def refuse_long_texts(self, name: str, place: str, value: object) -> None:
         """InputError where a text in `value` has more characters than the limit `name` allows; names where it is."""
@@ -116,12 +133,7 @@ def characters(value: object) -> int:
     return count
 
 
-# Every setting, read once from `MCP_REFLECT_*`, with its type, default and meaning.
-#
-# The dataclass is the table: docs/settings.md is generated from its fields.
-
-
-_FOR_PROVIDERS = (f"{PREFIX}LLM", f"{PREFIX}EMBEDDINGS")
+_FOR_PROVIDERS: Final = (f"{PREFIX}LLM", f"{PREFIX}EMBEDDINGS")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,11 +160,6 @@ class Settings(Limits):
     llm_dreamer: str = setting("", "Another one to dream.")
     llm_key_file: str = setting(
         "", "A file of mode 0600 with the keys (`ANTHROPIC_API_KEY=…` lines), where they are not in the environment."
-    )
-    llm_seconds: float = setting(
-        45.0,
-        "How long a question to a language model may take, tries and repair included: at most 45, for hosts give up at "
-        "60. Then rules answer.",
     )
     llm_tokens_per_call: str = setting("", "The most tokens that one call of a tool may spend.")
     llm_tokens_per_day: str = setting("", "The most tokens that a day (UTC) may spend, over all servers of a bank.")
@@ -183,20 +190,16 @@ class Settings(Limits):
     max_reflections_per_step: int = setting(
         2, "How often should_reflect says yes for one step of a run (with `run_id`); all processes of a run share it."
     )
-    max_iterations: int = setting(2, "How many corrections critique tries where the call does not say.", most=5)
     embeddings: str = setting(
         "off",
         "Who tells recall what texts mean: `local` (all-MiniLM-L6-v2, where its package is installed), `local:FOLDER`, "
         "`openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), or `off`: see [embeddings](embeddings.md).",
     )
-    embeddings_seconds: float = setting(
-        1.0, "How long a recall waits for the embedder; then it goes by words alone, and asks again after a while."
-    )
     critique: Literal["auto", "always", "off"] = setting(
         "auto", "When critique asks a language model: where checks leave something open, always, or never."
     )
     replan_llm: bool = setting(
-        default=True, meaning="Whether a language model may plan a search; false keeps to the mechanical plan."
+        default=True, meaning="Whether a language model may plan a search; false keeps to the plan by rules."
     )
     max_retries: int = setting(2, "After so many plans for one search replan_search gives up, and says what to say.")
     bank_size: int | None = setting(
@@ -210,7 +213,6 @@ class Settings(Limits):
     dream_idle_minutes: float = setting(
         5.0, "In `full`, how many minutes after the last call a server begins to dream; 0: never by itself."
     )
-    dreams_per_day: int = setting(4, "How many dreams at idle a project has a day (UTC), over all its servers.")
     dream_tokens_per_day: int = setting(
         50_000, "How many tokens a project's dreams may take a day (UTC); above it, rules dream alone."
     )
@@ -232,7 +234,20 @@ class Settings(Limits):
         "warning", "The least severe log event that is written to stderr."
     )
     log_format: Literal["json", "text"] = setting("json", "How a log event is written.")
-    bank_busy_seconds: float = setting(30.0, "How long a write waits for another process before it gives up.")
+    max_calls_per_minute: int = setting(
+        6_000, "Calls of tools, resources and prompts that a server answers in a minute; 0: any number."
+    )
+    # What nobody needs to set. Python callers and tests can.
+    llm_seconds: float = 45.0
+    """Seconds for a question to a language model, its repair included; hosts give up on a call at 60."""
+    embeddings_seconds: float = 1.0
+    """Seconds that a recall waits for an embedder; then it goes by words alone."""
+    max_iterations: int = 2
+    """Corrections that critique tries where the call does not say."""
+    dreams_per_day: int = 4
+    """Consolidations at idle that a project has in a day (UTC), over all its servers."""
+    bank_busy_seconds: float = 30.0
+    """Seconds that a write waits for another process."""
     # Names of the environment that look like settings and are none: doctor and the log say them.
     unknown: tuple[str, ...] = ()
     # A damaged bank is moved out of the way, but never by who may not say so.
@@ -250,7 +265,8 @@ class Settings(Limits):
             text = env.get(name, "").strip()
             if text:
                 given[item.name] = _read(name, text, item)
-        provider_env = {name: text for name, text in env.items() if name.startswith(("ANTHROPIC_", "OPENAI_"))}
+        prefixes = _provider_prefixes(env)
+        provider_env = {name: text for name, text in env.items() if name.startswith(prefixes)}
         names = {PREFIX + item.name.upper() for item in documented()}
         unknown = tuple(sorted(name for name in env if name.upper().startswith(PREFIX) and name not in names))
         return cls(**given, unknown=unknown, provider_env=provider_env)
@@ -291,11 +307,16 @@ class Settings(Limits):
         return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
+def _provider_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the prefixes of the environment's names that belong to providers: `ACME_` for the setting `acme:model`."""
+    named = (text.strip().partition(":")[0] for name, text in env.items() if name.startswith(_FOR_PROVIDERS))
+    own = {f"{re.sub('[^A-Z0-9]', '_', name.upper())}_" for name in named if re.fullmatch(r"[A-Za-z][\w.-]+", name)}
+    return ("ANTHROPIC_", "OPENAI_", *sorted(own - {"OFF_", "LOCAL_"}))
+
+
 def documented() -> tuple[Field[Any], ...]:
-    """The fields that a person sets, in the order of the documentation: the limits come last."""
-    limits = {item.name for item in fields(Limits)}
-    told = [item for item in fields(Settings) if "meaning" in item.metadata]
-    return tuple(sorted(told, key=lambda item: item.name in limits))
+    """Return the fields that a person sets, in the order of the documentation."""
+    return tuple(item for item in fields(Settings) if "meaning" in item.metadata)
 
 
 def data_directory() -> Path:

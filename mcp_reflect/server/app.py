@@ -33,7 +33,7 @@ from mcp.types import (
 )
 
 from mcp_reflect import __version__
-from mcp_reflect.config import PREFIX, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.server import prompts, resources
 from mcp_reflect.server.service import Service, tools
 from mcp_reflect.server.stdio import Answering, Fault, Lines
@@ -151,7 +151,7 @@ class ReflectServer(MCPServer[None]):
                 await writing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=fault.id, error=error)))
 
             async def refuse(request: int | str | None, size: int) -> None:
-                text = f"message: it has {size} bytes. Send at most {most} ({PREFIX}MAX_MESSAGE_BYTES)."
+                text = f"message: it has {size} bytes. Send at most {most}."
                 await answer(Fault(request, INVALID_REQUEST, text))
 
             lines.refuse = refuse

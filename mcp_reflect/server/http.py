@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 import anyio
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
 
-from mcp_reflect.config import PREFIX, Limits
+from mcp_reflect.config import Limits
 from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.server.app import build
 
@@ -55,7 +55,7 @@ class Bodies:
                 if not read[-1].get("more_body", False):
                     break
         if waiting.cancelled_caught:
-            said = f"body: it did not come within {self._seconds} s. Send it at once ({PREFIX}MAX_BODY_SECONDS)."
+            said = f"body: it did not come within {self._seconds} s. Send it at once."
             await _refuse(send, _TOO_SLOW, said)
             return
         read.reverse()
@@ -64,7 +64,7 @@ class Bodies:
             return read.pop() if read else await receive()
 
         if self._open >= self._most:
-            said = f"requests: {self._open} are open already. Close one first ({PREFIX}MAX_HTTP_REQUESTS)."
+            said = f"requests: {self._open} are open already. Close one first."
             await _refuse(send, _TOO_MANY, said)
             return
         self._open += 1

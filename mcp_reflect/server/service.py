@@ -60,7 +60,7 @@ class Admission:
     def _take(self) -> None:
         if self._at_once and self._at_work >= self._at_once:
             fault = f"{self._at_work} are being worked on already"
-            raise InputError("calls", fault, f"Wait for one to be answered ({PREFIX}MAX_CALLS_AT_ONCE).")
+            raise InputError("calls", fault, "Wait for one to be answered.")
         if not self._a_minute:
             return
         now = self._now()

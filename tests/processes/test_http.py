@@ -114,7 +114,7 @@ async def test_a_body_that_does_not_come_is_refused_by_the_limits_name() -> None
     status, said = await _answered(Bodies(_echo, DEFAULT, seconds=0.01), b"{")
     assert (status, said) == (
         408,
-        b"body: it did not come within 0.01 s. Send it at once (MCP_REFLECT_MAX_BODY_SECONDS).",
+        b"body: it did not come within 0.01 s. Send it at once.",
     )
     assert await _answered(Bodies(_echo, DEFAULT), b"{", b"}", b"") == (200, b"{}")
 
@@ -129,7 +129,7 @@ async def test_more_requests_than_may_be_open_are_refused_by_the_limits_name() -
 
     app = Bodies(asks_again, replace(DEFAULT, max_http_requests=1))
     assert await _answered(app, b"x", b"") == (200, b"x")
-    assert inside == [(503, b"requests: 1 are open already. Close one first (MCP_REFLECT_MAX_HTTP_REQUESTS).")]
+    assert inside == [(503, b"requests: 1 are open already. Close one first.")]
     assert await _answered(app, b"y", b"") == (200, b"y")
 
 
