@@ -11,8 +11,6 @@ from typing import Final, Protocol
 
 from mcp_reflect.models.critique import Status, ToolResult
 
-# What every checker is given and what it returns.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
@@ -62,7 +60,7 @@ class Checker(Protocol):
 # A checker of another package: whatever it does, the tool goes on without it and says so.
 
 
-class Foreign:
+class ForeignChecker:
     """Calls the checker that `load` makes. `name` is that of its entry point."""
 
     def __init__(self, name: str, checker: Checker) -> None:
@@ -150,7 +148,7 @@ def _others() -> Iterator[tuple[str, Checker]]:
             made: Checker = entry.load()()
         except Exception as error:  # noqa: BLE001 - the edge to code that is not ours, see foreign.py
             made = Absent(error)
-        yield entry.name, Foreign(entry.name, made)
+        yield entry.name, ForeignChecker(entry.name, made)
 
 
 # A response as steps: at its own numbering, else by paragraphs, lines, or clauses. Code in a fence stays whole.

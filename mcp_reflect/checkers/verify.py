@@ -1,52 +1,66 @@
-"""All checkers over a piece of work, and the correction of computed results."""
+"""Run all checkers over a piece of work, and add up what they found."""
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from mcp_reflect.checkers.arithmetic.numerals import read, write
-from mcp_reflect.checkers.base import Finding, Foreign, Work, checkers
-from mcp_reflect.models.critique import Basis, Status, Verdict
+from mcp_reflect.checkers.base import Finding, ForeignChecker, Work, checkers
+from mcp_reflect.checkers.coverage import coverage, open_claims
+from mcp_reflect.models.critique import Basis, Coverage, Status, Verdict
 
-# All checkers over a piece of work, and what their findings add up to.
-
-
-CLAIM: Final = 300
+MOST_QUOTED: Final = 300
 """The most characters of a claim that is quoted."""
 
-EVIDENCE: Final = ("evidence", "execution")
-"""The checkers whose word rests on tool results; the others compute."""
+_BY_EVIDENCE: Final = frozenset({"evidence", "execution"})
+"""The checkers whose verdicts rest on tool results; the others compute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """A version of the steps and what the checkers said of it."""
+    """A version of the steps with its verdicts.
+
+    `left_open` are the claims that no checker decided, as (step, text). `problems` says which checkers of other
+    packages failed.
+    """
 
     steps: tuple[str, ...]
     findings: tuple[Finding, ...]
     verdicts: tuple[Verdict, ...]
+    left_open: tuple[tuple[int, str], ...] = ()
     problems: tuple[str, ...] = ()
+
+    def with_status(self, *statuses: Status) -> tuple[Verdict, ...]:
+        """Return the verdicts of these statuses, in the order of the steps."""
+        return tuple(verdict for verdict in self.verdicts if verdict.status in statuses)
 
     @property
     def failed(self) -> tuple[Verdict, ...]:
-        """What evidence or computation contradicts."""
-        return tuple(verdict for verdict in self.verdicts if verdict.status is Status.FAIL)
+        """The claims that evidence or computation contradicts."""
+        return self.with_status(Status.FAIL)
 
     @property
     def passed(self) -> int:
-        return sum(verdict.status is Status.PASS for verdict in self.verdicts)
+        return len(self.with_status(Status.PASS))
 
     @property
-    def unchecked(self) -> tuple[Verdict, ...]:
-        return tuple(verdict for verdict in self.verdicts if verdict.status is Status.UNCHECKED)
+    def unsupported(self) -> tuple[Verdict, ...]:
+        return self.with_status(Status.UNSUPPORTED)
 
     @property
-    def score(self) -> float | None:
-        """passed / (passed + failed), null where nothing was checked."""
-        checked = self.passed + len(self.failed)
-        return self.passed / checked if checked else None
+    def coverage(self) -> Coverage:
+        return coverage(self.findings, self.left_open)
+
+    @property
+    def complete(self) -> bool:
+        """True if there are claims and a checker decided each of them."""
+        counted = self.coverage
+        return counted.claims > 0 and counted.checked == counted.claims
+
+    @property
+    def share(self) -> float | None:
+        """Return passed / (passed + failed), None where nothing was decided."""
+        decided = self.passed + len(self.failed)
+        return self.passed / decided if decided else None
 
     @property
     def first_error(self) -> int | None:
@@ -54,15 +68,15 @@ class Verified:
 
     @property
     def basis(self) -> Basis:
-        """What the verdicts rest on; tool results count before computation."""
-        known = {verdict.checker for verdict in self.verdicts if verdict.status is not Status.UNCHECKED}
-        if known & set(EVIDENCE):
+        """The basis of the decided verdicts; tool results outweigh computation."""
+        deciding = {verdict.checker for verdict in self.with_status(Status.PASS, Status.FAIL)}
+        if deciding & _BY_EVIDENCE:
             return Basis.TOOL_RESULTS
-        return Basis.CHECKED if known else Basis.NONE
+        return Basis.CHECKED if deciding else Basis.NONE
 
     @property
     def issues(self) -> tuple[str, ...]:
-        """One sentence for each failure."""
+        """One sentence for each contradicted claim."""
         return tuple(_issue(verdict) for verdict in self.failed)
 
 
@@ -70,61 +84,55 @@ Verify = Callable[[Sequence[str]], Verified]
 
 
 def verifier(work: Work) -> Verify:
-    """A function that checks other steps for the same goal and evidence."""
-
-    def verify(steps: Sequence[str]) -> Verified:
-        return _verified(
-            Work(
-                goal=work.goal,
-                steps=tuple(steps),
-                tool_results=work.tool_results,
-                decided=work.decided,
-                executed=work.executed,
-            )
-        )
-
-    return verify
+    """Return a function that checks other steps for the same goal and evidence."""
+    return lambda steps: _verified(replace(work, steps=tuple(steps)))
 
 
 def _verified(work: Work) -> Verified:
     named: list[tuple[str, Finding]] = []
     problems: list[str] = []
     for checker in checkers():
-        found = checker.findings(work) if isinstance(checker, Foreign) else tuple(checker.check(work))
-        if isinstance(found, str):
-            problems.append(found)
+        findings = checker.findings(work) if isinstance(checker, ForeignChecker) else tuple(checker.check(work))
+        if isinstance(findings, str):
+            problems.append(findings)
         else:
-            named += [(checker.name, finding) for finding in found]
+            named += [(checker.name, finding) for finding in findings]
     named.sort(key=lambda pair: pair[1].step)
+    findings = tuple(finding for _, finding in named)
     return Verified(
         steps=work.steps,
-        findings=tuple(finding for _, finding in named),
-        verdicts=tuple(_verdicts(named)),
+        findings=findings,
+        verdicts=tuple(_verdict(name, finding) for name, finding in named),
+        left_open=open_claims(work.steps, findings),
         problems=tuple(problems),
     )
 
 
-def _verdicts(named: Iterable[tuple[str, Finding]]) -> Iterable[Verdict]:
-    for name, finding in named:
-        yield Verdict(
-            step=finding.step,
-            status=finding.status,
-            checker=name,
-            claim=finding.claim,
-            expected=finding.expected,
-            detail=finding.detail,
-        )
+def _verdict(name: str, finding: Finding) -> Verdict:
+    return Verdict(
+        step=finding.step,
+        status=finding.status,
+        checker=name,
+        claim=finding.claim,
+        expected=finding.expected,
+        detail=finding.detail,
+    )
 
 
 def _issue(verdict: Verdict) -> str:
     detail = verdict.detail or ""
-    told = verdict.checker == "arithmetic" or detail.startswith(verdict.claim)
-    return f"Step {verdict.step}: {in_words(verdict)}{f' ({detail})' if detail and not told else ''}"
+    repeats = verdict.checker == "arithmetic" or detail.startswith(verdict.claim)
+    return f"Step {verdict.step}: {in_words(verdict)}{f' ({detail})' if detail and not repeats else ''}"
+
+
+def quoted_claim(claim: str) -> str:
+    """Return a claim cut to MOST_QUOTED characters."""
+    return claim if len(claim) <= MOST_QUOTED else f"{claim[: MOST_QUOTED - 1]}…"
 
 
 def in_words(verdict: Verdict) -> str:
-    """What is right and what is wrong: `15 × 12.99 = 194.85, not 195.00`."""
-    claim = verdict.claim if len(verdict.claim) <= CLAIM else f"{verdict.claim[: CLAIM - 1]}…"
+    """Say what is right and what is wrong: `15 × 12.99 = 194.85, not 195.00`."""
+    claim = quoted_claim(verdict.claim)
     if verdict.expected is None:
         return f"{claim}: contradicted"
     left, equals, right = claim.rpartition("=")
@@ -133,123 +141,11 @@ def in_words(verdict: Verdict) -> str:
     return f"{verdict.expected}, not: {claim}"
 
 
-def told(verified: Verified) -> str:
-    """The state of a version in words a person can follow."""
-    checked = len({verdict.step for verdict in verified.verdicts if verdict.status is not Status.UNCHECKED})
-    line = f"{len(verified.steps)} steps, {checked} checked"
-    first = verified.failed[0] if verified.failed else None
-    if first is None:
+def progress_of(verified: Verified) -> str:
+    """Say how far a version is, in one line."""
+    steps = {verdict.step for verdict in verified.with_status(Status.PASS, Status.FAIL)}
+    line = f"{len(verified.steps)} steps, {len(steps)} checked"
+    if not verified.failed:
         return line
+    first = verified.failed[0]
     return f"{line}; step {first.step}: {in_words(first)}"
-
-
-# Putting computed results in the place of wrong ones, and redoing what was built on them.
-
-
-MAX_ROUNDS = 60  # corrections in one call; each is followed by a full check
-MAX_CHECKED = 400_000  # characters that these checks may read; a long work has fewer rounds
-MAX_CHARACTERS = 20_000  # per step: longer ones are left as they are
-
-_NUMBER = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]|[.,]\d)")
-_MONEY = "$€£¥₹"
-
-Check = Callable[[Work], Iterable[Finding]]
-
-
-def correct(
-    steps: Sequence[str], findings: Iterable[Finding], *, goal: str = "", check: Check | None = None
-) -> tuple[str, ...]:
-    """The steps with every computable correction made, the first wrong step first.
-
-    A corrected value is put in wherever later text uses the old one, unless the old one also stands in
-    the goal or before the mistake, where it may have another origin. After each correction the steps
-    are checked again with `check` (default: all checkers), and what then fails is corrected in turn.
-    """
-    check = check or _check_all
-    current = tuple(steps)
-    tried: set[tuple[int, int, str]] = set()
-    pending = list(findings)
-    for _ in range(min(MAX_ROUNDS, 1 + MAX_CHECKED // max(1, sum(map(len, steps))))):
-        finding = _next(pending, tried)
-        if finding is None or finding.fix is None:
-            break
-        tried.add((finding.step, finding.fix.start, finding.fix.text))
-        corrected = _apply(current, finding, goal)
-        if corrected == current:
-            continue
-        current = corrected
-        pending = list(check(Work(goal=goal, steps=current)))
-    return current
-
-
-def _check_all(work: Work) -> list[Finding]:
-    return [finding for checker in checkers() for finding in checker.check(work)]
-
-
-def _next(findings: Iterable[Finding], tried: set[tuple[int, int, str]]) -> Finding | None:
-    """The earliest failure with a correction that was not made before (so that two cannot undo each other)."""
-    fixable = [
-        (finding.step, finding.fix.start, index, finding)
-        for index, finding in enumerate(findings)
-        if finding.status is Status.FAIL
-        and finding.fix is not None
-        and (finding.step, finding.fix.start, finding.fix.text) not in tried
-    ]
-    return min(fixable)[3] if fixable else None
-
-
-def _apply(steps: tuple[str, ...], finding: Finding, goal: str) -> tuple[str, ...]:
-    fix, index = finding.fix, finding.step - 1
-    if fix is None or index >= len(steps) or len(steps[index]) > MAX_CHARACTERS:
-        return steps
-    step = steps[index]
-    head, wrong, tail = step[: fix.start], step[fix.start : fix.end], step[fix.end :]
-    old, new = _last_value(wrong), _last_value(fix.text)
-    later = list(steps[index + 1 :])
-    earlier = " ".join((goal, *steps[:index], head))
-    if old is not None and new is not None and old not in _values(earlier):
-        tail = _replace(tail, old, new)
-        later = [_replace(text, old, new) if len(text) <= MAX_CHARACTERS else text for text in later]
-    return (*steps[:index], head + fix.text + tail, *later)
-
-
-def _last_value(text: str) -> Fraction | None:
-    """The last number of a text with its sign: -1 in `(5 - 6) = -1`."""
-    found = list(_NUMBER.finditer(text))
-    return _signed(text, found[-1])[0] if found else None
-
-
-def _values(text: str) -> set[Fraction]:
-    values = (_signed(text, match)[0] for match in _NUMBER.finditer(text[: 5 * MAX_CHARACTERS]))
-    return {value for value in values if value is not None}
-
-
-def _signed(text: str, match: re.Match[str]) -> tuple[Fraction | None, int]:
-    """The value at a match with the sign glued to it, and where it begins."""
-    parsed = read(match[0])
-    if parsed is None:
-        return None, match.start()
-    start = match.start()
-    at = start - 1
-    if at >= 0 and text[at] in _MONEY:
-        at -= 1
-    if at >= 0 and text[at] in "-−":
-        before = text[:at].rstrip()[-1:]
-        if not (before.isalnum() or before in {")", "]", "%"}) or (text[at - 1 : at].isspace() and at + 1 == start):
-            return -parsed[0], at
-    return parsed[0], start
-
-
-def _replace(text: str, old: Fraction, new: Fraction) -> str:
-    parts: list[str] = []
-    position = 0
-    for match in _NUMBER.finditer(text):
-        value, start = _signed(text, match)
-        if value != old:
-            continue
-        money = text[match.start() - 1 : match.start()] in set(_MONEY)
-        sign = "-" if new < 0 else ""
-        currency = text[match.start() - 1] if money and start < match.start() else ""
-        parts += [text[position:start], sign, currency, write(abs(new), match[0], money=money)]
-        position = match.end()
-    return "".join([*parts, text[position:]])

@@ -1,17 +1,20 @@
-"""The result of checking a piece of work."""
+"""A piece of work's claims, what is known of them, and the result of `critique`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-# What checking a piece of work against evidence said.
-
 
 class Status(StrEnum):
-    """What is known of a claim: contradicted by evidence is fail, merely unsupported is unchecked."""
+    """What is known of a claim.
+
+    `pass` is supported and `fail` contradicted, by evidence or computation. `unsupported` says that something
+    was run or done and no tool result shows it. `unchecked` is every other open claim.
+    """
 
     PASS = "pass"  # noqa: S105 - a verdict, no password
     FAIL = "fail"
+    UNSUPPORTED = "unsupported"
     UNCHECKED = "unchecked"
 
 
@@ -26,7 +29,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One checker's word on one claim of one step. Steps count from 1."""
+    """One checker's verdict on one claim of one step. Steps count from 1."""
 
     step: int
     status: Status
@@ -36,7 +39,21 @@ class Verdict:
     detail: str | None = None
 
 
-# What critique says of a piece of work.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How much of the work the verdicts cover, in numbers of claims.
+
+    `checked` = `supported` + `contradicted`; the rest is `unsupported` or `open`. `open_claims` quotes up to
+    five of the rest, unsupported ones first.
+    """
+
+    claims: int
+    checked: int
+    supported: int
+    contradicted: int
+    unsupported: int
+    open: int
+    open_claims: tuple[str, ...] = ()
 
 
 class Action(StrEnum):
@@ -76,7 +93,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """What the host or a model said of the work, validated. A score in 0..1 is null where it gave none."""
+    """The validated critique of the host or a model. `quality_score` is in 0..1, None where it gave none."""
 
     quality_score: float | None = None
     issues: tuple[str, ...] = ()
@@ -87,11 +104,13 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Critique:
-    """What `critique` returns.
+    """The result of `critique`.
 
-    Verdicts, score, gate and first_error_step are those of the work as it was sent; `corrected_steps` is
-    the best version seen, verified, where there is a better one. Steps count from 1. The score is in 0..1,
-    and null, as the gate is, where nothing could be checked and nobody judged.
+    Verdicts, coverage, score, gate and first_error_step describe the work as it was sent. `corrected_steps` is
+    the best version seen, checked again, where there is a better one; `corrected_by` names its author: `rules`,
+    `host` or a model. Steps count from 1. The score is in 0..1. Rules give a score only where they checked every
+    claim. The gate passes if nothing is contradicted or unsupported and either every claim was checked or the
+    host or a model judged the work; it is None where this is unknown.
     """
 
     critique_id: str
@@ -100,6 +119,7 @@ class Critique:
     passes_quality_gate: bool | None = None
     quality_score: float | None = None
     action: Action
+    coverage: Coverage
     verdicts: tuple[Verdict, ...] = ()
     first_error_step: int | None = None
     issues: tuple[str, ...] = ()
@@ -107,6 +127,7 @@ class Critique:
     should_retry: bool
     retry_guidance: str | None = None
     corrected_steps: tuple[str, ...] = ()
+    corrected_by: str | None = None
     criteria: Mapping[str, Score] = field(default_factory=dict[str, Score])
     iterations: int
     stopped: Stopped | None = None

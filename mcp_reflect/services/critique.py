@@ -9,9 +9,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from mcp_reflect.checkers import loop
+from mcp_reflect.checkers.answers import answer_of, critique_from
 from mcp_reflect.checkers.base import Work, split
-from mcp_reflect.checkers.loop import Run, Version, capped, critique_from, judged, read_opinion
-from mcp_reflect.checkers.verify import Verified, told, verifier
+from mcp_reflect.checkers.loop import Run, Version
+from mcp_reflect.checkers.opinions import capped, read_opinion
+from mcp_reflect.checkers.verify import Verified, progress_of, verifier
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
@@ -50,8 +52,8 @@ class Thinker:
     async def critic(self, verified: Verified) -> Opinion | None:
         """The critic's opinion, held to what the verdicts allow; not asked where rules suffice and may."""
         mode = self.context.settings.critique
-        open_ = self.working["criteria"] or verified.unchecked or not verified.verdicts or verified.failed
-        wanted = open_ or self.spoke  # who found issues is asked whether they are gone
+        # A critic that found issues is asked if they are gone.
+        wanted = self.working["criteria"] or verified.failed or not verified.complete or self.spoke
         if mode == "off" or (mode == "auto" and not wanted):
             return None
         inputs = {
@@ -107,7 +109,7 @@ class Listener:
 
     async def on_verified(self, version: Verified) -> None:
         if self.host.progress is not None:
-            await self.host.progress(0, told(version))
+            await self.host.progress(0, progress_of(version))
 
     async def on_start(self, iteration: int, issues: tuple[str, ...]) -> None:
         if self.starting is not None:
@@ -117,7 +119,7 @@ class Listener:
         if self.completing is not None:
             self.completing(iteration, version.steps)
         if self.host.progress is not None:
-            await self.host.progress(iteration, told(version))
+            await self.host.progress(iteration, progress_of(version))
 
 
 def _corrected_steps(value: Any, least: int) -> tuple[str, ...]:
@@ -168,7 +170,7 @@ async def critique(
         run = await _loop(working, thinker, listener, working["max_iterations"])
     else:
         run = await _by_host(working, thinker, listener, clean(sent.analysis), context.settings)
-    answer = judged(
+    answer = answer_of(
         run,
         critique_id=working["critique_id"],
         thinker=thinker.name,
@@ -176,7 +178,7 @@ async def critique(
         tokens=thinker.tokens,
         trigger=working["trigger"],
         threshold=context.settings.quality_threshold,
-        has_evidence=bool(working["tool_results"]),
+        criteria=working["criteria"],
         max_iterations=working["max_iterations"],
         milliseconds=round((time.monotonic() - began) * 1000),
     )
@@ -292,7 +294,7 @@ async def _by_host(working: dict[str, Any], thinker: Thinker, listener: Listener
     await listener.on_start(iteration, first.issues)
     after = await asyncio.to_thread(verify, opinion.corrected_steps)
     await listener.on_complete(iteration, after)
-    corrected = Version(verified=after)
+    corrected = Version(verified=after, author=HOST)
     best = corrected if len(after.failed) <= len(current.failed) else first
     if not after.failed:
         stopped = Stopped.PASSED

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from mcp_reflect.checkers.arithmetic.checker import ArithmeticChecker
 from mcp_reflect.checkers.base import Finding, Work
+from mcp_reflect.checkers.correct import correct
 from mcp_reflect.checkers.dates import DatesChecker
 from mcp_reflect.checkers.units import UnitsChecker
-from mcp_reflect.checkers.verify import correct
 
 LIMIT = 0.1  # seconds of processor time a text, on a machine that does the loop below in 8 ms
 LOOP = 0.008

@@ -1,7 +1,7 @@
 """Corrections: the wrong result, and everything that was built on it."""
 
 from mcp_reflect.checkers.base import Finding, Fix, Work, checkers
-from mcp_reflect.checkers.verify import correct
+from mcp_reflect.checkers.correct import correct
 from mcp_reflect.models.critique import Status
 
 

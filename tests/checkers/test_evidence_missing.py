@@ -1,4 +1,4 @@
-"""Claims about test runs whose output nobody gave: unchecked, never fail, and nothing for other talk of tests."""
+"""Claims about test runs whose output nobody gave: unsupported, never fail, and nothing for other talk of tests."""
 
 import pytest
 
@@ -15,8 +15,8 @@ def said(step: str, *results: ToolResult) -> list[Status]:
     "claim", ["All 42 tests pass", "All 42 tests pass.", "42 tests passed.", "3 of 7 specs fail.", "All tests pass"]
 )
 @pytest.mark.parametrize("results", [(), (ToolResult(content="a.py  b.py", tool="ls", exit_code=0),)])
-def test_a_count_of_tests_that_nothing_shows_is_unchecked(claim: str, results: tuple[ToolResult, ...]) -> None:
-    assert said(claim, *results) == [Status.UNCHECKED]
+def test_a_count_of_tests_that_nothing_shows_is_unsupported(claim: str, results: tuple[ToolResult, ...]) -> None:
+    assert said(claim, *results) == [Status.UNSUPPORTED]
 
 
 @pytest.mark.parametrize("text", ["She passed 3 tests this year.", "There are 42 tests in the folder.", "2 + 2 = 4"])

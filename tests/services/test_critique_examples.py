@@ -49,7 +49,7 @@ async def test_a_claim_over_a_log_with_failures_is_contradicted(client: Client) 
 
 async def test_a_claim_without_evidence_asks_for_it_first(client: Client) -> None:
     found = await told(client, "critique", {"goal": "Report", "response": "All 42 tests pass"})
-    assert [verdict["status"] for verdict in found["verdicts"]] == ["unchecked"]
+    assert [verdict["status"] for verdict in found["verdicts"]] == ["unsupported"]
     assert (found["action"], found["basis"]) == ("verify_first", "none")
     assert '"All 42 tests pass"' in found["retry_guidance"]
     assert not {"quality_score", "passes_quality_gate", "criteria", "first_error_step"} & set(found)

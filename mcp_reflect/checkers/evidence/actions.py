@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mcp_reflect.checkers.evidence.reading import Seen
-from mcp_reflect.checkers.evidence.sentences import WORDS, Evidence, Judgement, Sentence, unsupported, verdict
+from mcp_reflect.checkers.evidence.sentences import WORDS, Evidence, Judgement, unsupported, verdict
+from mcp_reflect.checkers.sentences import Sentence
 
 # Things said to be done: pushed, merged, installed, sent, written, deployed.
 

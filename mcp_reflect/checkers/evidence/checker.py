@@ -27,7 +27,8 @@ from mcp_reflect.checkers.evidence.facts import (
 )
 from mcp_reflect.checkers.evidence.outcomes import judge_commands, judge_counts, judge_names, judge_outcomes, polarity
 from mcp_reflect.checkers.evidence.reading import seen
-from mcp_reflect.checkers.evidence.sentences import Evidence, Judgement, Rule, Sentence, sentences
+from mcp_reflect.checkers.evidence.sentences import Evidence, Judgement, Rule
+from mcp_reflect.checkers.sentences import Sentence, sentences
 from mcp_reflect.models.critique import Status, ToolResult
 
 # Whether tool results agree with a claimed outcome.
@@ -120,7 +121,7 @@ def _worth_reading(step: str) -> bool:
 
 def _strongest(sentence: Sentence, evidence: Evidence, rules: tuple[Rule, ...]) -> Judgement | None:
     found = [judgement for rule in rules for judgement in rule(sentence, evidence)]
-    for status in (Status.FAIL, Status.PASS, Status.UNCHECKED):
+    for status in (Status.FAIL, Status.PASS, Status.UNSUPPORTED, Status.UNCHECKED):
         for judgement in found:
             if judgement.status is status:
                 return judgement

@@ -6,15 +6,8 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from mcp_reflect.checkers.evidence.reading import parsed_json
-from mcp_reflect.checkers.evidence.sentences import (
-    WORDS,
-    Evidence,
-    Judgement,
-    Sentence,
-    quotations,
-    unsupported,
-    verdict,
-)
+from mcp_reflect.checkers.evidence.sentences import WORDS, Evidence, Judgement, unsupported, verdict
+from mcp_reflect.checkers.sentences import Sentence, quotations
 
 # Claims about exceptions, places in files, error codes, exit codes and HTTP statuses.
 

@@ -6,19 +6,9 @@ from dataclasses import replace
 
 from mcp_reflect.checkers.evidence.reading import Seen
 from mcp_reflect.checkers.evidence.reports import Kind, Report, words
-from mcp_reflect.checkers.evidence.sentences import (
-    WORDS,
-    Clause,
-    Count,
-    Evidence,
-    Judgement,
-    Sentence,
-    counts,
-    quotations,
-    unsupported,
-    verdict,
-)
+from mcp_reflect.checkers.evidence.sentences import WORDS, Count, Evidence, Judgement, counts, unsupported, verdict
 from mcp_reflect.checkers.evidence.subjects import Subject, subjects
+from mcp_reflect.checkers.sentences import Clause, Sentence, quotations
 
 # Claims that something passes, fails, is clean or builds, without a number.
 

@@ -1,0 +1,229 @@
+"""From a run of the loop to the answer of `critique`: coverage, score, gate, action, and what to do next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from mcp_reflect.checkers.loop import MODEL, Run, Version
+from mcp_reflect.checkers.verify import Verified, in_words, quoted_claim
+from mcp_reflect.models.common import HOST, RULES
+from mcp_reflect.models.critique import Action, Basis, Coverage, Critique, Score, Status, Stopped, Verdict
+
+_MOST_VERDICTS: Final = 40
+_MOST_QUESTIONS: Final = 5
+_NUMERAL = frozenset("0123456789")
+
+
+def answer_of(
+    run: Run,
+    *,
+    critique_id: str,
+    thinker: str,
+    note: str | None,
+    tokens: Mapping[str, int],
+    trigger: str | None,
+    threshold: float,
+    criteria: Sequence[str],
+    max_iterations: int,
+    milliseconds: int,
+) -> Critique:
+    """Return the answer to a call. `threshold` (0..1) is the least score of a judge that passes the gate."""
+    first, best = run.first, run.best
+    gate = _gate(first, threshold)
+    action = _action(first, gate)
+    corrected = best.verified.steps if best.verified.steps != first.verified.steps else ()
+    done = bool(corrected) and not best.issues
+    unscored = criteria if first.opinion is None else ()
+    notes = (note, *first.verified.problems, _unscored(unscored))
+    return Critique(
+        critique_id=critique_id,
+        thinker=thinker,
+        note="; ".join(text for text in notes if text) or None,
+        passes_quality_gate=gate,
+        quality_score=_score(first),
+        action=action,
+        coverage=first.verified.coverage,
+        verdicts=_listed(first.verified),
+        first_error_step=first.verified.first_error,
+        issues=_bounded(first.issues),
+        suggested_fix=_fix(first),
+        should_retry=action is not Action.KEEP and not done and run.iterations < max(max_iterations, 1),
+        retry_guidance=_guidance(run, action),
+        corrected_steps=corrected,
+        corrected_by=(thinker if best.author == MODEL else best.author) if corrected else None,
+        criteria=first.opinion.criteria if first.opinion else {},
+        iterations=run.iterations,
+        stopped=run.stopped if run.iterations or gate is not None else None,
+        basis=_basis(first),
+        tokens=tokens,
+        triggered_by=trigger,
+        reflection_time_ms=milliseconds,
+        next=_next(run, critique_id, thinker, action, unscored),
+    )
+
+
+def critique_from(body: Mapping[str, Any]) -> Critique:
+    """Read back an answer that `asdict` made JSON of."""
+    coverage: dict[str, Any] = {**body["coverage"], "open_claims": tuple(body["coverage"]["open_claims"])}
+    verdicts: list[dict[str, Any]] = [{**verdict, "status": Status(verdict["status"])} for verdict in body["verdicts"]]
+    values: dict[str, Any] = {
+        **body,
+        "action": Action(body["action"]),
+        "basis": Basis(body["basis"]),
+        "stopped": None if body["stopped"] is None else Stopped(body["stopped"]),
+        "coverage": Coverage(**coverage),
+        "verdicts": tuple(Verdict(**verdict) for verdict in verdicts),
+        "issues": tuple(body["issues"]),
+        "corrected_steps": tuple(body["corrected_steps"]),
+        "criteria": {name: Score(**score) for name, score in body["criteria"].items()},
+    }
+    return Critique(**values)
+
+
+def _gate(version: Version, threshold: float) -> bool | None:
+    """True if nothing is contradicted or unsupported and rules checked every claim or a judge accepted the work."""
+    verified, opinion = version.verified, version.opinion
+    if verified.failed or version.issues:
+        return False
+    if opinion is not None and opinion.quality_score is not None and opinion.quality_score < threshold:
+        return False
+    if verified.unsupported:
+        return None
+    return True if verified.complete or opinion is not None else None
+
+
+def _action(version: Version, gate: bool | None) -> Action:
+    if version.issues or gate is False:
+        return Action.REVISE
+    return Action.KEEP if gate else Action.VERIFY_FIRST
+
+
+def _score(version: Version) -> float | None:
+    """Return the judge's score, held to the verdicts; on rules the share that passed if every claim was checked."""
+    if version.opinion is not None and version.opinion.quality_score is not None:
+        return round(version.opinion.quality_score, 3)
+    share = version.verified.share if version.verified.complete else None
+    return None if share is None else round(share, 3)
+
+
+def _basis(version: Version) -> Basis:
+    if version.verified.basis is not Basis.NONE:
+        return version.verified.basis
+    return Basis.MODEL if version.opinion is not None else Basis.NONE
+
+
+def _unscored(criteria: Sequence[str]) -> str | None:
+    return f"rules cannot score criteria: {', '.join(criteria)}"[:300] if criteria else None
+
+
+def _bounded(issues: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(issues) - _MOST_VERDICTS
+    return issues if more <= 0 else (*issues[:_MOST_VERDICTS], f"and {more} more")
+
+
+def _listed(verified: Verified) -> tuple[Verdict, ...]:
+    """Return the verdicts to show, by step: failures are kept first, then what is open, then what passed."""
+    order = {Status.FAIL: 0, Status.UNSUPPORTED: 1, Status.UNCHECKED: 2, Status.PASS: 3}
+    kept = sorted(verified.verdicts, key=lambda verdict: order[verdict.status])[:_MOST_VERDICTS]
+    kept.sort(key=lambda verdict: verdict.step)
+    return tuple(replace(verdict, claim=quoted_claim(verdict.claim)) for verdict in kept)
+
+
+def _fix(version: Version) -> str | None:
+    if version.opinion is not None and version.opinion.suggested_fix:
+        return version.opinion.suggested_fix
+    computed = (verdict for verdict in version.verified.failed if verdict.expected)
+    return next((f"Step {verdict.step}: {in_words(verdict)}" for verdict in computed), None)
+
+
+def _guidance(run: Run, action: Action) -> str | None:
+    best, verified = run.best, run.best.verified
+    if action is Action.KEEP:
+        return None
+    if action is Action.VERIFY_FIRST:
+        return _cheapest_check(verified)
+    corrected = verified.steps != run.first.verified.steps
+    if corrected and not best.issues:
+        counted = verified.coverage
+        author = {HOST: "Your corrected_steps were", MODEL: "The model's corrected_steps were"}.get(
+            best.author or "", "In corrected_steps the computed values are replaced; they were"
+        )
+        end = "." if verified.complete else f": {counted.checked} of {counted.claims} claims could be checked."
+        return f"Take corrected_steps. {author} checked again, and nothing in them is contradicted{end}"
+    take = "Take corrected_steps and go on from them. " if corrected else ""
+    where = f"Start at step {verified.first_error}" if verified.first_error else "Start with the first issue"
+    return f"{take}{where}, carry what changes through the steps after it, and send the result to critique again."
+
+
+def _cheapest_check(verified: Verified) -> str:
+    """Say which one check would tell most."""
+    if verified.unsupported:
+        claim = verified.unsupported[0]
+        return (
+            f'Step {claim.step} says "{quoted_claim(claim.claim)}" and no tool result shows it. '
+            "Run what shows it, and send its output in tool_results."
+        )
+    counted = verified.coverage
+    if counted.open_claims:
+        return (
+            f"{counted.checked} of {counted.claims} claims were checked. Check this one first, or judge it yourself: "
+            f'"{counted.open_claims[0]}"'
+        )
+    return "The work states nothing that rules can read. Judge it yourself against the goal."
+
+
+def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Sequence[str]) -> dict[str, object]:
+    """Return a lesson to store where a wrong step was corrected, else questions on what rules left open."""
+    failed, corrected = run.first.verified.failed, run.best.verified
+    if failed and corrected.steps != run.first.verified.steps and not corrected.failed:
+        place = failed[0].step - 1
+        after = corrected.steps[place] if place < len(corrected.steps) else ""
+        return {
+            "why": "A wrong step was found and corrected: keep it, if it may happen again.",
+            "tool": "store_lesson",
+            "arguments": {
+                "mistake": f"Wrong: {quoted_claim(failed[0].claim)}",
+                "correction": f"Right: {in_words(failed[0]) if failed[0].expected else quoted_claim(after)}",
+                "symptoms": [f"{failed[0].checker} check failed"],
+            },
+        }
+    if thinker != RULES or (action is Action.KEEP and not criteria):
+        return {}
+    return {
+        "why": "Rules left this open. Answer the questions from evidence, and send your judgement.",
+        "questions": _questions(run.first.verified, criteria),
+        "tool": "critique",
+        "arguments": {
+            "critique_id": critique_id,
+            "analysis": {
+                "quality_score": "0..1",
+                "issues": ["step number, what is wrong, what shows it"],
+                "criteria": {name: {"score": "0..1", "reason": "one sentence"} for name in criteria},
+                "corrected_steps": ["every step, the wrong ones put right"],
+            },
+        },
+    }
+
+
+def _questions(verified: Verified, criteria: Sequence[str]) -> list[str]:
+    """Ask one short question for each open claim and criterion."""
+    questions = [
+        f'Step {verdict.step}: which tool result shows "{quoted_claim(verdict.claim)}"?'
+        for verdict in verified.unsupported
+    ]
+    questions += [
+        f'Step {verdict.step}: what is right in the place of "{quoted_claim(verdict.claim)}"?'
+        for verdict in verified.failed
+    ]
+    for step, claim in verified.left_open:
+        if "block: " in claim:
+            question = f"Step {step}: what does this code print or return on one real input and on an empty one?"
+        elif _NUMERAL & set(claim):
+            question = f'Step {step}: from which result or sum do the numbers in "{claim}" come?'
+        else:
+            question = f'Step {step}: what shows that "{claim}" holds?'
+        questions.append(question)
+    if not questions:
+        questions.append("Does the work do what the goal asks, completely?")
+    asked = list(dict.fromkeys(questions))[:_MOST_QUESTIONS]
+    return [*asked, *(f"How far is the criterion met: {name}?" for name in criteria[:_MOST_QUESTIONS])]

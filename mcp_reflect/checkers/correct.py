@@ -1,0 +1,117 @@
+"""Put computed results in the place of wrong ones, and redo what was built on them."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+from mcp_reflect.checkers.arithmetic.numerals import read, write
+from mcp_reflect.checkers.base import Finding, Work, checkers
+from mcp_reflect.models.critique import Status
+
+MAX_ROUNDS = 60  # corrections in one call; each is followed by a full check
+MAX_CHECKED = 400_000  # characters that these checks may read; a long work has fewer rounds
+MAX_CHARACTERS = 20_000  # per step: longer ones are left as they are
+
+_NUMBER = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]|[.,]\d)")
+_MONEY = "$€£¥₹"
+
+Check = Callable[[Work], Iterable[Finding]]
+
+
+def correct(
+    steps: Sequence[str], findings: Iterable[Finding], *, goal: str = "", check: Check | None = None
+) -> tuple[str, ...]:
+    """The steps with every computable correction made, the first wrong step first.
+
+    A corrected value is put in wherever later text uses the old one, unless the old one also stands in
+    the goal or before the mistake, where it may have another origin. After each correction the steps
+    are checked again with `check` (default: all checkers), and what then fails is corrected in turn.
+    """
+    check = check or _check_all
+    current = tuple(steps)
+    tried: set[tuple[int, int, str]] = set()
+    pending = list(findings)
+    for _ in range(min(MAX_ROUNDS, 1 + MAX_CHECKED // max(1, sum(map(len, steps))))):
+        finding = _next(pending, tried)
+        if finding is None or finding.fix is None:
+            break
+        tried.add((finding.step, finding.fix.start, finding.fix.text))
+        corrected = _apply(current, finding, goal)
+        if corrected == current:
+            continue
+        current = corrected
+        pending = list(check(Work(goal=goal, steps=current)))
+    return current
+
+
+def _check_all(work: Work) -> list[Finding]:
+    return [finding for checker in checkers() for finding in checker.check(work)]
+
+
+def _next(findings: Iterable[Finding], tried: set[tuple[int, int, str]]) -> Finding | None:
+    """The earliest failure with a correction that was not made before (so that two cannot undo each other)."""
+    fixable = [
+        (finding.step, finding.fix.start, index, finding)
+        for index, finding in enumerate(findings)
+        if finding.status is Status.FAIL
+        and finding.fix is not None
+        and (finding.step, finding.fix.start, finding.fix.text) not in tried
+    ]
+    return min(fixable)[3] if fixable else None
+
+
+def _apply(steps: tuple[str, ...], finding: Finding, goal: str) -> tuple[str, ...]:
+    fix, index = finding.fix, finding.step - 1
+    if fix is None or index >= len(steps) or len(steps[index]) > MAX_CHARACTERS:
+        return steps
+    step = steps[index]
+    head, wrong, tail = step[: fix.start], step[fix.start : fix.end], step[fix.end :]
+    old, new = _last_value(wrong), _last_value(fix.text)
+    later = list(steps[index + 1 :])
+    earlier = " ".join((goal, *steps[:index], head))
+    if old is not None and new is not None and old not in _values(earlier):
+        tail = _replace(tail, old, new)
+        later = [_replace(text, old, new) if len(text) <= MAX_CHARACTERS else text for text in later]
+    return (*steps[:index], head + fix.text + tail, *later)
+
+
+def _last_value(text: str) -> Fraction | None:
+    """The last number of a text with its sign: -1 in `(5 - 6) = -1`."""
+    found = list(_NUMBER.finditer(text))
+    return _signed(text, found[-1])[0] if found else None
+
+
+def _values(text: str) -> set[Fraction]:
+    values = (_signed(text, match)[0] for match in _NUMBER.finditer(text[: 5 * MAX_CHARACTERS]))
+    return {value for value in values if value is not None}
+
+
+def _signed(text: str, match: re.Match[str]) -> tuple[Fraction | None, int]:
+    """The value at a match with the sign glued to it, and where it begins."""
+    parsed = read(match[0])
+    if parsed is None:
+        return None, match.start()
+    start = match.start()
+    at = start - 1
+    if at >= 0 and text[at] in _MONEY:
+        at -= 1
+    if at >= 0 and text[at] in "-−":
+        before = text[:at].rstrip()[-1:]
+        if not (before.isalnum() or before in {")", "]", "%"}) or (text[at - 1 : at].isspace() and at + 1 == start):
+            return -parsed[0], at
+    return parsed[0], start
+
+
+def _replace(text: str, old: Fraction, new: Fraction) -> str:
+    parts: list[str] = []
+    position = 0
+    for match in _NUMBER.finditer(text):
+        value, start = _signed(text, match)
+        if value != old:
+            continue
+        money = text[match.start() - 1 : match.start()] in set(_MONEY)
+        sign = "-" if new < 0 else ""
+        currency = text[match.start() - 1] if money and start < match.start() else ""
+        parts += [text[position:start], sign, currency, write(abs(new), match[0], money=money)]
+        position = match.end()
+    return "".join([*parts, text[position:]])
