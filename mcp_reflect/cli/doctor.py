@@ -43,7 +43,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
     `degraded` has a sentence for each thing that is not as it should be, `notes` one for each that could be better
     and harms nobody.
     """
-    degraded = [*engine.settings.misspelt(), *engine.thinking.problems()]
+    degraded = [*engine.settings.misspelt(), *engine.context.runner.problems()]
     report: dict[str, Any] = {
         "version": __version__,
         "python": platform.python_version(),
@@ -52,8 +52,8 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "scope": str(engine.scopes.own),
         "other_projects": list(engine.scopes.others),
         "bank_works": True,
-        "language_models": engine.thinking.bound(),
-        "prompt_overrides": engine.thinking.overridden(),
+        "language_models": engine.context.runner.bound(),
+        "prompt_overrides": engine.context.runner.overridden(),
         "notes": [],
     }
     try:

@@ -30,7 +30,7 @@ async def _do(engine: Engine, given: dict[str, Any]) -> int:
     if given["prompt"]:
         from mcp_reflect.services.consolidate import prompt  # noqa: PLC0415 - only here
 
-        say(await prompt(engine))
+        say(await prompt(engine.context))
         return 0
     if given["undo"]:
         undone = await engine.undo_dream(given["undo"])

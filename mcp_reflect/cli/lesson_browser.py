@@ -251,7 +251,7 @@ async def merged(engine: Engine, keep: str, gone: list[str], *, quiet: bool = Fa
     """Merge lessons by hand; the id that undoes it."""
     from mcp_reflect.services.consolidate import merge_by_hand  # noqa: PLC0415 - a heavy one, needed here alone
 
-    done = await merge_by_hand(engine, keep, gone)
+    done = await merge_by_hand(engine.context, keep, gone)
     if not quiet:
         say(f"{', '.join(gone)} live on in {keep}. `mcp-reflect lessons undo {done.dream_id}` puts it back.")
     return str(done.dream_id)

@@ -81,7 +81,7 @@ async def _merge(engine: "Engine", sent: Mapping[str, Any]) -> dict[str, Any]:
     gone: Any = sent.get("gone")
     if not isinstance(gone, list) or not all(isinstance(name, str) for name in gone):  # pyright: ignore[reportUnknownVariableType]
         raise InputError("gone", "it is no list of ids", "Send the ids that the proposal names.")
-    done = await merge(engine, _text(sent, "keep"), gone)  # pyright: ignore[reportUnknownArgumentType]
+    done = await merge(engine.context, _text(sent, "keep"), gone)  # pyright: ignore[reportUnknownArgumentType]
     return {"said": f"Merged in dream {done.dream_id}; undoing it puts all back.", "reload": True}
 
 

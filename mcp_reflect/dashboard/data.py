@@ -21,7 +21,7 @@ async def gathered(engine: "Engine", *, most: int | None = None, whole: bool = T
 
     scope = engine.scopes.own
     data = await engine.bank.views.board(scope, most=most, whole=whole)
-    plan, _, _ = await by_rules(engine, scope)
+    plan, _, _ = await by_rules(engine.context, scope)
     shown = {row[0] for row in data["lessons"]["rows"]}
     dreams = await engine.bank.dreams.dreamt(scope, _MOST_DREAMS)
     return {

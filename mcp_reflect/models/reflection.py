@@ -121,10 +121,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectionDraft:
-    """What reflecting on a run made. `body` is the tool's result without the ids that storing gives.
+    """A reflection on its way into the bank. `body` is `reflection` as JSON, without the ids that storage assigns.
 
-    `digest` names the run and the judgement: the same one again is the same reflection. `run_digest` names the run
-    alone: who judges it anew can be told what is there.
+    `digest` identifies the run and its analysis: the same one again is not stored twice. `run_digest` identifies the
+    run alone, to find an equal reflection before a model is asked.
     """
 
     task: str
@@ -133,6 +133,7 @@ class ReflectionDraft:
     run_id: str | None
     thinker: str
     trace: Json
+    reflection: Reflection
     body: Json
     digest: str
     run_digest: str

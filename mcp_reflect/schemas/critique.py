@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJson
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.schemas.fields import (
+    Detail,
     Label,
     Labels,
     Phrase,
@@ -50,6 +51,7 @@ class CritiqueShape(Shape):
         in_all("max_analysis_chars"),
     ] = None
     trigger: Label | None = None
+    detail: Detail = False
     project: Label | None = None
 
     @model_validator(mode="after")

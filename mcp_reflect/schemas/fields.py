@@ -351,3 +351,4 @@ Labels: TypeAlias = Annotated[tuple[Label, ...], BeforeValidator(_some), most_it
 Phrases: TypeAlias = Annotated[tuple[Phrase, ...], BeforeValidator(_some), most_items("max_list_items")]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Category: TypeAlias = Annotated[ErrorCategory, BeforeValidator(_category)]
+Detail: TypeAlias = Annotated[bool, Field(description="Answer with every field")]

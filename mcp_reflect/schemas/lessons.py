@@ -10,6 +10,7 @@ from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import UNKNOWN_SCORE, Ask, Evidence, Kind, LessonDraft, Source, State, Trust, lesson_text
 from mcp_reflect.schemas.fields import (
+    Detail,
     Label,
     Labels,
     Passage,
@@ -44,11 +45,14 @@ class RecallShape(Shape):
     kinds: Annotated[tuple[Kind, ...], Field(max_length=3)] = ()
     min_importance: Share = 0
     min_effectiveness: Share = 0
+    detail: Detail = False
     project: Label | None = None
 
     def ask(self) -> Ask:
         """What is asked of the bank."""
-        return Ask(**{name: getattr(self, name) for name in type(self).model_fields if name != "project"})
+        return Ask(
+            **{name: getattr(self, name) for name in type(self).model_fields if name not in ("project", "detail")}
+        )
 
 
 class LessonShape(Shape):
@@ -64,6 +68,7 @@ class LessonShape(Shape):
     confidence: Share | None = None
     tags: Labels = ()
     visibility: Literal["project", "global"] = "project"
+    detail: Detail = False
     project: Label | None = None
 
     def draft(self, source: Source) -> LessonDraft:
@@ -145,6 +150,7 @@ class OutcomeShape(Shape):
     evidence: Annotated[Evidence, Field(description="user needs a quoted word in note")] = Evidence.SELF
     tool_results: Results = ()
     note: Phrase | None = None
+    detail: Detail = False
     project: Label | None = None
 
     @model_validator(mode="after")
@@ -161,4 +167,5 @@ class ForgetShape(Shape):
 
     lesson_id: Label
     reason: Phrase
+    detail: Detail = False
     project: Label | None = None

@@ -10,7 +10,18 @@ from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_va
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.run import Cut, ErrorCategory, Event, EventType, Outcome, RunError, Trace
-from mcp_reflect.schemas.fields import Category, Label, Labels, Shape, Task, in_all, most_items, named_criteria, renamed
+from mcp_reflect.schemas.fields import (
+    Category,
+    Detail,
+    Label,
+    Labels,
+    Shape,
+    Task,
+    in_all,
+    most_items,
+    named_criteria,
+    renamed,
+)
 
 # The arguments of reflect: a run of an agent, and what the agent itself makes of it.
 
@@ -120,7 +131,7 @@ class ReflectShape(Shape):
     criteria: Annotated[
         Labels,
         BeforeValidator(named_criteria),
-        WithJsonSchema({"type": "array", "items": {"type": "string"}, "unlisted": True}),
+        WithJsonSchema({"type": "array", "items": {"type": "string"}}),
     ] = ()
     analysis: Annotated[
         JsonValue,
@@ -137,6 +148,7 @@ class ReflectShape(Shape):
     tags: Labels = ()
     related_ids: Labels = ()
     run_id: Label | None = None
+    detail: Detail = False
     project: Label | None = None
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.schemas.fields import Label, Labels, Phrases, Shape, Task, in_all, most_items, read
+from mcp_reflect.schemas.fields import Detail, Label, Labels, Phrases, Shape, Task, in_all, most_items, read
 
 __all__ = ["ReplanShape", "read"]
 
@@ -56,6 +56,7 @@ class ReplanShape(Shape):
         in_all("max_analysis_chars"),
     ] = None
     search_id: Label | None = None
+    detail: Detail = False
     project: Label | None = None
 
     @model_validator(mode="after")

@@ -1,16 +1,12 @@
-"""The tools: names, descriptions, schemas and results; and the files generated from them."""
+"""The tools: names, descriptions, schemas and answers. `generate` writes tools.json and docs/tools.md from this.
+
+Nothing here is imported when the server starts: tools/list is answered from tools.json.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from enum import Enum
-from types import NoneType, UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Final
 
-from mcp_reflect.models.critique import Critique
-from mcp_reflect.models.lesson import Forgotten, OutcomeResult, Recall, Stored
-from mcp_reflect.models.reflection import Reflection
-from mcp_reflect.models.search import SearchPlan
-from mcp_reflect.models.trigger import Advice
 from mcp_reflect.schemas.critique import CritiqueShape
 from mcp_reflect.schemas.fields import Shape
 from mcp_reflect.schemas.lessons import ForgetShape, LessonShape, OutcomeShape, RecallShape
@@ -18,118 +14,26 @@ from mcp_reflect.schemas.run import ReflectShape
 from mcp_reflect.schemas.search import ReplanShape
 from mcp_reflect.schemas.triggers import StepShape
 
-# Shapes and results as small JSON schemas: no titles, no null unions, results one level deep.
-
-
-UNLISTED = frozenset(
-    "project trigger related_ids min_importance min_effectiveness step_description timestamp metadata "
-    "decided executed".split()
+UNLISTED: Final = frozenset(
+    "project trigger related_ids min_importance min_effectiveness step_description timestamp metadata decided "
+    "executed detail kinds allowed_actions criteria error_category run_id".split()
 )
-"""Accepted, and never something a model must guess: settings, hooks and callers in Python say it."""
+"""Arguments that tools/list leaves out: settings, hooks and callers in Python send them. docs/tools.md has them all."""
 
-_DROPPED = ("title", "maxLength", "minLength", "additionalProperties", "default")
-
-
-def input_schema(shape: type[Shape]) -> dict[str, Any]:
-    """The input schema of a shape, shallow and without what only costs bytes; the door checks all of it."""
-    schema = shape.model_json_schema()
-    found = _plain(schema, schema.get("$defs", {}))
-    found.pop("$defs", None)
-    found.pop("description", None)
-    return found
-
-
-def listed(schema: Any) -> Any:
-    """An input schema as tools/list shows it: without what is UNLISTED and the bounds of whole numbers.
-
-    Defaults that go without saying (none, false, the first of a choice) are left out too.
-    """
-    if isinstance(schema, list):
-        return [listed(item) for item in schema]  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(schema, dict):
-        return schema
-    given: dict[str, Any] = dict(schema)  # pyright: ignore[reportUnknownArgumentType]
-    return {
-        name: {key: listed(inner) for key, inner in item.items() if key not in UNLISTED and not inner.get("unlisted")}
-        if name == "properties"
-        else listed(item)
-        for name, item in given.items()
-        if name not in ("minimum", "maximum")
-        and not (name == "default" and (not item or item == given.get("enum", [None])[0]))
-    }
-
-
-def output_schema(result: type) -> dict[str, Any]:
-    """The fields of a result and their types; nothing is required, for what is null or empty is left out."""
-    hints = get_type_hints(result)
-    return {
-        "type": "object",
-        "properties": {item.name: {"type": _json_type(hints[item.name])} for item in fields(result)},
-    }
-
-
-def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """A schema without titles, references, null unions and length limits."""
-    if isinstance(schema, list):
-        return [_plain(item, definitions) for item in schema]  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(schema, dict):
-        return schema
-    given: dict[str, Any] = dict(schema)  # pyright: ignore[reportUnknownArgumentType]
-    if "$ref" in given:
-        referred = definitions.get(given.pop("$ref").rsplit("/", 1)[-1], {})
-        return _plain(
-            {**{name: item for name, item in referred.items() if name != "description"}, **given}, definitions
-        )
-    for union in ("anyOf", "oneOf"):
-        options = [option for option in given.get(union, ()) if option != {"type": "null"}]
-        if union in given and len(options) == 1:
-            del given[union]
-            return _plain({**options[0], **given}, definitions)
-        if options:
-            del given[union]
-            given["type"] = [option["type"] for option in options]
-    if "properties" in given:
-        given["properties"] = {name: _plain(item, definitions) for name, item in given["properties"].items()}
-    cleaned = {
-        name: item if name == "properties" else _plain(item, definitions)
-        for name, item in given.items()
-        if name not in _DROPPED or (name == "default" and isinstance(item, int | float | str) and item != "")
-    }
-    bounds = ("minimum", "maximum") if given.get("type") == "number" else ()
-    return {name: item for name, item in cleaned.items() if item != {} and name not in ("maxItems", *bounds)}
-
-
-def _json_type(hint: Any) -> str:
-    origin = get_origin(hint)
-    if origin in (Union, UnionType):
-        return _json_type(next(part for part in get_args(hint) if part is not NoneType))
-    kind = origin or hint
-    if kind is Literal:
-        return "string"
-    if kind is bool:
-        return "boolean"
-    if kind is int:
-        return "integer"
-    if kind is float:
-        return "number"
-    if isinstance(kind, type) and issubclass(kind, str | Enum):
-        return "string"
-    return "array" if kind in (tuple, list) else "object"
-
-
-# The tools: their names, words, shapes and results. `generate` writes tools.json and docs/tools.md from this.
-#
-# Nothing here is imported when the server starts: the list is served from the file.
+_DROPPED: Final = ("title", "maxLength", "minLength", "additionalProperties", "default")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool. The description starts with the words that a person would search for."""
+    """A tool. The description starts with the words that a person would search for.
+
+    `answer` lists the fields of the default answer by their JSON type: `"string: note; array: lessons"`.
+    """
 
     name: str
     description: str
     shape: type[Shape]
-    result: type
+    answer: str
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
@@ -138,20 +42,24 @@ class ToolSpec:
 TOOLS: Final = (
     ToolSpec(
         name="should_reflect",
-        description="Should I stop and reflect now? Low confidence, risk, drift, failures, final or fifth step.",
+        description=(
+            "Should I stop and reflect now? Send what you know of this step: confidence, risk_level and goal_drift "
+            "(each 0..1), tool_failures, step_number (counts)."
+        ),
         shape=StepShape,
-        result=Advice,
+        answer="boolean: reflect; string: trigger reason; integer: reflections_left",
         read_only=True,
     ),
     ToolSpec(
         name="reflect",
         description=(
-            "Reflect on what you did and learn from failure: send task, outcome and events (calls, responses, "
-            "errors) of a failed or hard-won run. Finds what failed first, loops, and what mended it; keeps the "
-            "lesson. Add your `analysis`, now or later with reflection_id."
+            "Reflect on what you did and learn from failure. Send task, outcome and analysis {mistake, correction}: "
+            "your own words make the best lesson. With events (calls, responses, errors; message lists work too) "
+            "rules find the first failure, loops and the fix. The analysis may follow later with reflection_id."
         ),
         shape=ReflectShape,
-        result=Reflection,
+        answer="string: reflection_id strategy_id thinker note reflection strategy error_category "
+        "first_failing_event; array: lessons ignored; object: next",
         idempotent=True,
     ),
     ToolSpec(
@@ -162,55 +70,124 @@ TOOLS: Final = (
             "computed, or what to verify first."
         ),
         shape=CritiqueShape,
-        result=Critique,
+        answer="string: critique_id action suggested_fix retry_guidance; number: quality_score; "
+        "array: verdicts issues corrected_steps ignored; object: coverage next",
         read_only=True,
     ),
     ToolSpec(
         name="recall_lessons",
         description=(
-            "Recall lessons learned from past mistakes before a task, or when an error looks familiar: the few "
-            "that fit, each with the reason. Afterwards send recall_id to record_outcome."
+            "Recall lessons learned from past mistakes before a task, or when an error looks familiar, unless a "
+            "fitting lesson was shown to you already. Afterwards send recall_id to record_outcome."
         ),
         shape=RecallShape,
-        result=Recall,
+        answer="string: recall_id; array: lessons ignored; object: hidden",
         read_only=True,
     ),
     ToolSpec(
         name="replan_search",
         description=(
-            "Replan a failed search (zero results, nothing found): send what the person asked, the queries you "
-            "ran and what came back; get untried queries (relax, rewrite, pivot), a friendly message, or when to "
-            "give up."
+            "Replan a failed search of any kind (grep, command line, database, web) that found nothing. Send "
+            '{user_message, queries: ["what you searched"]}; get untried queries (relax, rewrite, pivot), a friendly '
+            "message, or when to give up."
         ),
         shape=ReplanShape,
-        result=SearchPlan,
+        answer="string: search_id strategy reasoning user_message; array: new_queries ignored; boolean: give_up; "
+        "object: next",
         read_only=True,
     ),
     ToolSpec(
         name="store_lesson",
         description=(
-            "Remember a lesson learned: a mistake and the correction that worked, with the exact error and fix, "
-            "for later tasks."
+            "Remember a lesson learned for later tasks: one text in `lesson`, or mistake and correction. Name the "
+            "exact error or input and what works."
         ),
         shape=LessonShape,
-        result=Stored,
+        answer="string: lesson_id status reason text; array: ignored",
     ),
     ToolSpec(
         name="record_outcome",
         description=(
-            "Record whether recalled lessons helped: what helps is shown first next time. Proof counts most: "
-            "evidence test or metric with tool_results."
+            "Record whether recalled lessons helped, were irrelevant, wrong or partly right: what helps is shown "
+            "first next time. Proof counts most: evidence test or metric with tool_results."
         ),
         shape=OutcomeShape,
-        result=OutcomeResult,
+        answer="integer: lessons; string: evidence reason; array: ignored",
         idempotent=True,
     ),
     ToolSpec(
         name="forget_lesson",
-        description=("Forget a lesson that is wrong or outdated: it leaves every recall; a person can restore it."),
+        description="Forget a lesson that is wrong or outdated: it leaves every recall; a person can restore it.",
         shape=ForgetShape,
-        result=Forgotten,
+        answer="string: lesson_id state",
         destructive=True,
         idempotent=True,
     ),
 )
+
+
+def input_schema(shape: type[Shape]) -> dict[str, Any]:
+    """Return the input schema of a shape, without references, titles and limits; `read` checks all of them."""
+    schema = shape.model_json_schema()
+    plain = _plain(schema, schema.get("$defs", {}))
+    return {name: item for name, item in plain.items() if name not in ("$defs", "description")}
+
+
+def listed(schema: Any) -> Any:
+    """Return an input schema as tools/list shows it: without UNLISTED arguments and bounds of whole numbers.
+
+    Defaults that are empty or the first of a choice are left out too.
+    """
+    if isinstance(schema, list):
+        return [listed(item) for item in schema]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(schema, dict):
+        return schema
+    items: dict[str, Any] = dict(schema)  # pyright: ignore[reportUnknownArgumentType]
+    return {
+        name: {key: listed(inner) for key, inner in item.items() if key not in UNLISTED}
+        if name == "properties"
+        else listed(item)
+        for name, item in items.items()
+        if name not in ("minimum", "maximum")
+        and not (name == "default" and (not item or item == items.get("enum", [None])[0]))
+    }
+
+
+def output_schema(answer: str) -> dict[str, Any]:
+    """Return the JSON schema of an answer. No field is required: what is empty is left out."""
+    properties: dict[str, Any] = {}
+    for part in answer.split(";"):
+        kind, _, names = part.partition(":")
+        properties |= {name: {"type": kind.strip()} for name in names.split()}
+    return {"type": "object", "properties": properties}
+
+
+def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """A schema without titles, references, unions with null and length limits."""
+    if isinstance(schema, list):
+        return [_plain(item, definitions) for item in schema]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(schema, dict):
+        return schema
+    items: dict[str, Any] = dict(schema)  # pyright: ignore[reportUnknownArgumentType]
+    if "$ref" in items:
+        referred = definitions.get(items.pop("$ref").rsplit("/", 1)[-1], {})
+        return _plain(
+            {**{name: item for name, item in referred.items() if name != "description"}, **items}, definitions
+        )
+    for union in ("anyOf", "oneOf"):
+        options = [option for option in items.get(union, ()) if option != {"type": "null"}]
+        if union in items and len(options) == 1:
+            del items[union]
+            return _plain({**options[0], **items}, definitions)
+        if options:
+            del items[union]
+            items["type"] = [option["type"] for option in options]
+    if "properties" in items:
+        items["properties"] = {name: _plain(item, definitions) for name, item in items["properties"].items()}
+    cleaned = {
+        name: item if name == "properties" else _plain(item, definitions)
+        for name, item in items.items()
+        if name not in _DROPPED or (name == "default" and isinstance(item, int | float | str) and item != "")
+    }
+    bounds = ("minimum", "maximum") if items.get("type") == "number" else ()
+    return {name: item for name, item in cleaned.items() if item != {} and name not in ("maxItems", *bounds)}

@@ -19,14 +19,17 @@ def tool_json(spec: ToolSpec) -> dict[str, Any]:
         "name": spec.name,
         "description": spec.description,
         "inputSchema": listed(input_schema(spec.shape)),
-        "outputSchema": output_schema(spec.result),
-        "annotations": {
-            "readOnlyHint": spec.read_only,
-            "destructiveHint": spec.destructive,
-            "idempotentHint": spec.idempotent,
-            "openWorldHint": False,
-        },
+        "outputSchema": output_schema(spec.answer),
+        "annotations": _annotations(spec),
     }
+
+
+def _annotations(spec: ToolSpec) -> dict[str, bool]:
+    """The hints that differ from the protocol's defaults."""
+    hints: dict[str, bool] = {"readOnlyHint": True} if spec.read_only else {"destructiveHint": spec.destructive}
+    if spec.idempotent:
+        hints["idempotentHint"] = True
+    return {**hints, "openWorldHint": False}
 
 
 def tools_text() -> str:
@@ -46,8 +49,8 @@ def tools_page() -> str:
         if spec.shape.ALIASES:
             also = ", ".join(f"`{alias}` for `{name}`" for alias, name in spec.shape.ALIASES.items())
             parts.append(f"\nAlso accepted: {also}.\n")
-        result = ", ".join(f"`{name}`" for name in output_schema(spec.result)["properties"])
-        parts.append(f"\nReturns {result}; what is null or empty is left out.\n")
+        result = ", ".join(f"`{name}`" for name in output_schema(spec.answer)["properties"])
+        parts.append(f"\nAnswers {result}; empty fields are left out.\n")
     return "".join(parts)
 
 

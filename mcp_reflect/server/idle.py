@@ -53,7 +53,7 @@ class Idle:
 
         engine = self._engine()
         try:
-            if await due(engine):
-                await dream(engine, idle=True)
+            if await due(engine.context):
+                await dream(engine.context, idle=True)
         except McpReflectError as error:  # another process dreams, or the bank is busy: another time
             engine.log("dream_failed", "info", error=type(error).__name__)

@@ -231,7 +231,7 @@ async def get(service: Service, name: str, arguments: dict[str, Any]) -> GetProm
             raise InputError("name", f"there is no prompt '{_quoted(name)}'", _nearest(name, PROMPTS))
         one = PROMPTS[name]
         inputs = await one.inputs(service, _given(name, one, arguments, service.settings))
-        rendered = service.engine().thinking.render(name, inputs)
+        rendered = service.engine().context.runner.render(name, inputs)
     except McpReflectError as error:
         raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
     content = TextContent(type="text", text=f"{rendered.system}\n\n{rendered.user}")

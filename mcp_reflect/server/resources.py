@@ -111,7 +111,7 @@ async def read(service: Service, uri: str) -> str:
                 value = await _lesson(service, name)
             case "reflection", name if name:
                 value = await _reflection(service, name)
-            case "prompt", name if name in service.engine().thinking.prompts.names():
+            case "prompt", name if name in service.engine().context.runner.prompts.names():
                 value = _prompt(service, name)
             case _:
                 raise _unknown(uri)
@@ -137,7 +137,7 @@ async def complete(service: Service, template: str, start: str) -> list[str]:
     elif template == "reflection://{id}":
         ids = [reflection.id for reflection in await engine.bank.reflections.latest(scope, limit=1000)]
     else:
-        ids = engine.thinking.prompts.names() if template == "prompt://{name}" else []
+        ids = engine.context.runner.prompts.names() if template == "prompt://{name}" else []
     return [name for name in ids if name.startswith(start)][:100]
 
 
@@ -259,7 +259,7 @@ def _prompt(service: Service, name: str) -> dict[str, Any]:
     from mcp_reflect.llm.prompts import described  # noqa: PLC0415 - nothing of ours at the start
     from mcp_reflect.services.results import compact  # noqa: PLC0415 - same
 
-    found = described(service.engine().thinking.prompts.load(name))
+    found = described(service.engine().context.runner.prompts.load(name))
     return {**compact(found), "overridden": found["overridden"], "inputs": found["inputs"]}
 
 

@@ -123,13 +123,14 @@ class Service:
         """
         if name not in _names():
             return _failure(str(_unknown_tool(name)))
+        from mcp_reflect.server.answers import answer, wants_detail  # noqa: PLC0415 - see above
         from mcp_reflect.server.sampling import InputNeeded  # noqa: PLC0415 - see above
-        from mcp_reflect.services.results import plain  # noqa: PLC0415 - see above
 
         self.idle.call_began()
         try:
             with self.admission.call():
-                return _result(plain(await self.engine().call(name, arguments, _host(context))))
+                result = await self.engine().call(name, arguments, _host(context))
+                return _result(answer(result, detail=wants_detail(arguments)))
         except InputNeeded as needed:
             return needed.result
         except McpReflectError as error:

@@ -186,13 +186,13 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
 async def _asked(context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], rates: Rates) -> DreamPlan:
     """The plan with what a language model proposes, where one is configured, has budget left, and has not seen this."""
     _, tokens = await context.bank.dreams.today(scope)
-    if context.thinking.llm(Role.DREAMER, NO_CLIENT) is None or len(records) < 2:
+    if context.runner.llm(Role.DREAMER, NO_CLIENT) is None or len(records) < 2:
         return plan
     if tokens >= context.settings.dream_tokens_per_day:
         return replace(plan, note="the day's budget of tokens for dreaming is spent; rules alone dreamt")
     if plan.empty and await context.bank.dreams.seen(scope, digest_of(records)):
         return replace(plan, note="nothing changed since the last dream")
-    thought = await context.thinking.ask(
+    thought = await context.runner.ask(
         Role.DREAMER,
         "dream",
         {"memories": memories(records), "clusters": clustered(plan, records)},
@@ -263,5 +263,5 @@ def _joined(
 async def prompt(context: Context, project: str | None = None) -> str:
     """What a host or person may ask a model of theirs, to send its answer as `analysis`."""
     plan, records, _ = await by_rules(context, context.scopes.named(project))
-    rendered = context.thinking.render("dream", {"memories": memories(records), "clusters": clustered(plan, records)})
+    rendered = context.runner.render("dream", {"memories": memories(records), "clusters": clustered(plan, records)})
     return f"{rendered.system}\n\n{rendered.user}"

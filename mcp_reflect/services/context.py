@@ -1,30 +1,39 @@
-"""What a service receives: settings, bank, clock, log, language models."""
+"""The dependencies that a service function receives."""
 
-from typing import Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from mcp_reflect.analysis.reflector import Scorer
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.runner import ModelRunner
 from mcp_reflect.log import Log
 from mcp_reflect.services.scopes import Scopes
 from mcp_reflect.storage.bank import Bank
 
+if TYPE_CHECKING:
+    from mcp_reflect.analysis.reflector import Scorer
+    from mcp_reflect.llm.protocol import LLM
+    from mcp_reflect.llm.runner import ModelRunner
 
-class Context(Protocol):
-    """What reflecting needs of the context."""
 
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def scopes(self) -> Scopes: ...
-    @property
-    def bank(self) -> Bank: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def log(self) -> Log: ...
-    @property
-    def thinking(self) -> ModelRunner: ...
-    @property
-    def scorer(self) -> Scorer | None: ...
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """Settings, storage and helpers, the same for every call of an engine.
+
+    `scorer` and `llm` are objects that a caller in Python brought; None uses those that are installed or configured.
+    """
+
+    settings: Settings
+    scopes: Scopes
+    bank: Bank
+    clock: Clock
+    log: Log
+    scorer: "Scorer | None" = None
+    llm: "LLM | None" = None
+
+    @cached_property
+    def runner(self) -> "ModelRunner":
+        """The language models and their prompts. Created when first used: a recall needs none of it."""
+        from mcp_reflect.llm.runner import ModelRunner  # noqa: PLC0415 - see above
+
+        return ModelRunner(self.settings, self.bank.spending, llm=self.llm, log=self.log, clock=self.clock)

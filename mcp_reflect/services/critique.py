@@ -88,7 +88,7 @@ class Thinker:
     async def _ask(
         self, role: Role, prompt: str, inputs: Mapping[str, Any], reading: Callable[[Any], Any]
     ) -> Thought[Any]:
-        thought: Thought[Any] = await self.context.thinking.ask(
+        thought: Thought[Any] = await self.context.runner.ask(
             role, prompt, inputs, host=self.host, read=reading, seconds=max(self.until - time.monotonic(), 0.0)
         )
         self.tokens["input"] += thought.input_tokens

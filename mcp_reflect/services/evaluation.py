@@ -1,12 +1,11 @@
-"""Who judges a run, and how a decision and a run are scored."""
+"""The analysis of a run by the agent, a language model or rules, and its scores."""
 
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mcp_reflect.analysis import agent_analysis as fields
-from mcp_reflect.analysis import reflector as evaluator
+from mcp_reflect.analysis import agent_analysis, reflector
 from mcp_reflect.analysis.agent_analysis import read_analysis
 from mcp_reflect.analysis.assessment import level_of
 from mcp_reflect.analysis.decisions import (
@@ -18,87 +17,87 @@ from mcp_reflect.analysis.decisions import (
     markdown,
     measures,
     others,
+    validate,
     write,
 )
-from mcp_reflect.analysis.reflector import Scorer, installed
+from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.analysis.text import trace_text
 from mcp_reflect.checkers.evidence.reading import seen as reports_in
 from mcp_reflect.checkers.evidence.reports import Kind
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.prompts import Input
+from mcp_reflect.llm.prompts import Input, Rendered
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Json, Scope
-from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.models.decision import Decision
+from mcp_reflect.models.critique import Critique, ToolResult
+from mcp_reflect.models.decision import ACTIONS, Decision
 from mcp_reflect.models.lesson import Source
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
 from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
-from mcp_reflect.schemas.run import ReflectShape
-from mcp_reflect.security.redact import clean
+from mcp_reflect.schemas.fields import read
+from mcp_reflect.schemas.run import ReflectShape, plain_run, trace_from
+from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 
-# How a decision is reflected on: its metrics against what they were before, in the bank or in the call.
+_DECISION_FINDINGS: Final = 2  # sentences on the events, beside the trends of the metrics
+_REFLECTOR_CHARS: Final = (
+    24_000  # of a run in the reflector's prompt, some 6,000 tokens; `trace_text` says what it cuts
+)
+_EVALUATOR_CHARS: Final = 16_000
+_TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
+_REASON_CHARS: Final = 500
 
-
-_FINDINGS = 2  # sentences on the events that stand beside the trends
+_PROMPTS: Final = {outcome: f"reflect_{outcome.value}" for outcome in Outcome}
+_TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
-    """A decision that passed its checks, and what rules write about it."""
+class DecisionReview:
+    """A decision that passed its checks, and the reflection that rules wrote on it."""
 
     decision: Decision
     metrics: Mapping[str, Json]
     written: Written
 
     def fallback(self, message: str) -> str:
-        """What is kept where a language model was to reflect on it and failed."""
+        """The reflection to store where a language model was asked and failed with `message`."""
         return fallback(self.decision, self.metrics, message)
 
 
-async def decided(context: Context, scope: Scope, run: Mapping[str, Any], seen: Diagnosis) -> Decided | None:
-    """What rules write about the decision of a run; null where it has none."""
+async def review_decision(
+    context: Context, scope: Scope, run: Mapping[str, Any], diagnosis: Diagnosis
+) -> DecisionReview | None:
+    """Compare the metrics of a run's decision with the component's earlier ones. None where the run has no decision."""
     if run.get("decision") is None:
         return None
-    earlier = await context.bank.reflections.metrics_before(scope, clean(decision_of(run["decision"]).component))
-    return written(context.settings, run, seen, earlier)
+    component = clean(decision_of(run["decision"]).component)
+    earlier = await context.bank.reflections.metrics_before(scope, component)
+    return _review(context.settings, run, diagnosis, earlier)
 
 
-def written(settings: Settings, run: Mapping[str, Any], seen: Diagnosis, earlier: Mapping[str, Json]) -> Decided | None:
-    """The same where what the metrics were before is known already; needs no bank."""
+def _review(
+    settings: Settings, run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
+) -> DecisionReview | None:
     if run.get("decision") is None:
         return None
     decision = decision_of(run["decision"])
     execution: Mapping[str, Any] = run.get("execution") or {}
     metrics: Mapping[str, Json] = execution.get("metrics") or {}
-    found = measures(metrics, earlier, thresholds(settings))
-    findings = [finding.text for finding in seen.findings[:_FINDINGS]]
-    return Decided(decision=decision, metrics=metrics, written=write(decision, found, others(metrics), findings))
-
-
-def thresholds(settings: Settings) -> dict[str, float]:
-    """The marks that a person set, by metric."""
-    latency = {} if settings.latency_threshold is None else {LATENCY: settings.latency_threshold}
-    return {ACCURACY: settings.quality_threshold, **latency}
-
-
-# Who judges a run: the agent by its analysis, a language model, or rules alone, with the reason.
-
-
-SHOWN_CHARS_JUDGING: Final = 24_000
-"""How much of a run a language model is shown: some 6,000 tokens; `trace_text` says what it cuts."""
-
-PROMPTS: Final = {outcome: f"reflect_{outcome.value}" for outcome in Outcome}
-"""Each outcome asks another question."""
+    thresholds = {ACCURACY: settings.quality_threshold}
+    if settings.latency_threshold is not None:
+        thresholds[LATENCY] = settings.latency_threshold
+    findings = [finding.text for finding in diagnosis.findings[:_DECISION_FINDINGS]]
+    written = write(decision, measures(metrics, earlier, thresholds), others(metrics), findings)
+    return DecisionReview(decision=decision, metrics=metrics, written=written)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """Who judged a run, what they said (null: rules alone), and why no higher rung did.
+    """The analysis of a run and its author.
 
-    `failed` says that a language model was asked and gave nothing.
+    `analysis` is None where only rules judged; `note` says why no language model did. `failed` is true where a
+    language model was asked and its reply could not be used.
     """
 
     thinker: str
@@ -108,25 +107,30 @@ class Judgement:
     failed: bool = False
 
 
-async def judgement(
-    context: Context, sent: ReflectShape, trace: Trace, seen: Diagnosis, on: Decided | None, host: ClientCapabilities
+async def judge_run(
+    context: Context,
+    sent: ReflectShape,
+    trace: Trace,
+    diagnosis: Diagnosis,
+    review: DecisionReview | None,
+    client: ClientCapabilities,
 ) -> Judgement:
-    """The analysis that was sent; else a language model's; else rules alone, with the reason."""
+    """Use the agent's analysis if it sent one, else ask a language model, else leave the judgement to rules."""
     ids = tuple(event.id for event in trace.events)
     if sent.analysis is not None:
         analysis = read_analysis(clean(sent.analysis), ids, context.settings)
         if analysis.source_event_ids and not ids:
             raise InputError("analysis.source_event_ids", "the run has no events", "Send the events, or leave it out.")
         return Judgement(thinker=HOST, source=Source.AGENT, analysis=analysis)
-    thought = await context.thinking.ask(
+    thought = await context.runner.ask(
         Role.REFLECTOR,
-        PROMPTS[trace.outcome],
-        inputs(trace, seen, on),
-        host=host,
+        _PROMPTS[trace.outcome],
+        _reflector_inputs(trace, diagnosis, review),
+        host=client,
         read=lambda value: read_analysis(clean(value), ids, context.settings),
         read_text=lambda text: read_analysis(clean(text), ids, context.settings),
     )
-    note = clean(thought.note)  # it may quote an endpoint, which may quote what it was sent
+    note = clean(thought.note)  # may quote an endpoint's message, which may quote the request
     if thought.value is None or thought.thinker is None:
         if thought.note:
             context.log("reflection_generation_failed", "warning", error=note)
@@ -134,153 +138,186 @@ async def judgement(
     return Judgement(thinker=thought.thinker, source=Source.MODEL, analysis=thought.value, note=note)
 
 
-def inputs(trace: Trace, seen: Diagnosis, on: Decided | None) -> dict[str, Input]:
-    """What the reflector's prompt is filled with; a success has no error."""
-    findings = seen.summary if on is None else f"{markdown(on.written.insights.raw_sections)}\n\n{seen.summary}"
-    filled: dict[str, Any] = {
+def _reflector_inputs(trace: Trace, diagnosis: Diagnosis, review: DecisionReview | None) -> dict[str, Input]:
+    findings = diagnosis.summary
+    if review is not None:
+        findings = f"{markdown(review.written.insights.raw_sections)}\n\n{findings}"
+    inputs: dict[str, Any] = {
         "task": trace.task,
         "goal": trace.goal,
         "outcome": trace.outcome,
-        "error": trace.error.message if trace.error else None,
         "findings": findings,
-        "trace": trace_text(trace, SHOWN_CHARS_JUDGING),
+        "trace": trace_text(trace, _REFLECTOR_CHARS),
     }
-    if trace.outcome is Outcome.SUCCESS:
-        del filled["error"]
-    return filled
+    if trace.outcome is not Outcome.SUCCESS:
+        inputs["error"] = trace.error.message if trace.error else None
+    return inputs
 
 
-# How a run is scored: by rules from its events, by the host or an evaluator, and by scorers of others.
-#
-# A score that rules took from evidence stands; a model's opinion fills what rules cannot know.
-
-
-SHOWN_CHARS_EVALUATING = 16_000
-_UNKNOWN = "rules cannot know this"
-_PRINTS = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
-
-
-async def scored(
+async def score_run(
     context: Context,
     criteria: Sequence[str],
     trace: Trace,
-    seen: Diagnosis,
-    before: Assessment | None,
-    told: Mapping[str, Score] | None,
-    decided: tuple[Json, Json, Json],
-    host: ClientCapabilities,
+    diagnosis: Diagnosis,
+    assessment: Assessment | None,
+    analysis_scores: Mapping[str, Score] | None,
+    decision: tuple[Json, Json, Json],
+    client: ClientCapabilities,
 ) -> Assessment | None:
-    """`before` with scores: `told` are the host's or reflector's own, null where nobody judged but rules.
+    """Return `assessment` with scores by criterion.
 
-    An evaluator is asked where one is configured, or where the call names criteria, and nobody has scored yet.
+    Scores that rules compute from evidence take precedence over a model's, and installed scorers over both. An
+    evaluator is asked only where nobody has scored yet and either one is configured or the call names criteria.
+
+    Args:
+        context: The engine's dependencies.
+        criteria: Names of criteria, or `name: description`.
+        trace: The run.
+        diagnosis: Findings of the rules.
+        assessment: The judgement so far.
+        analysis_scores: Scores in the agent's or reflector's analysis; None where there is no analysis.
+        decision: The decision, its execution and the allowed actions, for the evaluator.
+        client: May offer a language model.
     """
-    own = evaluator.score(seen, _tests(trace))
-    asked = dict(told or {})
-    assessment = before
+    scores = dict(analysis_scores or {})
     wanted = bool(criteria) or context.settings.llm_evaluator not in ("", "off")
-    if not asked and wanted and context.thinking.llm(Role.EVALUATOR, host) is not None:
-        assessment, asked = await _asked(context, criteria, trace, before, decided, host)
-    foreign = await _foreign(context, trace)
-    unknown = {name_of(one): Score(score=None, reason=_UNKNOWN) for one in criteria}
-    scores = {**unknown, **asked, **own, **foreign}
-    kept = {name: one for name, one in scores.items() if one.score is not None or name in unknown}
-    return replace(assessment or Assessment(), scores=kept) if kept else assessment
+    if not scores and wanted and context.runner.llm(Role.EVALUATOR, client) is not None:
+        assessment, scores = await _ask_evaluator(context, criteria, trace, assessment, decision, client)
+    unknown = {criterion_name(name): Score(score=None, reason="rules cannot know this") for name in criteria}
+    computed = reflector.score(diagnosis, _last_test_report(trace))
+    scores = {**unknown, **scores, **computed, **await _foreign_scores(context, trace)}
+    scores = {name: score for name, score in scores.items() if score.score is not None or name in unknown}
+    return replace(assessment or Assessment(), scores=scores) if scores else assessment
 
 
-def _tests(trace: Trace) -> tuple[int, int] | None:
-    """How many tests passed and failed in the last report that a tool printed; null for none."""
+def _last_test_report(trace: Trace) -> tuple[int, int] | None:
+    """The numbers of passed and failed tests in the last report that a tool printed, or None."""
     results = [
         ToolResult(tool=event.tool, content=event.error or event.content, exit_code=None)
         for event in trace.events
-        if event.type in _PRINTS and (event.content or event.error)
+        if event.type in _TOOL_OUTPUT and (event.content or event.error)
     ]
-    for one in reversed(reports_in(results[-_LAST:])):
-        for report in one.reports:
+    for result in reversed(reports_in(results[-_TEST_RESULTS:])):
+        for report in result.reports:
             broken = report.broken()
             if report.kind is Kind.TESTS and report.passed is not None and broken is not None:
                 return report.passed, broken
     return None
 
 
-_LAST = 20  # tool results from the end: an earlier report tells of an earlier state
-
-
-async def _asked(
+async def _ask_evaluator(
     context: Context,
     criteria: Sequence[str],
     trace: Trace,
-    before: Assessment | None,
-    decided: tuple[Json, Json, Json],
-    host: ClientCapabilities,
+    assessment: Assessment | None,
+    decision: tuple[Json, Json, Json],
+    client: ClientCapabilities,
 ) -> tuple[Assessment | None, dict[str, Score]]:
-    """The evaluator's scores, and what it makes of the decision where nobody said before."""
-    decision, execution, allowed = (None if value is None else str(value)[:SHOWN_CHARS_EVALUATING] for value in decided)
+    """The evaluator's scores, and its assessment of the decision where there is none yet."""
+    decided, execution, allowed = (None if value is None else str(value)[:_EVALUATOR_CHARS] for value in decision)
     inputs = {
         "task": trace.task,
         "outcome": trace.outcome,
-        "decision": decision,
+        "decision": decided,
         "execution": execution,
         "allowed_actions": allowed,
-        "criteria": "\n".join((*evaluator.CRITERIA, *criteria)),
-        "trace": trace_text(trace, SHOWN_CHARS_EVALUATING),
+        "criteria": "\n".join((*reflector.CRITERIA, *criteria)),
+        "trace": trace_text(trace, _EVALUATOR_CHARS),
     }
-    thought = await context.thinking.ask(
-        Role.EVALUATOR, "evaluate", inputs, host=host, read=lambda value: _read(clean(value))
+    thought = await context.runner.ask(
+        Role.EVALUATOR, "evaluate", inputs, host=client, read=lambda value: _read_evaluation(clean(value))
     )
     if thought.value is None:
         context.log("evaluation_failed", "warning", error=clean(thought.note))
-        return before, {}
-    said, scores = thought.value
+        return assessment, {}
+    evaluation, scores = thought.value
     context.log("evaluation_generated", thinker=thought.thinker, scores=len(scores))
-    if decision is None or before is not None:
-        return before, scores
-    return said, scores
+    return (evaluation if decided is not None and assessment is None else assessment), scores
 
 
-def _read(value: Json) -> tuple[Assessment, dict[str, Score]]:
+def _read_evaluation(value: Json) -> tuple[Assessment, dict[str, Score]]:
     if not isinstance(value, dict):
-        raise InputError("reply", "it is no object", "Send one object.")
-    number = fields.score("reply.confidence", value.get("confidence"))
-    said = Assessment(
-        decision_appropriate=_truth(value, "decision_appropriate"),
-        execution_effective=_truth(value, "execution_effective"),
-        confidence=None if number is None else level_of(number),
+        raise InputError("reply", "it is not an object", "Send one object.")
+    confidence = agent_analysis.score("reply.confidence", value.get("confidence"))
+    assessment = Assessment(
+        decision_appropriate=_boolean(value, "decision_appropriate"),
+        execution_effective=_boolean(value, "execution_effective"),
+        confidence=None if confidence is None else level_of(confidence),
     )
-    return said, fields.scores("reply.scores", value.get("scores"))
+    return assessment, agent_analysis.scores("reply.scores", value.get("scores"))
 
 
-def _truth(value: Mapping[str, Json], name: str) -> bool | None:
-    said = value.get(name)
-    if said is not None and not isinstance(said, bool):
-        raise InputError(f"reply.{name}", f"is {fields.kind(said)}", "Send true, false or null.")
-    return said
+def _boolean(value: Mapping[str, Json], name: str) -> bool | None:
+    item = value.get(name)
+    if item is not None and not isinstance(item, bool):
+        raise InputError(f"reply.{name}", f"is {agent_analysis.kind(item)}", "Send true, false or null.")
+    return item
 
 
-async def _foreign(context: Context, trace: Trace) -> dict[str, Score]:
-    """What the scorers of others say; one that fails is left out, and the log says so."""
-    scorers: list[tuple[str, Scorer | Exception]] = [*installed()]
+async def _foreign_scores(context: Context, trace: Trace) -> dict[str, Score]:
+    """The scores of installed scorers. One that fails is skipped and logged."""
+    scorers: list[tuple[str, reflector.Scorer | Exception]] = [*reflector.installed()]
     if context.scorer is not None:
         scorers.append(("engine", context.scorer))
-    found: dict[str, Score] = {}
+    scores: dict[str, Score] = {}
     for name, scorer in scorers:
         try:
             if isinstance(scorer, Exception):
-                raise scorer  # noqa: TRY301 - told in one place
-            given: Any = scorer.score(trace)
-            if inspect.isawaitable(given):
-                given = await given
-            found |= {name_of(str(criterion)): _checked(value) for criterion, value in given.items()}
-        except Exception as error:  # noqa: BLE001 - the edge to code that is not ours: its fault is no fault of the run
+                raise scorer  # noqa: TRY301 - logged in one place
+            result: Any = scorer.score(trace)
+            if inspect.isawaitable(result):
+                result = await result
+            scores |= {criterion_name(str(criterion)): _checked(value) for criterion, value in result.items()}
+        except Exception as error:  # noqa: BLE001 - foreign code may raise anything; its fault must not fail the run
             context.log("scorer_failed", "warning", scorer=name, error=type(error).__name__)
-    return found
+    return scores
 
 
 def _checked(value: Score | float | None) -> Score:
-    given = value if isinstance(value, Score) else Score(score=value, reason="")
-    number = fields.score("score", given.score)
-    return Score(score=number, reason=clean(given.reason)[:500])
+    score = value if isinstance(value, Score) else Score(score=value, reason="")
+    number = agent_analysis.score("score", score.score)
+    return Score(score=number, reason=clean(score.reason)[:_REASON_CHARS])
 
 
-def name_of(criterion: str) -> str:
-    """A criterion without what stands behind its colon."""
+def criterion_name(criterion: str) -> str:
+    """The name of a criterion, without the description after its colon."""
     return criterion.partition(":")[0].strip()[:60]
+
+
+# Prompts for callers in Python who ask a language model themselves.
+
+
+def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendered:
+    """Build the reflector's prompt for a run. Metrics of a decision are not compared with those in the bank."""
+    sent = read(ReflectShape, arguments, context.settings)
+    if sent.reflection_id is not None:
+        raise InputError("reflection_id", "a prompt is built without the bank", "Send the run itself.")
+    run: dict[str, Any] = clean(plain_run(sent, context.settings, clean_text))
+    if sent.decision is not None or sent.execution is not None:
+        validation = validate(run.get("decision"), run.get("execution"), sent.allowed_actions or ACTIONS)
+        if not validation.valid:
+            raise InputError("decision", validation.checks[-1].detail or "", "Correct it, or leave it out.")
+    trace = trace_from(run)
+    diagnosis = diagnose(trace)
+    review = _review(context.settings, run, diagnosis, earlier={})
+    return context.runner.render(_PROMPTS[trace.outcome], _reflector_inputs(trace, diagnosis, review))
+
+
+def improvement_prompt(
+    context: Context,
+    goal: str,
+    steps: Sequence[str] | str,
+    critique: Critique | Sequence[str],
+    tool_results: Sequence[Mapping[str, Any]],
+) -> Rendered:
+    """Build the corrector's prompt for steps with the issues of `critique`."""
+    from mcp_reflect.services.critique import numbered, shown  # noqa: PLC0415 - the checkers are needed only here
+
+    issues = critique.issues if isinstance(critique, Critique) else tuple(critique)
+    inputs = {
+        "goal": clean_text(goal),
+        "steps": numbered([clean_text(step) for step in ([steps] if isinstance(steps, str) else steps)]),
+        "issues": clean_text("\n".join(issues)),
+        "evidence": clean_text(shown(tool_results)),
+    }
+    return context.runner.render("correct", inputs)

@@ -1,8 +1,8 @@
 """Recall, store, prove, forget, edit and import lessons."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, Scope
@@ -19,17 +19,11 @@ from mcp_reflect.models.lesson import (
     State,
     Stored,
 )
+from mcp_reflect.services.context import Context
 from mcp_reflect.services.scopes import kept_name
 
-if TYPE_CHECKING:
-    from mcp_reflect.services.context import Context
 
-
-Settle: TypeAlias = Callable[[Scope, str, float], Awaitable[None]]
-"""Told the scope, the id of a search and whether its last plan paid: what searching learns from an outcome."""
-
-
-async def recall(context: "Context", arguments: Mapping[str, Any]) -> Recall:
+async def recall(context: Context, arguments: Mapping[str, Any]) -> Recall:
     """The few lessons that fit a task, best first."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import RecallShape  # noqa: PLC0415 - see above
@@ -38,7 +32,7 @@ async def recall(context: "Context", arguments: Mapping[str, Any]) -> Recall:
     return await recall_for(context, sent.ask(), sent.project)
 
 
-async def recall_for(context: "Context", ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
+async def recall_for(context: Context, ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
     """Recall for what was read already; `applied` false does not count the lessons as applied."""
     scope = context.scopes.named(project)
     found = await context.bank.recall(scope, ask, applied=applied, holdout=context.settings.holdout)
@@ -46,7 +40,7 @@ async def recall_for(context: "Context", ask: Ask, project: str | None = None, *
     return found
 
 
-async def store(context: "Context", arguments: Mapping[str, Any]) -> Stored:
+async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Keep a mistake and its correction."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import LessonShape  # noqa: PLC0415 - see above
@@ -58,7 +52,7 @@ async def store(context: "Context", arguments: Mapping[str, Any]) -> Stored:
     return stored
 
 
-async def record_outcome(context: "Context", arguments: Mapping[str, Any], settle: Settle) -> OutcomeResult:
+async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> OutcomeResult:
     """Note what became of using lessons, with as much weight as its evidence bears.
 
     The `recall_id` of a search goes to `settle`.
@@ -71,7 +65,9 @@ async def record_outcome(context: "Context", arguments: Mapping[str, Any], settl
     sent = read(OutcomeShape, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     if sent.recall_id is not None and sent.recall_id.startswith("srch_"):
-        await settle(scope, sent.recall_id, _share(sent.success))
+        from mcp_reflect.services.replan import settle  # noqa: PLC0415 - only a search needs the planner
+
+        await settle(context, scope, sent.recall_id, paid=_share(sent.success))
         return OutcomeResult(updated=(), evidence=Evidence.SELF, reason="counted for the strategy of that search")
     results = [ToolResult(tool=one.tool, content=one.content, exit_code=one.exit_code) for one in sent.tool_results]
     told = OutcomeDraft(
@@ -89,7 +85,7 @@ async def record_outcome(context: "Context", arguments: Mapping[str, Any], settl
     return OutcomeResult(updated=updated, evidence=draft.evidence, reason=doubt or held_out)
 
 
-async def forget(context: "Context", arguments: Mapping[str, Any]) -> Forgotten:
+async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson: out of every recall, kept in the history."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import ForgetShape  # noqa: PLC0415 - see above
@@ -101,7 +97,7 @@ async def forget(context: "Context", arguments: Mapping[str, Any]) -> Forgotten:
     return Forgotten(lesson_id=lesson.id, state=lesson.state, scope=str(Scope(scope.tenant, lesson.project)))
 
 
-async def edit(context: "Context", lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
+async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
     """Change fields of a lesson as a person does; the wording before stays as a version."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import ImportShape  # noqa: PLC0415 - see above
@@ -112,9 +108,7 @@ async def edit(context: "Context", lesson_id: str, changes: Mapping[str, Any]) -
     return await context.bank.edit(context.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes})
 
 
-def import_drafts(
-    context: "Context", lines: Iterable[tuple[int, Mapping[str, Any]]]
-) -> list[tuple[Scope, LessonDraft]]:
+def import_drafts(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
     """Numbered lines of an import as drafts; InputError names the first bad line, and nothing has been stored."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import ImportShape  # noqa: PLC0415 - see above

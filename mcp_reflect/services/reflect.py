@@ -1,9 +1,9 @@
-"""Reflect on a run: analysis by rules and by the agent or a model, stored in one transaction."""
+"""Reflect on a run: analyze it and store the reflection with its strategy, lessons and failures in one transaction."""
 
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, cast
 
@@ -15,7 +15,7 @@ from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import ClientCapabilities
-from mcp_reflect.models.common import RULES, Scope
+from mcp_reflect.models.common import RULES, Json, Scope
 from mcp_reflect.models.decision import ACTIONS, Check, Checked, Validation
 from mcp_reflect.models.lesson import Kind
 from mcp_reflect.models.reflection import (
@@ -29,43 +29,216 @@ from mcp_reflect.models.reflection import (
     Score,
     StoredReflection,
 )
+from mcp_reflect.models.run import Diagnosis
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallShape
 from mcp_reflect.schemas.run import ReflectShape, plain_run, trace_from
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.evaluation import Decided, Judgement, decided, judgement, name_of, scored
-from mcp_reflect.services.results import plain
+from mcp_reflect.services.evaluation import (
+    DecisionReview,
+    Judgement,
+    criterion_name,
+    judge_run,
+    review_decision,
+    score_run,
+)
 
-# A reflection as it is stored, and as the tool returns it.
+_UNSTORED: Final = ("reflection_id", "strategy_id", "lessons", "next")  # storage adds the ids, `from_stored` the rest
+_ABOUT_THE_CALL: Final = {
+    "detail",
+    "reflection_id",
+    "analysis",
+    "project",
+    "recall_id",
+    "trigger",
+    "related_ids",
+    "criteria",
+}
+_ANY_TASK: Final = "any"  # a query without a text is read with this one
 
 
-RULES_BYTES: Final = 2500
-"""Of a result that no model thought about; reflection://ID has all of it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """A reflection that is not stored yet, and the draft that stores it.
+
+    `draft` is None where nothing has to be stored: a check of the decision failed, or an equal reflection is stored
+    already and `reflection` has its id. `before` is the version that the draft replaces.
+    """
+
+    reflection: Reflection
+    scope: Scope
+    draft: ReflectionDraft | None = None
+    before: StoredReflection | None = None
 
 
-def from_stored(stored: StoredReflection) -> Reflection:
-    """A stored reflection as the tool returns it."""
-    assert isinstance(stored.body, dict)  # noqa: S101 - written by the engine
-    found = from_body(dict(stored.body))
-    return slim(replace(found, next=_next(found)) if stored.thinker == RULES else found)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """The ids of a stored reflection; `strategy_id` is None where it has no strategy."""
+
+    reflection_id: str
+    strategy_id: str | None
 
 
-def from_body(body: dict[str, Any]) -> Reflection:
-    """The stored JSON object as the record."""
-    insights, assessment = body.pop("insights", None), body.pop("assessment", None)
-    validation, lessons = body.pop("validation", None), body.pop("lessons", ())
-    return Reflection(
-        **_tuples(body),
-        insights=Insights(**_tuples(insights)) if insights else None,
-        assessment=_assessment(assessment) if assessment else None,
-        validation=_validation(validation) if validation else None,
-        lessons=tuple(LearntLesson(**item) for item in lessons),
+async def reflect(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities) -> Reflection:
+    """Reflect on a run, or add an analysis to a stored one."""
+    generated = await generate(context, arguments, client)
+    return generated.reflection if generated.draft is None else await _store(context, generated, generated.draft)
+
+
+async def store(context: Context, generated: Generated) -> Kept:
+    """Store a generated reflection. The same one again changes nothing. InputError: a check of its decision failed."""
+    reflection = generated.reflection
+    if generated.draft is not None:
+        reflection = await _store(context, generated, generated.draft)
+    elif not reflection.reflection_id:
+        raise InputError("reflection", "a check of its decision failed", "Store one whose validation is valid.")
+    return Kept(reflection_id=reflection.reflection_id, strategy_id=reflection.strategy_id)
+
+
+async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflection, ...]:
+    """Find reflections by the arguments of a recall; without a `task` the most important ones. Counts as no use."""
+    task, most = arguments.get("task"), context.settings.max_recalled_chars
+    values = {**arguments, "task": _ANY_TASK if task is None else task, "max_chars": most}
+    sent = read(RecallShape, values, context.settings)
+    scope, reflections = context.scopes.named(sent.project), context.bank.reflections
+    if task is None:
+        stored = await reflections.important(
+            scope, limit=sent.limit, min_importance=sent.min_importance, tags=sent.tags
+        )
+    else:
+        recall = await context.bank.recall(scope, replace(sent.ask(), kinds=(Kind.REFLECTION,)), applied=False)
+        stored = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
+    return tuple(map(from_stored, stored))
+
+
+async def generate(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities) -> Generated:
+    """Reflect on a run without storing anything."""
+    sent = read(ReflectShape, arguments, context.settings)
+    scope = context.scopes.named(sent.project)
+    before, validation = None, None
+    if sent.reflection_id is not None:
+        before = await context.bank.reflections.by_id(scope, sent.reflection_id)
+        validation = from_stored(before).validation
+        run = _stored_run(before, sent, context.settings)
+    else:
+        if sent.decision is not None or sent.execution is not None:
+            validation = validate(clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS)
+            if not validation.valid:
+                return Generated(reflection=_rejected(context, scope, validation, sent.trigger), scope=scope)
+        run = clean(plain_run(sent, context.settings, clean_text))
+    await _check_related(context, scope, sent)
+    equal = await _equal_reflection(context, scope, sent, _digest(run, None), client)
+    if equal is not None:
+        context.log("reflection_found", reflection_id=equal.id, thinker=equal.thinker)
+        return Generated(reflection=from_stored(equal), scope=scope)
+    draft = await _draft(context, scope, sent, run, validation, client)
+    return Generated(reflection=draft.reflection, scope=scope, draft=draft, before=before)
+
+
+async def _draft(
+    context: Context,
+    scope: Scope,
+    sent: ReflectShape,
+    run: dict[str, Any],
+    validation: Validation | None,
+    client: ClientCapabilities,
+) -> ReflectionDraft:
+    """Analyze a run, and put together all that is stored of it."""
+    trace = trace_from(run)
+    outcome, count = trace.outcome.value, len(trace.events)
+    context.log(
+        "reflection_generation_started",
+        tenant=scope.tenant,
+        project=scope.project,
+        outcome=outcome,
+        event_count=count,
+    )
+    diagnosis = await asyncio.to_thread(diagnose, trace)
+    review = await review_decision(context, scope, run, diagnosis)
+    judgement = await judge_run(context, sent, trace, diagnosis, review, client)
+    judged = judge(trace, diagnosis, judgement.analysis, judgement.source)
+    if review is not None:
+        judged = _with_review(judged, judgement, review)
+    scores = None if judgement.analysis is None else judgement.analysis.scores
+    decision = (run.get("decision"), run.get("execution"), run.get("allowed_actions"))
+    assessment = await score_run(context, sent.criteria, trace, diagnosis, judged.assessment, scores, decision, client)
+    if validation is not None:
+        validation = replace(validation, reflection_success=not judgement.failed)
+    reflection = Reflection(
+        thinker=judgement.thinker,
+        note=judgement.note,
+        reflection=judged.reflection,
+        strategy=judged.strategy,
+        importance=judged.importance,
+        confidence=judged.confidence,
+        tags=judged.tags,
+        error_category=judged.error_category,
+        first_failing_event=judged.first_failing_event,
+        source_event_ids=judged.source_event_ids,
+        insights=judged.insights,
+        assessment=assessment,
+        validation=validation,
+        related=sent.related_ids,
+        triggered_by=sent.trigger,
+        generated_at=iso(context.clock.now()),
+        cut=run.get("cut", {}),
+        scope=str(scope),
+    )
+    context.log(
+        "reflection_generated",
+        importance=reflection.importance,
+        confidence=reflection.confidence,
+        has_strategy=reflection.strategy is not None,
+    )
+    return ReflectionDraft(
+        task=trace.task,
+        task_type=trace.task_type,
+        outcome=outcome,
+        run_id=trace.run_id,
+        thinker=judgement.thinker,
+        trace=run,
+        reflection=reflection,
+        body={name: value for name, value in asdict(reflection).items() if name not in _UNSTORED},
+        digest=_digest(run, judgement.analysis, sent.criteria),
+        run_digest=_digest(run, None),
+        face=face(trace, judged, judgement.source),
+        strategy=strategy(trace, judged, judgement.source),
+        lessons=judged.lessons,
+        failures=diagnosis.failures,
+        worked=diagnosis.worked,
+        links=_links(sent, diagnosis, judged),
     )
 
 
-def rejected(context: Context, scope: Scope, validation: Validation, trigger: str | None) -> Reflection:
-    """What a failed check comes to: nothing is stored."""
+def _with_review(judged: Judged, judgement: Judgement, review: DecisionReview) -> Judged:
+    """Add what rules wrote on the decision, where neither the agent nor a model did."""
+    decision, written = review.decision, review.written
+    more = (decision.action, decision.component, *(("fallback",) if judgement.failed else ()))
+    tags = tuple(dict.fromkeys((*judged.tags, *more)))
+    assessment = judged.assessment or written.assessment
+    if judgement.analysis is not None:
+        return replace(judged, tags=tags, assessment=assessment)
+    return replace(
+        judged,
+        reflection=review.fallback(judgement.note or "") if judgement.failed else written.text,
+        strategy=judged.strategy or written.recommendation,
+        tags=tags,
+        insights=written.insights,
+        assessment=written.assessment,
+    )
+
+
+def _links(sent: ReflectShape, diagnosis: Diagnosis, judged: Judged) -> tuple[Link, ...]:
+    related = [Link(relation="related", to_kind="record", to_id=name) for name in sent.related_ids]
+    recall = [Link(relation="used", to_kind="recall", to_id=sent.recall_id)] if sent.recall_id else []
+    return (*links(diagnosis, judged), *related, *recall)
+
+
+def _rejected(context: Context, scope: Scope, validation: Validation, trigger: str | None) -> Reflection:
+    """The result where a check of the decision failed. Nothing is stored."""
+    failed = validation.failed_check
+    context.log("reflection_rejected", failed_check=failed and failed.value)
     return Reflection(
         thinker=RULES,
         validation=validation,
@@ -75,320 +248,44 @@ def rejected(context: Context, scope: Scope, validation: Validation, trigger: st
     )
 
 
-def slim(found: Reflection) -> Reflection:
-    """A result of rules within RULES_BYTES, as far as it says what is stored in full and what the agent knows."""
-    if found.thinker != RULES:
-        return found
-    for step in _STEPS:
-        if len(json.dumps(plain(found), ensure_ascii=False).encode()) <= RULES_BYTES:
-            return found
-        found = step(found)
-    return found
+async def _store(context: Context, generated: Generated, draft: ReflectionDraft) -> Reflection:
+    reflections = context.bank.reflections
+    if generated.before is None:
+        stored = await reflections.store(generated.scope, draft)
+    else:
+        stored = await reflections.next_version(generated.scope, generated.before, draft)
+    reflection = from_stored(stored)
+    context.log("reflection_stored", reflection_id=reflection.reflection_id, importance=reflection.importance)
+    return reflection
 
 
-def _fewer_checks(one: Reflection) -> Reflection:
-    short = tuple(replace(check, detail=None) for check in one.validation.checks) if one.validation else ()
-    return replace(one, validation=one.validation and replace(one.validation, checks=short))
-
-
-def _sections_alone(one: Reflection) -> Reflection:
-    return replace(one, insights=one.insights and Insights(raw_sections=one.insights.raw_sections))
-
-
-_STEPS: Final[tuple[Callable[[Reflection], Reflection], ...]] = (
-    lambda one: replace(one, source_event_ids=one.source_event_ids[:5]),
-    lambda one: replace(one, assessment=one.assessment and replace(one.assessment, scores={})),
-    _sections_alone,
-    _fewer_checks,
-    lambda one: replace(one, insights=None),
-    lambda one: replace(one, reflection=f"{one.reflection[:700]} …" if len(one.reflection) > 700 else one.reflection),
-)
-
-
-def _assessment(value: Mapping[str, Any]) -> Assessment:
-    scores = {name: Score(**score) for name, score in value.get("scores", {}).items()}
-    values: dict[str, Any] = {**value, "scores": scores}
-    return Assessment(**values)
-
-
-def _validation(value: Mapping[str, Any]) -> Validation:
-    checks = tuple(
-        Checked(check=Check(one["check"]), passed=one["passed"], detail=one["detail"]) for one in value["checks"]
-    )
-    failed = value["failed_check"]
-    values: dict[str, Any] = {**value, "checks": checks, "failed_check": Check(failed) if failed else None}
-    return Validation(**values)
-
-
-def _tuples(values: dict[str, Any]) -> dict[str, Any]:
-    """A JSON object with its lists as tuples, as records have them."""
-    return {name: tuple(cast("list[Any]", item)) if isinstance(item, list) else item for name, item in values.items()}
-
-
-def _next(found: Reflection) -> dict[str, object]:
-    """What the agent can add, for it has seen more than rules can read off the events."""
-    analysis: dict[str, object] = {
-        "reflection": "root cause, in two or three sentences",
-        "strategy": "one specific thing to do next time",
-    }
-    if found.validation is None:
-        analysis |= {
-            "mistake": "what not to repeat, with the exact input",
-            "correction": "what works instead",
-            "symptoms": ["error text that shows it"],
-            "keywords": ["words to find it by"],
-            "importance": "0..1",
-            "confidence": "0..1",
-            "tags": [],
-        }
-    return {
-        "why": "Rules read only what the events show. You know why it happened: send your analysis.",
-        "tool": "reflect",
-        "arguments": {"reflection_id": found.reflection_id, "analysis": analysis},
-    }
-
-
-def stored_form(value: Assessment | Insights | Validation | None) -> Any:
-    """A part of the result as JSON values."""
-    return None if value is None else asdict(value)
-
-
-# An equal reflection that exists is found before anybody is asked to make it anew.
-
-
-async def equal(
-    context: Context, scope: Scope, sent: ReflectShape, run_digest: str, host: ClientCapabilities
+async def _equal_reflection(
+    context: Context, scope: Scope, sent: ReflectShape, run_digest: str, client: ClientCapabilities
 ) -> StoredReflection | None:
-    """What the same kind of thinker said of the same run, scored by all criteria that are asked for; null for none.
+    """Find a stored reflection of the same run, of the same kind of author, with a score for every criterion sent.
 
-    An analysis is a new judgement, and a run by its id asks for the next version: neither is looked for. What rules
-    wrote because a model failed is no model's word: with a model at hand, it is asked again.
+    Not looked for where an analysis was sent, which is a new judgement. A reflection that rules wrote because a model
+    failed does not count as the model's: the model is asked again.
     """
     if sent.analysis is not None or sent.reflection_id is not None:
         return None
-    by_model = context.thinking.llm(Role.REFLECTOR, host) is not None
-    wanted = {name_of(one) for one in sent.criteria}
+    by_model = context.runner.llm(Role.REFLECTOR, client) is not None
+    wanted = {criterion_name(name) for name in sent.criteria}
     for stored in await context.bank.reflections.of_same_run(scope, run_digest, by_model=by_model):
-        body = stored.body
-        assert isinstance(body, dict)  # noqa: S101 - written by the engine
-        assessment = from_body(dict(body)).assessment
+        assessment = from_stored(stored).assessment
         if wanted <= set(assessment.scores if assessment else ()):
             return stored
     return None
 
 
-# Finding reflections again: by what they say, or by how much they matter.
-
-
-_ANY = "any"  # what stands in the place of a text that is not given, so that the rest is read as ever
-
-
-async def query(context: Context, asked: Mapping[str, Any]) -> tuple[Reflection, ...]:
-    """Reflections by the words of `asked`, as recall reads them; without a text by importance. Counts as no use."""
-    given, most = asked.get("task"), context.settings.max_recalled_chars
-    sent = read(RecallShape, {**asked, "task": _ANY if given is None else given, "max_chars": most}, context.settings)
-    scope = context.scopes.named(sent.project)
-    if given is None:
-        stored = await context.bank.reflections.important(
-            scope, limit=sent.limit, min_importance=sent.min_importance, tags=sent.tags
-        )
-        return tuple(from_stored(one) for one in stored)
-    found = await context.bank.recall(scope, replace(sent.ask(), kinds=(Kind.REFLECTION,)), applied=False)
-    return tuple([from_stored(await context.bank.reflections.by_id(scope, hit.id)) for hit in found.lessons])
-
-
-# How the engine reflects: the run is read and redacted, judged, and written in one transaction.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Generated:
-    """A reflection that is not stored yet: what it says, and what storing it writes.
-
-    `draft` is null where there is nothing to store: a check of the decision failed, or the same reflection is
-    stored already and `reflection` has its id.
-    """
-
-    reflection: Reflection
-    scope: Scope
-    draft: ReflectionDraft | None
-    before: StoredReflection | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """The ids that storing a reflection gave; `strategy_id` is null where it has no strategy."""
-
-    reflection_id: str
-    strategy_id: str | None
-
-
-async def reflect(context: Context, arguments: Mapping[str, Any], host: ClientCapabilities) -> Reflection:
-    """Reflect on a run, or put an analysis to a run that is stored."""
-    generated = await generate(context, arguments, host)
-    return generated.reflection if generated.draft is None else await _stored(context, generated, generated.draft)
-
-
-async def store(context: Context, generated: Generated) -> Kept:
-    """Store what `generate` made; the same reflection again writes nothing. InputError where there is nothing."""
-    if generated.draft is None and generated.reflection.reflection_id:
-        return Kept(reflection_id=generated.reflection.reflection_id, strategy_id=generated.reflection.strategy_id)
-    if generated.draft is None:
-        raise InputError("reflection", "a check of its decision failed", "Store one whose validation is valid.")
-    found = await _stored(context, generated, generated.draft)
-    return Kept(reflection_id=found.reflection_id, strategy_id=found.strategy_id)
-
-
-async def generate(context: Context, arguments: Mapping[str, Any], host: ClientCapabilities) -> Generated:
-    """Reflect on a run without storing anything."""
-    sent = read(ReflectShape, arguments, context.settings)
-    scope = context.scopes.named(sent.project)
-    validation = None
-    if sent.reflection_id is None and (sent.decision is not None or sent.execution is not None):
-        validation = validate(clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS)
-        if not validation.valid:
-            assert validation.failed_check is not None  # noqa: S101 - it is not valid
-            context.log("reflection_rejected", failed_check=validation.failed_check.value)
-            return Generated(
-                reflection=rejected(context, scope, validation, sent.trigger), scope=scope, draft=None, before=None
-            )
-    before = None if sent.reflection_id is None else await context.bank.reflections.by_id(scope, sent.reflection_id)
-    if before is not None:
-        validation = from_stored(before).validation
-    run: dict[str, Any] = (
-        clean(plain_run(sent, context.settings, clean_text))
-        if before is None
-        else _same_run(before, sent, context.settings)
-    )
-    trace = trace_from(run)
-    await _check_related(context, scope, sent)
-    known = await equal(context, scope, sent, _digest(run, None), host)
-    if known is not None:
-        context.log("reflection_found", reflection_id=known.id, thinker=known.thinker)
-        return Generated(reflection=from_stored(known), scope=scope, draft=None)
-    context.log(
-        "reflection_generation_started",
-        tenant=scope.tenant,
-        project=scope.project,
-        outcome=trace.outcome.value,
-        event_count=len(trace.events),
-    )
-    seen = await asyncio.to_thread(diagnose, trace)
-    on = await decided(context, scope, run, seen)
-    judging = await judgement(context, sent, trace, seen, on, host)
-    judged = _judged(judge(trace, seen, judging.analysis, judging.source), judging, on)
-    told = None if judging.analysis is None else judging.analysis.scores
-    about = (run.get("decision"), run.get("execution"), run.get("allowed_actions"))
-    assessment = await scored(context, sent.criteria, trace, seen, judged.assessment, told, about, host)
-    judged = replace(judged, assessment=assessment)
-    if validation is not None:
-        validation = replace(validation, reflection_success=not judging.failed)
-    source = judging.source
-    ties = [Link(relation="related", to_kind="record", to_id=name) for name in sent.related_ids]
-    if sent.recall_id:
-        ties.append(Link(relation="used", to_kind="recall", to_id=sent.recall_id))
-    draft = ReflectionDraft(
-        task=trace.task,
-        task_type=trace.task_type,
-        outcome=trace.outcome.value,
-        run_id=trace.run_id,
-        thinker=judging.thinker,
-        trace=run,
-        body=_body(context, scope, sent, judging, run, judged, validation),
-        digest=_digest(run, judging.analysis, sent.criteria),
-        run_digest=_digest(run, None),
-        face=face(trace, judged, source),
-        strategy=strategy(trace, judged, source),
-        lessons=judged.lessons,
-        failures=seen.failures,
-        worked=seen.worked,
-        links=(*links(seen, judged), *ties),
-    )
-    assert isinstance(draft.body, dict)  # noqa: S101 - made above
-    found = from_body(dict(draft.body))
-    context.log(
-        "reflection_generated",
-        importance=found.importance,
-        confidence=found.confidence,
-        has_strategy=found.strategy is not None,
-    )
-    return Generated(reflection=found, scope=scope, draft=draft, before=before)
-
-
-async def _stored(context: Context, generated: Generated, draft: ReflectionDraft) -> Reflection:
-    scope, before = generated.scope, generated.before
-    stored = await (
-        context.bank.reflections.store(scope, draft)
-        if before is None
-        else context.bank.reflections.next_version(scope, before, draft)
-    )
-    result = from_stored(stored)
-    context.log("reflection_stored", reflection_id=result.reflection_id, importance=result.importance)
-    return result
-
-
-def _judged(judged: Judged, judging: Judgement, on: Decided | None) -> Judged:
-    """What was judged of the run, with what rules wrote about its decision where nobody else did."""
-    if on is None:
-        return judged
-    written = on.written
-    about = (on.decision.action, on.decision.component, *(("fallback",) if judging.failed else ()))
-    tags = tuple(dict.fromkeys((*judged.tags, *about)))
-    if judging.analysis is not None:
-        return replace(judged, tags=tags, assessment=judged.assessment or written.assessment)
-    text = on.fallback(judging.note or "") if judging.failed else written.text
-    return replace(
-        judged,
-        reflection=text,
-        strategy=judged.strategy or written.recommendation,
-        tags=tags,
-        insights=written.insights,
-        assessment=written.assessment,
-    )
-
-
-def _body(
-    context: Context,
-    scope: Scope,
-    sent: ReflectShape,
-    judging: Judgement,
-    run: dict[str, Any],
-    judged: Judged,
-    validation: Validation | None,
-) -> dict[str, Any]:
-    """The result as it is stored, without the ids that storing gives."""
-    return {
-        "thinker": judging.thinker,
-        "note": judging.note,
-        "reflection": judged.reflection,
-        "strategy": judged.strategy,
-        "importance": judged.importance,
-        "confidence": judged.confidence,
-        "tags": list(judged.tags),
-        "error_category": judged.error_category,
-        "first_failing_event": judged.first_failing_event,
-        "source_event_ids": list(judged.source_event_ids),
-        "insights": stored_form(judged.insights),
-        "assessment": stored_form(judged.assessment),
-        "validation": stored_form(validation),
-        "related": list(sent.related_ids),
-        "triggered_by": sent.trigger,
-        "generated_at": iso(context.clock.now()),
-        "cut": run.get("cut", {}),
-        "scope": str(scope),
-    }
-
-
-def _same_run(before: StoredReflection, sent: ReflectShape, limits: Limits) -> dict[str, Any]:
-    """The stored run; InputError where an argument says something else than what is stored."""
-    assert isinstance(before.trace, dict)  # noqa: S101 - written by `plain_run`
-    stored: dict[str, Any] = dict(before.trace)
+def _stored_run(before: StoredReflection, sent: ReflectShape, limits: Limits) -> dict[str, Any]:
+    """The stored run. InputError where an argument differs from it."""
+    stored = _object(before.trace)
     again: dict[str, Any] = clean(plain_run(sent, limits, clean_text))
-    own = {"reflection_id", "analysis", "project", "recall_id", "trigger", "related_ids", "criteria"}
-    for name in sorted(sent.model_fields_set - own):
+    for name in sorted(sent.model_fields_set - _ABOUT_THE_CALL):
         if again.get(name) != stored.get(name):
-            raise InputError(
-                name, f"it differs from what {before.id} holds", "Leave it out, or reflect anew without reflection_id."
-            )
+            fix = "Leave it out, or reflect anew without reflection_id."
+            raise InputError(name, f"it differs from what {before.id} holds", fix)
     return stored
 
 
@@ -400,10 +297,69 @@ async def _check_related(context: Context, scope: Scope, sent: ReflectShape) -> 
 
 
 def _digest(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[str] = ()) -> str:
-    """What names a run, its judgement, and by what it was scored: 32 hex digits of SHA-256."""
+    """Identifies a run with its analysis and criteria: 32 hex digits of SHA-256."""
     judgement = asdict(analysis) if analysis else None
     text = json.dumps([run, judgement, *criteria], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-__all__ = ["Generated", "Kept", "generate", "reflect", "store"]
+# Stored reflections as models.
+
+
+def from_stored(stored: StoredReflection) -> Reflection:
+    """Read a stored reflection. One by rules alone says in `next` how the agent can add its own analysis."""
+    body = _object(stored.body)
+    assessment, validation = body.pop("assessment", None), body.pop("validation", None)
+    insights, lessons = body.pop("insights", None), body.pop("lessons", ())
+    reflection = Reflection(
+        **_with_tuples(body),
+        insights=Insights(**_with_tuples(insights)) if insights else None,
+        assessment=_assessment(assessment) if assessment else None,
+        validation=_validation(validation) if validation else None,
+        lessons=tuple(LearntLesson(**lesson) for lesson in lessons),
+    )
+    return replace(reflection, next=_next(reflection)) if stored.thinker == RULES else reflection
+
+
+def _object(value: Json) -> dict[str, Any]:
+    assert isinstance(value, dict)  # noqa: S101 - written by this module
+    return dict(value)
+
+
+def _assessment(value: Mapping[str, Any]) -> Assessment:
+    scores = {name: Score(**score) for name, score in value.get("scores", {}).items()}
+    values: dict[str, Any] = {**value, "scores": scores}
+    return Assessment(**values)
+
+
+def _validation(value: Mapping[str, Any]) -> Validation:
+    checks = tuple(
+        Checked(check=Check(item["check"]), passed=item["passed"], detail=item["detail"]) for item in value["checks"]
+    )
+    failed = value["failed_check"]
+    values: dict[str, Any] = {**value, "checks": checks, "failed_check": Check(failed) if failed else None}
+    return Validation(**values)
+
+
+def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
+    """A JSON object with its lists as tuples, as in the models."""
+    return {name: tuple(cast("list[Any]", item)) if isinstance(item, list) else item for name, item in values.items()}
+
+
+def _next(reflection: Reflection) -> dict[str, object]:
+    """The call with which the agent adds its own analysis: it knows more than rules can read in the events."""
+    analysis: dict[str, object] = {
+        "reflection": "root cause",
+        "strategy": "what to do next time",
+    }
+    if reflection.validation is None:
+        analysis = {
+            "mistake": "what not to repeat, with the exact input",
+            "correction": "what works instead",
+            "symptoms": ["exact error text"],
+        }
+    return {
+        "why": "Rules read only the events. You know the cause: send it.",
+        "tool": "reflect",
+        "arguments": {"reflection_id": reflection.reflection_id, "analysis": analysis},
+    }

@@ -273,7 +273,7 @@ async def _think(context: Context, sent: ReplanShape, call: _Call, host: ClientC
         return _Thought(thinker=HOST, proposal=_proposed(sent.analysis, context.settings))
     if not context.settings.replan_llm or floor.is_closed(call.mechanical, call.request, call.state):
         return _Thought()
-    found = await context.thinking.ask(
+    found = await context.runner.ask(
         Role.PLANNER,
         "replan",
         shown.inputs(call.request, call.state),

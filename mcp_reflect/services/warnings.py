@@ -3,7 +3,7 @@
 import hashlib
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp_reflect.analysis.known_failures import (
     Forms,
@@ -21,11 +21,8 @@ from mcp_reflect.models.lesson import Ask, Lesson, Trust
 from mcp_reflect.models.run import ErrorCategory, WorkedCall
 from mcp_reflect.models.warning import AfterCall, CallWarning, KnownFailure, Match, SessionState
 from mcp_reflect.security.redact import clean
+from mcp_reflect.services.context import Context
 from mcp_reflect.signature import fingerprint
-
-if TYPE_CHECKING:
-    from mcp_reflect.services.context import Context
-
 
 MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are kept
 MOST_DEPTH: Final = 20
@@ -44,7 +41,7 @@ def held_out(session: str, share: float) -> bool:
     return int.from_bytes(hashlib.sha256(session.encode("utf-8", "replace")).digest()[:4]) < share * 2**32
 
 
-async def session_state(context: "Context", scope: Scope, session: str) -> SessionState:
+async def session_state(context: Context, scope: Scope, session: str) -> SessionState:
     """What is remembered of a session; InputError where its id is none."""
     if not session.strip() or len(session) > 200:
         raise InputError("session", "it is empty or longer than 200 characters", "Send the id of the session.")
@@ -52,7 +49,7 @@ async def session_state(context: "Context", scope: Scope, session: str) -> Sessi
 
 
 async def before_call(
-    context: "Context",
+    context: Context,
     tool: str,
     arguments: Json,
     *,
@@ -93,7 +90,7 @@ async def before_call(
 
 
 async def after_call(
-    context: "Context",
+    context: Context,
     tool: str,
     arguments: Json,
     result: Json = None,
@@ -140,7 +137,7 @@ async def after_call(
     return AfterCall(failed=True, recurrence=recurrence, signature=failure.signature, text=text, lesson_id=lesson_id)
 
 
-async def remind(context: "Context", session: str, task: str | None = None, *, anew: bool = False) -> str | None:
+async def remind(context: Context, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
     """At most three lessons that a session has not been shown: those that fit the task, else the best there are.
 
     Where these are fewer, calls that keep failing and that no lesson is known of take their place.
@@ -221,7 +218,7 @@ def _call(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
     )
 
 
-async def _lesson(context: "Context", scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
+async def _lesson(context: Context, scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
     """The lesson that names the failure's error among its symptoms; its id and text."""
     for lesson in await context.bank.watch.lessons_of(scope, known):
         if any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms):
@@ -230,7 +227,7 @@ async def _lesson(context: "Context", scope: Scope, known: KnownFailure) -> tupl
 
 
 async def _correction(
-    context: "Context", scope: Scope, known: KnownFailure | None, others: list[KnownFailure]
+    context: Context, scope: Scope, known: KnownFailure | None, others: list[KnownFailure]
 ) -> tuple[str | None, str | None]:
     """What to say after a failure: of this very call what is known, of another one only its correction."""
     if known is not None:
@@ -244,7 +241,7 @@ async def _correction(
 
 
 async def _correct(
-    context: "Context", scope: Scope, state: SessionState, tool: str, arguments: Json, open_failures: list[KnownFailure]
+    context: Context, scope: Scope, state: SessionState, tool: str, arguments: Json, open_failures: list[KnownFailure]
 ) -> None:
     """Remember the call that just worked as the correction of the latest failure that it is tied to."""
     recent = [known for known in open_failures if state.step - known.last_step < LOOK_BACK]

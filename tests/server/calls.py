@@ -26,7 +26,13 @@ LESSON: dict[str, Any] = {
 
 
 async def told(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The result of a call that must work; text and structure say the same."""
+    """The whole result of a call that must work; text and structure say the same."""
+    detail = {} if tool == "should_reflect" else {"detail": True}
+    return await answered(client, tool, {**arguments, **detail})
+
+
+async def answered(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The answer as an agent gets it to a call that must work."""
     result = await client.call_tool(tool, arguments)
     (content,) = result.content
     assert isinstance(content, TextContent)

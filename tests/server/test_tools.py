@@ -9,7 +9,7 @@ from mcp import Client
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
-from tests.server.calls import FAILED_RUN, LESSON, contents, refused, told
+from tests.server.calls import FAILED_RUN, LESSON, answered, contents, refused, told
 
 ANALYSIS: dict[str, Any] = {
     "reflection": "The name was sent where an id is needed",
@@ -48,14 +48,14 @@ async def test_rules_say_what_failed_what_mended_it_and_ask_for_more(client: Cli
 
 
 @pytest.mark.parametrize("events", [4, 100])
-async def test_a_result_of_rules_stays_within_two_and_a_half_kilobytes(client: Client, events: int) -> None:
+async def test_an_answer_of_rules_stays_within_1200_characters(client: Client, events: int) -> None:
     run = {
         **FAILED_RUN,
         "error": {"message": "The settings are not there. " * 200},
         "events": [dict(event, id=f"{place:036d}") for place, event in enumerate(FAILED_RUN["events"] * 25)][:events],
     }
-    found = await told(client, "reflect", run)
-    assert len(json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()) <= 2500
+    found = await answered(client, "reflect", run)
+    assert len(json.dumps(found, ensure_ascii=False, separators=(",", ":"))) <= 1200
 
 
 async def test_the_same_run_again_is_the_same_reflection(client: Client, engine: Engine) -> None:

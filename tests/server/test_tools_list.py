@@ -56,9 +56,9 @@ def test_a_generated_file_that_is_stale_is_named_and_fails_the_check(
     assert main(["--check"]) == 0
 
 
-async def test_the_list_of_eight_tools_fits_ten_thousand_bytes(client: Client) -> None:
+async def test_the_list_of_eight_tools_fits_nine_thousand_bytes(client: Client) -> None:
     text = json.dumps(await listed(client), separators=(",", ":"), ensure_ascii=False)
-    assert len(text.encode()) <= 10_000
+    assert len(text.encode()) <= 9_000
 
 
 async def test_schemas_have_no_titles_no_references_and_no_unions_with_null(client: Client) -> None:
@@ -74,12 +74,12 @@ async def test_results_are_described_one_level_deep(client: Client) -> None:
         assert {tuple(item) for item in tool["outputSchema"]["properties"].values()} == {("type",)}
 
 
-async def test_every_hint_is_set_and_forgetting_alone_is_destructive(client: Client) -> None:
+async def test_forgetting_alone_is_destructive_and_no_tool_reaches_beyond_the_bank(client: Client) -> None:
     hints = {tool["name"]: tool["annotations"] for tool in await listed(client)}
-    assert {len(hint) for hint in hints.values()} == {4}
-    assert {name for name, hint in hints.items() if hint["destructiveHint"]} == {"forget_lesson"}
-    assert {name for name, hint in hints.items() if hint["readOnlyHint"]} == {
-        spec.name for spec in CATALOGUE if spec.read_only
+    read_only = {name for name, hint in hints.items() if hint.get("readOnlyHint")}
+    assert read_only == {spec.name for spec in CATALOGUE if spec.read_only}
+    assert {name for name, hint in hints.items() if hint.get("destructiveHint", name not in read_only)} == {
+        "forget_lesson"
     }
     assert not any(hint["openWorldHint"] for hint in hints.values())
 

@@ -65,7 +65,7 @@ def bound_to(dialect: Dialect, url: str, **settings: Any) -> dict[str, Any]:
 
 async def reflect(client: Client, **more: Any) -> dict[str, Any]:
     """What the tool returns; a tool error fails the test."""
-    sent = {"task": TASK, "outcome": "failure", "events": EVENTS, "task_type": "deploy", **more}
+    sent = {"task": TASK, "outcome": "failure", "events": EVENTS, "task_type": "deploy", "detail": True, **more}
     result = await client.call_tool("reflect", sent)
     assert not result.is_error, result.content
     return cast("dict[str, Any]", result.structured_content)

@@ -38,7 +38,7 @@ async def test_a_broken_override_is_logged_by_file_and_line_and_the_shipped_one_
     with Scripted(said(GOOD)) as llm:
         async with serving(tmp_path, llm, prompts_dir=tmp_path) as (client, engine):
             found = await reflect(client)
-            problems = engine.thinking.problems()
+            problems = engine.context.runner.problems()
     assert found["reflection"] == GOOD["reflection"]
     assert llm.asked[0].system.startswith("You look back")
     (event,) = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
