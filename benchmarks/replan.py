@@ -4,8 +4,8 @@
 
 Each record is one search that found nothing, planned once: at most three new queries, run against a
 full-text index (SQLite FTS5, porter stemming, BM25) that takes any word (OR) or asks for all (AND), with
-and without the index's words in the catalogue. The planner is not told which engine it plans for; `--mode`
-is the name of the one mode in the catalogue, and no common name changes the figures much.
+and without the index's words in the catalog. The planner is not told which engine it plans for; `--mode`
+is the name of the one mode in the catalog, and no common name changes the figures much.
 
 Merging: each row counts with the best BM25 score that any of the plan's queries gave it, and rows are read
 from the best down. `turns` reads a row of each query in turn instead. `halves` are the first figure of the
@@ -31,7 +31,7 @@ from typing import Any, Literal
 from benchmarks.replan_calls import Call, calls
 from benchmarks.retrieval import DEPTH, lines, ndcg, recall
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
-from mcp_reflect.replan import attempts as ledger
+from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import MOST_QUERIES, plan
 
 Operator = Literal["OR", "AND"]
@@ -51,7 +51,7 @@ class Record:
 
 
 class Index:
-    """Documents in memory. `words` is what a catalogue would list."""
+    """Documents in memory. `words` is what a catalog would list."""
 
     def __init__(self, documents: Sequence[dict[str, str]]) -> None:
         self._connection = sqlite3.connect(":memory:")
@@ -150,7 +150,7 @@ def tasks(data: Path) -> tuple[Task, ...]:
 
 
 def measure(data: Path, mode: str = _MODE) -> Iterator[dict[str, object]]:
-    """One line of figures for each set, engine and catalogue."""
+    """One line of figures for each set, engine and catalog."""
     for task in tasks(data):
         with_suggestions = (False, True) if any(record.suggestions for record in task.records) else (False,)
         for suggestions in with_suggestions:
@@ -162,7 +162,7 @@ def measure(data: Path, mode: str = _MODE) -> Iterator[dict[str, object]]:
 
 
 def measure_calls(data: Path, mode: str = _MODE) -> Iterator[dict[str, object]]:
-    """One line of times for each set, of calls with its vocabulary in the catalogue."""
+    """One line of times for each set, of calls with its vocabulary in the catalog."""
     for task in tasks(data):
         entry = {"table": "documents", "search_modes": [mode], "vocabulary": list(task.index.words)}
         sent = [Call(record.message, {**_query(record, mode), "table": "documents"}) for record in task.records]
@@ -213,7 +213,7 @@ def merge(lists: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
 
 def _repeats(request: SearchRequest, new: Sequence[Query]) -> int:
     """Queries with the key of another one or of the failed one; a wider limit is no excuse here."""
-    keys = [ledger.key(query) for query in (*request.queries, *new)]
+    keys = [attempts.key(query) for query in (*request.queries, *new)]
     return len(keys) - len(set(keys))
 
 

@@ -1,8 +1,8 @@
 """What a call of replan_search costs through the engine, with rules alone and a bank on disk.
 
 The first call of all is left to itself: it opens the bank and brings the imports. The first call with a
-catalogue (cold) cleans, keeps and indexes its vocabulary; the next ones (warm) send the catalogue again. A
-report is the second call of a search: with the search_id, and without the catalogue.
+catalog (cold) cleans, keeps and indexes its vocabulary; the next ones (warm) send the catalog again. A
+report is the second call of a search: with the search_id, and without the catalog.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Times:
 
 
 def calls(sent: Sequence[Call], catalog: list[dict[str, Any]]) -> dict[str, float]:
-    """Times of calls with a catalogue, in milliseconds."""
+    """Times of calls with a catalog, in milliseconds."""
     return asyncio.run(_calls(sent[:_MOST], catalog))
 
 

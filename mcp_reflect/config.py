@@ -75,13 +75,13 @@ class Limits:
     max_queries: int = 50
     """Queries of a search, sent or proposed."""
     max_query_chars: int = 4_000
-    """Characters of one text in a query, a plan or a catalogue."""
+    """Characters of one text in a query, a plan or a catalog."""
     max_filter_chars: int = 10_000
     """Characters of a query's filters, as JSON."""
     max_tables: int = 200
-    """Entries of a catalogue."""
+    """Entries of a catalog."""
     max_catalog_words: int = 60_000
-    """Words of all vocabularies of a catalogue; the rest is left out, and the result says so."""
+    """Words of all vocabularies of a catalog; the rest is left out, and the result says so."""
     max_catalog_chars: int = 1_000_000
     """Characters of those words."""
     max_recalled: int = 50

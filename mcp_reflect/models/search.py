@@ -64,7 +64,7 @@ class SearchRequest:
     """A search that failed, wholly or in part.
 
     `results` counts the rows by table; `zero_result_tables` names empty tables. With neither, all came
-    back empty. `retry_count` is what the caller counted; the ledger's own count wins where it is larger.
+    back empty. `retry_count` is what the caller counted; our own count wins where it is larger.
     """
 
     search_id: str
@@ -120,7 +120,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A plan as a model or the host wrote it, well formed and not yet checked against the catalogue."""
+    """A plan as a model or the host wrote it, well formed and not yet checked against the catalog."""
 
     new_queries: tuple[Query, ...]
     reasoning: str = ""
@@ -151,7 +151,7 @@ class Payoff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchState:
-    """The ledger of one search, and what the bank has learned from all of them.
+    """the attempts of one search, and what the bank has learned from all of them.
 
     `pending` is the last plan, until a later call or an outcome says what came of it. `payoffs` belong to
     the bank: `learned` of the returned state is what this search adds to them, to be added and then emptied.

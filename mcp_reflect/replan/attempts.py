@@ -127,13 +127,13 @@ def observe(state: SearchState, request: SearchRequest) -> SearchState:
 
 
 def record(state: SearchState, request: SearchRequest, plan: Plan) -> SearchState:
-    """The ledger after a plan was handed out. The plan stays pending until somebody says what came of it."""
+    """The attempts after a plan was handed out. The plan stays pending until somebody says what came of it."""
     state = observe(state, request)
     return replace(state, retry_count=plan.retry_count, pending=plan)
 
 
 def reopen(state: SearchState) -> SearchState:
-    """The ledger as it was before the pending plan: another plan for the same failure may replace it."""
+    """The attempts as they were before the pending plan: another plan for the same failure may replace it."""
     if state.pending is None:
         return state
     return replace(state, retry_count=max(0, state.retry_count - 1), pending=None)
@@ -184,7 +184,7 @@ def _bounds(query: Query) -> tuple[str, str]:
     return str(query.limit), str(query.score_threshold)
 
 
-# The ledger and the request as JSON, for a store that knows nothing of them.
+# The attempts and the request as JSON, for a store that knows nothing of them.
 #
 # Law held by a test: loading what was dumped gives it back.
 #
@@ -192,12 +192,12 @@ def _bounds(query: Query) -> tuple[str, str]:
 
 
 def dump_state(state: SearchState) -> str:
-    """The ledger of one search. What it has learned goes to the bank, and is not kept here again."""
+    """the attempts of one search. What it has learned goes to the bank, and is not kept here again."""
     return _dump(replace(state, payoffs=(), learned=()))
 
 
 def load_state(text: str) -> SearchState:
-    """The ledger back; the caller puts the bank's payoffs in."""
+    """The attempts back; the caller puts the bank's payoffs in."""
     data: dict[str, Any] = json.loads(text)
     pending = data["pending"]
     return SearchState(
@@ -212,13 +212,13 @@ def load_state(text: str) -> SearchState:
 def dump_request(request: SearchRequest) -> str:
     """The request, so that a later call with the same search may leave its arguments out.
 
-    Without its catalogue, which is long: that is kept by its hash, once for all searches.
+    Without its catalog, which is long: that is kept by its hash, once for all searches.
     """
     return _dump(replace(request, catalog=()))
 
 
 def load_request(text: str, catalog: tuple[CatalogEntry, ...] = ()) -> SearchRequest:
-    """The request back, with the catalogue that was kept apart."""
+    """The request back, with the catalog that was kept apart."""
     data: dict[str, Any] = json.loads(text)
     data |= {
         "queries": _queries(data["queries"]),
@@ -230,7 +230,7 @@ def load_request(text: str, catalog: tuple[CatalogEntry, ...] = ()) -> SearchReq
 
 
 def dump_catalog(entries: tuple[CatalogEntry, ...]) -> str:
-    """A catalogue as text that its hash is taken of."""
+    """A catalog as text that its hash is taken of."""
     return _dump(entries)
 
 

@@ -8,7 +8,7 @@ from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest
 from mcp_reflect.replan.words import INTENTS, STOP_WORDS, content, edit_distance, fold, stem, tokens, vocabulary
 
 DEFAULT_MODES: Final = ("faceted", "master")
-"""Offered where there is no catalogue: the narrow and the wide mode that search tools of this kind have."""
+"""Offered where there is no catalog: the narrow and the wide mode that search tools of this kind have."""
 
 _BREADTH: Final = {
     "exact": 0, "phrase": 0, "literal": 0, "regex": 0,
@@ -51,7 +51,7 @@ def breadth(mode: str) -> int:
 
 
 def of(request: SearchRequest) -> Catalog:
-    """The caller's catalogue; without one, the tables seen with the modes seen and the default ones.
+    """The caller's catalog; without one, the tables seen with the modes seen and the default ones.
 
     A query without a mode has been seen too: it stays without one as long as nothing wider is needed.
     """

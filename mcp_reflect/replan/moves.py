@@ -301,7 +301,7 @@ def _line(words: tuple[str, ...]) -> str:
     return " ".join(words)
 
 
-# pivot: ask somewhere else, where the catalogue says that such things are.
+# pivot: ask somewhere else, where the catalog says that such things are.
 
 
 _OTHER_PLACES = 2  # more than two other tables is a search of everything, which the person did not ask for

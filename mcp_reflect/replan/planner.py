@@ -18,8 +18,7 @@ from mcp_reflect.models.search import (
     SearchState,
     Strategy,
 )
-from mcp_reflect.replan import attempts as ledger
-from mcp_reflect.replan import catalog
+from mcp_reflect.replan import attempts, catalog
 from mcp_reflect.replan import moves as suggested
 from mcp_reflect.replan.attempts import is_empty
 from mcp_reflect.replan.catalog import Catalog
@@ -30,7 +29,7 @@ from mcp_reflect.replan.words import ABBREVIATIONS, content, fold, is_quoted, to
 
 
 _TECHNICAL: Final = """
-    api boolean bm25 catalog catalogue config database dataset embedding embeddings endpoint faceted facet facets
+    api boolean bm25 catalog catalog config database dataset embedding embeddings endpoint faceted facet facets
     filter filters fts fuzzy id index json keyword keywords lexical limit llm master mode modes null parameter
     parameters pivot query queries regex relax replan retry retries rewrite row rows schema score semantic
     similarity sql sqlite string syntax table tables threshold timeout token tokens tool vector vocabulary
@@ -89,7 +88,7 @@ def _place_messages(table: str) -> str:
 
 # Why a search came back empty: every explanation that the call supports, weighed.
 #
-# Weights are our own order of plausibility, not measured rates: what the catalogue proves weighs .8 and
+# Weights are our own order of plausibility, not measured rates: what the catalog proves weighs .8 and
 # more, what the shape of the query suggests .3 to .7. Learned payoffs move the choice afterwards.
 
 
@@ -292,7 +291,7 @@ def ladder(request: SearchRequest, state: SearchState, places: Catalog, failed: 
     new: tuple[Query, ...] = ()
     for query in failed:
         steps = _steps(query, places, state.retry_count, request.user_message)
-        fresh = (step for step in steps if _can_run(step, places) and ledger.refusal(step, state, new) is None)
+        fresh = (step for step in steps if _can_run(step, places) and attempts.refusal(step, state, new) is None)
         new += tuple(islice(fresh, 1))
     return new
 
@@ -312,7 +311,7 @@ def _fresh(
     """The strategy's candidates that can be run and were not tried; the failed queries take turns."""
     candidates = _taking_turns([_moved(strategy, query, request, state, places) for query in starts])
     for query in islice(candidates, _READ_CANDIDATES):
-        if _can_run(query, places) and not ledger.is_hopeless(query, state):
+        if _can_run(query, places) and not attempts.is_hopeless(query, state):
             yield strategy, query
 
 
@@ -336,7 +335,7 @@ def _different(
     """The first `most` that differ from each other and from what is planned already."""
     new: tuple[Move, ...] = ()
     for strategy, query in candidates:
-        if not ledger.is_hopeless(query, state, [other for _, other in planned + new]):
+        if not attempts.is_hopeless(query, state, [other for _, other in planned + new]):
             new += ((strategy, query),)
         if len(new) == most:
             break
@@ -413,17 +412,17 @@ def relax_only(request: SearchRequest, state: SearchState) -> Plan:
 def explain(diagnosis: Diagnosis, strategy: Strategy, new: tuple[Query, ...]) -> str:
     """The reasoning in one paragraph, for developers."""
     also = [f"{finding.kind}: {finding.detail}" for finding in diagnosis.findings[1:4]]
-    queries = ledger.describe_all(new)
+    queries = attempts.describe_all(new)
     more = f" Also: {'; '.join(also)}." if also else ""
     return f"Likeliest cause: {_cause(diagnosis)}.{more} Strategy: {strategy}. Next: {queries}."
 
 
 def _case(request: SearchRequest, state: SearchState) -> _Case:
     places = catalog.of(request)
-    failed = tuple(query for query in request.queries if ledger.is_empty(request, query.table))
+    failed = tuple(query for query in request.queries if attempts.is_empty(request, query.table))
     return _Case(
         request=request,
-        state=ledger.observe(state, request),
+        state=attempts.observe(state, request),
         places=places,
         failed=failed,
         kept=tuple(query for query in request.queries if query not in failed),
@@ -446,12 +445,12 @@ def _plan(case: _Case, strategy: Strategy, new: tuple[Query, ...]) -> Plan:
 
 
 def _corrections(case: _Case) -> tuple[str, ...]:
-    """What the failed queries named and the caller's catalogue does not have."""
+    """What the failed queries named and the caller's catalog does not have."""
     notes: dict[str, None] = {}
     for query in case.failed if case.places.given else ():
         entry, near = case.places.entry(query.table), case.places.nearest(query.table)
         if entry is None:
-            instead = f"corrected to {near.table}" if near else "left: it is not in the catalogue"
+            instead = f"corrected to {near.table}" if near else "left: it is not in the catalog"
             notes[f"table {query.table} {instead}"] = None
         elif query.search_mode and query.search_mode not in entry.search_modes:
             mode = catalog.in_table(query, entry).search_mode or "none"
@@ -461,7 +460,7 @@ def _corrections(case: _Case) -> tuple[str, ...]:
 
 def _give_up(case: _Case, strategy: Strategy) -> Plan:
     """The end of a search: what was tried for developers, what to ask for the person."""
-    tried = ledger.describe_all([entry.query for entry in case.state.tried])
+    tried = attempts.describe_all([entry.query for entry in case.state.tried])
     why = "no retries are left" if case.is_over else "nothing new is left to try"
     return Plan(
         strategy=strategy,

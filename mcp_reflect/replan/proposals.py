@@ -4,8 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from mcp_reflect.models.search import Plan, Proposal, Query, SearchRequest, SearchState, Strategy
-from mcp_reflect.replan import attempts as ledger
-from mcp_reflect.replan import catalog, planner
+from mcp_reflect.replan import attempts, catalog, planner
 from mcp_reflect.replan.catalog import Catalog
 from mcp_reflect.replan.words import fold, normalised
 
@@ -19,17 +18,17 @@ UNUSED: Final = frozenset({_NO_RETRIES, _NOT_EMPTY, _REPLACED})
 def is_closed(mechanical: Plan, request: SearchRequest, state: SearchState) -> bool:
     """Whether no proposal could be used, so that nobody need be asked for one."""
     over = mechanical.give_up and max(state.retry_count, request.retry_count) >= request.max_retries
-    empty = any(ledger.is_empty(request, query.table) for query in request.queries)
+    empty = any(attempts.is_empty(request, query.table) for query in request.queries)
     return over or (bool(request.queries) and not empty)
 
 
 def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Plan:
     """The proposed plan, corrected; or the mechanical one with the reasons, where the proposal is worse in kind.
 
-    To replace the pending plan of the same failure, pass `ledger.reopen(state)`.
+    To replace the pending plan of the same failure, pass `attempts.reopen(state)`.
     """
     mechanical = planner.plan(request, state)
-    state = ledger.observe(state, request)
+    state = attempts.observe(state, request)
     if is_closed(mechanical, request, state):
         return replace(mechanical, notes=(_NO_RETRIES if mechanical.give_up else _NOT_EMPTY,))
     new, notes = _checked(proposal, request, state)
@@ -72,7 +71,7 @@ def _refusal(query: Query, state: SearchState, planned: tuple[Query, ...]) -> st
         return "refused: it asks for nothing"
     if sum(other.table == query.table for other in planned) >= planner.MOST_QUERIES:
         return f"refused: more than {planner.MOST_QUERIES} queries for {query.table}"
-    refused = ledger.refusal(query, state, planned)
+    refused = attempts.refusal(query, state, planned)
     return f"refused: {refused}" if refused else None
 
 

@@ -10,19 +10,19 @@ from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.search import CatalogEntry, Proposal, Query, SearchRequest, SearchState, Strategy
-from mcp_reflect.replan import attempts as ledger
+from mcp_reflect.replan import attempts
 
 # What of a search is read and kept, and what of it a language model is shown.
 
 
-_SHOWN: Final = 6_000  # characters of queries, catalogue and results that a language model is shown each
+_SHOWN: Final = 6_000  # characters of queries, catalog and results that a language model is shown each
 _SHOWN_WORDS: Final = 50  # words of a vocabulary that it is shown: every table's description must fit as well
 
 
 def bounded(
     entries: tuple[CatalogEntry, ...], limits: Limits = DEFAULT
 ) -> tuple[tuple[CatalogEntry, ...], tuple[str, ...]]:
-    """The catalogue with vocabularies cut to what is read, and a note for each cut."""
+    """The catalog with vocabularies cut to what is read, and a note for each cut."""
     words, characters = limits.max_catalog_words, limits.max_catalog_chars
     catalog: list[CatalogEntry] = []
     notes: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ def inputs(request: SearchRequest, state: SearchState) -> dict[str, Any]:
         "queries": _json([asdict(query) for query in request.queries]),
         "results": _json({"counts": request.results, "empty": request.zero_result_tables}),
         "catalog": _json([asdict(entry) for entry in entries]),
-        "tried": "\n".join(ledger.describe(tried.query) for tried in state.tried)[:_SHOWN],
+        "tried": "\n".join(attempts.describe(tried.query) for tried in state.tried)[:_SHOWN],
         "suggestions": "\n".join(request.suggestions)[:_SHOWN],
         "retry_count": max(state.retry_count, request.retry_count),
     }
@@ -62,7 +62,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:_SHOWN]
 
 
-# From JSON to values: queries, catalogue, results, and the plan that a model or the host proposes.
+# From JSON to values: queries, catalog, results, and the plan that a model or the host proposes.
 #
 # Lenient where the meaning is plain (other names of a field, a number in quotes), and an InputError that
 # names the field where it is not. Fields that nobody asked for are left aside.

@@ -349,7 +349,7 @@ class Mended(NamedTuple):
 
 
 class Vocabulary:
-    """An index over a catalogue's word list. Empty means that nothing is known, not that nothing is there.
+    """An index over a catalog's word list. Empty means that nothing is known, not that nothing is there.
 
     What a lookup needs is built when it is first needed: most calls ask for a few words only.
     """
@@ -461,7 +461,7 @@ class Vocabulary:
 
 @lru_cache(maxsize=128)
 def vocabulary(entries: tuple[str, ...]) -> Vocabulary:
-    """The index of a word list; the last lists are kept, since a catalogue seldom changes."""
+    """The index of a word list; the last lists are kept, since a catalog seldom changes."""
     return Vocabulary(entries)
 
 

@@ -15,8 +15,7 @@ from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Scope
 from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
-from mcp_reflect.replan import attempts as storing
-from mcp_reflect.replan import planner
+from mcp_reflect.replan import attempts, planner
 from mcp_reflect.replan import proposals as floor
 from mcp_reflect.replan import requests as shown
 from mcp_reflect.replan.requests import read_catalog, read_proposal, read_queries, read_results
@@ -25,30 +24,30 @@ from mcp_reflect.schemas.search import ReplanShape
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
-from mcp_reflect.storage.sessions import KeptCatalogue
+from mcp_reflect.storage.sessions import StoredCatalog
 
-# A catalogue from what was sent or kept: cleaned, read and cut once for each text, then remembered.
+# A catalog from what was sent or kept: cleaned, read and cut once for each text, then remembered.
 #
-# An agent sends the same catalogue with every search of a session, and its vocabulary may have thousands of
+# An agent sends the same catalog with every search of a session, and its vocabulary may have thousands of
 # words. What has been worked out is remembered by the text as it came, for the last few of them.
 
 
-class Catalogue(NamedTuple):
+class ReadCatalog(NamedTuple):
     """The tables as they are planned with, a note for each vocabulary that was cut, and what the bank keeps."""
 
     entries: tuple[CatalogEntry, ...]
     notes: tuple[str, ...]
-    kept: KeptCatalogue | None
+    kept: StoredCatalog | None
 
 
-NONE: Final = Catalogue((), (), None)
+NONE: Final = ReadCatalog((), (), None)
 
-_LAST: Final = 8  # catalogues remembered; a server has a few, and the longest takes some megabytes
-_known: dict[str, Catalogue] = {}
+_LAST: Final = 8  # catalogs remembered; a server has a few, and the longest takes some megabytes
+_known: dict[str, ReadCatalog] = {}
 
 
-def read_sent_catalog(catalog: list[Any], limits: Limits = DEFAULT) -> Catalogue:
-    """The catalogue that a call brought. Raises InputError for what cannot be read."""
+def read_sent_catalog(catalog: list[Any], limits: Limits = DEFAULT) -> ReadCatalog:
+    """The catalog that a call brought. Raises InputError for what cannot be read."""
     if not catalog:
         return NONE
     try:
@@ -58,35 +57,35 @@ def read_sent_catalog(catalog: list[Any], limits: Limits = DEFAULT) -> Catalogue
     return _read(text, limits.max_query_chars, limits.max_catalog_words, limits.max_catalog_chars)
 
 
-def known_catalog(digest: str) -> Catalogue | None:
-    """The catalogue of that hash, if it was among the last ones here."""
+def known_catalog(digest: str) -> ReadCatalog | None:
+    """The catalog of that hash, if it was among the last ones here."""
     return _known.get(digest)
 
 
-def of_kept(text: str, digest: str) -> Catalogue:
-    """The catalogue that the bank has kept."""
-    return _remembered(Catalogue(storing.load_catalog(text), (), KeptCatalogue(digest, text)))
+def of_kept(text: str, digest: str) -> ReadCatalog:
+    """The catalog that the bank has kept."""
+    return _remembered(ReadCatalog(attempts.load_catalog(text), (), StoredCatalog(digest, text)))
 
 
-def _remembered(catalogue: Catalogue) -> Catalogue:
-    """The catalogue, found by its hash from now on. What a hash stands for never changes, so this is safe to share."""
-    if catalogue.kept is not None:
-        _known[catalogue.kept.digest] = catalogue._replace(notes=())
+def _remembered(catalog: ReadCatalog) -> ReadCatalog:
+    """The catalog, found by its hash from now on. What a hash stands for never changes, so this is safe to share."""
+    if catalog.kept is not None:
+        _known[catalog.kept.digest] = catalog._replace(notes=())
         while len(_known) > _LAST:
             del _known[next(iter(_known))]
-    return catalogue
+    return catalog
 
 
 @lru_cache(maxsize=_LAST)
-def _read(text: str, text_chars: int, words: int, characters: int) -> Catalogue:
+def _read(text: str, text_chars: int, words: int, characters: int) -> ReadCatalog:
     limits = Limits(max_query_chars=text_chars, max_catalog_words=words, max_catalog_chars=characters)
     entries, notes = shown.bounded(read_catalog(_clean(json.loads(text)), limits=limits), limits)
-    kept = storing.dump_catalog(entries)
-    return _remembered(Catalogue(entries, notes, KeptCatalogue(hashlib.sha256(kept.encode()).hexdigest(), kept)))
+    kept = attempts.dump_catalog(entries)
+    return _remembered(ReadCatalog(entries, notes, StoredCatalog(hashlib.sha256(kept.encode()).hexdigest(), kept)))
 
 
 def _clean(catalog: list[Any]) -> list[Any]:
-    """The catalogue cleaned. A vocabulary is read as one text, and word by word only where that text changes."""
+    """The catalog cleaned. A vocabulary is read as one text, and word by word only where that text changes."""
     entries: list[Any] = []
     for entry in catalog:
         given = dict(cast("dict[str, Any]", entry)) if isinstance(entry, dict) else {}
@@ -99,19 +98,19 @@ def _clean(catalog: list[Any]) -> list[Any]:
     return entries
 
 
-# How the engine replans a search: the mechanical plan, or a proposed one held to its floor, and the ledger.
+# How the engine replans a search: the mechanical plan, or a proposed one checked, and its attempts.
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Call:
     """A call on top of what the calls before it left.
 
-    `state` is the ledger that the plan is made from, `version` counts those calls, and `again` is their
+    `state` are the attempts that the plan is made from, `version` counts those calls, and `again` is their
     result where the call asks for nothing new.
     """
 
     request: SearchRequest
-    catalogue: Catalogue
+    catalog: ReadCatalog
     state: SearchState
     version: int | None = None
     again: SearchPlan | None = None
@@ -149,13 +148,13 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
             return call.again
         thought = thought or await _think(context, sent, call, host)
         plan, thought = _plan(thought, call)
-        plan = replace(plan, notes=(*call.catalogue.notes, *_held_back(sent), *plan.notes))
-        after = storing.record(call.state, call.request, plan)
+        plan = replace(plan, notes=(*call.catalog.notes, *_held_back(sent), *plan.notes))
+        after = attempts.record(call.state, call.request, plan)
         ts = iso(context.clock.now())
         body: dict[str, Any] = {
-            "request": storing.dump_request(call.request),
-            "catalog": call.catalogue.kept and call.catalogue.kept.digest,
-            "state": storing.dump_state(after),
+            "request": attempts.dump_request(call.request),
+            "catalog": call.catalog.kept and call.catalog.kept.digest,
+            "state": attempts.dump_state(after),
             "thinker": thought.thinker,
             "note": thought.note,
             "stopped": thought.stopped,
@@ -168,7 +167,7 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
             body,
             version=call.version,
             learned=after.learned,
-            catalogue=given.kept,
+            catalog=given.kept,
         ):
             break
     context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=thought.thinker)
@@ -179,47 +178,47 @@ async def settle(context: Context, scope: Scope, search_id: str, *, paid: float)
     """Learn from what is told to have come of a search's last plan; `paid` is in 0..1."""
     while True:
         before = await context.bank.searches.load(scope, search_id)
-        state = storing.settle(storing.load_state(before.body["state"]), paid=paid)
-        body = {**before.body, "state": storing.dump_state(state)}
+        state = attempts.settle(attempts.load_state(before.body["state"]), paid=paid)
+        body = {**before.body, "state": attempts.dump_state(state)}
         if await context.bank.searches.keep(scope, search_id, body, version=before.version, learned=state.learned):
             return
 
 
-async def _opened(context: Context, scope: Scope, sent: ReplanShape, search_id: str, given: Catalogue) -> _Call:
+async def _opened(context: Context, scope: Scope, sent: ReplanShape, search_id: str, given: ReadCatalog) -> _Call:
     """The call on top of what is kept now."""
     payoffs = await context.bank.searches.payoffs(scope)
     if sent.search_id is None:
         made = _request(context, sent, search_id, given)
-        return _Call(request=made, catalogue=given, state=SearchState(search_id=search_id, payoffs=payoffs))
+        return _Call(request=made, catalog=given, state=SearchState(search_id=search_id, payoffs=payoffs))
     body, version = await context.bank.searches.load(scope, search_id)
-    catalogue = given if given.kept or not body["catalog"] else await _kept_catalogue(context, scope, body["catalog"])
-    request = _request(context, sent, search_id, catalogue, body)
-    state = replace(storing.load_state(body["state"]), payoffs=payoffs)
-    same = body["request"] == storing.dump_request(request) and body["catalog"] == (
-        catalogue.kept and catalogue.kept.digest
+    catalog = given if given.kept or not body["catalog"] else await _stored_catalog(context, scope, body["catalog"])
+    request = _request(context, sent, search_id, catalog, body)
+    state = replace(attempts.load_state(body["state"]), payoffs=payoffs)
+    same = body["request"] == attempts.dump_request(request) and body["catalog"] == (
+        catalog.kept and catalog.kept.digest
     )
     asked_again = sent.analysis is None or body["analysis"] == _digest(sent.analysis)
     again = _result(search_id, state, body) if same and state.pending and asked_again else None
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
-    state = storing.reopen(state) if same or not _reports(sent) else state
-    return _Call(request=request, catalogue=catalogue, state=state, version=version, again=again)
+    state = attempts.reopen(state) if same or not _reports(sent) else state
+    return _Call(request=request, catalog=catalog, state=state, version=version, again=again)
 
 
-async def _kept_catalogue(context: Context, scope: Scope, digest: str) -> Catalogue:
-    """The catalogue of the calls before."""
+async def _stored_catalog(context: Context, scope: Scope, digest: str) -> ReadCatalog:
+    """The catalog of the calls before."""
     if (known := known_catalog(digest)) is not None:
         return known
-    text = await context.bank.searches.catalogue(scope, digest)
+    text = await context.bank.searches.catalog(scope, digest)
     if text is None:
-        return Catalogue((), ("the catalogue of this search is kept no longer: send it again",), None)
+        return ReadCatalog((), ("the catalog of this search is kept no longer: send it again",), None)
     return of_kept(text, digest)
 
 
 def _request(
-    context: Context, sent: ReplanShape, search_id: str, catalogue: Catalogue, before: Mapping[str, Any] | None = None
+    context: Context, sent: ReplanShape, search_id: str, catalog: ReadCatalog, before: Mapping[str, Any] | None = None
 ) -> SearchRequest:
     """The call as a value; what it leaves out is taken from the call before."""
-    kept = None if before is None else storing.load_request(before["request"], catalogue.entries)
+    kept = None if before is None else attempts.load_request(before["request"], catalog.entries)
     counts = None if sent.results is None else read_results(sent.results)
     queries = read_queries(clean(sent.queries), limits=context.settings)
     if before is not None and not queries:
@@ -231,7 +230,7 @@ def _request(
         results=None if counts is None else {clean(table): count for table, count in counts.items()},
         zero_result_tables=tuple(clean(list(sent.zero_result_tables))),
         retry_count=sent.retry_count,
-        catalog=catalogue.entries,
+        catalog=catalog.entries,
         suggestions=_offered(sent),
         max_retries=context.settings.max_retries,
     )
@@ -262,9 +261,9 @@ def _reports(sent: ReplanShape) -> bool:
 
 def _handed_out(before: Mapping[str, Any]) -> tuple[Query, ...]:
     """What a report without queries is about: the plan that was handed out, else the queries before it."""
-    pending = storing.load_state(before["state"]).pending
+    pending = attempts.load_state(before["state"]).pending
     ran = pending.new_queries if pending else ()
-    return ran or storing.load_request(before["request"]).queries
+    return ran or attempts.load_request(before["request"]).queries
 
 
 async def _think(context: Context, sent: ReplanShape, call: _Call, host: ClientCapabilities) -> _Thought:

@@ -15,7 +15,7 @@ from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.rows import scope_values
 from mcp_reflect.storage.sqlite.statements import Transaction, Writing
 
-# The ledgers of searches, the catalogues they were made with, and what search strategies brought.
+# The ledgers of searches, the catalogs they were made with, and what search strategies brought.
 
 
 class KeptSearch(NamedTuple):
@@ -25,8 +25,8 @@ class KeptSearch(NamedTuple):
     version: int
 
 
-class KeptCatalogue(NamedTuple):
-    """A catalogue as JSON text, with the hash that names it."""
+class StoredCatalog(NamedTuple):
+    """A catalog as JSON text, with the hash that names it."""
 
     digest: str
     text: str
@@ -49,8 +49,8 @@ class Searches:
             )
         return KeptSearch(json.loads(row["body"]), row["version"])
 
-    async def catalogue(self, scope: Scope, digest: str) -> str | None:
-        """The JSON text of a catalogue; null where it gave way to a hundred newer ones."""
+    async def catalog(self, scope: Scope, digest: str) -> str | None:
+        """The JSON text of a catalog; null where it gave way to a hundred newer ones."""
         row = await self._db.row("catalogue_by_digest", {"digest": digest, **scope_values(scope)})
         return None if row is None else row["body"]
 
@@ -69,7 +69,7 @@ class Searches:
         *,
         version: int | None,
         learned: Sequence[Payoff] = (),
-        catalogue: KeptCatalogue | None = None,
+        catalog: StoredCatalog | None = None,
     ) -> bool:
         """Leave `body` for the next call, and count what strategies brought: all of it, or nothing.
 
@@ -79,10 +79,10 @@ class Searches:
         """
         try:
             async with self._db.count() as tx:
-                return await self._keep(tx, scope, search_id, body, version, learned, catalogue)
+                return await self._keep(tx, scope, search_id, body, version, learned, catalog)
         except BankBusyError:
             async with self._db.write() as tx:
-                return await self._keep(tx, scope, search_id, body, version, learned, catalogue)
+                return await self._keep(tx, scope, search_id, body, version, learned, catalog)
 
     async def _keep(
         self,
@@ -92,7 +92,7 @@ class Searches:
         body: dict[str, Any],
         version: int | None,
         learned: Sequence[Payoff],
-        catalogue: KeptCatalogue | None,
+        catalog: StoredCatalog | None,
     ) -> bool:
         own, now = scope_values(scope), self._clock.now()
         values = {"id": search_id, "body": body, "now": now, **own}
@@ -101,9 +101,9 @@ class Searches:
             await tx.at_once(lambda writing: self._keeping.drop_old(writing, now, "search"))
         elif await tx.run("ledger_replace", {**values, "version": version}) == 0:
             return False
-        if catalogue is not None and await tx.row("catalogue_known", {"digest": catalogue.digest, **own}) is None:
+        if catalog is not None and await tx.row("catalogue_known", {"digest": catalog.digest, **own}) is None:
             # The text has passed the door already; it comes as it was, or its hash would name another.
-            await tx.run("catalogue_add", {"digest": catalogue.digest, "body": catalogue.text, "now": now, **own})
+            await tx.run("catalogue_add", {"digest": catalog.digest, "body": catalog.text, "now": now, **own})
             await tx.run("catalogue_trim", own)
         for one in learned:
             counted = {"kind": one.kind.value, "strategy": one.strategy.value, "used": one.used, "paid": one.paid}

@@ -23,7 +23,7 @@ def _data(root: Path) -> Path:
     return root
 
 
-def test_every_set_engine_and_catalogue_gets_a_line(tmp_path: Path) -> None:
+def test_every_set_engine_and_catalog_gets_a_line(tmp_path: Path) -> None:
     lines = list(measure(_data(tmp_path)))
     assert len(lines) == 12
     assert all(line["repeats"] == 0 for line in lines)

@@ -5,7 +5,7 @@ import pytest
 from mcp_reflect.models.search import CatalogEntry
 from mcp_reflect.replan import catalog
 from mcp_reflect.replan import moves as filters
-from tests.replan.requests import FAIR, query, request
+from tests.replan.samples import FAIR, query, request
 
 _PLACES = catalog.of(request())
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from mcp_reflect.models.search import Diagnosis, Finding, Kind, Payoff, SearchState, Strategy
 from mcp_reflect.replan.planner import EXPLORE, choose, plan
-from tests.replan.requests import empty_state, request
+from tests.replan.samples import empty_state, request
 
 _RELAX, _REWRITE = (
     Finding(kind=Kind.THRESHOLD, table="t", strategy=Strategy.RELAX, weight=0.6, detail=""),

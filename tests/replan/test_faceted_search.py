@@ -1,7 +1,7 @@
 import pytest
 
-from mcp_reflect.replan import attempts as ledger
-from tests.replan.worlds import Case, Ending, cases, engine, search
+from mcp_reflect.replan import attempts
+from tests.replan.written_searches import Case, Ending, cases, engine, search
 
 
 def _end(case: Case) -> Ending:
@@ -24,5 +24,5 @@ def test_four_of_five_empty_searches_find_something_wanted_within_two_retries() 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case.world}: {case.name}")
 def test_no_search_runs_a_query_twice(case: Case) -> None:
     ran = _end(case).ran
-    same = [(one, two) for i, two in enumerate(ran) for one in ran[:i] if ledger.key(one) == ledger.key(two)]
-    assert all(ledger.is_looser(two, one) for one, two in same)
+    same = [(one, two) for i, two in enumerate(ran) for one in ran[:i] if attempts.key(one) == attempts.key(two)]
+    assert all(attempts.is_looser(two, one) for one, two in same)

@@ -6,7 +6,7 @@ import pytest
 
 from mcp_reflect import nodes
 from mcp_reflect.replan.requests import read_query
-from tests.replan.worlds import engine
+from tests.replan.written_searches import engine
 
 graph = pytest.importorskip("langgraph.graph", reason="langgraph is not installed: pip install langgraph to run this")
 

@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchRequest, SearchState, Strategy
-from mcp_reflect.replan import attempts as ledger
-from mcp_reflect.replan import attempts as storing
-from mcp_reflect.replan import catalog
+from mcp_reflect.replan import attempts, catalog
 from mcp_reflect.replan import planner as messages
 from mcp_reflect.replan.moves import mechanical, relaxed
 from mcp_reflect.replan.planner import MOST_QUERIES, plan, relax_only
@@ -59,12 +57,12 @@ _PROPOSALS = st.builds(
 
 
 def _check(made: Plan, request: SearchRequest, state: SearchState) -> None:
-    observed, places = ledger.observe(state, request), catalog.of(request)
+    observed, places = attempts.observe(state, request), catalog.of(request)
     for number, new in enumerate(made.new_queries):
         entry = places.entry(new.table)
         assert entry is not None
         assert new.search_mode in (entry.search_modes or ("",))
-        assert ledger.refusal(new, observed, made.new_queries[:number]) is None
+        assert attempts.refusal(new, observed, made.new_queries[:number]) is None
     assert not made.new_queries or not made.give_up
     assert made.retry_count == observed.retry_count + 1
     assert messages.is_friendly(made.user_message)
@@ -81,7 +79,7 @@ def test_plans_name_what_exists_and_never_repeat_through_all_retries(request: Se
         tables = {query.table for query in request.queries}
         assert len(made.new_queries) <= MOST_QUERIES * len(tables)
         assert plan(request, state) == made
-        state = ledger.record(state, request, made)
+        state = attempts.record(state, request, made)
         request = replace(request, queries=made.new_queries, results=None, zero_result_tables=())
 
 
@@ -118,15 +116,15 @@ def test_relax_never_narrows(query: Query, entry: CatalogEntry, message: str, re
 @settings(deadline=None)
 @given(_REQUESTS)
 def test_observing_twice_is_observing_once(request: SearchRequest) -> None:
-    once = ledger.observe(SearchState(search_id=""), request)
-    assert ledger.observe(once, request) == once
+    once = attempts.observe(SearchState(search_id=""), request)
+    assert attempts.observe(once, request) == once
 
 
 @settings(deadline=None)
 @given(_REQUESTS)
 def test_what_was_stored_comes_back_as_it_was(request: SearchRequest) -> None:
     state = SearchState(search_id=request.search_id)
-    state = ledger.record(state, request, plan(request, state))
-    assert storing.load_state(storing.dump_state(state)) == replace(state, learned=(), payoffs=())
-    catalog = storing.load_catalog(storing.dump_catalog(request.catalog))
-    assert storing.load_request(storing.dump_request(request), catalog) == request
+    state = attempts.record(state, request, plan(request, state))
+    assert attempts.load_state(attempts.dump_state(state)) == replace(state, learned=(), payoffs=())
+    catalog = attempts.load_catalog(attempts.dump_catalog(request.catalog))
+    assert attempts.load_request(attempts.dump_request(request), catalog) == request

@@ -5,8 +5,8 @@ import pytest
 from mcp_reflect.models.search import Diagnosis, Finding, Kind, Strategy
 from mcp_reflect.replan import planner as messages
 from mcp_reflect.replan.planner import plan
-from tests.replan.requests import empty_state, query
-from tests.replan.worlds import Case, cases
+from tests.replan.samples import empty_state, query
+from tests.replan.written_searches import Case, cases
 
 FORBIDDEN = (
     "query",

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 from mcp_reflect.models.search import CatalogEntry, Kind, Query, Strategy
-from mcp_reflect.replan import attempts as ledger
+from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import plan, relax_only
-from tests.replan.requests import FAIR, empty_state, query, request, texts
+from tests.replan.samples import FAIR, empty_state, query, request, texts
 
 
 def test_quantum_computing_is_looked_for_in_wider_words_in_the_same_table() -> None:
@@ -91,13 +91,13 @@ def test_a_mode_that_does_not_exist_is_replaced_by_one_that_does() -> None:
     assert {new.search_mode for new in made.new_queries} <= {"faceted", "master"}
 
 
-def test_without_a_catalogue_only_seen_tables_and_known_modes_are_used() -> None:
+def test_without_a_catalog_only_seen_tables_and_known_modes_are_used() -> None:
     state, asked = empty_state(), request(query(search_mode="fuzzy"), catalog=())
     for _ in range(2):
         made = plan(asked, state)
         assert {new.table for new in made.new_queries} == {"sessions"}
         assert {new.search_mode for new in made.new_queries} <= {"fuzzy", "faceted", "master"}
-        state, asked = ledger.record(state, asked, made), replace(asked, queries=made.new_queries)
+        state, asked = attempts.record(state, asked, made), replace(asked, queries=made.new_queries)
 
 
 def test_suggestions_of_the_tool_come_first_and_the_failed_words_do_not_come_again() -> None:
@@ -161,7 +161,7 @@ def test_the_strategy_is_that_of_the_first_new_query() -> None:
 def test_a_later_try_starts_from_the_first_question_and_looks_elsewhere_too() -> None:
     asked = request(query("zebra crossing"), message="zebra crossing")
     made = plan(asked, empty_state())
-    state = ledger.record(empty_state(), asked, made)
+    state = attempts.record(empty_state(), asked, made)
     later = plan(replace(asked, queries=made.new_queries), state)
     assert "zebra crossing" in texts(later)
     assert "exhibitors" in {new.table for new in later.new_queries}

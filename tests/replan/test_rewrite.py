@@ -2,7 +2,7 @@ import pytest
 
 from mcp_reflect.models.search import CatalogEntry
 from mcp_reflect.replan.planner import plan
-from tests.replan.requests import empty_state, query, request, texts
+from tests.replan.samples import empty_state, query, request, texts
 
 _MODES = ["keyword", "semantic", "vector", "hybrid", "fulltext", "bm25", "faceted", "master", "exact", "boolean", "x"]
 _WORDS = ("volcano", "eruption", "iceland", "airport", "closed", "photo")

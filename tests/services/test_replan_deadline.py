@@ -12,8 +12,8 @@ from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.scripted import Scripted
-from tests.searching.calls import QUANTUM, WIDER, said
 from tests.server.calls import told
+from tests.services.replan_calls import QUANTUM, WIDER, said
 
 
 class Silent:

@@ -8,8 +8,8 @@ from mcp import Client
 
 from mcp_reflect.replan.planner import is_friendly
 from mcp_reflect.services.engine import Engine
-from tests.searching.calls import QUANTUM
 from tests.server.calls import refused, told
+from tests.services.replan_calls import QUANTUM
 
 
 def empty(table: str, text: str, **more: Any) -> dict[str, Any]:

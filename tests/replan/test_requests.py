@@ -60,7 +60,7 @@ def test_fields_may_be_names_or_names_with_values() -> None:
     assert (listed.fields, valued.fields) == ({"x": ()}, {"x": ("1", "2")})
 
 
-def test_a_catalogue_entry_needs_a_table() -> None:
+def test_a_catalog_entry_needs_a_table() -> None:
     with pytest.raises(InputError, match=r"catalog\[0\].table: is missing"):
         read_catalog([{"description": "rows"}])
 

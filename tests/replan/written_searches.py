@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
-from mcp_reflect.replan import attempts as ledger
+from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import plan
-from tests.replan.engine import Engine, words
+from tests.replan.small_engine import Engine, words
 
 CASES = Path(__file__).parent / "cases"
 SHOWN = 5  # rows of a plan that somebody would read
@@ -55,7 +55,7 @@ def search(case: Case, engine: Engine) -> Ending:
     assert not any(engine.search(query) for query in request.queries), "the case is not an empty search"
     while True:
         planned = plan(request, state)
-        state = ledger.record(state, request, planned)
+        state = attempts.record(state, request, planned)
         if planned.give_up:
             return Ending((), tuple(ran), gave_up=True)
         ran += planned.new_queries

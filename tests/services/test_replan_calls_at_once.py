@@ -8,7 +8,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.llm.endpoint import reply_of
 from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Stop
 from mcp_reflect.services.engine import Engine
-from tests.searching.calls import CATALOG, QUANTUM, plan, said
+from tests.services.replan_calls import CATALOG, QUANTUM, plan, said
 
 
 def report(text: str) -> dict[str, Any]:

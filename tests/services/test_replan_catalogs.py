@@ -1,4 +1,4 @@
-"""A catalogue that is sent once, or late, or again, or with what no store should hold."""
+"""A catalog that is sent once, or late, or again, or with what no store should hold."""
 
 import sqlite3
 from pathlib import Path
@@ -9,11 +9,11 @@ from mcp import Client
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.services import replan as catalogues
+from mcp_reflect.services import replan as catalogs
 from mcp_reflect.services.engine import Engine
-from tests.searching.calls import CATALOG, HELP, QUANTUM
 from tests.secrets import SECRETS, found_in
 from tests.server.calls import refused
+from tests.services.replan_calls import CATALOG, HELP, QUANTUM
 
 WORDS = [f"word{number}" for number in range(3000)]
 LONG: list[dict[str, Any]] = [{**CATALOG[0], "vocabulary": [*WORDS, "quanta", "computers"]}, *CATALOG[1:]]
@@ -25,19 +25,19 @@ def rows(path: Path, table: str) -> list[sqlite3.Row]:
         return list(connection.execute(f"SELECT * FROM {table}"))  # noqa: S608
 
 
-async def test_a_catalogue_is_kept_once_for_all_searches(engine: Engine, bank_path: Path) -> None:
+async def test_a_catalog_is_kept_once_for_all_searches(engine: Engine, bank_path: Path) -> None:
     for _ in range(3):
         await engine.replan(**{**QUANTUM, "catalog": LONG})
     assert len(rows(bank_path, "catalogues")) == 1
     assert [len(row["body"]) < 8_000 for row in rows(bank_path, "searches")] == [True] * 3
 
 
-async def test_a_server_that_never_saw_the_catalogue_goes_on_with_it(
+async def test_a_server_that_never_saw_the_catalog_goes_on_with_it(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Engine(settings) as engine:
         first = await engine.replan(**{**QUANTUM, "catalog": LONG})
-    monkeypatch.setattr(catalogues, "_known", {})
+    monkeypatch.setattr(catalogs, "_known", {})
     async with Engine(settings) as other:
         second = await other.replan(search_id=first.search_id, results={"sessions": 0})
     assert second.new_queries
@@ -45,18 +45,18 @@ async def test_a_server_that_never_saw_the_catalogue_goes_on_with_it(
     assert not second.notes
 
 
-async def test_a_catalogue_that_gave_way_to_newer_ones_is_asked_for_again(
+async def test_a_catalog_that_gave_way_to_newer_ones_is_asked_for_again(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await engine.replan(**QUANTUM)
     for number in range(101):
         await engine.replan(**{**QUANTUM, "catalog": [{"table": "sessions", "vocabulary": [f"word{number}"]}]})
-    monkeypatch.setattr(catalogues, "_known", {})
+    monkeypatch.setattr(catalogs, "_known", {})
     second = await engine.replan(search_id=first.search_id, results={"sessions": 0})
-    assert second.notes[0] == "the catalogue of this search is kept no longer: send it again"
+    assert second.notes[0] == "the catalog of this search is kept no longer: send it again"
 
 
-async def test_a_catalogue_that_comes_later_replaces_the_plan_and_costs_no_retry(engine: Engine) -> None:
+async def test_a_catalog_that_comes_later_replaces_the_plan_and_costs_no_retry(engine: Engine) -> None:
     first = await engine.replan(**{**HELP, "catalog": []})
     second = await engine.replan(search_id=first.search_id, catalog=CATALOG)
     assert {query.table for query in first.new_queries} == {"sessions"}
@@ -95,7 +95,7 @@ async def test_an_entry_that_is_no_object_is_named(client: Client) -> None:
     assert (await refused(client, "replan_search", {**QUANTUM, "catalog": ["sessions"]})).startswith("catalog[0]: ")
 
 
-async def test_no_secret_of_a_catalogue_reaches_the_bank(engine: Engine, bank_path: Path) -> None:
+async def test_no_secret_of_a_catalog_reaches_the_bank(engine: Engine, bank_path: Path) -> None:
     entry = {
         "table": "sessions",
         "description": SECRETS["llm_key"],

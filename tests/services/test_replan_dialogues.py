@@ -13,8 +13,8 @@ from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.scripted import NAME, Scripted
-from tests.searching.calls import ELSEWHERE, HELP, QUANTUM, WIDER, said
 from tests.server.calls import contents, told
+from tests.services.replan_calls import ELSEWHERE, HELP, QUANTUM, WIDER, said
 
 BOTH = pytest.mark.parametrize(("asked", "proposed"), [(QUANTUM, WIDER), (HELP, ELSEWHERE)])
 

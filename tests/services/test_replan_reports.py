@@ -11,9 +11,9 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import Strategy
 from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
-from tests.searching.calls import QUANTUM, WIDER, plan, said
 from tests.secrets import SECRETS, found_in
 from tests.server.calls import contents, refused, told
+from tests.services.replan_calls import QUANTUM, WIDER, plan, said
 
 
 async def test_the_second_call_leaves_the_arguments_out(client: Client) -> None:

@@ -1,10 +1,10 @@
 from dataclasses import replace
 
 from mcp_reflect.models.search import Plan, Proposal, Query, Strategy
-from mcp_reflect.replan import attempts as ledger
+from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.replan.proposals import accept
-from tests.replan.requests import empty_state, query, request
+from tests.replan.samples import empty_state, query, request
 
 
 def _accept(*queries: Query, message: str = "Let me look again.", **more: object) -> Plan:
@@ -115,7 +115,7 @@ def test_the_host_may_go_on_where_the_mechanical_plan_has_no_idea_left() -> None
     for text in ("zzz", "zzzz"):
         for mode in ("faceted", "master"):
             tried = query(text, limit=None, search_mode=mode)
-            state = ledger.observe(state, replace(asked, queries=(tried,)))
+            state = attempts.observe(state, replace(asked, queries=(tried,)))
     assert plan(asked, state).give_up
     made = accept(Proposal(new_queries=(query("sleep"),)), asked, state)
     assert (made.give_up, made.new_queries) == (False, (query("sleep"),))
@@ -123,8 +123,8 @@ def test_the_host_may_go_on_where_the_mechanical_plan_has_no_idea_left() -> None
 
 def test_a_second_opinion_on_the_same_failure_may_use_the_mechanical_queries() -> None:
     mechanical = plan(request(), empty_state())
-    state = ledger.record(empty_state(), request(), mechanical)
-    made = accept(Proposal(new_queries=mechanical.new_queries), request(), ledger.reopen(state))
+    state = attempts.record(empty_state(), request(), mechanical)
+    made = accept(Proposal(new_queries=mechanical.new_queries), request(), attempts.reopen(state))
     assert made.new_queries == mechanical.new_queries
     assert made.retry_count == 1
-    assert ledger.record(ledger.reopen(state), request(), made).retry_count == 1
+    assert attempts.record(attempts.reopen(state), request(), made).retry_count == 1
