@@ -51,7 +51,7 @@ def case_of(name: str, record: dict[str, Any]) -> Case:
 
 
 def _react(steps: Steps) -> Steps:
-    """Thought, action, observation: a decision, a call written as text, its answer."""
+    """ModelResult, action, observation: a decision, a call written as text, its answer."""
     events: Steps = []
     for step in steps:
         text = step["content"] or ""

@@ -27,7 +27,7 @@ class Clock:
         return os.urandom(size)
 
     def new_id(self, prefix: str) -> str:
-        """An opaque id that sorts by time within its prefix: `les_` + 12 digits of microseconds + 10 random."""
+        """Return an opaque id that sorts by time within its prefix: `les_` + 12 digits of microseconds + 10 random."""
         # A machine's clock may be set back, and ids made one after another must sort so.
         self._moment = moment = max(int(self.now() * 1000 * _PARTS), self._moment + 1)
         chance = int.from_bytes(self.random(8))
@@ -35,5 +35,5 @@ class Clock:
 
 
 def _digits(number: int, width: int) -> str:
-    """The last `width` base-32 digits of `number`."""
+    """Return the last `width` base-32 digits of `number`."""
     return "".join(_ALPHABET[(number >> (5 * place)) & 31] for place in range(width - 1, -1, -1))

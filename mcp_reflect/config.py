@@ -138,7 +138,7 @@ _FOR_PROVIDERS: Final = (f"{PREFIX}LLM", f"{PREFIX}EMBEDDINGS")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(Limits):
-    """What the person who runs the server has decided."""
+    """The settings of the person who runs the server."""
 
     bank: Path | None = setting(None, "The bank's file. Default: `bank.db` in the platform's data directory.")
     project: str | None = setting(
@@ -149,15 +149,15 @@ class Settings(Limits):
     projects: tuple[str, ...] = setting((), "Other projects that a tool argument may name, separated by commas.")
     llm: str = setting(
         "off",
-        "Who thinks on the server: `anthropic:MODEL`, `openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), "
-        "or `off`: then the host's agent does, and rules.",
+        "The language model: `anthropic:MODEL`, `openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), or `off`: "
+        "then the host's agent and rules do the work.",
     )
-    llm_reflector: str = setting("", "Another one to reflect.")
-    llm_critic: str = setting("", "Another one to critique.")
-    llm_corrector: str = setting("", "Another one to correct.")
-    llm_planner: str = setting("", "Another one to replan a search.")
-    llm_evaluator: str = setting("", "Another one to evaluate.")
-    llm_dreamer: str = setting("", "Another one to dream.")
+    llm_reflector: str = setting("", "Another model to reflect.")
+    llm_critic: str = setting("", "Another model to critique.")
+    llm_corrector: str = setting("", "Another model to correct.")
+    llm_planner: str = setting("", "Another model to replan a search.")
+    llm_evaluator: str = setting("", "Another model to evaluate.")
+    llm_dreamer: str = setting("", "Another model to dream.")
     llm_key_file: str = setting(
         "", "A file of mode 0600 with the keys (`ANTHROPIC_API_KEY=…` lines), where they are not in the environment."
     )
@@ -192,7 +192,7 @@ class Settings(Limits):
     )
     embeddings: str = setting(
         "off",
-        "Who tells recall what texts mean: `local` (all-MiniLM-L6-v2, where its package is installed), `local:FOLDER`, "
+        "The embedding model: `local` (all-MiniLM-L6-v2, where its package is installed), `local:FOLDER`, "
         "`openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), or `off`: see [embeddings](embeddings.md).",
     )
     critique: Literal["auto", "always", "off"] = setting(
@@ -201,14 +201,14 @@ class Settings(Limits):
     replan_llm: bool = setting(
         default=True, meaning="Whether a language model may plan a search; false keeps to the plan by rules."
     )
-    max_retries: int = setting(2, "After so many plans for one search replan_search gives up, and says what to say.")
+    max_retries: int = setting(2, "replan_search gives up after this many plans for one search.")
     bank_size: int | None = setting(
         None,
         "How many lessons, strategies and reflections each a project keeps active; more are archived, the least "
         "important first and never deleted. Default: unlimited.",
     )
     warn_certainty: float = setting(
-        0.6, "How certain (0 to 1) it must be that a call fails before a word is said of it; above 1 none is."
+        0.6, "The least certainty (0 to 1) that a call fails at which a warning is given; above 1: never."
     )
     dream_idle_minutes: float = setting(
         5.0, "In `full`, how many minutes after the last call a server begins to dream; 0: never by itself."
@@ -225,9 +225,9 @@ class Settings(Limits):
     )
     keep_days: float = setting(
         180.0,
-        "How many days after its last use the bank drops what only helps to go on: ledgers of searches and critiques, "
-        "sessions with their warnings, counts of steps, recalls that nobody told the outcome of. What was learned, "
-        "reflections and outcomes are never dropped. 0: nothing is.",
+        "Days after its last use that the bank deletes working state: logs of searches and critiques, "
+        "sessions with their warnings, counts of steps, recalls without an outcome. Lessons, reflections and outcomes "
+        "are never deleted. 0: nothing is.",
     )
     prompts_dir: Path | None = setting(None, "A folder of prompt templates that override the shipped ones by name.")
     log_level: Literal["debug", "info", "warning", "error"] = setting(
@@ -248,9 +248,9 @@ class Settings(Limits):
     """Consolidations at idle that a project has in a day (UTC), over all its servers."""
     bank_busy_seconds: float = 30.0
     """Seconds that a write waits for another process."""
-    # Names of the environment that look like settings and are none: doctor and the log say them.
+    # Names of the environment that look like settings and are not: doctor and the log report them.
     unknown: tuple[str, ...] = ()
-    # A damaged bank is moved out of the way, but never by who may not say so.
+    # A damaged bank is moved aside, but not by a hook, which cannot report it.
     sets_aside: bool = True
     # Keys and addresses that the providers themselves name: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -272,7 +272,7 @@ class Settings(Limits):
         return cls(**given, unknown=unknown, provider_env=provider_env)
 
     def misspelt(self) -> list[str]:
-        """A sentence for each name that looks like a setting and is none, with the nearest that is one."""
+        """Return a sentence for each name that looks like a setting and is none, with the nearest that is one."""
         from difflib import get_close_matches  # noqa: PLC0415 - only where one is misspelt
 
         # Without the prefix: it would make any two names alike.
@@ -286,7 +286,7 @@ class Settings(Limits):
 
     @property
     def llm_settings(self) -> dict[str, str]:
-        """What the providers and their limits read, by the names of the environment."""
+        """The settings of providers and their limits, by the names of the environment."""
         own = {PREFIX + item.name.upper(): str(getattr(self, item.name)) for item in documented()}
         return {**self.provider_env, **{name: text for name, text in own.items() if name.startswith(_FOR_PROVIDERS)}}
 
@@ -297,7 +297,7 @@ class Settings(Limits):
 
     @property
     def prompts_folder(self) -> Path | None:
-        """The folder of prompt overrides, absolute, null where none is set."""
+        """The folder of prompt overrides, absolute, None where none is set."""
         return self.prompts_dir and self.prompts_dir.expanduser().absolute()
 
     @property
@@ -320,7 +320,7 @@ def documented() -> tuple[Field[Any], ...]:
 
 
 def data_directory() -> Path:
-    """Where this platform keeps a person's application data.
+    """Return the folder of this platform for a person's application data.
 
     `platformdirs` says the same and costs 40 ms at every start of the command line.
     """
@@ -352,7 +352,7 @@ def _read(name: str, text: str, item: Field[Any]) -> Any:
 
 
 def _quoted(text: str) -> str:
-    """What an error may repeat of a value: a key may have been put into the wrong variable."""
+    """Return the part of a value that an error may repeat: a key may have been put into the wrong variable."""
     from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
     return quoted(text)

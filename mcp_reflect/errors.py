@@ -1,4 +1,4 @@
-"""What can go wrong, in words that say what to do about it.
+"""Errors, in words that say what to do about them.
 
 An error's class says who has to react: `InputError` the caller (send something else), `BankError`
 the person who runs the server (a path, a permission, a full disk). Anything else is our own fault.

@@ -13,7 +13,7 @@ MOST_PORT: Final = 65_535
 
 @contextmanager
 def listening(port: int, option: str) -> Generator[socket.socket]:
-    """A socket that listens on 127.0.0.1; port 0 takes any free one.
+    """Yield a socket that listens on 127.0.0.1; port 0 takes any free one.
 
     InputError names `option` where the port is none, or cannot be had.
     """

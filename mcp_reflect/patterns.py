@@ -10,7 +10,7 @@ from typing import Any, cast
 
 
 def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """The pattern, to be used as if it were compiled; a fault in it shows when it is first used."""
+    """Return the pattern, to be used as if it were compiled; a fault in it shows when it is first used."""
     return cast("re.Pattern[str]", Late(pattern, flags))
 
 
@@ -26,7 +26,7 @@ class Late:
         return re.compile(*self._source)
 
     def __getattr__(self, name: str) -> Any:
-        """What the pattern has by that name; kept, so that the next use costs no more than the pattern's own."""
+        """Return the attribute of the compiled pattern, and keep it for the next use."""
         found = getattr(self.compiled, name)
         setattr(self, name, found)
         return found

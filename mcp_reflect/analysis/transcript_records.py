@@ -262,7 +262,7 @@ def _add_output(run: Gathered, item: Record) -> None:
     run.answered(text, item.get("call_id"), error=text if failed else None, exit_code=code)
 
 
-# ReAct text: Question, Thought, Action (with Action Input, or `Search[x]`) and Observation, line by line.
+# ReAct text: Question, ModelResult, Action (with Action Input, or `Search[x]`) and Observation, line by line.
 
 
 _LABEL: Final = re.compile(

@@ -45,7 +45,7 @@ _SCHEMA_WORDS = ("output_config", "output_format", "json_schema", "structured ou
 
 
 def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
-    """The model of `spec`. Raises `LLMSettingError` where there is no key, or the address cannot be used."""
+    """Return the model of `spec`. Raises `LLMSettingError` where there is no key, or the address cannot be used."""
     url = spec.base_url or parse_base_url(_URL_SETTING, settings.get(_URL_SETTING, "").strip() or _URL)
     key = find_key(spec, settings, _KEY_NAMES)
     if key is None:
@@ -66,7 +66,7 @@ class Anthropic:
         self._structured = True
 
     async def complete(self, request: Request) -> Reply:
-        """The reply to `request`; a model that takes no schema is told it in words from then on."""
+        """Return the reply to `request`; a model that takes no schema is told it in words from then on."""
         outcome = await self._attempt(request)
         if isinstance(outcome, BadRequestError) and self._structured and _blames_schema(outcome):
             self._structured = False
@@ -91,7 +91,7 @@ class Anthropic:
         return self._reply(request, body)
 
     async def _exchange(self, client: "AsyncAnthropic", request: Request) -> "Json | LLMError":
-        """The JSON of a 2xx answer, or what went wrong. The client is closed in any case."""
+        """Return the JSON of a 2xx answer, or what went wrong. The client is closed in any case."""
         from anthropic import AnthropicError, APIConnectionError, APIStatusError, APITimeoutError  # noqa: PLC0415
 
         try:
@@ -109,7 +109,7 @@ class Anthropic:
             return self._endpoint.garbled(f"what the SDK cannot read ({type(error).__name__})")
 
     def _client(self, timeout: float) -> "AsyncAnthropic":
-        """A client of one request: it neither tries again by itself nor follows a redirect elsewhere."""
+        """Return a client of one request: it neither tries again by itself nor follows a redirect elsewhere."""
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415 - see above
 
         url = self._endpoint.url
@@ -124,7 +124,7 @@ class Anthropic:
         return AsyncAnthropic(api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http)
 
     async def _send(self, client: "AsyncAnthropic", request: Request) -> Json:
-        """The JSON of the answer, read by ourselves: the SDK would guess at a broken one."""
+        """Return the JSON of the answer, read by ourselves: the SDK would guess at a broken one."""
         from anthropic import omit  # noqa: PLC0415 - see above
 
         schema = closed(request.schema) if self._structured and request.schema is not None else None

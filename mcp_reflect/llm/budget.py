@@ -1,4 +1,4 @@
-"""Limits on tokens and cost, what was spent, and metering by role."""
+"""SpendLimits on tokens and cost, what was spent, and metering by role."""
 
 import asyncio
 import json
@@ -27,9 +27,6 @@ from mcp_reflect.llm.protocol import (
 )
 from mcp_reflect.security.redact import quoted
 
-# What completions may cost: the limits a person sets, the prices they pay, what was spent.
-
-
 TOKENS_PER_CALL = "MCP_REFLECT_LLM_TOKENS_PER_CALL"
 TOKENS_PER_DAY = "MCP_REFLECT_LLM_TOKENS_PER_DAY"
 COST_PER_CALL = "MCP_REFLECT_LLM_COST_PER_CALL"
@@ -55,8 +52,8 @@ NOTHING = Spend()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The most that one call of a tool, and one day (UTC), may spend; null is no limit. Costs are US dollars."""
+class SpendLimits:
+    """The most that one call of a tool, and one day (UTC), may spend; None is no limit. Costs are US dollars."""
 
     tokens_per_call: int | None = None
     tokens_per_day: int | None = None
@@ -84,7 +81,7 @@ class Price:
     cache_write: float | None = None
 
     def of(self, usage: Usage) -> float:
-        """What these tokens cost, in US dollars."""
+        """Return the cost of these tokens in US dollars."""
         read = self.input if self.cache_read is None else self.cache_read
         write = self.input if self.cache_write is None else self.cache_write
         plain = max(0, usage.input_tokens - usage.cache_read - usage.cache_write)
@@ -92,11 +89,11 @@ class Price:
         return (millions + usage.output_tokens * self.output) / 1_000_000
 
 
-def read_limits(settings: Mapping[str, str]) -> Limits:
-    """The limits of the settings. Raises `LLMSettingError` for a value that is no number of 0 or more."""
+def read_limits(settings: Mapping[str, str]) -> SpendLimits:
+    """Return the limits of the settings. Raises `LLMSettingError` for a value that is no number of 0 or more."""
     tokens = {name: _number(settings, name) for name in (TOKENS_PER_CALL, TOKENS_PER_DAY)}
     whole = {name: None if value is None else int(value) for name, value in tokens.items()}
-    return Limits(
+    return SpendLimits(
         tokens_per_call=whole[TOKENS_PER_CALL],
         tokens_per_day=whole[TOKENS_PER_DAY],
         cost_per_call=_number(settings, COST_PER_CALL),
@@ -133,7 +130,7 @@ def _number(settings: Mapping[str, str], name: str) -> float | None:
 
 
 def _finite(text: str) -> float | None:
-    """A number of 0 or more, null for anything else."""
+    """Return a number of 0 or more, None for anything else."""
     try:
         value = float(text)
     except ValueError:
@@ -141,19 +138,16 @@ def _finite(text: str) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
 
 
-# Where the day's spending is kept: by the bank across processes, or in memory.
-
-
-class Ledger(Protocol):
-    """Today's (UTC) spending, of all processes that share it. Both may raise `McpReflectError`."""
+class UsageStore(Protocol):
+    """Today's (UTC) use, of all processes that share the store. Both methods may raise `McpReflectError`."""
 
     async def spent_today(self) -> Spend: ...
 
     async def add(self, spend: Spend) -> None: ...
 
 
-class MemoryLedger:
-    """A ledger of this process alone, for when there is no bank."""
+class MemoryUsageStore:
+    """A store of this process alone, for use without a bank."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or Clock()
@@ -161,7 +155,7 @@ class MemoryLedger:
         self._spent = NOTHING
 
     async def spent_today(self) -> Spend:
-        """What was added since midnight, UTC."""
+        """Return what was added since midnight, UTC."""
         today = int(self._clock.now() // 86_400)
         if today != self._day:
             self._day, self._spent = today, NOTHING
@@ -172,19 +166,17 @@ class MemoryLedger:
         self._spent = await self.spent_today() + spend
 
 
-# What may still be spent: the limits, the ledger, and what runs right now.
-#
 # Each completion is held to the most it could cost, so one process never passes a limit. Several
 # processes that ask in the same moment can, together, pass it by one completion each.
 
 
-_PATIENCE = 2.0  # seconds to wait for the ledger, on top of what the request may take
+_PATIENCE = 2.0  # seconds to wait for the store, on top of what the request may take
 _ROUNDING = 1e-9  # US dollars: sums of floats are not exact
 
 
 @dataclass(slots=True)
 class _Tab:
-    """What one call of a tool has spent, or may be spending right now."""
+    """The tokens and cost that one call of a tool has spent or reserved."""
 
     spent: Spend = NOTHING
 
@@ -194,7 +186,7 @@ _tab: ContextVar[_Tab | None] = ContextVar("mcp_reflect_llm_tab", default=None)
 
 @contextmanager
 def one_call() -> Generator[None]:
-    """All completions inside count together towards the limits per call. Outside, each counts alone."""
+    """Yield all completions inside count together towards the limits per call. Outside, each counts alone."""
     token = _tab.set(_Tab())
     try:
         yield
@@ -203,15 +195,15 @@ def one_call() -> Generator[None]:
 
 
 class Account:
-    """The limits and the ledger, shared by all completions of a process.
+    """The limits and the store of use, shared by all completions of a process.
 
-    `_running` is set aside for completions that have not ended, `_owed` was spent and is not in the
-    ledger yet. Both count as spent.
+    `_running` is reserved for completions that have not ended; `_owed` was spent and is not in the store yet. Both
+    count as spent.
     """
 
-    def __init__(self, limits: Limits, ledger: Ledger) -> None:
+    def __init__(self, limits: SpendLimits, store: UsageStore) -> None:
         self.limits = limits
-        self._ledger = ledger
+        self._store = store
         self._running = NOTHING
         self._owed = NOTHING
         self._written = 0
@@ -235,7 +227,7 @@ class Account:
             tab.spent += spent - most
 
     async def write(self) -> None:
-        """Put what is owed into the ledger. Where that fails it stays owed: a reply is worth more than its bill."""
+        """Write unrecorded use to the store. A failure leaves it unrecorded: the reply is worth more."""
         if not self.limits.daily or self._owed == NOTHING:
             return
         due, self._owed = self._owed, NOTHING
@@ -243,7 +235,7 @@ class Account:
         kept = due
         try:
             async with asyncio.timeout(_PATIENCE):
-                await self._ledger.add(due)
+                await self._store.add(due)
             kept = NOTHING
         except (McpReflectError, TimeoutError):
             return
@@ -253,12 +245,12 @@ class Account:
             self._written += 1
 
     async def _today(self, name: str) -> Spend:
-        """What the ledger says, read again where something was written in between."""
+        """Return today's use from the store, read again where something was written in between."""
         while True:
             before = self._written
             try:
                 async with asyncio.timeout(_PATIENCE):
-                    today = await self._ledger.spent_today()
+                    today = await self._store.spent_today()
             except (McpReflectError, TimeoutError) as error:
                 fault = f"what was spent today cannot be read ({str(error) or 'the bank is busy'})"
                 raise BudgetExceededError(name, fault, "Take the limit per day away, or mend the bank") from error
@@ -277,9 +269,6 @@ def _check(name: str, span: str, spent: Spend, most: Spend, limits: tuple[int | 
         raise BudgetExceededError(name, fault, fix.format("COST"))
 
 
-# Refuses a completion before it is sent when it might cost more than a limit leaves.
-
-
 _BYTES_PER_TOKEN = 3  # English has four or more, so this errs on the dear side
 
 
@@ -293,7 +282,7 @@ class Budget:
         self._price = price
 
     async def complete(self, request: Request) -> Reply:
-        """The reply of the wrapped one, or its error; `BudgetExceededError` before anything was sent."""
+        """Return the reply of the wrapped one, or its error; `BudgetExceededError` before anything was sent."""
         if self._price is None and self._account.limits.priced:
             fix = f"Add dollars for a million tokens, input/output: {self._name}=3/15 (0/0 for a local one)"
             raise LLMSettingError(PRICES, f"a limit on cost needs the price of {self._name}", fix)
@@ -320,26 +309,23 @@ class Budget:
 
 
 def _estimate(request: Request) -> Usage:
-    """The most the request could take: an upper guess of its input, and all of its `max_tokens`."""
+    """Return the most the request could take: an upper guess of its input, and all of its `max_tokens`."""
     schema = "" if request.schema is None else json.dumps(request.schema)
     size = sum(len(part.encode("utf-8", "replace")) for part in (request.system, request.user, schema))
     return Usage(input_tokens=ceil(size / _BYTES_PER_TOKEN) + 16, output_tokens=request.max_tokens)
 
 
 def _counted(reply: Reply, guess: Usage) -> Usage:
-    """The tokens of the reply; guessed where the endpoint does not count them."""
+    """Return the tokens of the reply; guessed where the endpoint does not count them."""
     if reply.usage.input_tokens or reply.usage.output_tokens:
         return reply.usage
     size = len(reply.text.encode("utf-8", "replace"))
     return Usage(input_tokens=guess.input_tokens, output_tokens=ceil(size / _BYTES_PER_TOKEN))
 
 
-# Who used how many tokens, by role and provider, since the server started.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """One completion: who asked whom, the tokens, the seconds it took and how it ended.
+    """One completion: role, model, tokens, seconds and the way it ended.
 
     `ended` is a `Stop` for a reply and the `kind` of the error otherwise (with no tokens).
     """
@@ -382,7 +368,7 @@ class Meter:
             self._on_use(use)
 
     def totals(self) -> dict[tuple[Role, str], Total]:
-        """A copy of the totals by (role, `provider:model`)."""
+        """Return a copy of the totals by (role, `provider:model`)."""
         return dict(self._totals)
 
 
@@ -396,7 +382,7 @@ class Metering:
         self._clock = clock or Clock()
 
     async def complete(self, request: Request) -> Reply:
-        """The reply of the wrapped one, or its error, counted."""
+        """Return the reply of the wrapped one, or its error, counted."""
         started = self._clock.now()
         try:
             reply = await self._llm.complete(request)

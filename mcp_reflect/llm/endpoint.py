@@ -38,16 +38,13 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
 
-# What every provider does with what goes over the wire and what comes back.
-
-
 def whole(text: str) -> str:
     """`text` with each half of a surrogate pair replaced: it cannot be sent, nor stored."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def strict_json(text: str | bytes) -> Json:
-    """The JSON value that `text` is, null where it is none (or NaN, or nested beyond reason)."""
+    """Return the JSON value that `text` is, None where it is none (or NaN, or nested beyond reason)."""
     try:
         value: Json = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -60,7 +57,7 @@ def _no_number(name: str) -> None:
 
 
 def system_text(request: Request, *, structured: bool) -> str:
-    """The fixed part of the question; the schema stands in it where the endpoint does not take one."""
+    """Return the fixed part of the question; the schema stands in it where the endpoint does not take one."""
     if request.schema is None or structured:
         return whole(request.system)
     schema = json.dumps(request.schema, ensure_ascii=False)
@@ -69,7 +66,7 @@ def system_text(request: Request, *, structured: bool) -> str:
 
 
 def reply_of(request: Request, llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
-    """The reply, with its JSON where one was asked for; nothing but blanks is an empty one."""
+    """Return the reply, with its JSON where one was asked for; nothing but blanks is an empty one."""
     text = whole(text)
     if stop is Stop.END and not text.strip():
         stop = Stop.EMPTY
@@ -78,18 +75,15 @@ def reply_of(request: Request, llm: str, text: str, stop: Stop, usage: Usage) ->
 
 
 def count(usage: Mapping[str, Json], name: str) -> int:
-    """A number of tokens; 0 where the endpoint gave none, or nonsense."""
+    """Return a number of tokens; 0 where the endpoint gave none, or nonsense."""
     value = usage.get(name)
     return value if isinstance(value, int) and value > 0 else 0
 
 
 def section(body: Mapping[str, Json], name: str) -> Mapping[str, Json]:
-    """The object under `name`, an empty one where there is none."""
+    """Return the object under `name`, an empty one where there is none."""
     value = body.get(name)
     return value if isinstance(value, dict) else {}
-
-
-# What a setting such as `openai:qwen3@http://localhost:11434/v1` says.
 
 
 MAIN = "MCP_REFLECT_LLM"
@@ -116,13 +110,13 @@ class Spec:
 
 
 def setting_of(role: Role, settings: Mapping[str, str]) -> str:
-    """The name of the setting that binds `role`: its own where it is not blank, else the one for all."""
+    """Return the name of the setting that binds `role`: its own where it is not blank, else the one for all."""
     own = f"{MAIN}_{role.value.upper()}"
     return own if settings.get(own, "").strip() else MAIN
 
 
 def parse_spec(setting: str, text: str) -> Spec | None:
-    """The spec that `text` holds, null for `off` or nothing. Raises `LLMSettingError`, which names `setting`."""
+    """Return the spec that `text` holds, None for `off` or nothing. Raises `LLMSettingError`, which names `setting`."""
     text = text.strip()
     if text.casefold() in {"", OFF}:
         return None
@@ -140,7 +134,7 @@ def parse_spec(setting: str, text: str) -> Spec | None:
 
 
 def parse_base_url(setting: str, text: str) -> str:
-    """An http or https address without a slash at its end. Raises `LLMSettingError`, which names `setting`."""
+    """Return an http or https address without a slash at its end. Raises `LLMSettingError`, which names `setting`."""
     text = text.strip()
     try:
         parts = urlsplit(text)
@@ -159,7 +153,7 @@ def parse_base_url(setting: str, text: str) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the host is this machine: no proxy has anything to do with it."""
+    """Return whether the host is this machine: no proxy has anything to do with it."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -168,7 +162,7 @@ def is_loopback(url: str) -> bool:
 
 
 def is_near(url: str) -> bool:
-    """Whether the host is this machine or a private network, as far as its name tells."""
+    """Return whether the host is this machine or a private network, as far as its name tells."""
     host = urlsplit(url).hostname or ""
     try:
         return not ipaddress.ip_address(host).is_global
@@ -177,13 +171,10 @@ def is_near(url: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    """A bad value, short and without what may be a password in an address."""
+    """Return a bad value, short and without what may be a password in an address."""
     text = re.sub(r"//[^/@\s]*@", "//[user]@", text)
     shown = quoted(text, 77)
     return shown if len(shown) < 77 else f"{shown}..."
-
-
-# API keys: where they may come from, and the care that they go nowhere but to their endpoint.
 
 
 KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
@@ -200,7 +191,7 @@ class Key:
         self.source = source
 
     def reveal(self) -> str:
-        """The key itself, for the header of a request and nothing else."""
+        """Return the key itself, for the header of a request and nothing else."""
         return self._text
 
     def cut_from(self, text: str) -> str:
@@ -212,7 +203,7 @@ class Key:
 
 
 def find_key(spec: Spec, settings: Mapping[str, str], names: tuple[str, ...], *, nameless: bool = True) -> Key | None:
-    """The first key there is: in the key file under one of `names`, then in the settings under one of them.
+    """Return the first key there is: in the key file under one of `names`, then in the settings under one of them.
 
     A key file that holds one key without a name serves the provider of `MCP_REFLECT_LLM`, or the only
     one that is bound, unless `nameless` is false. Raises `LLMSettingError` where the file cannot be used,
@@ -240,7 +231,7 @@ def check_way(key: Key | None, setting: str, url: str) -> None:
 
 
 def _is_for(spec: Spec, settings: Mapping[str, str]) -> bool:
-    """Whether a key without a name is meant for this provider."""
+    """Return whether a key without a name is meant for this provider."""
     bound = {setting_of(role, settings) for role in Role}
     names = [MAIN] if settings.get(MAIN, "").strip() else sorted(bound)
     specs = [parse_spec(name, settings.get(name, "")) for name in names]
@@ -248,7 +239,7 @@ def _is_for(spec: Spec, settings: Mapping[str, str]) -> bool:
 
 
 def _read(path: Path) -> dict[str, str]:
-    """The keys of a file by name; one that stands alone has the name ""."""
+    """Return the keys of a file by name; one that stands alone has the name ""."""
     try:
         with path.open("rb") as file:
             _check_mode(os.fstat(file.fileno()).st_mode, path)
@@ -283,9 +274,6 @@ def _keys_of(content: str, path: Path) -> dict[str, str]:
     return {name.strip(): text.strip().strip("\"'") for name, _, text in pairs}
 
 
-# From what an endpoint did wrong to the error that says who has to react.
-
-
 _LONGEST_QUOTE = 300
 _KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|xai|gsk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|Bearer\s+\S+")
 _NO_CREDIT = {"insufficient_quota", "billing_not_active", "billing_error"}
@@ -296,7 +284,7 @@ _PASSING = {408, 409, 425}
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Who is asked: `provider:model`, the address, the key and the variable that a person would set it in."""
+    """The model (`provider:model`), its address, its key, and the variable in which a person would set the key."""
 
     llm: str
     url: str
@@ -304,7 +292,7 @@ class Endpoint:
     key_name: str
 
     def of_status(self, status: int, headers: Mapping[str, str], body: Json, now: float) -> LLMError:
-        """The error for an HTTP status outside 2xx. `now` is seconds since 1970, for a date in Retry-After."""
+        """Return the error for an HTTP status outside 2xx. `now` is seconds since 1970, for a date in Retry-After."""
         fault = self._fault(status, body)
         code = _code(body)
         wait = retry_after(headers, now)
@@ -332,7 +320,7 @@ class Endpoint:
         return TimedOutError(self.llm, f"no reply within {seconds:g} s", "Try again, or bind a faster model")
 
     def garbled(self, what: str) -> LLMError:
-        """A 2xx that is no reply; `what` says what is missing."""
+        """Return a 2xx that is no reply; `what` says what is missing."""
         return GarbledReplyError(self.llm, f"{self.url} sent {what}", "Check that the address is this provider's API")
 
     def _fault(self, status: int, body: Json) -> str:
@@ -352,13 +340,13 @@ class Endpoint:
 
 
 def proxy_fault() -> LLMSettingError:
-    """The HTTP client did not start, which it does for want of a proxy that it understands."""
+    """Return the HTTP client did not start, which it does for want of a proxy that it understands."""
     fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
     return LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds (0 or more) that an endpoint asks to wait, from milliseconds, seconds or a date; else null.
+    """Return the seconds (0 or more) that an endpoint asks to wait, from milliseconds, seconds or a date; else None.
 
     `headers` has lower-case names.
     """
@@ -382,7 +370,7 @@ def _finite(seconds: float) -> float | None:
 
 
 def _message(body: Json) -> str:
-    """The words of an error body, in any of the shapes that servers send."""
+    """Return the words of an error body, in any of the shapes that servers send."""
     if isinstance(body, str):
         return body
     if not isinstance(body, dict):
@@ -391,7 +379,7 @@ def _message(body: Json) -> str:
 
 
 def _code(body: Json) -> set[str]:
-    """What the error calls itself: its `code` and its `type`."""
+    """Return the `code` and the `type` of an error."""
     error = body.get("error") if isinstance(body, dict) else None
     values = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
     return {value for value in values if isinstance(value, str)}
@@ -408,7 +396,7 @@ _Answer = tuple[int, dict[str, str], bytes]
 async def post(
     endpoint: Endpoint, path: str, body: Mapping[str, Json], *, key_of: str, seconds: float, now: float
 ) -> dict[str, Json] | LLMError:
-    """What the endpoint answers to `body` at `path`.
+    """Return the answer of the endpoint to `body` at `path`.
 
     `key_of` names what a good answer holds at its top: some routers report a fault of the model behind
     them with status 200. `seconds` is how long it may be silent, `now` seconds since 1970 (for a date in Retry-After).
@@ -440,7 +428,7 @@ async def post(
 async def _exchange(
     client: "AsyncClient", endpoint: Endpoint, path: str, body: Mapping[str, Json], seconds: float
 ) -> _Answer | LLMError:
-    """What came back, or why nothing did. The client is closed in any case."""
+    """Return the answer or the error. The client is closed in any case."""
     from httpx2 import HTTPError, InvalidURL, TimeoutException  # noqa: PLC0415 - on first use
 
     try:
@@ -453,7 +441,7 @@ async def _exchange(
 
 
 async def _send(client: "AsyncClient", endpoint: Endpoint, path: str, body: Mapping[str, Json]) -> _Answer:
-    """The status, the headers in lower case, and the body up to a length that no answer has."""
+    """Return the status, the headers in lower case, and the body up to a length that no answer has."""
     headers = {"content-type": "application/json", "accept": "application/json"}
     if endpoint.key is not None:
         headers["authorization"] = f"Bearer {endpoint.key.reveal()}"
@@ -469,6 +457,6 @@ async def _send(client: "AsyncClient", endpoint: Endpoint, path: str, body: Mapp
 
 
 def _inner_status(body: Mapping[str, Json]) -> int:
-    """The status of a fault that stands in the body of a 200."""
+    """Return the status of a fault that stands in the body of a 200."""
     code = section(body, "error").get("code")
     return code if isinstance(code, int) and 400 <= code < 600 else 500

@@ -37,12 +37,12 @@ _THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
 
 
 def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
-    """The model of `spec`. Raises `LLMSettingError` where the address cannot be used, or OpenAI's key is missing."""
+    """Return the model of `spec`. Raises `LLMSettingError` for an unusable address or a missing key of OpenAI."""
     return OpenAI(spec.model, endpoint_of(spec, settings, MAIN, find_key(spec, settings, (KEY_NAME,)), KEY_NAME))
 
 
 def endpoint_of(spec: Spec, settings: Mapping[str, str], setting: str, key: Key | None, key_name: str) -> Endpoint:
-    """Where `spec` is asked: at its own address, else the one in `OPENAI_BASE_URL`, else OpenAI's.
+    """Return the endpoint of `spec`: its own address, else the one in `OPENAI_BASE_URL`, else OpenAI's.
 
     `setting` is where the spec was written, `key_name` what a person would set the key in. Raises
     `LLMSettingError` where the address cannot be used, the key would cross a public network in clear
@@ -71,7 +71,7 @@ class OpenAI:
         self._limit_name = "max_completion_tokens" if endpoint.url == URL else "max_tokens"
 
     async def complete(self, request: Request) -> Reply:
-        """The reply to `request`, asked again in another form where the endpoint turns a form down."""
+        """Return the reply to `request`, asked again in another form where the endpoint turns a form down."""
         outcome = await self._attempt(request)
         while isinstance(outcome, BadRequestError) and self._gives_way(outcome, request):
             outcome = await self._attempt(request)
@@ -80,7 +80,7 @@ class OpenAI:
         return outcome
 
     def _gives_way(self, error: BadRequestError, request: Request) -> bool:
-        """Whether something the endpoint complains of can be left out. Each at most once, so it ends."""
+        """Return whether something the endpoint complains of can be left out. Each at most once, so it ends."""
         said = error.fault.casefold()
         if request.schema is not None and self._structured and any(word in said for word in _SCHEMA_WORDS):
             self._structured = False
@@ -132,7 +132,7 @@ class OpenAI:
 
 
 def _text(content: Json) -> str:
-    """The words of a message, which are a string or a list of parts."""
+    """Return the words of a message, which are a string or a list of parts."""
     if isinstance(content, list):
         return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""

@@ -39,7 +39,7 @@ _INPUT = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A template that has been checked. `output` is the shape of the reply, null for plain text.
+    """A template that has been checked. `output` is the shape of the reply, None for plain text.
 
     `text` is the whole file, to be shown or copied.
     """
@@ -55,7 +55,7 @@ class Template:
     text: str
 
     def fill(self, texts: Mapping[str, str]) -> str:
-        """The user part with every place filled; `texts` has all of them. What is filled in is not read again."""
+        """Return the user part with every place filled; `texts` has all of them."""
 
         def one(place: re.Match[str]) -> str:
             return "$" if place["dollar"] else texts[place["braced"] or place["name"]]
@@ -64,7 +64,7 @@ class Template:
 
 
 def parse_template(text: str, file: str) -> Template:
-    """The template in a text; raises PromptError naming `file` and the line."""
+    """Return the template in a text; raises PromptError naming `file` and the line."""
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].strip() != "---":
         raise PromptError(file, 1, "does not begin with front matter", "Put --- on the first line.")
@@ -94,7 +94,7 @@ def parse_template(text: str, file: str) -> Template:
 
 
 def _front_matter(lines: list[str], file: str) -> dict[str, tuple[str, int]]:
-    """Each key's value and line; every key is known, there, and there once."""
+    """Return each key's value and line; every key is known, there, and there once."""
     found: dict[str, tuple[str, int]] = {}
     last = ""
     for number, line in enumerate(lines[1:], 2):
@@ -192,18 +192,18 @@ def _check_places(template: Template, lines: list[str], mark: int, declared_at: 
 
 
 NONE = "(none given)"
-"""What stands in the place of an input that is null or empty."""
+"""The text in the place of an input that is None or empty."""
 
 SIZE_LIMIT = 200_000
 """Bytes of a template file."""
 
 Input = str | int | float | None
-"""What fills a place: text is fenced as data, numbers and members of our enums stand as they are."""
+"""A value for a place: text is fenced as data; numbers and enum members stand as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """What is sent to a model. `system` is the same for every call of a version; `output` null for plain text.
+    """A prompt as it is sent. `system` is the same for every call of a version; `output` is None for plain text.
 
     `problem` says why an override was passed over; the caller logs it.
     """
@@ -236,7 +236,7 @@ class _Cached:
 
 
 def described(loaded: Loaded) -> dict[str, Json]:
-    """A template for whoever looks at it: its front matter, where it is, and its text."""
+    """Return a template for whoever looks at it: its front matter, where it is, and its text."""
     template = loaded.template
     return {
         "name": template.name,
@@ -253,7 +253,7 @@ def described(loaded: Loaded) -> dict[str, Json]:
 
 
 def shipped_folder() -> Path:
-    """Where the shipped templates are: inside the package in a wheel, else beside it in a checkout."""
+    """Return the folder of the shipped templates: inside the package in a wheel, beside it in a checkout."""
     here = Path(__file__).parents[1]
     inside = here / "_prompts"
     return inside if inside.is_dir() else here.parent / "prompts"
@@ -268,11 +268,11 @@ class Prompts:
     _cache: dict[Path, _Cached] = field(default_factory=dict[Path, _Cached], repr=False)
 
     def names(self) -> list[str]:
-        """The names of all templates, sorted. An override of a name that is not shipped is none."""
+        """Return the names of all templates, sorted. An override of a name that is not shipped is none."""
         return sorted(path.stem for path in self.shipped.glob("*.md"))
 
     def load(self, name: str) -> Loaded:
-        """The template that serves now; raises PromptError where a shipped one is missing or broken."""
+        """Return the template that serves now; raises PromptError where a shipped one is missing or broken."""
         path = self.shipped / f"{name}.md"
         shipped = self._read(path, name) if name in self.names() else None
         if shipped is None:
@@ -289,7 +289,7 @@ class Prompts:
         return Loaded(shipped, path, overridden=False, problem=problem)
 
     def check(self) -> list[PromptError]:
-        """What is wrong with the overrides, strays and a folder that is not there included."""
+        """Return the errors of the overrides; stray files and a missing folder are errors too."""
         problems = [loaded.problem for loaded in map(self.load, self.names()) if loaded.problem]
         known = self.names()
         if self.overrides and not self.overrides.is_dir():
@@ -302,7 +302,7 @@ class Prompts:
         ]
 
     def render(self, name: str, **inputs: Input) -> Rendered:
-        """The prompt with its places filled. Raises MissingInputError naming every input that lacks or is too many.
+        """Return the prompt with its places filled. Raises MissingInputError with every missing or unknown input.
 
         `inputs` are the shipped template's; an override may use fewer.
         """
@@ -329,7 +329,7 @@ class Prompts:
         )
 
     def _read(self, path: Path, name: str) -> Template | PromptError | None:
-        """The template in a file, or what is wrong with it; null where there is no file."""
+        """Return the template in a file, or what is wrong with it; None where there is no file."""
         try:
             status = path.stat()
             stamp = (status.st_mtime_ns, status.st_size)
@@ -359,7 +359,7 @@ def _parsed(path: Path, name: str, size: int) -> Template | PromptError:
 
 
 def _unfit(override: Template, shipped: Template, path: Path) -> PromptError | None:
-    """What keeps a sound override from serving: it wants what nobody sends, or answers in another shape."""
+    """Return why a readable override cannot be used: it needs an unknown input, or has another output; else None."""
     extra = [name for name in override.inputs if name not in shipped.inputs]
     if extra:
         fix = f"The inputs are {', '.join(shipped.inputs)}."
@@ -373,7 +373,7 @@ def _unfit(override: Template, shipped: Template, path: Path) -> PromptError | N
 
 
 def _line(path: Path, key: str) -> int:
-    """Where a key stands in a file that was sound a moment ago."""
+    """Return the line number of a key in a file that was parsed before."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -382,7 +382,7 @@ def _line(path: Path, key: str) -> int:
 
 
 def system_text(template: Template) -> str:
-    """The fixed part: the template's own, the rule about data, and the shape of the reply."""
+    """Return the fixed part: the template's own, the rule about data, and the shape of the reply."""
     parts = [template.system, DATA_RULE]
     if template.output is not None:
         shape = json.dumps(template.output, ensure_ascii=False)
@@ -391,7 +391,7 @@ def system_text(template: Template) -> str:
 
 
 def _fenced(inputs: Mapping[str, Input]) -> dict[str, str]:
-    """What fills each place. One seal serves all fences, and stands in no content."""
+    """Return the text for each place. All fences share one seal, which occurs in no content."""
     texts = {name: value for name, value in inputs.items() if isinstance(value, str) and not isinstance(value, Enum)}
     mark = seal(list(texts.values()))
     filled: dict[str, str] = {}

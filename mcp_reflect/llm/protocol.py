@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.common import Json
 
-# Why a completion failed, by who has to react. Each ends on a lower rung, never in a failed tool.
+# Errors of completions, by the reader who has to react. A tool never fails with one: it falls back to rules.
 #
 # The person who runs the server: `LLMSettingError` (a setting), `AuthError` (a key or an account),
 # `NotServedError` (a model's name or an address), `BudgetExceededError` (a limit they set).
@@ -21,7 +21,7 @@ class LLMError(McpReflectError):
     """A completion that did not come. `kind` is its short name in results and logs.
 
     `llm` names who was asked (`provider:model`), `fault` says what happened, `fix` what to do about it;
-    the three together are the message. `retry_after` is the seconds the endpoint asked us to wait, null
+    the three together are the message. `retry_after` is the seconds the endpoint asked us to wait, None
     where it did not. None of them holds a key.
     """
 
@@ -112,14 +112,11 @@ class BudgetExceededError(LLMError):
     kind = "budget"
 
 
-# The seam to a language model: one question, one reply, one method.
-#
-# A provider implements `complete`; retries, limits, metering and recording are wrappers that implement
-# it too, so whoever asks cannot tell a bare provider from a wrapped one.
+# A provider implements `complete`. Retries, limits and metering are wrappers that implement it too.
 
 
 class Role(StrEnum):
-    """What the language model is asked to be. Configuration binds one to each role."""
+    """The task that a language model is asked to do. Settings may name a model for each role."""
 
     REFLECTOR = "reflector"
     CRITIC = "critic"
@@ -130,7 +127,7 @@ class Role(StrEnum):
 
 
 class Stop(StrEnum):
-    """Why the reply ends where it does. Only END is an answer; the others leave whoever asked on its own.
+    """The reason why a reply ends. Only END is an answer.
 
     end: the reply is whole. length: it was cut off at `max_tokens` or the context's end. refusal: the
     language model declined, with or without words. tool_use: it called a tool nobody offered. empty:
@@ -166,7 +163,7 @@ class Request:
     """One question.
 
     `system` is the same for every question of a role, so that a provider can cache it; `user` is what
-    changes. `schema` is the JSON schema of the reply, null for free text. `max_tokens` (1 or more)
+    changes. `schema` is the JSON schema of the reply, None for free text. `max_tokens` (1 or more)
     limits the reply; `timeout` is the seconds (more than 0) in which the reply must be there, retries
     included.
     """
@@ -181,10 +178,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back. `llm` names who answered, as `provider:model`.
+    """A reply. `llm` names the model that answered, as `provider:model`.
 
     `parsed` is the JSON value of `text` where a schema was asked for and the text is JSON as it stands;
-    it is not checked against the schema. Null otherwise: the reading of messier text is another matter.
+    it is not checked against the schema. None otherwise: `json_replies` reads messier text.
     """
 
     text: str

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.budget import Account, Budget, Ledger, Meter, Metering, read_limits, read_prices
+from mcp_reflect.llm.budget import Account, Budget, Meter, Metering, UsageStore, read_limits, read_prices
 from mcp_reflect.llm.endpoint import OFF, Spec, parse_spec, setting_of
 from mcp_reflect.llm.protocol import (
     LLM,
@@ -23,8 +23,6 @@ from mcp_reflect.llm.protocol import (
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-# What other packages bring under an entry point; where it cannot be loaded, a setting is wrong.
-
 
 class Package:
     """A provider of another package, found and not yet loaded. `setting` is the one that asked for it."""
@@ -35,21 +33,21 @@ class Package:
         self.name = point.dist.name if point.dist else point.value.partition(":")[0]
 
     def opened(self, spec: Spec, settings: Mapping[str, str]) -> object:
-        """What its opener makes of `spec`. Raises `LLMSettingError`, its own or ours."""
+        """Return what the package opens for `spec`. Raises `LLMSettingError`, the package's own or ours."""
         try:
             return self._point.load()(spec, settings)
         except LLMSettingError:
             raise
         except ImportError as error:  # its message names what is missing
             why = str(error)
-        except Exception as error:  # noqa: BLE001 - code that is not ours; its words may hold a key
+        except Exception as error:  # noqa: BLE001 - foreign code; its message may hold a key
             why = type(error).__name__
         fault = f'the provider "{spec.provider}" cannot be loaded ({why})'
         raise LLMSettingError(self._setting, fault, f"Reinstall the package {self.name}, or write to its makers")
 
 
 def find(group: str, provider: str, ours: Iterable[str], setting: str) -> Package:
-    """The package that brings `provider` to `group`. Raises `LLMSettingError`, which names all that there are."""
+    """Return the package that brings `provider`. Raises `LLMSettingError`, which names all providers."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - only for a provider that is not ours
 
     points = {point.name: point for point in entry_points(group=group)}
@@ -59,11 +57,8 @@ def find(group: str, provider: str, ours: Iterable[str], setting: str) -> Packag
     return Package(points[provider], setting)
 
 
-# A provider from another package, held to the contract of ours: whatever it raises is an `LLMError`.
-
-
 class Foreign:
-    """Stands around a provider that came in through an entry point. `package` is who made it."""
+    """A provider of another package, named `package`. Whatever it raises becomes an `LLMError`."""
 
     def __init__(self, llm: LLM, name: str, package: str) -> None:
         self._llm = llm
@@ -71,7 +66,7 @@ class Foreign:
         self._package = package
 
     async def complete(self, request: Request) -> Reply:
-        """The reply of the wrapped one, or an `LLMError`, its own or ours.
+        """Return the reply of the wrapped one, or an `LLMError`, its own or ours.
 
         What it raised is not repeated: it may hold a key, or the question.
         """
@@ -80,16 +75,13 @@ class Foreign:
             did = f"returned {type(reply).__name__}"
         except LLMError:
             raise
-        except Exception as error:  # noqa: BLE001 - code that is not ours: its bug costs a rung, never the tool
+        except Exception as error:  # noqa: BLE001 - foreign code: its bug must not fail the tool
             reply, did = None, f"raised {type(error).__name__}"
         if isinstance(reply, Reply):
             return reply
         raise GarbledReplyError(
             self._name, f"the package {self._package} {did}", "Report it to its makers, or bind another provider"
         )
-
-
-# Another try, after a pause, where the fault may pass by itself.
 
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -121,7 +113,7 @@ class Retry:
         self._longest_pause = longest_pause
 
     async def complete(self, request: Request) -> Reply:
-        """The first reply that comes, or the error of the last try."""
+        """Return the first reply that comes, or the error of the last try."""
         deadline = self._clock.now() + request.timeout
         attempt = 1
         while True:
@@ -144,9 +136,6 @@ class Retry:
         return max(asked or 0.0, widest * chance)
 
 
-# A limit in time, whatever the provider does: the outermost wrapper.
-
-
 class Timeout:
     """Cancels the completion when `request.timeout` seconds are over and raises `TimedOutError`."""
 
@@ -155,7 +144,7 @@ class Timeout:
         self._name = name
 
     async def complete(self, request: Request) -> Reply:
-        """The reply of the wrapped one, or its error; never later than `request.timeout`."""
+        """Return the reply of the wrapped one, or its error; never later than `request.timeout`."""
         try:
             async with asyncio.timeout(request.timeout):
                 return await self._llm.complete(request)
@@ -168,16 +157,13 @@ class Timeout:
         raise late
 
 
-# Which language model each role asks: from settings to providers, each imported when it is first used.
-
-
 ENTRY_POINTS = "mcp_reflect.llm"
 _OWN = {"anthropic": "mcp_reflect.llm.anthropic", "openai": "mcp_reflect.llm.openai"}
 
 Opener = Callable[[Spec, Mapping[str, str]], LLM]
-"""What an entry point names: from a spec and all settings to a language model, or an `LLMSettingError`."""
+"""The function that an entry point names: from a spec and all settings to a language model."""
 
-Dress = Callable[[LLM, Spec], LLM]
+Wrapper = Callable[[LLM, Spec], LLM]
 """Puts the wrappers around a provider."""
 
 
@@ -188,13 +174,13 @@ class Registry:
     name. Nothing is imported, opened or looked up before a role is first asked for.
     """
 
-    def __init__(self, settings: Mapping[str, str], dress: Dress | None = None) -> None:
+    def __init__(self, settings: Mapping[str, str], dress: Wrapper | None = None) -> None:
         self._settings = settings
         self._dress = dress
         self._opened: dict[Spec, LLM] = {}
 
     def llm(self, role: Role) -> LLM | None:
-        """The role's language model, null where it is off.
+        """Return the role's language model, None where it is off.
 
         It never raises: where the settings cannot be used, each completion raises the `LLMSettingError`.
         """
@@ -205,7 +191,7 @@ class Registry:
             return Unusable(error)
 
     def spec(self, role: Role) -> Spec | None:
-        """What the settings bind the role to, null for off. Raises `LLMSettingError`."""
+        """Return the spec that the settings name for the role, None for off. Raises `LLMSettingError`."""
         setting = setting_of(role, self._settings)
         return parse_spec(setting, self._settings.get(setting, ""))
 
@@ -222,7 +208,7 @@ class Registry:
         return f"{spec.name} at {spec.base_url}" if spec.base_url else spec.name
 
     def problems(self) -> list[LLMSettingError]:
-        """What is wrong with the settings, each fault once: for the person who runs the server."""
+        """Return the errors of the settings, each once, for the person who runs the server."""
         found = [llm.error for llm in (self.llm(role) for role in Role) if isinstance(llm, Unusable)]
         return list({str(error): error for error in found}.values())
 
@@ -234,7 +220,7 @@ class Registry:
 
 
 class Unusable:
-    """Stands where a setting is wrong, and says so to whoever asks."""
+    """A model whose setting is wrong: each completion raises the error of the setting."""
 
     def __init__(self, error: LLMSettingError) -> None:
         self.error = error
@@ -246,15 +232,12 @@ class Unusable:
 
 
 def _opener(provider: str, setting: str) -> Opener:
-    """The provider's `open_llm`. Our own come first: no package can take their names."""
+    """Return the provider's `open_llm`. Our own come first: no package can take their names."""
     if provider in _OWN:
         return cast("Opener", import_module(_OWN[provider]).open_llm)
 
     package = find(ENTRY_POINTS, provider, _OWN, setting)
     return lambda spec, settings: Foreign(cast("LLM", package.opened(spec, settings)), spec.name, package.name)
-
-
-# The wrappers in their order, around every provider that settings name.
 
 
 class Stack:
@@ -268,19 +251,19 @@ class Stack:
         self,
         settings: Mapping[str, str],
         *,
-        ledger: Ledger,
+        store: UsageStore,
         meter: Meter,
         clock: Clock | None = None,
     ) -> None:
         self._settings = settings
-        self._ledger = ledger
+        self._store = store
         self._meter = meter
         self._clock = clock
         self._account: Account | None = None
 
     def __call__(self, llm: LLM, spec: Spec) -> LLM:
-        """The wrapped provider. Raises `LLMSettingError` where a limit or a price in the settings is none."""
+        """Return the wrapped provider. Raises `LLMSettingError` where a limit or a price in the settings is none."""
         price = read_prices(self._settings).get(spec.name)
-        account = self._account = self._account or Account(read_limits(self._settings), self._ledger)
+        account = self._account = self._account or Account(read_limits(self._settings), self._store)
         llm = Timeout(Retry(llm, clock=self._clock), spec.name)
         return Metering(Budget(llm, spec.name, account, price), spec.name, self._meter, self._clock)

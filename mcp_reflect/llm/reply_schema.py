@@ -41,9 +41,9 @@ _READ = {"properties", "$defs", "items", *_VARIANTS}
 
 
 def closed(schema: Mapping[str, Json]) -> dict[str, Json] | None:
-    """The schema with every object closed and every limit moved into the description next to it.
+    """Return the schema with every object closed and every limit moved into the description next to it.
 
-    Null where that loses something: an object whose names are free, or an array of anything, cannot be
+    None where that loses something: an object whose names are free, or an array of anything, cannot be
     said in this form. What the schema says beyond it still holds when the reply is checked.
     """
     try:
@@ -53,7 +53,7 @@ def closed(schema: Mapping[str, Json]) -> dict[str, Json] | None:
 
 
 def is_strict(schema: Mapping[str, Json]) -> bool:
-    """Whether each object of a closed schema requires all it names, as a strict endpoint wants it."""
+    """Return whether each object of a closed schema requires all it names, as a strict endpoint wants it."""
     properties = schema.get("properties")
     required = schema.get("required")
     if isinstance(properties, dict) and set(properties) != set(required if isinstance(required, list) else []):
@@ -90,7 +90,7 @@ def _closed(schema: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _is_free(schema: Mapping[str, Json]) -> bool:
-    """Whether it admits any value, any names in an object, or anything in an array."""
+    """Return whether it admits any value, any names in an object, or anything in an array."""
     kind = schema.get("type")
     if kind == "object":
         return not schema.get("properties")
@@ -106,7 +106,7 @@ def _object(value: Json) -> dict[str, Json]:
 
 
 def _inner(schema: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """The schemas that stand directly inside this one."""
+    """Return the schemas that stand directly inside this one."""
     found: list[Json] = [schema.get("items")]
     for name in ("properties", "$defs"):
         value = schema.get(name)

@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.llm.budget import Ledger, Meter, one_call
+from mcp_reflect.llm.budget import Meter, UsageStore, one_call
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TimedOutError
@@ -23,7 +23,7 @@ CALL_SECONDS: Final = 45.0
 """Hosts give up on a call at 60 s; ours ends before, with the best so far."""
 
 GIVEN: Final = "given in Python"
-"""How a language model is named that settings know nothing of."""
+"""The name of a language model that was given in Python."""
 
 _LEAST_SECONDS: Final = 1.0  # less is not worth asking for a second time
 _SHOWN_ERROR: Final = 400  # characters of the error that a reply is shown
@@ -31,12 +31,12 @@ _SHOWN_ERROR: Final = 400  # characters of the error that a reply is shown
 _Read = TypeVar("_Read")
 
 Progress = Callable[[float, str], Awaitable[None]]
-"""Told how far a call is (in steps) and, in words a person can follow, what it does."""
+"""Receives the progress of a call: the number of steps done, and a sentence for a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCapabilities:
-    """What the client of a call offers: its own model (`sampling`), and an ear for progress."""
+    """The capabilities of a call's client: its own model (`sampling`), and progress reports."""
 
     llm: LLM | None = None
     progress: Progress | None = None
@@ -46,8 +46,8 @@ NO_CLIENT: Final = ClientCapabilities()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thought(Generic[_Read]):
-    """What asking brought. `value` null means nobody could be asked or understood, and `note` says why.
+class ModelResult(Generic[_Read]):
+    """The result of a request to a model. `value` is None where no model gave a usable reply, and `note` says why.
 
     `note` also marks a value that was read from plain text. `thinker` names who answered, and the tokens
     are those of all its replies. `late` says that nobody answered in time.
@@ -62,34 +62,34 @@ class Thought(Generic[_Read]):
 
 
 class ModelRunner:
-    """Asks the language model of a role with a prompt template, and reads what comes back."""
+    """Asks the language model of a role with a prompt template, and reads the reply."""
 
-    def __init__(self, settings: Settings, ledger: Ledger, *, llm: LLM | None, log: Log, clock: Clock) -> None:
+    def __init__(self, settings: Settings, store: UsageStore, *, llm: LLM | None, log: Log, clock: Clock) -> None:
         self.prompts = Prompts(settings.prompts_folder)
         self.meter = Meter()
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
         self._llm = Timeout(llm, GIVEN) if llm else None
         self._log = log
         self._registry = Registry(
-            settings.llm_settings, Stack(settings.llm_settings, ledger=ledger, meter=self.meter, clock=clock)
+            settings.llm_settings, Stack(settings.llm_settings, store=store, meter=self.meter, clock=clock)
         )
 
     def llm(self, role: Role, host: ClientCapabilities) -> LLM | None:
-        """Who would be asked: the one given in Python, the configured one, the host's, or nobody."""
+        """Return the model for a role: the one given in Python, the configured one, the host's, or None."""
         return self._llm or self._registry.llm(role) or host.llm
 
     def overridden(self) -> list[str]:
-        """The prompts that a person's own template serves."""
+        """Return the prompts that a person's own template serves."""
         return [name for name in self.prompts.names() if self.prompts.load(name).overridden]
 
     def bound(self) -> dict[str, str]:
-        """Who is asked in each role: `provider:model`, `off`, or that its setting cannot be used. Never a key."""
+        """Return the model of each role: `provider:model`, `off`, or `unusable`. Never a key."""
         if self._llm is not None:
             return dict.fromkeys(Role, GIVEN)
         return {role.value: self._registry.describe(role) for role in Role}
 
     def problems(self) -> list[str]:
-        """What is wrong with the settings of language models and with the prompt overrides."""
+        """Return the errors of the settings of language models and of the prompt overrides."""
         return [*map(str, self._registry.problems()), *map(str, self.prompts.check())]
 
     async def ask(
@@ -102,7 +102,7 @@ class ModelRunner:
         read: Callable[[Json], _Read],
         read_text: Callable[[str], _Read] | None = None,
         seconds: float = CALL_SECONDS,
-    ) -> Thought[_Read]:
+    ) -> ModelResult[_Read]:
         """Ask once, and once more where the reply cannot be used.
 
         `read` makes the value of a JSON object, `read_text` of plain text; both raise InputError for
@@ -110,7 +110,7 @@ class ModelRunner:
         """
         llm = self.llm(role, host)
         if llm is None:
-            return Thought()
+            return ModelResult()
         try:
             rendered = self.render(prompt, inputs)
             if host.progress:
@@ -119,13 +119,13 @@ class ModelRunner:
                 return await _Conversation(llm, role, rendered, read).run(read_text, min(seconds, self._seconds))
         except LLMError as error:
             self._log("llm_failed", "warning", role=role.value, kind=error.kind, llm=error.llm)
-            return Thought(note=str(error), late=isinstance(error, TimedOutError))
+            return ModelResult(note=str(error), late=isinstance(error, TimedOutError))
         except McpReflectError as error:
             self._log("llm_failed", "warning", role=role.value, kind=type(error).__name__)
-            return Thought(note=str(error))
+            return ModelResult(note=str(error))
 
     def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
-        """A prompt with its places filled; an override that is broken is passed over, and the log says why."""
+        """Return a prompt with its places filled; an override that is broken is passed over, and the log says why."""
         rendered = self.prompts.render(prompt, **inputs)
         if rendered.problem is not None:
             self._log("prompt_override_refused", "warning", prompt=prompt, problem=str(rendered.problem))
@@ -133,7 +133,7 @@ class ModelRunner:
 
 
 class _Conversation(Generic[_Read]):
-    """The question, one retry that shows the reply its error, and what the replies took."""
+    """One request, one retry that shows the model its error, and the tokens of both."""
 
     def __init__(self, llm: LLM, role: Role, rendered: Rendered, read: Callable[[Json], _Read]) -> None:
         self._llm = llm
@@ -142,8 +142,8 @@ class _Conversation(Generic[_Read]):
         self._read = read
         self._input = self._output = 0
 
-    async def run(self, read_text: Callable[[str], _Read] | None, seconds: float) -> Thought[_Read]:
-        """At most two replies in `seconds`; then the plain text of the last one."""
+    async def run(self, read_text: Callable[[str], _Read] | None, seconds: float) -> ModelResult[_Read]:
+        """Return at most two replies in `seconds`; then the plain text of the last one."""
         end = time.monotonic() + seconds
         user, fault = self._rendered.user, ""
         reply: Reply | None = None
@@ -189,8 +189,10 @@ class _Conversation(Generic[_Read]):
             raise InputError("reply", "it was cut off", "Be shorter.")
         return self._read(found)
 
-    def _from_text(self, reply: Reply | None, read_text: Callable[[str], _Read] | None, fault: str) -> Thought[_Read]:
-        """The value that the plain text of the last reply has, marked as such; else why there is none."""
+    def _from_text(
+        self, reply: Reply | None, read_text: Callable[[str], _Read] | None, fault: str
+    ) -> ModelResult[_Read]:
+        """Return the value that the plain text of the last reply has, marked as such; else why there is none."""
         name = reply.llm if reply else "the language model"
         if reply is not None and read_text is not None and reply.stop is Stop.END and reply.text.strip():
             try:
@@ -204,5 +206,7 @@ class _Conversation(Generic[_Read]):
 
     def _thought(
         self, *, value: _Read | None = None, thinker: str | None = None, note: str | None = None
-    ) -> Thought[_Read]:
-        return Thought(value=value, thinker=thinker, note=note, input_tokens=self._input, output_tokens=self._output)
+    ) -> ModelResult[_Read]:
+        return ModelResult(
+            value=value, thinker=thinker, note=note, input_tokens=self._input, output_tokens=self._output
+        )

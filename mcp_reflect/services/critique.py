@@ -17,7 +17,7 @@ from mcp_reflect.checkers.verify import Verified, progress_of, verifier
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.runner import CALL_SECONDS, ClientCapabilities, Thought
+from mcp_reflect.llm.runner import CALL_SECONDS, ClientCapabilities, ModelResult
 from mcp_reflect.models.common import HOST, RULES, Scope
 from mcp_reflect.models.critique import Critique, Opinion, Stopped, ToolResult
 from mcp_reflect.schemas.critique import CritiqueShape
@@ -87,8 +87,8 @@ class Thinker:
 
     async def _ask(
         self, role: Role, prompt: str, inputs: Mapping[str, Any], reading: Callable[[Any], Any]
-    ) -> Thought[Any]:
-        thought: Thought[Any] = await self.context.runner.ask(
+    ) -> ModelResult[Any]:
+        thought: ModelResult[Any] = await self.context.runner.ask(
             role, prompt, inputs, host=self.host, read=reading, seconds=max(self.until - time.monotonic(), 0.0)
         )
         self.tokens["input"] += thought.input_tokens

@@ -10,10 +10,10 @@ from mcp_reflect.errors import BankError
 from mcp_reflect.llm.budget import (
     Account,
     Budget,
-    Limits,
-    MemoryLedger,
+    MemoryUsageStore,
     Price,
     Spend,
+    SpendLimits,
     one_call,
     read_limits,
     read_prices,
@@ -41,18 +41,18 @@ def costing(tokens_in: int, tokens_out: int) -> Reply:
 
 def budget(
     llm: LLM,
-    ledger: MemoryLedger | None = None,
+    store: MemoryUsageStore | None = None,
     price: Price | None = None,
     *,
     tokens_per_call: int | None = None,
     tokens_per_day: int | None = None,
     cost_per_day: float | None = None,
 ) -> Budget:
-    limits = Limits(tokens_per_call=tokens_per_call, tokens_per_day=tokens_per_day, cost_per_day=cost_per_day)
-    return Budget(llm, "x:y", Account(limits, ledger or MemoryLedger()), price)
+    limits = SpendLimits(tokens_per_call=tokens_per_call, tokens_per_day=tokens_per_day, cost_per_day=cost_per_day)
+    return Budget(llm, "x:y", Account(limits, store or MemoryUsageStore()), price)
 
 
-class BrokenLedger(MemoryLedger):
+class BrokenLedger(MemoryUsageStore):
     """Works until `broken` is set."""
 
     broken = False
@@ -69,37 +69,37 @@ class BrokenLedger(MemoryLedger):
 
 
 async def test_without_limits_everything_passes_and_nothing_is_written() -> None:
-    ledger = BrokenLedger()
-    ledger.broken = True
+    store = BrokenLedger()
+    store.broken = True
     with Scripted(costing(10**9, 10**9)) as llm:
-        await budget(llm, ledger).complete(asking())
+        await budget(llm, store).complete(asking())
 
 
 async def test_what_a_reply_cost_is_in_the_ledger() -> None:
-    ledger = MemoryLedger()
+    store = MemoryUsageStore()
     with Scripted(costing(100, 20), costing(1, 1)) as llm:
-        limited = budget(llm, ledger, tokens_per_day=10_000)
+        limited = budget(llm, store, tokens_per_day=10_000)
         await limited.complete(asking())
         await limited.complete(asking())
-    assert await ledger.spent_today() == Spend(122, 0.0)
+    assert await store.spent_today() == Spend(122, 0.0)
 
 
 async def test_a_day_that_is_used_up_refuses_before_the_call() -> None:
-    ledger = MemoryLedger()
-    await ledger.add(Spend(9_900))
+    store = MemoryUsageStore()
+    await store.add(Spend(9_900))
     with Scripted() as llm, pytest.raises(BudgetExceededError, match="9900 of the 10000 tokens a day") as caught:
-        await budget(llm, ledger, tokens_per_day=10_000).complete(asking())
+        await budget(llm, store, tokens_per_day=10_000).complete(asking())
     assert "MCP_REFLECT_LLM_TOKENS_PER_DAY" in caught.value.fix
-    assert await ledger.spent_today() == Spend(9_900)
+    assert await store.spent_today() == Spend(9_900)
 
 
 async def test_a_new_day_starts_afresh() -> None:
     clock = FrozenClock(at=86_400 * 100 - 1)
-    ledger = MemoryLedger(clock)
-    await ledger.add(Spend(9_900))
+    store = MemoryUsageStore(clock)
+    await store.add(Spend(9_900))
     clock.at += 2
     with Scripted("yes") as llm:
-        await budget(llm, ledger, tokens_per_day=10_000).complete(asking())
+        await budget(llm, store, tokens_per_day=10_000).complete(asking())
 
 
 async def test_a_request_larger_than_a_call_may_be_is_refused() -> None:
@@ -140,7 +140,7 @@ async def test_completions_side_by_side_cannot_pass_the_limit_together() -> None
 
 
 async def test_what_was_written_while_the_ledger_was_read_counts() -> None:
-    class SlowLedger(MemoryLedger):
+    class SlowLedger(MemoryUsageStore):
         async def spent_today(self) -> Spend:
             snapshot = await super().spent_today()
             reading.set()
@@ -148,7 +148,7 @@ async def test_what_was_written_while_the_ledger_was_read_counts() -> None:
             return snapshot
 
     reading, go_on = asyncio.Event(), asyncio.Event()
-    account = Account(Limits(tokens_per_day=1_000), SlowLedger())
+    account = Account(SpendLimits(tokens_per_day=1_000), SlowLedger())
     go_on.set()
     await account.reserve("x:y", Spend(300))
     go_on.clear()
@@ -170,13 +170,13 @@ async def test_what_was_written_while_the_ledger_was_read_counts() -> None:
 async def test_a_failed_completion_costs_its_input_where_it_may_have_been_read(
     error: type[OverloadedError | TimedOutError | GarbledReplyError], cost: int
 ) -> None:
-    ledger = MemoryLedger()
+    store = MemoryUsageStore()
     with Scripted(error("x:y", "no", "Wait"), costing(0, 1)) as llm:
-        limited = budget(llm, ledger, tokens_per_day=10_000)
+        limited = budget(llm, store, tokens_per_day=10_000)
         with pytest.raises(error):
             await limited.complete(asking())
         await limited.complete(asking())
-    assert (await ledger.spent_today()).tokens == cost + 1
+    assert (await store.spent_today()).tokens == cost + 1
 
 
 async def test_a_cancelled_completion_sets_nothing_aside_for_ever() -> None:
@@ -187,7 +187,7 @@ async def test_a_cancelled_completion_sets_nothing_aside_for_ever() -> None:
             return await asyncio.Future()
 
     started = asyncio.Event()
-    account = Account(Limits(tokens_per_day=400), MemoryLedger())
+    account = Account(SpendLimits(tokens_per_day=400), MemoryUsageStore())
     call = asyncio.create_task(Budget(Stuck(), "x:y", account).complete(asking()))
     await started.wait()
     call.cancel()
@@ -198,37 +198,37 @@ async def test_a_cancelled_completion_sets_nothing_aside_for_ever() -> None:
 
 
 async def test_a_ledger_that_cannot_be_written_does_not_cost_the_reply_and_is_made_good_later() -> None:
-    ledger = BrokenLedger()
+    store = BrokenLedger()
 
     def breaks(request: Request) -> Reply:
         del request
-        ledger.broken = True
+        store.broken = True
         return costing(500, 500)
 
     with Scripted(breaks, costing(1, 1)) as llm:
-        limited = budget(llm, ledger, tokens_per_day=1_500)
+        limited = budget(llm, store, tokens_per_day=1_500)
         assert (await limited.complete(asking())).text == "x"
-        ledger.broken = False
+        store.broken = False
         with pytest.raises(BudgetExceededError, match="1000 of the 1500"):
             await limited.complete(asking(max_tokens=600))
         await limited.complete(asking(max_tokens=100))
-    assert (await ledger.spent_today()).tokens == 1_002
+    assert (await store.spent_today()).tokens == 1_002
 
 
 async def test_a_ledger_that_cannot_be_read_refuses_and_says_why() -> None:
-    ledger = BrokenLedger()
-    ledger.broken = True
+    store = BrokenLedger()
+    store.broken = True
     with Scripted() as llm, pytest.raises(BudgetExceededError, match="the bank is locked"):
-        await budget(llm, ledger, tokens_per_day=10_000).complete(asking())
+        await budget(llm, store, tokens_per_day=10_000).complete(asking())
 
 
 async def test_a_cost_limit_counts_dollars() -> None:
-    ledger = MemoryLedger()
+    store = MemoryUsageStore()
     price = Price(3.0, 15.0)
     with Scripted(costing(100_000, 10_000)) as llm:
-        limited = budget(llm, ledger, price, cost_per_day=0.4505)
+        limited = budget(llm, store, price, cost_per_day=0.4505)
         await limited.complete(asking())
-        assert (await ledger.spent_today()).cost == pytest.approx(0.45)
+        assert (await store.spent_today()).cost == pytest.approx(0.45)
         with pytest.raises(BudgetExceededError, match=r"\$0\.4500 of the \$0\.4505 a day"):
             await limited.complete(asking())
 
@@ -240,10 +240,10 @@ async def test_a_cost_limit_without_a_price_names_the_setting() -> None:
 
 
 async def test_an_endpoint_that_counts_no_tokens_is_charged_by_the_size_of_its_texts() -> None:
-    ledger = MemoryLedger()
+    store = MemoryUsageStore()
     with Scripted("a" * 300) as llm:
-        await budget(llm, ledger, tokens_per_day=10_000).complete(asking("b" * 300))
-    assert 200 <= (await ledger.spent_today()).tokens <= 240
+        await budget(llm, store, tokens_per_day=10_000).complete(asking("b" * 300))
+    assert 200 <= (await store.spent_today()).tokens <= 240
 
 
 def test_the_prompt_cache_has_its_own_price() -> None:
@@ -258,15 +258,15 @@ def test_the_prompt_cache_has_its_own_price() -> None:
     limit=st.integers(0, 3_000),
 )
 async def test_a_day_never_costs_more_than_its_limit(spends: list[tuple[int, int]], limit: int) -> None:
-    ledger = MemoryLedger()
+    store = MemoryUsageStore()
     llm = Scripted(*(costing(min(tokens_in, 20), tokens_out) for tokens_in, tokens_out in spends))
-    limited = budget(llm, ledger, tokens_per_day=limit)
+    limited = budget(llm, store, tokens_per_day=limit)
     for _ in spends:
         try:
             await limited.complete(asking())
         except BudgetExceededError:
             break
-    assert (await ledger.spent_today()).tokens <= limit
+    assert (await store.spent_today()).tokens <= limit
 
 
 def test_limits_and_prices_are_read_from_settings() -> None:
@@ -277,7 +277,7 @@ def test_limits_and_prices_are_read_from_settings() -> None:
         "MCP_REFLECT_LLM_COST_PER_CALL": "",
         "MCP_REFLECT_LLM_PRICES": "anthropic:claude-sonnet-5-5=3/15/0.3/3.75, openai:qwen3:8b=0/0,",
     }
-    assert read_limits(settings) == Limits(tokens_per_call=20_000, tokens_per_day=1_000_000, cost_per_day=2.5)
+    assert read_limits(settings) == SpendLimits(tokens_per_call=20_000, tokens_per_day=1_000_000, cost_per_day=2.5)
     assert read_prices(settings) == {
         "anthropic:claude-sonnet-5-5": Price(3, 15, 0.3, 3.75),
         "openai:qwen3:8b": Price(0, 0),

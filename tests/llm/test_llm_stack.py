@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_reflect.llm.budget import MemoryLedger, Meter
+from mcp_reflect.llm.budget import MemoryUsageStore, Meter
 from mcp_reflect.llm.protocol import LLM, BudgetExceededError, LLMSettingError, Role
 from mcp_reflect.llm.providers import Registry, Stack
 from tests.llm.dialects import DIALECTS, KEY, Dialect
@@ -19,12 +19,12 @@ def bound(dialect: Dialect, url: str, stack: Stack, settings: dict[str, str]) ->
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 async def test_a_completion_is_retried_metered_and_charged(dialect: Dialect) -> None:
     settings = {dialect.key_name: KEY, "MCP_REFLECT_LLM_TOKENS_PER_DAY": "1000"}
-    ledger, meter = MemoryLedger(), Meter()
-    stack = Stack(settings, ledger=ledger, meter=meter)
+    store, meter = MemoryUsageStore(), Meter()
+    stack = Stack(settings, store=store, meter=meter)
     busy = Answer(status=529, body=dialect.fail("overloaded_error", "busy"), headers={"retry-after-ms": "1"})
     async with Loopback(busy, dialect.say("yes", dialect.stops["end"])) as server:
         await bound(dialect, server.url, stack, settings).complete(asking())
-    assert (await ledger.spent_today()).tokens == 18
+    assert (await store.spent_today()).tokens == 18
     assert [(total.completions, total.failures) for total in meter.totals().values()] == [(1, 0)]
 
 
@@ -35,7 +35,7 @@ async def test_roles_share_the_budget_of_the_day() -> None:
         "MCP_REFLECT_LLM_TOKENS_PER_DAY": "10",
     }
     meter = Meter()
-    registry = Registry(settings, Stack(settings, ledger=MemoryLedger(), meter=meter))
+    registry = Registry(settings, Stack(settings, store=MemoryUsageStore(), meter=meter))
     for role in (Role.REFLECTOR, Role.CRITIC):
         llm = registry.llm(role)
         assert llm is not None
@@ -46,7 +46,7 @@ async def test_roles_share_the_budget_of_the_day() -> None:
 
 async def test_a_limit_that_is_no_number_stops_no_start_and_is_found() -> None:
     settings = {"MCP_REFLECT_LLM": "openai:a@http://localhost:9/v1", "MCP_REFLECT_LLM_COST_PER_DAY": "cheap"}
-    registry = Registry(settings, Stack(settings, ledger=MemoryLedger(), meter=Meter()))
+    registry = Registry(settings, Stack(settings, store=MemoryUsageStore(), meter=Meter()))
     assert [problem.setting for problem in registry.problems()] == ["MCP_REFLECT_LLM_COST_PER_DAY"]
     llm = registry.llm(Role.REFLECTOR)
     assert llm is not None

@@ -10,7 +10,7 @@ ENTRY_POINTS: Final = "mcp_reflect.embedder"
 
 
 def open_embedder(settings: Mapping[str, str]) -> Embedder:
-    """The embedder that the settings name. `settings` maps names to texts, as the environment does.
+    """Return the embedder that the settings name. `settings` maps names to texts, as the environment does.
 
     Raises `LLMSettingError`. What it returns gives unit vectors or an `LLMError`, whoever made it.
     """

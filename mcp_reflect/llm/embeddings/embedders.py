@@ -46,7 +46,7 @@ class Checked:
         self.name = embedder.name
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A unit vector for each text, all of one length."""
+        """Return a unit vector for each text, all of one length."""
         try:
             given: object = await self._embedder.embed(texts)
         except LLMError:
@@ -97,7 +97,7 @@ LONGEST_PAUSE: Final = 900.0
 class Patient:
     """Opens the embedder when it is first asked, and remembers what is wrong with it.
 
-    `problem` says in one sentence why the last texts have no vectors, null while all is well.
+    `problem` says in one sentence why the last texts have no vectors, None while all is well.
     """
 
     def __init__(self, open_embedder: Callable[[], Embedder], clock: Clock) -> None:
@@ -111,11 +111,11 @@ class Patient:
 
     @property
     def name(self) -> str | None:
-        """The embedder's name, null where it was not opened yet, or cannot be."""
+        """The embedder's name, None where it was not opened yet, or cannot be."""
         return self._embedder.name if self._embedder else None
 
     def opened_name(self) -> str | None:
-        """The embedder's name, which opens it; null where it cannot be opened, and `problem` says why."""
+        """Return the embedder's name, which opens it; None where it cannot be opened, and `problem` says why."""
         try:
             return self._opened().name
         except LLMSettingError as error:
@@ -128,7 +128,7 @@ class Patient:
         return self._clock.now() < self._resting_until
 
     async def embed(self, texts: Sequence[str], seconds: float) -> Sequence[Vector] | None:
-        """A unit vector for each text; null after `seconds` at the latest where there are none: see `problem`."""
+        """Return a unit vector for each text, or None after `seconds` (see `problem`)."""
         if self.resting:
             return None
         try:
@@ -171,13 +171,13 @@ EXAMPLES: Final = '"local", "local:/path/to/model", "openai:nomic-embed-text@htt
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A model on this machine: in this folder, or, null, in the package that carries one."""
+    """A model on this machine: in this folder, or, None, in the package that carries one."""
 
     path: str | None
 
 
 def parse(text: str) -> Spec | Folder:
-    """What the setting names. Raises `LLMSettingError`, for `off` as well."""
+    """Return the embedder's spec or folder that the setting names. Raises `LLMSettingError`, for `off` as well."""
     name, colon, path = text.strip().partition(":")
     if name.strip().casefold() == LOCAL:
         if colon and not path.strip():

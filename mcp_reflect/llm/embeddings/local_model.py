@@ -57,7 +57,7 @@ class Bert:
         return len(self._places)
 
     def run(self, texts: Sequence[Sequence[int]], *, mean: bool) -> Array:
-        """A float32 array with one unit vector for each text of token ids (at least one, at most `longest`).
+        """Return a float32 array with one unit vector for each text of token ids (at least one, at most `longest`).
 
         `mean` pools over all tokens, else the first token stands for the text.
         """
@@ -74,7 +74,7 @@ class Bert:
         return pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
 
     def _attended(self, hidden: Array, layer: "_Layer", spans: list[tuple[int, int]]) -> Array:
-        """What each token takes from the tokens of its own text."""
+        """Return the attention of each token to the tokens of its own text."""
         width = hidden.shape[1]
         size = width // self._heads
         asked = (hidden @ layer.asking + layer.asking_bias).reshape(-1, 3, self._heads, size)
@@ -156,7 +156,7 @@ _KNOWN_BY: Final = 1 << 20  # bytes of the weights that a model is known by
 
 
 def open_folder(folder: Folder) -> Embedder:
-    """The model in that folder, or the packaged one. Nothing is loaded yet; raises `LLMSettingError`."""
+    """Return the model in that folder, or the packaged one. Nothing is loaded yet; raises `LLMSettingError`."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise LLMSettingError(SETTING, f"a local model needs {', '.join(missing)}", f"Run: {EXTRA}")
@@ -169,7 +169,7 @@ def open_folder(folder: Folder) -> Embedder:
 
 
 def _packaged() -> Path:
-    """Where the package keeps its model. The package itself is not imported: it would ask for torch."""
+    """Return the folder of the model in its package, which is not imported: it would need torch."""
     found = find_spec(PACKAGE)
     if found is None or found.origin is None:
         name = PACKAGE.replace("_", "-")
@@ -189,7 +189,7 @@ class Local:
         self.name = f"local:{title}#{_digest(path)}"
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """A unit vector for each text. Raises `LLMSettingError` where the files are no model of this kind."""
+        """Return a unit vector for each text. Raises `LLMSettingError` where the files are no model of this kind."""
         vectors: list[Vector] = []
         for start in range(0, len(texts), _AT_ONCE):
             vectors += await asyncio.to_thread(self._run, list(texts[start : start + _AT_ONCE]))
@@ -205,7 +205,7 @@ class Local:
                 return bert.run([encoded.ids for encoded in tokenizer.encode_batch(texts)], mean=mean).tolist()
 
     def _load(self) -> "tuple[Bert, Any, bool, Any]":
-        """The network, its tokenizer, whether it pools by the mean, and what limits its threads."""
+        """Return the network, its tokenizer, whether it pools by the mean, and what limits its threads."""
         try:
             return self._read()
         except LLMError:
@@ -236,7 +236,7 @@ class Local:
         return bert, tokenizer, not pooling.get("pooling_mode_cls_token", False), threads
 
     def _json(self, name: str) -> dict[str, Any]:
-        """A settings file of the model; one that is not there says nothing."""
+        """Return a settings file of the model; one that is not there says nothing."""
         path = self._path / name
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 

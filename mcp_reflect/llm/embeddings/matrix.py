@@ -34,7 +34,7 @@ class Matrix:
         return len(self._places)
 
     def rows(self) -> list[int]:
-        """The rows that have a vector, as they came."""
+        """Return the rows that have a vector, as they came."""
         with self._changing:
             return list(self._places)
 
@@ -68,7 +68,7 @@ class Matrix:
                     self._places[int(self._rows[place])] = place
 
     def nearest(self, query: Vector, limit: int) -> list[int]:
-        """The rows with the greatest cosines, the nearest first; the smaller row where two are alike."""
+        """Return the rows with the greatest cosines, the nearest first; the smaller row where two are alike."""
         count = len(self._places)
         cosines = np.empty(count, dtype=np.float32)
         asked = np.asarray(query, dtype=np.float32)
@@ -80,14 +80,14 @@ class Matrix:
         return self._rows[best[np.lexsort((self._rows[best], -cosines[best]))]].tolist()
 
     def cosines(self, query: Vector, rows: Iterable[int]) -> dict[int, float]:
-        """The cosine (-1 to 1) of each of `rows` that has a vector."""
+        """Return the cosine (-1 to 1) of each of `rows` that has a vector."""
         places_of = {row: place for row in rows if (place := self._places.get(row)) is not None}
         places = list(places_of.values())
         found = self._bytes[places].astype(np.float32) @ np.asarray(query, dtype=np.float32) * self._scales[places]
         return dict(zip(places_of, found.tolist(), strict=True))
 
     def mean(self, rows: Iterable[int]) -> Vector:
-        """The middle of the vectors of rows, all zero where none is known."""
+        """Return the middle of the vectors of rows, all zero where none is known."""
         places = [place for row in rows if (place := self._places.get(row)) is not None]
         total = (self._bytes[places].astype(np.float32) * self._scales[places, None]).sum(axis=0)
         return (total / max(len(places), 1)).tolist()

@@ -15,7 +15,7 @@ _SILENCE_SECONDS: Final = 60.0  # whoever asks is less patient, and cancels
 
 
 def open_embedder(spec: Spec, settings: Mapping[str, str]) -> Embedder:
-    """The model of `spec`. Raises `LLMSettingError` where the address cannot be used, or OpenAI's key is missing.
+    """Return the model of `spec`. Raises `LLMSettingError` for an unusable address, or where OpenAI's key is missing.
 
     The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
     """
@@ -34,7 +34,7 @@ class OpenAI:
         self.name = f"openai:{model}@{endpoint.url}"
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """A vector for each text, as the endpoint gives them: whether they are vectors is checked by `Checked`."""
+        """Return a vector for each text, unchecked: `Checked` checks them."""
         body: dict[str, Json] = {
             "model": self._model,
             "input": [whole(text) for text in texts],
@@ -48,7 +48,7 @@ class OpenAI:
         return self._vectors(answer)
 
     def _vectors(self, body: Mapping[str, Json]) -> Sequence[Vector]:
-        """The vectors in the order of their texts: `index` says which, where the endpoint gives one."""
+        """Return the vectors in the order of their texts: `index` says which, where the endpoint gives one."""
         data = body.get("data")
         if not isinstance(data, list) or not all(isinstance(item, dict) and "embedding" in item for item in data):
             raise self._endpoint.garbled("a body without embeddings")

@@ -17,13 +17,13 @@ _MOST_PACKING = 127
 
 
 def packed(vector: Vector) -> tuple[float, bytes]:
-    """The scale (more than 0) and one signed byte for each number: number ≈ scale · byte. The vector is not zero."""
+    """Return a scale (above 0) and a signed byte for each number of a nonzero vector: number ≈ scale · byte."""
     scale = max(map(abs, vector)) / _MOST_PACKING
     return scale, array("b", [round(number / scale) for number in vector]).tobytes()
 
 
 def unpacked(blob: bytes) -> "array[int]":
-    """The signed bytes."""
+    """Return the signed bytes."""
     return array("b", blob)
 
 
@@ -50,7 +50,7 @@ _MOST_BACKGROUND: Final = 0.9  # a model that tells nothing apart shall not divi
 
 
 def background(vectors: Sequence[Vector]) -> float:
-    """The mean cosine of the vectors of UNRELATED, 0 to .9."""
+    """Return the mean cosine of the vectors of UNRELATED, 0 to .9."""
     cosines = [sum(map(mul, one, other)) for one, other in combinations(vectors, 2)]
     return min(max(sum(cosines) / len(cosines), 0.0), _MOST_BACKGROUND)
 
@@ -82,7 +82,7 @@ class Index(Protocol):
 
 
 def open_index(dims: int) -> Index:
-    """An empty index for vectors of `dims` numbers."""
+    """Return an empty index for vectors of `dims` numbers."""
     if find_spec("numpy") is None:
         return PlainIndex(dims)
     from mcp_reflect.llm.embeddings.matrix import Matrix  # noqa: PLC0415 - numpy hangs on it
@@ -102,7 +102,7 @@ class PlainIndex:
         return len(self._kept)
 
     def rows(self) -> list[int]:
-        """The rows that have a vector, as they came."""
+        """Return the rows that have a vector, as they came."""
         return list(self._kept)
 
     def put(self, vectors: Iterable[Packed]) -> None:
@@ -116,17 +116,17 @@ class PlainIndex:
             self._kept.pop(row, None)
 
     def nearest(self, query: Vector, limit: int) -> list[int]:
-        """The rows with the greatest cosines, the nearest first; the smaller row where two are alike."""
+        """Return the rows with the greatest cosines, the nearest first; the smaller row where two are alike."""
         found = self.cosines(query, self._kept)
         return sorted(found, key=lambda row: (-found[row], row))[:limit]
 
     def cosines(self, query: Vector, rows: Iterable[int]) -> dict[int, float]:
-        """The cosine (-1 to 1) of each of `rows` that has a vector."""
+        """Return the cosine (-1 to 1) of each of `rows` that has a vector."""
         known = ((row, self._kept[row]) for row in rows if row in self._kept)
         return {row: scale * sum(map(mul, query, numbers)) for row, (scale, numbers) in known}
 
     def mean(self, rows: Iterable[int]) -> Vector:
-        """The middle of the vectors of rows, all zero where none is known."""
+        """Return the middle of the vectors of rows, all zero where none is known."""
         kept = [self._kept[row] for row in rows if row in self._kept]
         sums = [0.0] * self._dims
         for scale, numbers in kept:
@@ -135,14 +135,14 @@ class PlainIndex:
 
 
 def moved(query: Vector, towards: Vector, weight: float) -> Vector:
-    """The unit vector from `query` plus `weight` times `towards`: what the best answers have in common is asked for."""
+    """Return `query` plus `weight` times `towards` as a unit vector: pseudo-relevance feedback."""
     summed: Sequence[float] = [one + weight * other for one, other in zip(query, towards, strict=True)]
     length = math.hypot(*summed)
     return [number / length for number in summed] if length else query
 
 
 def alikeness(index: Index, rows: Sequence[int]) -> float:
-    """How alike the vectors of `rows` are: the mean cosine of two of them, -1 to 1; 0 for fewer than two.
+    """Return how alike the vectors of `rows` are: the mean cosine of two of them, -1 to 1; 0 for fewer than two.
 
     It is read off their middle: its squared length is the mean over all pairs, each vector's with itself among them.
     """
