@@ -92,7 +92,7 @@ class ModelRunner:
         """Return the errors of the settings of language models and of the prompt overrides."""
         return [*map(str, self._registry.problems()), *map(str, self.prompts.check())]
 
-    async def ask(
+    async def generate(
         self,
         role: Role,
         prompt: str,

@@ -192,18 +192,18 @@ async def _asked(context: Context, scope: Scope, plan: DreamPlan, records: list[
         return replace(plan, note="the day's budget of tokens for dreaming is spent; rules alone dreamt")
     if plan.empty and await context.bank.dreams.seen(scope, digest_of(records)):
         return replace(plan, note="nothing changed since the last dream")
-    thought = await context.runner.ask(
+    model_result = await context.runner.generate(
         Role.DREAMER,
         "dream",
         {"memories": memories(records), "clusters": clustered(plan, records)},
         host=NO_CLIENT,
         read=_object,
     )
-    spent = thought.input_tokens + thought.output_tokens
-    if thought.value is None or thought.thinker is None:
-        return replace(plan, note=clean(thought.note), tokens=spent)
-    joined = _joined(plan, thought.value, records, rates, Source.MODEL, thought.thinker)
-    return replace(joined, note=clean(thought.note), tokens=max(spent, 1))
+    spent = model_result.input_tokens + model_result.output_tokens
+    if model_result.value is None or model_result.thinker is None:
+        return replace(plan, note=clean(model_result.note), tokens=spent)
+    joined = _joined(plan, model_result.value, records, rates, Source.MODEL, model_result.thinker)
+    return replace(joined, note=clean(model_result.note), tokens=max(spent, 1))
 
 
 def memories(records: Sequence[Lesson]) -> str:

@@ -65,11 +65,13 @@ class Thinker:
             "criteria": "\n".join(self.working["criteria"]),
             "lessons": self.lessons,
         }
-        thought = await self._ask(Role.CRITIC, "critique", inputs, lambda value: read_opinion(clean(value), "reply"))
-        if thought.value is None:
+        model_result = await self._ask(
+            Role.CRITIC, "critique", inputs, lambda value: read_opinion(clean(value), "reply")
+        )
+        if model_result.value is None:
             return None
         self.spoke = True
-        return capped(thought.value, verified)
+        return capped(model_result.value, verified)
 
     async def corrector(self, verified: Verified, issues: Sequence[str]) -> tuple[str, ...]:
         """The corrector's steps; empty where nobody is asked, nobody answers, or steps are left out."""
@@ -82,21 +84,21 @@ class Thinker:
             "issues": "\n".join(issues)[:SHOWN],
             "evidence": shown(self.working["tool_results"]),
         }
-        thought = await self._ask(Role.CORRECTOR, "correct", inputs, lambda value: _corrected_steps(value, least))
-        return thought.value or ()
+        model_result = await self._ask(Role.CORRECTOR, "correct", inputs, lambda value: _corrected_steps(value, least))
+        return model_result.value or ()
 
     async def _ask(
         self, role: Role, prompt: str, inputs: Mapping[str, Any], reading: Callable[[Any], Any]
     ) -> ModelResult[Any]:
-        thought: ModelResult[Any] = await self.context.runner.ask(
+        model_result: ModelResult[Any] = await self.context.runner.generate(
             role, prompt, inputs, host=self.host, read=reading, seconds=max(self.until - time.monotonic(), 0.0)
         )
-        self.tokens["input"] += thought.input_tokens
-        self.tokens["output"] += thought.output_tokens
-        if thought.thinker is not None:
-            self.name = thought.thinker
-        self.note = self.note or thought.note
-        return thought
+        self.tokens["input"] += model_result.input_tokens
+        self.tokens["output"] += model_result.output_tokens
+        if model_result.thinker is not None:
+            self.name = model_result.thinker
+        self.note = self.note or model_result.note
+        return model_result
 
 
 @dataclass(frozen=True, slots=True)

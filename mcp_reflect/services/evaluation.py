@@ -122,7 +122,7 @@ async def judge_run(
         if analysis.source_event_ids and not ids:
             raise InputError("analysis.source_event_ids", "the run has no events", "Send the events, or leave it out.")
         return Judgement(thinker=HOST, source=Source.AGENT, analysis=analysis)
-    thought = await context.runner.ask(
+    model_result = await context.runner.generate(
         Role.REFLECTOR,
         _PROMPTS[trace.outcome],
         _reflector_inputs(trace, diagnosis, review),
@@ -130,12 +130,12 @@ async def judge_run(
         read=lambda value: read_analysis(clean(value), ids, context.settings),
         read_text=lambda text: read_analysis(clean(text), ids, context.settings),
     )
-    note = clean(thought.note)  # may quote an endpoint's message, which may quote the request
-    if thought.value is None or thought.thinker is None:
-        if thought.note:
+    note = clean(model_result.note)  # may quote an endpoint's message, which may quote the request
+    if model_result.value is None or model_result.thinker is None:
+        if model_result.note:
             context.log("reflection_generation_failed", "warning", error=note)
-        return Judgement(thinker=RULES, source=Source.RULES, note=note, failed=bool(thought.note))
-    return Judgement(thinker=thought.thinker, source=Source.MODEL, analysis=thought.value, note=note)
+        return Judgement(thinker=RULES, source=Source.RULES, note=note, failed=bool(model_result.note))
+    return Judgement(thinker=model_result.thinker, source=Source.MODEL, analysis=model_result.value, note=note)
 
 
 def _reflector_inputs(trace: Trace, diagnosis: Diagnosis, review: DecisionReview | None) -> dict[str, Input]:
@@ -224,14 +224,14 @@ async def _ask_evaluator(
         "criteria": "\n".join((*reflector.CRITERIA, *criteria)),
         "trace": trace_text(trace, _EVALUATOR_CHARS),
     }
-    thought = await context.runner.ask(
+    model_result = await context.runner.generate(
         Role.EVALUATOR, "evaluate", inputs, host=client, read=lambda value: _read_evaluation(clean(value))
     )
-    if thought.value is None:
-        context.log("evaluation_failed", "warning", error=clean(thought.note))
+    if model_result.value is None:
+        context.log("evaluation_failed", "warning", error=clean(model_result.note))
         return assessment, {}
-    evaluation, scores = thought.value
-    context.log("evaluation_generated", thinker=thought.thinker, scores=len(scores))
+    evaluation, scores = model_result.value
+    context.log("evaluation_generated", thinker=model_result.thinker, scores=len(scores))
     return (evaluation if decided is not None and assessment is None else assessment), scores
 
 

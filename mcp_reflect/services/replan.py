@@ -141,13 +141,13 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     scope = context.scopes.named(sent.project)
     given = read_sent_catalog(sent.catalog, context.settings)
     search_id = sent.search_id or context.clock.new_id("srch")
-    thought: _Thought | None = None
+    model_result: _Thought | None = None
     while True:
         call = await _opened(context, scope, sent, search_id, given)
         if call.again is not None:
             return call.again
-        thought = thought or await _think(context, sent, call, host)
-        plan, thought = _plan(thought, call)
+        model_result = model_result or await _think(context, sent, call, host)
+        plan, model_result = _plan(model_result, call)
         plan = replace(plan, notes=(*call.catalog.notes, *_held_back(sent), *plan.notes))
         after = attempts.record(call.state, call.request, plan)
         ts = iso(context.clock.now())
@@ -155,9 +155,9 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
             "request": attempts.dump_request(call.request),
             "catalog": call.catalog.kept and call.catalog.kept.digest,
             "state": attempts.dump_state(after),
-            "thinker": thought.thinker,
-            "note": thought.note,
-            "stopped": thought.stopped,
+            "thinker": model_result.thinker,
+            "note": model_result.note,
+            "stopped": model_result.stopped,
             "analysis": _digest(sent.analysis),
             "ts": ts,
         }
@@ -170,7 +170,7 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
             catalog=given.kept,
         ):
             break
-    context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=thought.thinker)
+    context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=model_result.thinker)
     return _result(search_id, after, body)
 
 
@@ -272,7 +272,7 @@ async def _think(context: Context, sent: ReplanShape, call: _Call, host: ClientC
         return _Thought(thinker=HOST, proposal=_proposed(sent.analysis, context.settings))
     if not context.settings.replan_llm or floor.is_closed(call.mechanical, call.request, call.state):
         return _Thought()
-    found = await context.runner.ask(
+    found = await context.runner.generate(
         Role.PLANNER,
         "replan",
         shown.inputs(call.request, call.state),
@@ -287,15 +287,15 @@ async def _think(context: Context, sent: ReplanShape, call: _Call, host: ClientC
     )
 
 
-def _plan(thought: _Thought, call: _Call) -> tuple[Plan, _Thought]:
-    """The proposal held to its floor, else the mechanical plan; and the thought, which rules take over then."""
-    if thought.proposal is None:
-        return call.mechanical, thought
-    plan = floor.accept(thought.proposal, call.request, call.state)
+def _plan(model_result: _Thought, call: _Call) -> tuple[Plan, _Thought]:
+    """The proposal held to its floor, else the mechanical plan; and the model_result, which rules take over then."""
+    if model_result.proposal is None:
+        return call.mechanical, model_result
+    plan = floor.accept(model_result.proposal, call.request, call.state)
     if not floor.UNUSED & set(plan.notes):
-        return plan, thought
-    note = thought.note or f"the plan of {thought.thinker} was not used: see notes"
-    return plan, replace(thought, thinker=RULES, note=note)
+        return plan, model_result
+    note = model_result.note or f"the plan of {model_result.thinker} was not used: see notes"
+    return plan, replace(model_result, thinker=RULES, note=note)
 
 
 def _proposed(analysis: Any, limits: Limits) -> Proposal:
