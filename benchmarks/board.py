@@ -74,7 +74,7 @@ def main() -> int:
 async def built(bank: Path) -> dict[str, Any]:
     """The page of a bank, and what making it took."""
     async with Engine(Settings(bank=bank, project="shop")) as engine:
-        await engine.bank.opened()
+        await engine.bank.open()
         begun = time.process_time()
         data = await gathered(engine)
         gathering = time.process_time() - begun

@@ -89,7 +89,7 @@ async def dreamt(docs: list[tuple[str, str]]) -> Dreamt:
 
 
 async def _records(engine: Engine) -> dict[str, Lesson]:
-    found = await engine.bank.lessons(engine.scopes.own, kind=Kind.REFLECTION, state=None, limit=10_000)
+    found = await engine.bank.lessons.latest(engine.scopes.own, kind=Kind.REFLECTION, state=None, limit=10_000)
     return {one.id: one for one in found}
 
 
@@ -98,15 +98,17 @@ async def _reached(engine: Engine, before: dict[str, Lesson]) -> tuple[int, int]
     scope = engine.scopes.own
     reached = held = 0
     for name, record in before.items():
-        now = await engine.bank.lesson(scope, name)
+        now = await engine.bank.lessons.get(scope, name)
         if now.state is State.ACTIVE:
             reached += 1
             continue
-        ties = [link["to_id"] for link in await engine.bank.links(scope, name) if link["relation"] == "merged_into"]
-        kept = await engine.bank.lesson(scope, ties[0]) if ties else None
+        ties = [
+            link["to_id"] for link in await engine.bank.lessons.links(scope, name) if link["relation"] == "merged_into"
+        ]
+        kept = await engine.bank.lessons.get(scope, ties[0]) if ties else None
         if kept is not None and kept.state is State.ACTIVE and now.text == record.text:
             reached += 1
-            texts = {kept.text, *(version["text"] for version in await engine.bank.history(scope, kept.id))}
+            texts = {kept.text, *(version["text"] for version in await engine.bank.lessons.history(scope, kept.id))}
             held += record.text in texts
     return reached, held
 

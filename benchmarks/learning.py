@@ -102,8 +102,8 @@ async def ranking(seed: int, low: float, high: float, count: int) -> tuple[float
         hits = {hit.id: hit.score / first[hit.id] for hit in (await recalled(engine)).lessons}
         scores: list[float] = []
         for name in ids:
-            lesson = await engine.bank.lesson(engine.scopes.own, name)
-            standing = await engine.bank.standing(engine.scopes.own, lesson)
+            lesson = await engine.bank.lessons.get(engine.scopes.own, name)
+            standing = await engine.bank.lessons.effectiveness(engine.scopes.own, lesson)
             if name not in hits and not standing.harmful:
                 raise RuntimeError(f"{name} was held back and is not proved harmful")
             scores.append(hits.get(name, standing.mean - 1))

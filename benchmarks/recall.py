@@ -81,7 +81,7 @@ async def bank_of(documents: Sequence[Document], *, typed: bool = False, embed: 
 
 async def _embedded(engine: Engine) -> None:
     """Give every lesson its vector, where an embedder is named; say how long one takes."""
-    meaning = engine.bank.meaning
+    meaning = engine.bank.vectors
     if meaning is None:
         return
     start, cpu = time.perf_counter(), time.process_time()
@@ -151,7 +151,7 @@ Tops = list[tuple[Asked, list[Match]]]
 
 async def _found(database: Database, engine: Engine, queries: Sequence[Asked], *, own: bool) -> Tops:
     """The ten best rows for each query, before the gate."""
-    scope, meaning = engine.scopes.own, engine.bank.meaning
+    scope, meaning = engine.scopes.own, engine.bank.vectors
     tops: Tops = []
     for query in queries[:: 1 if own else max(1, len(queries) // STRANGERS)]:
         meant = await meaning.ask(scope, query.text, NEAR) if meaning else None

@@ -38,7 +38,6 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import lessons
-from mcp_reflect.storage import lessons as written
 from mcp_reflect.storage.retrieval.index import BLOCK
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS
 from mcp_reflect.storage.sqlite.database import Database
@@ -107,7 +106,7 @@ async def measure(
         path = (keep or Path(folder)) / f"{size}.db"
         line: dict[str, Any] = {"lessons": size}
         async with Engine(Settings(bank=path, project="scale")) as engine:
-            if not (await engine.bank.lessons(engine.scopes.own, limit=1)):
+            if not (await engine.bank.lessons.latest(engine.scopes.own, limit=1)):
                 line.update(await (_written if direct else _imported)(engine, size, texts))
         questions = texts.questions()
         plain = PlainSearch(path)
@@ -148,9 +147,10 @@ async def _written(engine: Engine, size: int, texts: Texts) -> dict[str, float]:
     for first in range(1, size + 1, DIRECT):
         numbers = range(first, min(first + DIRECT, size + 1))
         drafts = engine.import_drafts([(place, texts.lesson(place)) for place in numbers])
-        made = [(own, lessons.drawn_up(draft, own, clock)) for _, draft in drafts]
+        made = [(own, lessons.from_draft(draft, own, clock)) for _, draft in drafts]
         async with database.write() as tx:
-            await written.add_written(tx, [written.written(scope, lesson) for scope, lesson in made])
+            rows = [lessons.lesson_rows(scope, lesson) for scope, lesson in made]
+            await tx.at_once(lambda writing, rows=rows: lessons.insert_rows(writing, rows))
     await database.close()
     return {"direct_s": round(time.perf_counter() - start, 1)}
 

@@ -73,7 +73,7 @@ def _serve(settings: Settings, port: int, *, as_json: bool, opens: bool) -> int:
 
     async def work() -> None:
         async with Engine(settings) as engine:
-            await engine.bank.opened()
+            await engine.bank.open()
             await serve(engine, port, ready)
 
     with suppress(KeyboardInterrupt):  # how it ends

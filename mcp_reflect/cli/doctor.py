@@ -57,7 +57,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "notes": [],
     }
     try:
-        opened = await engine.bank.opened()
+        opened = await engine.bank.open()
         await engine.get_stats()
     except BankError as error:
         return {**report, "bank_works": False, "degraded": [*degraded, str(error)]}
@@ -68,7 +68,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "mode": oct(engine.bank.path.stat().st_mode & 0o777),
         "bytes": engine.bank.path.stat().st_size,
     }
-    health = await engine.bank.safekeeping.health()
+    health = await engine.bank.maintenance.health()
     report |= {"sound": health.sound, "set_aside": [str(file) for file in health.aside], "sqlite": health.sqlite}
     if health.mended_in and opened.journal_mode == "wal":
         report["notes"].append(
@@ -83,7 +83,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
             f"{health.aside[-1]} was set aside, for it is damaged. What can be read of it comes back with: "
             "mcp-reflect doctor --rescue"
         )
-    meaning = engine.bank.meaning
+    meaning = engine.bank.vectors
     if meaning is not None and (problem := await meaning.probed()) is not None:
         degraded.append(f"Recall goes by words alone. {problem}")
     report["embeddings"] = await meaning.state(engine.scopes.own) if meaning else "off"
@@ -104,7 +104,7 @@ def _rescue(file: str, *, as_json: bool) -> int:
     """Bring over what can be read, and print how many rows came of each file, by table."""
 
     async def work(engine: Engine) -> list[dict[str, Any]]:
-        done = await engine.bank.safekeeping.rescue(Path(file).absolute() if file else None)
+        done = await engine.bank.maintenance.rescue(Path(file).absolute() if file else None)
         return [{"file": str(one.file), "rows": one.rows} for one in done]
 
     done = with_engine(work)

@@ -90,12 +90,12 @@ async def _show_plan(engine: Engine, plan: DreamPlan) -> None:
 
 
 async def _text(engine: Engine, name: str) -> str:
-    text = " ".join((await engine.bank.lesson(engine.scopes.own, name)).text.split())
+    text = " ".join((await engine.bank.lessons.get(engine.scopes.own, name)).text.split())
     return text if len(text) <= 100 else f"{text[:99]}…"
 
 
 async def _list(engine: Engine, *, as_json: bool) -> int:
-    found = await engine.bank.dreams.dreamt(engine.scopes.own)
+    found = await engine.bank.consolidations.latest(engine.scopes.own)
     if as_json:
         say_json(found)
     elif found:

@@ -25,7 +25,7 @@ def run_backup(arguments: list[str]) -> int:
     words.add_argument("file", help="a file that is not there yet")
     given = words.parse_args(arguments)
     file = Path(given.file).absolute()
-    size = with_engine(lambda engine: engine.bank.safekeeping.backup(file))
+    size = with_engine(lambda engine: engine.bank.maintenance.backup(file))
     if given.json:
         say_json({"file": str(file), "bytes": size})
     else:
@@ -46,7 +46,7 @@ def run_restore(arguments: list[str]) -> int:
     words.add_argument("file", help="a copy that `mcp-reflect backup` made")
     given = words.parse_args(arguments)
     file = Path(given.file).absolute()
-    kept = with_engine(lambda engine: engine.bank.safekeeping.restore(file))
+    kept = with_engine(lambda engine: engine.bank.maintenance.restore(file))
     if given.json:
         say_json({"restored": str(file), "kept": None if kept is None else str(kept)})
     else:
@@ -66,7 +66,7 @@ def run_export(arguments: list[str]) -> int:
 
     async def work(engine: Engine) -> int:
         own = engine.scopes.own
-        lines = engine.bank.exported(own.tenant, None if given.all_projects else own.project)
+        lines = engine.bank.transfer.export(own.tenant, None if given.all_projects else own.project)
         return await _write(given.file, lines)
 
     count = with_engine(work)

@@ -18,7 +18,7 @@ from mcp_reflect.errors import DreamBusyError, InputError
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Kind, Lesson, State
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.effectiveness import plain_standing
+from mcp_reflect.storage.effectiveness import rounded_effectiveness
 
 # A lesson in a person's editor: a file with a clear form, which comes back with the fault named; nothing is lost.
 #
@@ -209,9 +209,9 @@ class Browser:
         """One lesson, until the person goes back; false where they leave."""
         own = self._engine.scopes.own
         while True:
-            lesson = await self._engine.bank.lesson(own, lesson.id, "id")
+            lesson = await self._engine.bank.lessons.get(own, lesson.id, "id")
             say("─" * min(columns(), 72))
-            say(views.page(lesson, plain_standing(await self._engine.bank.standing(own, lesson))))
+            say(views.page(lesson, rounded_effectiveness(await self._engine.bank.lessons.effectiveness(own, lesson))))
             line = asked(_ONE)
             if line in (None, "q", "quit", "exit"):
                 return False
@@ -234,12 +234,12 @@ class Browser:
                 say(views.told(await views.history(self._engine, lesson)))
                 asked("Enter: ")
             case ["a"] | ["x"]:
-                await bank.decide(own, lesson.id, approved=line == "a")
+                await bank.lessons.decide(own, lesson.id, approved=line == "a")
                 say("Trusted, and recalled from now on." if line == "a" else "Retired.")
             case ["r"]:
-                await bank.set_state(own, lesson.id, State.RETIRED, "forgotten: a person said so")
+                await bank.lessons.set_state(own, lesson.id, State.RETIRED, "forgotten: a person said so")
             case ["u"]:
-                await bank.set_state(own, lesson.id, State.ACTIVE, "restored")
+                await bank.lessons.set_state(own, lesson.id, State.ACTIVE, "restored")
             case ["m", *numbers] if numbers:
                 await merged(self._engine, lesson.id, [self._numbered(one).id for one in numbers])
             case _:

@@ -8,7 +8,7 @@ from mcp_reflect.cli.common import BOLD, DIM, GREEN, RED, YELLOW, styled, visibl
 from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.results import compact, plain
-from mcp_reflect.storage.effectiveness import plain_standing
+from mcp_reflect.storage.effectiveness import rounded_effectiveness
 
 HEADS: Final = ("id", "lesson", "effective", "applied", "state")
 TEXT_COLUMN: Final = 1
@@ -65,8 +65,8 @@ def worth(lesson: Lesson, standing: Mapping[str, Any]) -> str:
 async def history(engine: Engine, lesson: Lesson) -> dict[str, list[dict[str, Any]]]:
     """What a lesson was, what became of using it, and where it was shown."""
     own = engine.scopes.own
-    versions = compact(await engine.bank.history(own, lesson.id))
-    return {"versions": versions, **await engine.bank.views.story(own, lesson.id)}
+    versions = compact(await engine.bank.lessons.history(own, lesson.id))
+    return {"versions": versions, **await engine.bank.views.use_of(own, lesson.id)}
 
 
 async def whole(engine: Engine, lesson: Lesson) -> dict[str, Any]:
@@ -74,10 +74,10 @@ async def whole(engine: Engine, lesson: Lesson) -> dict[str, Any]:
     own = engine.scopes.own
     return {
         **plain(lesson),
-        "standing": plain_standing(await engine.bank.standing(own, lesson)),
-        "versions": compact(await engine.bank.history(own, lesson.id)),
-        "links": await engine.bank.links(own, lesson.id),
-        "neighbours": await engine.bank.neighbours(own, "record", lesson.id),
+        "standing": rounded_effectiveness(await engine.bank.lessons.effectiveness(own, lesson)),
+        "versions": compact(await engine.bank.lessons.history(own, lesson.id)),
+        "links": await engine.bank.lessons.links(own, lesson.id),
+        "neighbours": await engine.bank.views.neighbors(own, "record", lesson.id),
     }
 
 

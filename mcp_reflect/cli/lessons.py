@@ -12,7 +12,7 @@ from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Kind, Lesson, State, Trust
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.results import dated, plain
-from mcp_reflect.storage.effectiveness import plain_standing
+from mcp_reflect.storage.effectiveness import rounded_effectiveness
 
 # `mcp-reflect lessons review`: a person decides about what waits in quarantine.
 
@@ -26,13 +26,13 @@ async def review(engine: Engine, given: dict[str, Any]) -> int:
     scope = engine.scopes.own
     decided: list[Lesson] = []
     for name, approved in (("approve", True), ("reject", False)):
-        decided += [await engine.bank.decide(scope, lesson_id, approved=approved) for lesson_id in given[name]]
+        decided += [await engine.bank.lessons.decide(scope, lesson_id, approved=approved) for lesson_id in given[name]]
     if decided:
         _told(decided, given)
         return 0
     if given["show"]:
         return await _show_waiting(engine, given)
-    waiting = await engine.bank.lessons(scope, kind=None, limit=_MOST, held=True)
+    waiting = await engine.bank.lessons.latest(scope, kind=None, limit=_MOST, held=True)
     if given["json"]:
         say_json([dated(plain(lesson)) for lesson in waiting])
     elif not waiting:
@@ -46,7 +46,7 @@ async def review(engine: Engine, given: dict[str, Any]) -> int:
 
 
 async def _show_waiting(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.lesson(engine.scopes.own, given["show"], "id")
+    lesson = await engine.bank.lessons.get(engine.scopes.own, given["show"], "id")
     if lesson.trust is not Trust.QUARANTINED:
         raise InputError("id", "it is not in quarantine", "`mcp-reflect lessons show` has it.")
     if given["json"]:
@@ -71,7 +71,7 @@ async def _ask_each(engine: Engine, waiting: list[Lesson]) -> None:
         sys.stdout.flush()
         answer = sys.stdin.readline().strip().lower()
         if answer in ("a", "approve", "r", "reject"):
-            done = await engine.bank.decide(engine.scopes.own, lesson.id, approved=answer.startswith("a"))
+            done = await engine.bank.lessons.decide(engine.scopes.own, lesson.id, approved=answer.startswith("a"))
             _told([done], {"json": False})
 
 
@@ -222,12 +222,16 @@ async def _list(engine: Engine, given: dict[str, Any]) -> int:
 
 
 async def _show(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.lesson(engine.scopes.own, given["id"], "id")
+    lesson = await engine.bank.lessons.get(engine.scopes.own, given["id"], "id")
     whole = await views.whole(engine, lesson)
     if given["json"]:
         say_json(whole)
     elif seen_by_a_person():
-        say(views.page(lesson, plain_standing(await engine.bank.standing(engine.scopes.own, lesson))))
+        say(
+            views.page(
+                lesson, rounded_effectiveness(await engine.bank.lessons.effectiveness(engine.scopes.own, lesson))
+            )
+        )
     else:
         for name, value in whole.items():
             say(f"{name}: {visible(str(value))}")
@@ -235,7 +239,7 @@ async def _show(engine: Engine, given: dict[str, Any]) -> int:
 
 
 async def _history(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.lesson(engine.scopes.own, given["id"], "id")
+    lesson = await engine.bank.lessons.get(engine.scopes.own, given["id"], "id")
     found = await views.history(engine, lesson)
     say_json(found) if given["json"] else say(views.told(found))
     return 0
@@ -248,7 +252,7 @@ async def _edit(engine: Engine, given: dict[str, Any]) -> int:
     if changes:
         lesson = await engine.edit_lesson(given["id"], changes)
     elif sys.stdin.isatty():
-        before = await engine.bank.lesson(engine.scopes.own, given["id"], "id")
+        before = await engine.bank.lessons.get(engine.scopes.own, given["id"], "id")
         after = await edited(before, lambda new: engine.edit_lesson(before.id, new))
         if after is None:
             return _done(before, given, "as it was")
@@ -261,7 +265,7 @@ async def _edit(engine: Engine, given: dict[str, Any]) -> int:
 async def _decide(engine: Engine, given: dict[str, Any]) -> int:
     approved = given["action"] == "approve"
     for name in given["ids"]:
-        lesson = await engine.bank.decide(engine.scopes.own, name, approved=approved)
+        lesson = await engine.bank.lessons.decide(engine.scopes.own, name, approved=approved)
         _done(lesson, given, "trusted, and recalled from now on" if approved else "retired")
     return 0
 
@@ -283,17 +287,19 @@ async def _undo(engine: Engine, given: dict[str, Any]) -> int:
 
 
 async def _forget(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.set_state(engine.scopes.own, given["id"], State.RETIRED, f"forgotten: {given['reason']}")
+    lesson = await engine.bank.lessons.set_state(
+        engine.scopes.own, given["id"], State.RETIRED, f"forgotten: {given['reason']}"
+    )
     return _done(lesson, given, "retired; `lessons restore` brings it back")
 
 
 async def _restore(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.set_state(engine.scopes.own, given["id"], State.ACTIVE, "restored")
+    lesson = await engine.bank.lessons.set_state(engine.scopes.own, given["id"], State.ACTIVE, "restored")
     return _done(lesson, given, "active again")
 
 
 async def _erase(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.lesson(engine.scopes.own, given["id"], "id")
+    lesson = await engine.bank.lessons.get(engine.scopes.own, given["id"], "id")
     if not given["yes"]:
         if not sys.stdin.isatty():
             raise InputError("--yes", "erasing cannot be undone, and nobody can be asked here", "Add --yes.")
@@ -302,7 +308,7 @@ async def _erase(engine: Engine, given: dict[str, Any]) -> int:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             say("Nothing was erased.")
             return 1
-    await engine.bank.erase(engine.scopes.own, lesson.id)
+    await engine.bank.lessons.erase(engine.scopes.own, lesson.id)
     return _done(lesson, given, "erased")
 
 

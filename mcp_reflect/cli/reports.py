@@ -78,7 +78,7 @@ def run_embed(arguments: list[str]) -> int:
     given = words.parse_args(arguments)
 
     async def work(engine: Engine) -> tuple[int, dict[str, object]]:
-        meaning = engine.bank.meaning
+        meaning = engine.bank.vectors
         if meaning is None:
             raise InputError("MCP_REFLECT_EMBEDDINGS", "it is off", "Set it, as docs/embeddings.md says.")
         total = 0

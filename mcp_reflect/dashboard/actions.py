@@ -7,7 +7,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.services.results import compact
-from mcp_reflect.storage.effectiveness import plain_standing
+from mcp_reflect.storage.effectiveness import rounded_effectiveness
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -30,39 +30,41 @@ async def act(engine: "Engine", sent: Mapping[str, Any]) -> dict[str, Any]:
 async def more(engine: "Engine", lesson_id: str) -> dict[str, Any]:
     """What the board fetches of one lesson when it is asked for: its wordings, ties and standing."""
     scope = engine.scopes.own
-    lesson = await engine.bank.lesson(scope, lesson_id, "id")
+    lesson = await engine.bank.lessons.get(scope, lesson_id, "id")
     return {
-        "standing": plain_standing(await engine.bank.standing(scope, lesson)),
-        "versions": compact(await engine.bank.history(scope, lesson.id)),
-        "links": await engine.bank.links(scope, lesson.id),
+        "standing": rounded_effectiveness(await engine.bank.lessons.effectiveness(scope, lesson)),
+        "versions": compact(await engine.bank.lessons.history(scope, lesson.id)),
+        "links": await engine.bank.lessons.links(scope, lesson.id),
     }
 
 
 async def _approve(engine: "Engine", sent: Mapping[str, Any]) -> dict[str, Any]:
-    lesson = await engine.bank.decide(engine.scopes.own, _text(sent, "id"), approved=True)
+    lesson = await engine.bank.lessons.decide(engine.scopes.own, _text(sent, "id"), approved=True)
     return await _changed(engine, lesson, "Approved: trusted, and recalled from now on.")
 
 
 async def _reject(engine: "Engine", sent: Mapping[str, Any]) -> dict[str, Any]:
-    lesson = await engine.bank.decide(engine.scopes.own, _text(sent, "id"), approved=False)
+    lesson = await engine.bank.lessons.decide(engine.scopes.own, _text(sent, "id"), approved=False)
     return await _changed(engine, lesson, "Rejected: retired, and recalled no more.")
 
 
 async def _forget(engine: "Engine", sent: Mapping[str, Any]) -> dict[str, Any]:
     reason = _text(sent, "reason") if sent.get("reason") else "a person said so"
-    lesson = await engine.bank.set_state(
+    lesson = await engine.bank.lessons.set_state(
         engine.scopes.own, _text(sent, "id"), State.RETIRED, f"forgotten: {quoted(reason, 500)}"
     )
     return await _changed(engine, lesson, "Forgotten: out of every recall. Restore brings it back.")
 
 
 async def _archive(engine: "Engine", sent: Mapping[str, Any]) -> dict[str, Any]:
-    lesson = await engine.bank.set_state(engine.scopes.own, _text(sent, "id"), State.ARCHIVED, "archived by a person")
+    lesson = await engine.bank.lessons.set_state(
+        engine.scopes.own, _text(sent, "id"), State.ARCHIVED, "archived by a person"
+    )
     return await _changed(engine, lesson, "Archived: out of every recall. Restore brings it back.")
 
 
 async def _restore(engine: "Engine", sent: Mapping[str, Any]) -> dict[str, Any]:
-    lesson = await engine.bank.set_state(engine.scopes.own, _text(sent, "id"), State.ACTIVE, "restored")
+    lesson = await engine.bank.lessons.set_state(engine.scopes.own, _text(sent, "id"), State.ACTIVE, "restored")
     return await _changed(engine, lesson, "Restored: in use again.")
 
 

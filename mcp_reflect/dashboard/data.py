@@ -23,7 +23,7 @@ async def gathered(engine: "Engine", *, most: int | None = None, whole: bool = T
     data = await engine.bank.views.board(scope, most=most, whole=whole)
     plan, _, _ = await by_rules(engine.context, scope)
     shown = {row[0] for row in data["lessons"]["rows"]}
-    dreams = await engine.bank.dreams.dreamt(scope, _MOST_DREAMS)
+    dreams = await engine.bank.consolidations.latest(scope, _MOST_DREAMS)
     return {
         **data,
         "clusters": [list(cluster) for cluster in plan.clusters if shown.issuperset(cluster)],

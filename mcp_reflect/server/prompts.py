@@ -83,9 +83,9 @@ async def distill_lessons(service: Service, given: dict[str, str]) -> dict[str, 
         reflections = await engine.bank.reflections.latest(scope, limit=_LOOK if kind else _MOST_REFLECTIONS)
         reflections = [one for one in reflections if kind is None or _task_type(one) == kind][:_MOST_REFLECTIONS]
     if name := given.get("lesson_id"):
-        lessons = [await engine.bank.lesson(scope, name)]
+        lessons = [await engine.bank.lessons.get(scope, name)]
     else:
-        lessons = await engine.bank.lessons(scope, limit=_LOOK if kind else _MOST_LESSONS)
+        lessons = await engine.bank.lessons.latest(scope, limit=_LOOK if kind else _MOST_LESSONS)
         lessons = [one for one in lessons if kind is None or one.task_type == kind][:_MOST_LESSONS]
     return {
         "task_type": kind,
@@ -247,7 +247,7 @@ async def complete(service: Service, prompt: str, argument: str, start: str) -> 
         case "outcome":
             values = outcomes()
         case "task_type":
-            values = await engine.bank.task_types(engine.scopes.own)
+            values = await engine.bank.lessons.task_types(engine.scopes.own)
         case "reflection_id":
             return await resources.complete(service, "reflection://{id}", start)
         case "lesson_id":

@@ -133,7 +133,7 @@ async def complete(service: Service, template: str, start: str) -> list[str]:
     engine = service.engine()
     scope = engine.scopes.own
     if template == "lesson://{id}":
-        ids = [lesson.id for lesson in await engine.bank.lessons(scope, kind=None, state=None, limit=1000)]
+        ids = [lesson.id for lesson in await engine.bank.lessons.latest(scope, kind=None, state=None, limit=1000)]
     elif template == "reflection://{id}":
         ids = [reflection.id for reflection in await engine.bank.reflections.latest(scope, limit=1000)]
     else:
@@ -163,7 +163,7 @@ async def _lessons(service: Service) -> dict[str, Any]:
     from mcp_reflect.services.results import plain  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
-    found = await engine.bank.lessons(engine.scopes.own, limit=engine.settings.max_listed)
+    found = await engine.bank.lessons.latest(engine.scopes.own, limit=engine.settings.max_listed)
     return {"scope": str(engine.scopes.own), "lessons": [shown(plain(lesson)) for lesson in found]}
 
 
@@ -175,25 +175,25 @@ async def _reflections(service: Service) -> dict[str, Any]:
 
 async def _lesson(service: Service, name: str) -> dict[str, Any]:
     from mcp_reflect.services.results import plain  # noqa: PLC0415 - same
-    from mcp_reflect.storage.effectiveness import plain_standing  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.storage.effectiveness import rounded_effectiveness  # noqa: PLC0415 - nothing of the engine at the start
 
     if name.endswith("/neighbours"):
         return await _neighbours(service, name.removesuffix("/neighbours"))
     engine = service.engine()
     scope = engine.scopes.own
-    lesson = await engine.bank.lesson(scope, name)
+    lesson = await engine.bank.lessons.get(scope, name)
     return {
         **shown(plain(lesson)),
-        "standing": plain_standing(await engine.bank.standing(scope, lesson)),
-        "versions": [_version(version) for version in await engine.bank.history(scope, name)],
-        "links": without_orders(await engine.bank.links(scope, name)),
+        "standing": rounded_effectiveness(await engine.bank.lessons.effectiveness(scope, lesson)),
+        "versions": [_version(version) for version in await engine.bank.lessons.history(scope, name)],
+        "links": without_orders(await engine.bank.lessons.links(scope, name)),
         "neighbours": await _near(service, "record", name),
     }
 
 
 async def _neighbours(service: Service, name: str) -> dict[str, Any]:
     engine = service.engine()
-    lesson = await engine.bank.lesson(engine.scopes.own, name)
+    lesson = await engine.bank.lessons.get(engine.scopes.own, name)
     return {"id": lesson.id, "neighbours": await _near(service, "record", lesson.id)}
 
 
@@ -207,7 +207,7 @@ async def _graph(service: Service, kind: str, name: str) -> dict[str, Any]:
 async def _near(service: Service, kind: str, name: str) -> list[dict[str, Any]]:
     """One step of the graph; a name that two records share came with a run, and is judged here."""
     engine = service.engine()
-    found = await engine.bank.neighbours(engine.scopes.own, kind, name)
+    found = await engine.bank.views.neighbors(engine.scopes.own, kind, name)
     return [{**one, **({"through": told(str(one["through"]))} if "through" in one else {})} for one in found]
 
 
@@ -242,8 +242,8 @@ async def _reflection(service: Service, name: str) -> dict[str, Any]:
         **compact(found.body),
         "version": found.version,
         "trace": found.trace,
-        "versions": [shown(version) for version in await engine.bank.history(scope, name)],
-        "links": await engine.bank.links(scope, name),
+        "versions": [shown(version) for version in await engine.bank.lessons.history(scope, name)],
+        "links": await engine.bank.lessons.links(scope, name),
     }
     return await anyio.to_thread.run_sync(without_orders, whole)  # a long trace takes a second
 

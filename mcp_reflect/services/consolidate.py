@@ -48,7 +48,7 @@ async def dream(
     if plan_only:
         plan, _ = await _plan(context, scope, analysis)
         return Dream(dream_id=None, status="planned", plan=plan, scope=str(scope))
-    if not await context.bank.dreams.lease(scope, holder, LEASE_SECONDS):
+    if not await context.bank.consolidations.take_lease(scope, holder, LEASE_SECONDS):
         raise DreamBusyError(_BUSY)
     context.log("dream_started", project=scope.project, idle=idle)
     try:
@@ -56,7 +56,7 @@ async def dream(
         if plan.empty and not plan.tokens:
             found = Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
         else:
-            dream_id, added, skipped = await context.bank.dreams.apply(scope, plan, looked, idle=idle)
+            dream_id, added, skipped = await context.bank.consolidations.apply(scope, plan, looked, idle=idle)
             found = Dream(
                 dream_id=dream_id, status="applied", plan=plan, added=added, skipped=skipped, scope=str(scope)
             )
@@ -67,7 +67,7 @@ async def dream(
         context.log("dream_failed", "warning", error=type(error).__name__)
         raise
     finally:
-        await asyncio.shield(context.bank.dreams.release(scope, holder))
+        await asyncio.shield(context.bank.consolidations.release_lease(scope, holder))
     context.log(
         "dream_finished",
         dream_id=found.dream_id,
@@ -104,7 +104,7 @@ async def merge_by_hand(context: Context, keep: str, gone: Sequence[str]) -> Dre
     """
     own = context.scopes.own
     async with _lease(context):
-        looked = [await context.bank.lesson(own, name, "id") for name in (keep, *gone)]
+        looked = [await context.bank.lessons.get(own, name, "id") for name in (keep, *gone)]
         _check_one(looked)
         reason = "a person said that they are one"
         one = Merge(keep=looked[0].id, gone=tuple(record.id for record in looked[1:]), reason=reason)
@@ -129,24 +129,24 @@ def _check_one(records: Sequence[Lesson]) -> None:
 async def _lease(context: Context) -> AsyncGenerator[None]:
     """The right to change records at rest; DreamBusyError where another process has it."""
     holder = context.clock.new_id("who")
-    if not await context.bank.dreams.lease(context.scopes.own, holder, LEASE_SECONDS):
+    if not await context.bank.consolidations.take_lease(context.scopes.own, holder, LEASE_SECONDS):
         raise DreamBusyError(_BUSY)
     try:
         yield
     finally:
-        await asyncio.shield(context.bank.dreams.release(context.scopes.own, holder))
+        await asyncio.shield(context.bank.consolidations.release_lease(context.scopes.own, holder))
 
 
 async def _merged(context: Context, plan: DreamPlan, looked: list[Lesson]) -> Dream:
     scope = context.scopes.own
-    dream_id, _, skipped = await context.bank.dreams.apply(scope, plan, looked, idle=False, part=True)
+    dream_id, _, skipped = await context.bank.consolidations.apply(scope, plan, looked, idle=False, part=True)
     context.log("dream_finished", dream_id=dream_id, looked_at=plan.looked_at, merged=1, thinker=plan.thinker)
     return Dream(dream_id=dream_id, status="applied", plan=plan, skipped=skipped, scope=str(scope))
 
 
 async def undo(context: Context, dream_id: str, project: str | None = None) -> Undone:
     """Put back what a dream changed; what somebody changed since stays as it is."""
-    found = await context.bank.dreams.undo(context.scopes.named(project), dream_id)
+    found = await context.bank.consolidations.undo(context.scopes.named(project), dream_id)
     context.log("dream_undone", dream_id=dream_id, restored=len(found.restored), skipped=len(found.skipped))
     return found
 
@@ -154,11 +154,11 @@ async def undo(context: Context, dream_id: str, project: str | None = None) -> U
 async def due(context: Context) -> bool:
     """Whether a dream at idle may begin: the day has some left, and something changed since the last one."""
     scope = context.scopes.own
-    dreams, _ = await context.bank.dreams.today(scope)
+    dreams, _ = await context.bank.consolidations.used_today(scope)
     if dreams >= context.settings.dreams_per_day:
         return False
-    records, _, _ = await context.bank.dreams.look(scope)
-    return len(records) > 1 and not await context.bank.dreams.seen(scope, digest_of(records))
+    records, _, _ = await context.bank.consolidations.load(scope)
+    return len(records) > 1 and not await context.bank.consolidations.is_unchanged(scope, digest_of(records))
 
 
 async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tuple[DreamPlan, list[Lesson]]:
@@ -175,7 +175,7 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
 
     Whoever cancels it ends the comparing of texts too, which is done in a thread.
     """
-    records, rates, tied = await context.bank.dreams.look(scope)
+    records, rates, tied = await context.bank.consolidations.load(scope)
     stop = threading.Event()
     try:
         return await asyncio.to_thread(planned, records, rates, tied, stop.is_set), records, rates
@@ -185,12 +185,12 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
 
 async def _asked(context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], rates: Rates) -> DreamPlan:
     """The plan with what a language model proposes, where one is configured, has budget left, and has not seen this."""
-    _, tokens = await context.bank.dreams.today(scope)
+    _, tokens = await context.bank.consolidations.used_today(scope)
     if context.runner.llm(Role.DREAMER, NO_CLIENT) is None or len(records) < 2:
         return plan
     if tokens >= context.settings.dream_tokens_per_day:
         return replace(plan, note="the day's budget of tokens for dreaming is spent; rules alone dreamt")
-    if plan.empty and await context.bank.dreams.seen(scope, digest_of(records)):
+    if plan.empty and await context.bank.consolidations.is_unchanged(scope, digest_of(records)):
         return replace(plan, note="nothing changed since the last dream")
     model_result = await context.runner.generate(
         Role.DREAMER,

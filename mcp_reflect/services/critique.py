@@ -241,7 +241,7 @@ async def _working(context: Context, scope: Scope, sent: CritiqueShape) -> dict[
         most = context.settings.max_iterations if sent.max_iterations is None else sent.max_iterations
         own = {"critique_id": context.clock.new_id("crit"), "iterations": 0, "max_iterations": most}
         return clean({**given, **own, "lessons": lessons})
-    kept = await context.bank.workings.load(scope, sent.critique_id)
+    kept = await context.bank.critique_sessions.load(scope, sent.critique_id)
     if sent.max_iterations is not None:
         given["max_iterations"] = sent.max_iterations
     for name, value in clean(given).items():
@@ -261,7 +261,7 @@ async def _lessons(context: Context, scope: Scope, recall_id: str | None) -> str
     """The lessons that a recall showed, for the prompt."""
     if recall_id is None:
         return ""
-    found = await context.bank.recalled(scope, recall_id)
+    found = await context.bank.recalls.lessons_of(scope, recall_id)
     return "\n".join(f"- {lesson.text}" for lesson in found)[:SHOWN]
 
 
@@ -321,7 +321,7 @@ async def _keep(
         "improvements": working.get("improvements", 0) + (run.best is not run.first),
         "answer": json.loads(json.dumps(asdict(answer))),
     }
-    await context.bank.workings.keep(scope, working["critique_id"], kept)
+    await context.bank.critique_sessions.save(scope, working["critique_id"], kept)
 
 
 def _digest(sent: CritiqueShape) -> str | None:

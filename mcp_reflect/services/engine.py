@@ -20,7 +20,7 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services import lessons
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.scopes import Scopes
-from mcp_reflect.storage.bank import Bank, Means
+from mcp_reflect.storage.bank import Bank, EmbeddingConfig
 
 if TYPE_CHECKING:
     from mcp_reflect.analysis.reflector import Scorer
@@ -76,7 +76,7 @@ class Engine:
             keep_days=self.settings.keep_days,
             log=self.log,
             sets_aside=self.settings.sets_aside,
-            meaning=_embeddings(self.settings, self.scopes, embedder),
+            embeddings=_embeddings(self.settings, self.scopes, embedder),
         )
         self.context = Context(
             settings=self.settings,
@@ -292,7 +292,7 @@ class Engine:
         With more than one of `processes`, multiprocessing starts the program's main module again in each of them, so
         the module has to be safe to import.
         """
-        return self.bank.imported(drafts, merge=merge, processes=processes)
+        return self.bank.transfer.import_lessons(drafts, merge=merge, processes=processes)
 
     # Calls of a session: warnings before them, and what came of them.
 
@@ -344,18 +344,18 @@ class Engine:
 
     async def end_session(self, session: str) -> None:
         """End a session. Warned calls that were never made count as heeded."""
-        await self.bank.watch.end(self.scopes.own, clean_text(session))
+        await self.bank.warnings.end_session(self.scopes.own, clean_text(session))
 
     # The bank as a whole.
 
     async def proof(self) -> Mapping[str, Json]:
         """Return how often failures recurred with and without warnings, with intervals; None with too few cases."""
-        return await self.bank.proof(self.scopes.own)
+        return await self.bank.warnings.effect(self.scopes.own)
 
     async def get_stats(self) -> Mapping[str, Json]:
         """Return counts of the bank's records, and the settings that limit or measure them."""
         return {
-            **await self.bank.stats(self.scopes.own),
+            **await self.bank.views.stats(self.scopes.own),
             "bank_capacity": self.settings.bank_size,
             "quality_threshold": self.settings.quality_threshold,
             "holdout": self.settings.holdout,
@@ -376,7 +376,7 @@ class Engine:
         return await undo(self.context, dream_id)
 
 
-def _embeddings(settings: Settings, scopes: Scopes, embedder: "Embedder | None") -> Means | None:
+def _embeddings(settings: Settings, scopes: Scopes, embedder: "Embedder | None") -> EmbeddingConfig | None:
     """The configuration of recall by vectors, or None where no embedding model is given or configured."""
     if embedder is None and not settings.has_embeddings:
         return None
@@ -388,7 +388,7 @@ def _embeddings(settings: Settings, scopes: Scopes, embedder: "Embedder | None")
         return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
 
     own = scopes.own
-    return Means(
+    return EmbeddingConfig(
         open_embedder=open_embedder,
         scopes=[own, *(Scope(own.tenant, project) for project in scopes.others)],
         seconds=settings.embeddings_seconds,

@@ -35,7 +35,7 @@ async def recall(context: Context, arguments: Mapping[str, Any]) -> Recall:
 async def recall_for(context: Context, ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
     """Recall for what was read already; `applied` false does not count the lessons as applied."""
     scope = context.scopes.named(project)
-    found = await context.bank.recall(scope, ask, applied=applied, holdout=context.settings.holdout)
+    found = await context.bank.recalls.recall(scope, ask, applied=applied, holdout=context.settings.holdout)
     context.log("lessons_recalled", recall_id=found.recall_id, hits=len(found.lessons), project=scope.project)
     return found
 
@@ -47,7 +47,7 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
 
     sent = read(LessonShape, arguments, context.settings)
     scope = _visible(context.scopes.named(sent.project), sent.visibility)
-    stored = await context.bank.store_lesson(scope, sent.draft(Source.AGENT))
+    stored = await context.bank.lessons.store(scope, sent.draft(Source.AGENT))
     context.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
     return stored
 
@@ -79,7 +79,7 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
     )
     doubt = doubt_of(told, results)
     draft = replace(told, evidence=Evidence.SELF) if doubt else told
-    updated = await context.bank.record_outcome(scope, draft)
+    updated = await context.bank.outcomes.record(scope, draft)
     context.log("outcome_recorded", success=draft.success, evidence=draft.evidence.value, lessons=len(updated))
     held_out = None if updated else "the lessons of that recall were held out: counted for the comparison"
     return OutcomeResult(updated=updated, evidence=draft.evidence, reason=doubt or held_out)
@@ -92,7 +92,7 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
 
     sent = read(ForgetShape, arguments, context.settings)
     scope = context.scopes.named(sent.project)
-    lesson = await context.bank.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
+    lesson = await context.bank.lessons.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
     context.log("lesson_forgotten", lesson_id=lesson.id)
     return Forgotten(lesson_id=lesson.id, state=lesson.state, scope=str(Scope(scope.tenant, lesson.project)))
 
@@ -102,10 +102,12 @@ async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> 
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import ImportShape  # noqa: PLC0415 - see above
 
-    before = await context.bank.lesson(context.scopes.own, lesson_id)
+    before = await context.bank.lessons.get(context.scopes.own, lesson_id)
     now = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}
     sent = read(ImportShape, now, context.settings)
-    return await context.bank.edit(context.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes})
+    return await context.bank.lessons.edit(
+        context.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes}
+    )
 
 
 def import_drafts(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:

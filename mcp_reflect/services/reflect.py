@@ -107,7 +107,7 @@ async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflect
             scope, limit=sent.limit, min_importance=sent.min_importance, tags=sent.tags
         )
     else:
-        recall = await context.bank.recall(scope, replace(sent.ask(), kinds=(Kind.REFLECTION,)), applied=False)
+        recall = await context.bank.recalls.recall(scope, replace(sent.ask(), kinds=(Kind.REFLECTION,)), applied=False)
         stored = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
     return tuple(map(from_stored, stored))
 
@@ -291,9 +291,9 @@ def _stored_run(before: StoredReflection, sent: ReflectShape, limits: Limits) ->
 
 async def _check_related(context: Context, scope: Scope, sent: ReflectShape) -> None:
     for place, name in enumerate(sent.related_ids):
-        await context.bank.lesson(scope, name, f"related_ids[{place}]")
+        await context.bank.lessons.get(scope, name, f"related_ids[{place}]")
     if sent.recall_id is not None:
-        await context.bank.check_recall(scope, sent.recall_id)
+        await context.bank.recalls.check(scope, sent.recall_id)
 
 
 def _digest(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[str] = ()) -> str:

@@ -161,7 +161,7 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
             "analysis": _digest(sent.analysis),
             "ts": ts,
         }
-        if await context.bank.searches.keep(
+        if await context.bank.searches.save(
             scope,
             search_id,
             body,
@@ -180,7 +180,7 @@ async def settle(context: Context, scope: Scope, search_id: str, *, paid: float)
         before = await context.bank.searches.load(scope, search_id)
         state = attempts.settle(attempts.load_state(before.body["state"]), paid=paid)
         body = {**before.body, "state": attempts.dump_state(state)}
-        if await context.bank.searches.keep(scope, search_id, body, version=before.version, learned=state.learned):
+        if await context.bank.searches.save(scope, search_id, body, version=before.version, learned=state.learned):
             return
 
 

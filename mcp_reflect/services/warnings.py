@@ -45,7 +45,7 @@ async def session_state(context: Context, scope: Scope, session: str) -> Session
     """What is remembered of a session; InputError where its id is none."""
     if not session.strip() or len(session) > 200:
         raise InputError("session", "it is empty or longer than 200 characters", "Send the id of the session.")
-    return await context.bank.watch.session(scope, session, held_out=held_out(session, context.settings.holdout))
+    return await context.bank.warnings.session(scope, session, held_out=held_out(session, context.settings.holdout))
 
 
 async def before_call(
@@ -62,14 +62,14 @@ async def before_call(
     tool, arguments, forms = _read(tool, arguments)
     state = await session_state(context, scope, session)
     keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
-    calls, heads = await context.bank.watch.known(scope, session, **keys)
+    calls, heads = await context.bank.warnings.known_failures(scope, session, **keys)
     found = due(tool, arguments, forms, calls, heads, state)
     if found is None or found.certainty < context.settings.warn_certainty:
         return None
     lesson_id, lesson = await _lesson(context, scope, found.known)
     text = warning_text(found, lesson)
     try:
-        warning_id = await context.bank.watch.warn(
+        warning_id = await context.bank.warnings.add(
             scope, state, found, exact=forms.exact_key, call_id=call_id, lesson=lesson_id, size=len(text)
         )
     except BankError:  # it can only be read, or another process writes: the word is worth more than the note
@@ -108,11 +108,11 @@ async def after_call(
     state = await session_state(context, scope, session)
     fault = fault_of(_call(tool, arguments, clean(result), clean(error)))
     keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
-    calls, heads = await context.bank.watch.known(scope, session, **keys)
+    calls, heads = await context.bank.warnings.known_failures(scope, session, **keys)
     expected = due(tool, arguments, forms, calls, heads, state)
     recurrence = fault is not None and expected is not None and expected.match is Match.EXACT
     failure = None if fault is None else failure_of(tool, _kept(arguments), fault, "", forms=forms)
-    told = await context.bank.watch.called(
+    told = await context.bank.warnings.note_call(
         scope,
         state,
         WorkedCall(bare=forms.bare_key, exact=forms.exact_key),
@@ -131,7 +131,7 @@ async def after_call(
     others = (
         ()
         if failure.category in _OF_ONE_CALL
-        else await context.bank.watch.same_error(scope, tool, failure.fingerprint)
+        else await context.bank.warnings.same_error(scope, tool, failure.fingerprint)
     )
     text, lesson_id = await _correction(context, scope, known, [one for one in others if one.exact != forms.exact_key])
     return AfterCall(failed=True, recurrence=recurrence, signature=failure.signature, text=text, lesson_id=lesson_id)
@@ -146,10 +146,10 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
     state = await session_state(context, scope, session)
     state = replace(state, shown=()) if anew else state
     if task is None:
-        held = await context.bank.lessons(scope, limit=MOST_LOOKED_AT)
+        held = await context.bank.lessons.latest(scope, limit=MOST_LOOKED_AT)
         best = sorted(held, key=_standing, reverse=True)
         found = [(lesson.id, lesson.text) for lesson in best if lesson.trust is not Trust.QUARANTINED]
-        often = await context.bank.watch.often(scope, MOST_LESSONS)
+        often = await context.bank.warnings.most_frequent(scope, MOST_LESSONS)
         found += [
             (f"failure {known.signature}", known_text(known))
             for known in often
@@ -157,13 +157,13 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
         ]
     else:
         ask = Ask(task=clean(task[:MOST_PROMPT]), limit=min(MOST_LESSONS + len(state.shown), 50), max_chars=10_000)
-        recalled = await context.bank.recall(scope, ask, applied=False) if ask.task.strip() else None
+        recalled = await context.bank.recalls.recall(scope, ask, applied=False) if ask.task.strip() else None
         found = [(hit.id, hit.text) for hit in recalled.lessons] if recalled else []
     new = [(name, text) for name, text in found if name not in state.shown][:MOST_LESSONS]
     if not new:
         return None
     try:
-        await context.bank.watch.show(scope, state, [name for name, _ in new])
+        await context.bank.warnings.note_shown(scope, state, [name for name, _ in new])
     except BankError:  # shown again the next time, which is better than not at all
         context.log("lessons_not_counted", "debug", session=session)
     return lessons_text([text for _, text in new])
@@ -220,7 +220,7 @@ def _call(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
 
 async def _lesson(context: Context, scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
     """The lesson that names the failure's error among its symptoms; its id and text."""
-    for lesson in await context.bank.watch.lessons_of(scope, known):
+    for lesson in await context.bank.warnings.lessons_of(scope, known):
         if any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms):
             return lesson.id, lesson.text
     return None, None
@@ -263,5 +263,5 @@ async def _correct(
             fingerprint=known.fingerprint,
         )
         if failed.exact != worked.exact and tie_between(failed, worked) is not None:
-            await context.bank.watch.corrected(scope, known, _kept(arguments))
+            await context.bank.warnings.note_correction(scope, known, _kept(arguments))
             return

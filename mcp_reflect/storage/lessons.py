@@ -1,87 +1,208 @@
-"""Lessons: stored or merged, changed, retired, restored, erased."""
+"""Lessons: stored or merged, changed, retired, restored, erased, and kept within the bank's size."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Kind, Lesson, LessonDraft, Source, State, Trust, lesson_text
+from mcp_reflect.models.lesson import Kind, Lesson, LessonDraft, Source, State, Stored, Trust, lesson_text
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean_text, context_hash, quoted
-from mcp_reflect.storage import similarity as contradictions
-from mcp_reflect.storage.retrieval import candidates as symptoms
-from mcp_reflect.storage.retrieval import index as indexing
+from mcp_reflect.storage import similarity
+from mcp_reflect.storage.effectiveness import Effectiveness
+from mcp_reflect.storage.recalls import rates
+from mcp_reflect.storage.retrieval import candidates, index
 from mcp_reflect.storage.retrieval.graph import MENTIONS, named
-from mcp_reflect.storage.similarity import contradict, nearest, same_lesson
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import lesson_from, lesson_values, scope_values
-from mcp_reflect.storage.sqlite.statements import Bound, Transaction, Writing, bound
+from mcp_reflect.storage.sqlite.rows import LISTS, lesson_from, lesson_values, scope_values
+from mcp_reflect.storage.sqlite.statements import Bound, Reader, Transaction, Writing, bound
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
 
 
-# A record as it is written: its row, what the index holds of it, the errors it is known by, and a digest of its
-# words.
-#
-# Making it takes longer than writing it and needs no bank: who writes many records makes them before the lock is
-# taken.
+class LessonRepository:
+    """The records that recall can show: lessons, strategies, and the summaries of reflections.
+
+    `size` is the number of active records of a kind that a project keeps, None for no limit. Every method that takes
+    an id raises NotFoundError if the scope has no such record.
+    """
+
+    def __init__(self, db: Database, clock: Clock, size: int | None) -> None:
+        self._db = db
+        self._clock = clock
+        self._size = size
+
+    async def store(self, scope: Scope, draft: LessonDraft) -> Stored:
+        """Store a lesson, or strengthen the one that says the same."""
+        async with self._db.write() as tx:
+            lesson = prepared(draft, scope, self._clock)
+            lesson_id, status = await add_or_merge(tx, scope, lesson)
+            archived = await archive_excess(tx, scope, self._size, self._clock.now())
+        reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
+        reason = f"{lesson.held}; a person decides" if lesson.held else reason
+        return Stored(lesson_id=lesson_id, status=status, reason=reason, scope=str(scope))
+
+    async def get(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
+        """Return the record with that id; NotFoundError names `field`."""
+        return await lesson_by_id(self._db, scope, lesson_id, field)
+
+    async def latest(
+        self,
+        scope: Scope,
+        *,
+        kind: Kind | None = Kind.LESSON,
+        state: State | None = State.ACTIVE,
+        limit: int = 50,
+        offset: int = 0,
+        held: bool = False,
+    ) -> list[Lesson]:
+        """Return records, newest first; None means any kind or state. `held` selects those in quarantine."""
+        values = {
+            "held": int(held),
+            "kind": kind and kind.value,
+            "state": state and state.value,
+            "limit": limit,
+            "offset": offset,
+            **scope_values(scope),
+        }
+        return [lesson_from(row) for row in await self._db.rows("lesson_list", values)]
+
+    async def task_types(self, scope: Scope) -> list[str]:
+        """Return the task types of a scope's lessons, the most frequent first."""
+        return [row["task_type"] for row in await self._db.rows("task_types", scope_values(scope))]
+
+    async def effectiveness(self, scope: Scope, lesson: Lesson) -> Effectiveness:
+        """Return the lesson's posterior against the base rate of its task type."""
+        return (await self._db.look(lambda reading: rates(reading, scope))).effectiveness(lesson)
+
+    async def history(self, scope: Scope, record_id: str) -> list[dict[str, Any]]:
+        """Return the earlier and other wordings of a record, oldest first."""
+        await lesson_by_id(self._db, scope, record_id)
+        rows = await self._db.rows("version_list", {"record_id": record_id})
+        return [
+            {name: row[name] for name in ("version", "reason", "created_at")} | json.loads(row["body"]) for row in rows
+        ]
+
+    async def links(self, scope: Scope, record_id: str) -> list[dict[str, str]]:
+        """Return the links of a record."""
+        await lesson_by_id(self._db, scope, record_id)
+        return [dict(row) for row in await self._db.rows("link_list", {"from_id": record_id})]
+
+    async def set_state(self, scope: Scope, lesson_id: str, state: State, reason: str) -> Lesson:
+        """Retire, archive or restore a lesson; its former state stays in its history."""
+        now = self._clock.now()
+        async with self._db.write() as tx:
+            lesson = await set_state(tx, scope, lesson_id, state, reason, now)
+            if state is State.ACTIVE:  # another one gives way to what a person restored
+                owner = Scope(scope.tenant, lesson.project)
+                await archive_excess(tx, owner, self._size, now, spare=lesson_id)
+        return lesson
+
+    async def decide(self, scope: Scope, lesson_id: str, *, approved: bool) -> Lesson:
+        """Record a person's decision about a lesson in quarantine: trusted, or retired. InputError if it is not."""
+        async with self._db.write() as tx:
+            before = await lesson_by_id(tx, scope, lesson_id)
+            if before.trust is not Trust.QUARANTINED or before.state is not State.ACTIVE:
+                raise InputError(
+                    "id",
+                    f"'{quoted(lesson_id)}' is not in quarantine",
+                    "`mcp-reflect lessons review` lists the lessons that are.",
+                )
+            await keep_version(tx, before.id, "approved" if approved else "rejected", before)
+            changes = {"trust": Trust.TRUSTED, "held": None} if approved else {"state": State.RETIRED}
+            after = replace(before, **changes, updated_at=self._clock.now())
+            await change(tx, scope, after)
+            await link_mentions(tx, after)
+            return after
+
+    async def edit(self, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:
+        """Change a lesson's fields; the wording before stays as a version."""
+        async with self._db.write() as tx:
+            before = await lesson_by_id(tx, scope, lesson_id)
+            after = screened(replace(before, **changes, updated_at=self._clock.now()))
+            await keep_version(tx, before.id, "edited", before)
+            await change(tx, scope, after)
+            await link_mentions(tx, after)
+            if after.kind is Kind.LESSON and after.trust is not Trust.QUARANTINED:
+                await similarity.cut(tx, after)
+                await similarity.tie(tx, after, await similarity.nearest(tx, scope, after))
+            return after
+
+    async def erase(self, scope: Scope, lesson_id: str) -> None:
+        """Remove a record with its index entries, history, links and outcomes, and overwrite their bytes."""
+        async with self._db.write() as tx:
+            lesson = await lesson_by_id(tx, scope, lesson_id)
+            await index.remove(tx, lesson.id)
+            for name in ("version_erase", "link_erase"):
+                await tx.run(name, {"id": lesson.id})
+            for name in ("failure_erase", "lesson_erase", "reflection_erase"):
+                await tx.run(name, {"id": lesson.id, "tenant": scope.tenant})
+        await self._db.truncate_log()
+
+
+# A record as its rows. Making them takes longer than writing them and needs no bank: an import makes them before it
+# takes the lock.
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A record's values as they are bound, its entry in the index (null where it is not active), its symptoms."""
+class LessonRows:
+    """A record's values as they are bound, its index entry (None unless it is active), its symptoms."""
 
     row: Bound
-    entry: indexing.Entry | None
+    entry: index.Entry | None
     symptoms: tuple[Bound, ...]
 
 
-def written(scope: Scope, lesson: Lesson) -> Written:
-    """A record as it is written; its project is its own, its tenant the scope's."""
-    known_by = tuple(map(bound, symptoms.values_of(scope, lesson)))
-    return Written(bound(lesson_values(scope, lesson)), indexing.entry(scope, lesson), known_by)
+def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
+    """Return the rows of a record; the project is the record's own, the tenant the scope's."""
+    symptoms = tuple(map(bound, candidates.values_of(scope, lesson)))
+    return LessonRows(bound(lesson_values(scope, lesson)), index.entry(scope, lesson), symptoms)
 
 
-async def add_written(tx: Transaction, records: Sequence[Written]) -> None:
-    """Store records, and make them findable."""
-    await tx.at_once(lambda writing: add_at_once(writing, records))
-
-
-def add_at_once(writing: Writing, records: Sequence[Written]) -> None:
-    """Store records, and make them findable, where one is on the bank's thread already."""
+def insert_rows(writing: Writing, records: Sequence[LessonRows]) -> None:
+    """Store records and index them."""
     writing.run_many("lesson_add", [record.row for record in records])
-    indexing.add_at_once(writing, [record.entry for record in records if record.entry])
-    if known_by := [values for record in records for values in record.symptoms]:
-        writing.run_many("symptom_add", known_by)
+    index.add_at_once(writing, [record.entry for record in records if record.entry])
+    if symptoms := [values for record in records for values in record.symptoms]:
+        writing.run_many("symptom_add", symptoms)
 
 
-# Lessons in the bank: stored or merged, changed, retired, restored, erased.
+async def insert(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
+    """Store a record as it is, and index it."""
+    rows = [lesson_rows(scope, lesson)]
+    await tx.at_once(lambda writing: insert_rows(writing, rows))
+
+
+# From a draft to a record: redacted, and in quarantine if a text of it gives orders to its reader.
 
 
 _PREFIX: Final = {Kind.LESSON: "les", Kind.STRATEGY: "str", Kind.REFLECTION: "ref"}
-_DRAFTED: Final = tuple(field.name for field in fields(LessonDraft))
+_DRAFT_FIELDS: Final = tuple(field.name for field in fields(LessonDraft))
+_ENUM_FIELDS: Final = ("kind", "state", "trust", "source")
+_TEXT_FIELDS: Final = tuple(
+    field.name for field in fields(LessonDraft) if "str" in str(field.type) and field.name not in _ENUM_FIELDS
+)
 _HELD_BEFORE: Final = "it was in quarantine where it comes from"
-_SINGLE: Final = re.compile(
-    r"(?<!\w)'([^'\n]+)'(?!\w)"
-)  # a text that holds double quotation marks is put in single ones
-_LEAST_QUOTE: Final = 12  # characters; fewer are a name or a number
-_MOST_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson may gather
+_SINGLE: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")  # a text with double quotation marks is put in single ones
+_MIN_QUOTE: Final = 12  # characters; a shorter one is a name or a number
+_MAX_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson collects
 
 
-def made(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
-    """A draft as the record that will be stored: cleaned, and in quarantine where its text orders its reader about."""
-    return quarantined_if_suspicious(drawn_up(draft, scope, clock, lesson_id))
+def prepared(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
+    """Return a draft as the record to store: redacted and screened."""
+    return screened(from_draft(draft, scope, clock, lesson_id))
 
 
-def drawn_up(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
-    """A draft as a record that nobody has looked at yet."""
+def from_draft(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
+    """Return a draft as a record that was not screened yet."""
     now = clock.now()
     return Lesson(
-        **{name: getattr(draft, name) for name in _DRAFTED},
+        **{name: getattr(draft, name) for name in _DRAFT_FIELDS},
         id=lesson_id or clock.new_id(_PREFIX[draft.kind]),
         project=scope.project,
         created_at=now,
@@ -89,185 +210,153 @@ def drawn_up(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | No
     )
 
 
-def quarantined_if_suspicious(lesson: Lesson) -> Lesson:
-    """A record cleaned, and in quarantine where one of its texts is suspicious, in words that `held` gives.
+def screened(lesson: Lesson) -> Lesson:
+    """Return a record redacted, and in quarantine if one of its texts is suspicious; `held` gives the reason.
 
-    A context is only searched by, never shown: a suspicious one is left out, and its record stays.
+    A context is used for search only and never shown: a suspicious one is dropped, and the record stays.
     """
-    named = (lesson.task_type, lesson.external_id, *lesson.symptoms, *lesson.keywords, *lesson.tags)
-    # Both parts and the whole: beside much that is honest an order weighs less, and halves of one may each be harmless.
-    labels = "\n".join(filter(None, named))
-    reason = suspicion((lesson.mistake, lesson.correction, lesson.text, lesson.why, labels, *_quotes(lesson)))
+    labels = (lesson.task_type, lesson.external_id, *lesson.symptoms, *lesson.keywords, *lesson.tags)
+    # Parts and whole: beside much honest text an order weighs less, and halves of one may each look harmless.
+    texts = (lesson.mistake, lesson.correction, lesson.text, lesson.why, "\n".join(filter(None, labels)))
+    reason = suspicion((*texts, *_quotes(lesson)))
     if suspicion((lesson.context,)):
         lesson = replace(lesson, context=None)
     if reason is None and lesson.trust is Trust.QUARANTINED:
         reason = lesson.held or _HELD_BEFORE
     if reason is None or lesson.trust is Trust.TRUSTED:
-        return cleaned(lesson)
-    return cleaned(replace(lesson, trust=Trust.QUARANTINED, held=reason))
+        return redacted(lesson)
+    return redacted(replace(lesson, trust=Trust.QUARANTINED, held=reason))
 
 
 def _quotes(lesson: Lesson) -> list[str]:
-    """What rules quote of a run, each on its own: the plain words around it would make an order look like a report.
+    """Return each quote of a run that rules made, because the plain words around it make an order look like a report.
 
-    Who thinks chooses what to quote, and speaks about it; rules repeat what stood in the run.
+    An agent or a model chooses what to quote and comments on it; rules repeat what the run contained.
     """
     if lesson.source is not Source.RULES:
         return []
     parts = [part for text in (lesson.text, lesson.why or "") for part in (*text.split('"'), *_SINGLE.findall(text))]
-    return [part for part in dict.fromkeys(parts) if len(part) >= _LEAST_QUOTE]
+    return [part for part in dict.fromkeys(parts) if len(part) >= _MIN_QUOTE]
 
 
-def cleaned(lesson: Lesson) -> Lesson:
-    """A record without secrets, before its words are taken apart for the index and its context is hashed.
+def redacted(lesson: Lesson) -> Lesson:
+    """Return a record without secrets, before its words are split for the index and its context is hashed.
 
-    The parts of a secret would not be known as one any more, and a hash of it tells whoever can guess.
+    The parts of a secret would not be recognized any more, and a hash of it confirms a guess.
     """
-    context = _clean(lesson.context)
-    mistake, correction = _clean(lesson.mistake), _clean(lesson.correction)
-    # What tells a secret may be where its line ends: two texts are cleaned before they are put together.
-    text = lesson_text(mistake, correction) if mistake and correction else lesson.text
-    return replace(
-        lesson,
-        text=clean_text(text),
-        mistake=mistake,
-        correction=correction,
-        why=_clean(lesson.why),
-        task_type=_clean(lesson.task_type),
-        context=context,
-        context_hash=context_hash(context),
-        symptoms=tuple(map(clean_text, lesson.symptoms)),
-        keywords=tuple(map(clean_text, lesson.keywords)),
-        tags=tuple(map(clean_text, lesson.tags)),
-    )
+    texts = {name: _redacted(getattr(lesson, name)) for name in _TEXT_FIELDS if name != "external_id"}
+    if texts["mistake"] and texts["correction"]:
+        # A secret may be recognized by the end of its line: both texts are redacted before they are joined.
+        texts["text"] = clean_text(lesson_text(texts["mistake"], texts["correction"]))
+    return replace(lesson, **texts, context_hash=context_hash(texts["context"]))
 
 
-def _clean(text: str | None) -> str | None:
-    return None if text is None else clean_text(text)
+def _redacted(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(clean_text, value))  # pyright: ignore[reportUnknownArgumentType]
+    return None if value is None else clean_text(value)
 
 
-async def add_lessons(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
-    """Store a record as it is, and make it findable."""
-    await add_written(tx, [written(scope, lesson)])
+# Within a transaction.
 
 
 async def add_or_merge(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[str, str]:
     """Store a lesson, or strengthen the one that says the same.
 
-    Returns its id and `stored`, `merged` or `quarantined`: what waits for a person is merged into nothing.
+    Returns its id and `stored`, `merged` or `quarantined`: a lesson in quarantine is never merged.
     """
     if lesson.trust is Trust.QUARANTINED:
-        return await _hold(tx, scope, lesson), "quarantined"
-    near = await nearest(tx, scope, lesson)
-    found = _twin(lesson, near)
-    if found is None:
-        await add_lessons(tx, scope, lesson)
-        await contradictions.tie(tx, lesson, near)
-        await tie_named(tx, lesson)
+        values = {"text": lesson.text, "kind": lesson.kind.value, **scope_values(scope)}
+        same = await tx.row("lesson_held_same", values)
+        if same is not None:
+            return same["id"], "quarantined"
+        await insert(tx, scope, lesson)
+        return lesson.id, "quarantined"
+    near = await similarity.nearest(tx, scope, lesson)
+    equal = first_equal(lesson, near)
+    if equal is None:
+        await insert(tx, scope, lesson)
+        await similarity.tie(tx, lesson, near)
+        await link_mentions(tx, lesson)
         return lesson.id, "stored"
-    if (found.mistake, found.correction) != (lesson.mistake, lesson.correction):
-        await keep_version(tx, found.id, "other_wording", lesson)
-    await change(tx, scope, joined(found, lesson))
-    return found.id, "merged"
+    if (equal.mistake, equal.correction) != (lesson.mistake, lesson.correction):
+        await keep_version(tx, equal.id, "other_wording", lesson)
+    await change(tx, scope, merged(equal, lesson))
+    return equal.id, "merged"
 
 
-async def _hold(tx: Transaction, scope: Scope, lesson: Lesson) -> str:
-    """Put a lesson into quarantine, once: the same text again is the same one. Returns its id."""
-    same = await tx.row("lesson_held_same", {"text": lesson.text, "kind": lesson.kind.value, **scope_values(scope)})
-    if same is not None:
-        return same["id"]
-    await add_lessons(tx, scope, lesson)
-    return lesson.id
-
-
-async def twin(tx: Transaction, scope: Scope, lesson: Lesson) -> Lesson | None:
-    """The stored lesson that says the same, null where there is none."""
-    return _twin(lesson, await nearest(tx, scope, lesson))
-
-
-def _twin(lesson: Lesson, near: Sequence[Lesson]) -> Lesson | None:
+def first_equal(lesson: Lesson, near: Sequence[Lesson]) -> Lesson | None:
+    """Return the first of `near` that says the same, None if none does."""
+    mine = (lesson.mistake or "", lesson.correction or "")
     for other in near:
-        mine, theirs = (lesson.mistake or "", lesson.correction or ""), (other.mistake or "", other.correction or "")
-        if same_lesson(mine, theirs) and not contradict(mine, theirs) and _of_one_kind(lesson, other):
+        theirs = (other.mistake or "", other.correction or "")
+        same_task = other.task_type in (None, lesson.task_type)
+        comparable = other.project == lesson.project and same_task and other.trust is not Trust.QUARANTINED
+        if similarity.same_lesson(mine, theirs) and not similarity.contradict(mine, theirs) and comparable:
             return other
     return None
 
 
-def _of_one_kind(lesson: Lesson, other: Lesson) -> bool:
-    same_task = other.task_type in (None, lesson.task_type)
-    return other.project == lesson.project and same_task and other.trust is not Trust.QUARANTINED
-
-
-def joined(twin: Lesson, lesson: Lesson) -> Lesson:
-    """The stored record after the same was learnt again: surer by a fifth of what is missing."""
+def merged(stored: Lesson, lesson: Lesson) -> Lesson:
+    """Return the stored record after the same was learned again: its confidence gains a fifth of what is missing."""
+    words = {
+        name: tuple(dict.fromkeys((*getattr(stored, name), *getattr(lesson, name))))[:_MAX_WORDS] for name in LISTS
+    }
     return replace(
-        twin,
-        strength=twin.strength + lesson.strength,
-        importance=max(twin.importance, lesson.importance),
-        confidence=twin.confidence + 0.2 * (1 - twin.confidence),
-        symptoms=_union(twin.symptoms, lesson.symptoms),
-        keywords=_union(twin.keywords, lesson.keywords),
-        tags=_union(twin.tags, lesson.tags),
+        stored,
+        **words,
+        strength=stored.strength + lesson.strength,
+        importance=max(stored.importance, lesson.importance),
+        confidence=stored.confidence + 0.2 * (1 - stored.confidence),
         updated_at=lesson.updated_at,
     )
 
 
-def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*one, *other)))[:_MOST_WORDS]
-
-
 async def change(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
-    """Write a changed lesson and its words; the caller keeps the version."""
+    """Write a changed lesson and its index entry; the caller keeps the version."""
     await tx.run("lesson_change", lesson_values(scope, lesson))
-    await indexing.renew(tx, scope, lesson)
-    await symptoms.renew(tx, scope, lesson)
+    await index.renew(tx, scope, lesson)
+    await candidates.renew(tx, scope, lesson)
+
+
+_VERSION_FIELDS: Final = tuple(
+    name for name in _DRAFT_FIELDS if name not in ("kind", "context", *LISTS, "external_id", "state", "trust", "source")
+)
 
 
 async def keep_version(tx: Transaction, record_id: str, reason: str, lesson: Lesson) -> None:
     """Keep a wording in a record's history."""
-    body = {
-        "text": lesson.text,
-        "mistake": lesson.mistake,
-        "correction": lesson.correction,
-        "why": lesson.why,
-        "task_type": lesson.task_type,
-        "importance": lesson.importance,
-        "confidence": lesson.confidence,
-        "state": lesson.state.value,
-        "trust": lesson.trust.value,
-        "source": lesson.source.value,
-    }
+    body = {name: getattr(lesson, name) for name in (*_VERSION_FIELDS, "state", "trust", "source")}
     await tx.run("version_add", {"record_id": record_id, "reason": reason, "body": body, "now": lesson.updated_at})
 
 
-async def keep_links(tx: Transaction, record_id: str, links: "tuple[Link, ...]") -> None:
-    """Tie a record to others."""
+async def add_links(tx: Transaction, record_id: str, links: "Sequence[Link]") -> None:
+    """Link a record to others."""
     await tx.run_many("link_add", [{"from_id": record_id, **asdict(link)} for link in links])
 
 
-async def tie_named(tx: Transaction, lesson: Lesson) -> None:
-    """Tie a record to the files and error codes that it names, out of quarantine; an earlier wording's ties are cut."""
+async def link_mentions(tx: Transaction, lesson: Lesson) -> None:
+    """Link a record to the files and error codes that it names; links of an earlier wording are removed."""
     await tx.run("link_cut_from", {"id": lesson.id, "relation": MENTIONS})
-    if lesson.trust is Trust.QUARANTINED:
-        return
-    await keep_links(tx, lesson.id, named("\n".join((lesson.text, *lesson.symptoms))))
+    if lesson.trust is not Trust.QUARANTINED:
+        await add_links(tx, lesson.id, named("\n".join((lesson.text, *lesson.symptoms))))
 
 
-async def lesson(reader: Database | Transaction, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
-    """The lesson of this scope with that id; NotFoundError names `field`."""
-    row = await reader.row("lesson_by_id", {"id": lesson_id, **scope_values(scope)})
-    if row is None:
+async def lesson_by_id(reader: Reader, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
+    """Return the record of this scope with that id; NotFoundError names `field`."""
+    rows = await reader.rows("lesson_by_id", {"id": lesson_id, **scope_values(scope)})
+    if not rows:
         raise NotFoundError(
             field,
             f"there is no '{quoted(lesson_id)}' in {scope}",
             "Send an id that recall_lessons or bank://lessons gave.",
         )
-    return lesson_from(row)
+    return lesson_from(rows[0])
 
 
 async def set_state(tx: Transaction, scope: Scope, lesson_id: str, state: State, reason: str, now: float) -> Lesson:
-    """Retire, archive or restore a lesson; what it was stays in its history."""
-    before = await lesson(tx, scope, lesson_id)
+    """Retire, archive or restore a lesson; its former state stays in its history."""
+    before = await lesson_by_id(tx, scope, lesson_id)
     if before.state is state:
         return before
     await keep_version(tx, before.id, reason, before)
@@ -276,72 +365,26 @@ async def set_state(tx: Transaction, scope: Scope, lesson_id: str, state: State,
     return after
 
 
-async def decide(db: Database, scope: Scope, lesson_id: str, now: float, *, approved: bool) -> Lesson:
-    """A person's word on a lesson in quarantine: trusted from now on, or retired. InputError where it is not there."""
-    async with db.write() as tx:
-        before = await lesson(tx, scope, lesson_id)
-        if before.trust is not Trust.QUARANTINED or before.state is not State.ACTIVE:
-            raise InputError(
-                "id",
-                f"'{quoted(lesson_id)}' does not wait for anybody",
-                "`mcp-reflect lessons review` lists what does.",
-            )
-        await keep_version(tx, before.id, "approved" if approved else "rejected", before)
-        if approved:
-            after = replace(before, trust=Trust.TRUSTED, held=None, updated_at=now)
-        else:
-            after = replace(before, state=State.RETIRED, updated_at=now)
-        await change(tx, scope, after)
-        await tie_named(tx, after)
-        return after
-
-
-async def edit(db: Database, scope: Scope, lesson_id: str, changes: dict[str, Any], now: float) -> Lesson:
-    """Change a lesson's fields; the wording before stays as a version."""
-    async with db.write() as tx:
-        before = await lesson(tx, scope, lesson_id)
-        after = quarantined_if_suspicious(replace(before, **changes, updated_at=now))
-        await keep_version(tx, before.id, "edited", before)
-        await change(tx, scope, after)
-        await tie_named(tx, after)
-        if after.kind is Kind.LESSON and after.trust is not Trust.QUARANTINED:
-            await contradictions.cut(tx, after)
-            await contradictions.tie(tx, after, await nearest(tx, scope, after))
-        return after
-
-
-async def erase(db: Database, scope: Scope, lesson_id: str) -> None:
-    """Remove a record, its words, history, ties and outcomes, and overwrite their bytes."""
-    async with db.write() as tx:
-        found = await lesson(tx, scope, lesson_id)
-        await indexing.remove(tx, found.id)
-        for name in ("version_erase", "link_erase"):
-            await tx.run(name, {"id": found.id})
-        for name in ("failure_erase", "lesson_erase", "reflection_erase"):
-            await tx.run(name, {"id": found.id, "tenant": scope.tenant})
-    await db.truncate_log()
-
-
-# How many records a project keeps active: what is above that is archived, never deleted.
+# The number of active records that a project keeps: the excess is archived, never deleted.
 #
-# Importance decides in bands what goes first: below .3 first, then below .8; .8 and above never by itself, nor what
-# a person trusts. In a band goes first what has worked least by its evidence, then what nothing was heard of longest.
+# Importance decides in bands: below .3 first, then below .8; .8 and above is never archived, nor what a person trusts.
+# In a band, the least effective goes first, then the one that was not updated for longest.
 
 
 FIRST_BELOW: Final = 0.3
 NEVER_FROM: Final = 0.8
 
 
-async def keep_within(
+async def archive_excess(
     tx: Transaction, scope: Scope, size: int | None, now: float, spare: str | None = None
 ) -> tuple[str, ...]:
-    """Archive what a project has above `size` active records of a kind (null: no limit), but `spare`; the ids of it.
+    """Archive the active records of a kind above `size` (None: no limit) except `spare`; return their ids.
 
-    In the transaction that added some, so that the limit holds exactly however many processes write.
+    This runs in the transaction that added some, so the limit holds exactly for any number of writing processes.
     """
     if size is None:
         return ()
-    gone: list[str] = []
+    archived: list[str] = []
     for kind in Kind:
         bands = {"first": FIRST_BELOW, "never": NEVER_FROM}
         values = {"kind": kind.value, "size": size, "spare": spare, **bands, **scope_values(scope)}
@@ -349,28 +392,5 @@ async def keep_within(
             lesson = lesson_from(row)
             await keep_version(tx, lesson.id, "archived: the bank is full", lesson)
             await change(tx, scope, replace(lesson, state=State.ARCHIVED, updated_at=now))
-            gone.append(lesson.id)
-    return tuple(gone)
-
-
-# What only helps to go on is dropped some time after it was last used: nobody comes back to it, and it grows.
-
-
-Kept: TypeAlias = Literal["recall", "search", "session", "step", "warning", "working"]
-
-_MOST: Final = 40  # rows that one write drops of a kind: far more than it adds, and soon done
-_DAY: Final = 86_400.0
-
-
-class Keeping:
-    """Drops old rows as new ones are written, so that no write ever has much to drop."""
-
-    def __init__(self, days: float) -> None:
-        """`days` is how long they are kept after their last use; 0 keeps them for ever."""
-        self._seconds = days * _DAY
-
-    def drop_old(self, writing: Writing, now: float, *kinds: Kept) -> None:
-        """Drop the oldest rows of `kinds` whose time is over; `now` is in seconds since 1970."""
-        if self._seconds:
-            for kind in kinds:
-                writing.run(f"{kind}_drop_old", {"before": now - self._seconds, "most": _MOST})
+            archived.append(lesson.id)
+    return tuple(archived)

@@ -7,56 +7,70 @@ from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Evidence, Lesson, OutcomeDraft, Trust, Updated
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage import lessons
-from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, Told, worth
+from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, WeightedOutcome, total
+from mcp_reflect.storage.lessons import lesson_by_id
+from mcp_reflect.storage.recalls import RecallLog, recall_row
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import Row, lesson_from, scope_values
+from mcp_reflect.storage.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.storage.sqlite.statements import Transaction
 
 
-async def record(db: Database, scope: Scope, draft: OutcomeDraft, clock: Clock) -> tuple[Updated, ...]:
-    """Write the outcome for every lesson it is about, and what that makes of them.
+class OutcomeRepository:
+    """Records what became of using lessons."""
 
-    A recall alone shares one outcome's weight over what it showed; named lessons get it whole.
-    """
-    async with db.write() as tx:
-        lesson_ids = await _about(tx, scope, draft)
-        if draft.recall_id is not None:
-            await _note_task(tx, draft.recall_id, draft, clock.now())
-        weight = EVIDENCE_WEIGHT[draft.evidence] / (1 if draft.lesson_ids else max(len(lesson_ids), 1))
-        recall_id = draft.recall_id or clock.new_id("out")
-        updated: list[Updated] = []
-        for place, lesson_id in enumerate(lesson_ids):
-            try:
-                found = await lessons.lesson(tx, scope, lesson_id, f"lesson_ids[{place}]")
-            except NotFoundError:
-                if draft.lesson_ids:
-                    raise
-                continue  # shown then, and erased since
-            values = {
-                "recall_id": recall_id,
-                "lesson_id": found.id,
-                "success": draft.success,
-                "evidence": draft.evidence.value,
-                "weight": weight,
-                "note": draft.note,
-                "now": clock.now(),
-            }
-            await tx.run("outcome_add", values)
-            updated.append(await _retold(tx, scope, found))
-        return tuple(updated)
+    def __init__(self, db: Database, clock: Clock, recall_log: RecallLog) -> None:
+        self._db = db
+        self._clock = clock
+        self._recall_log = recall_log
+
+    async def record(self, scope: Scope, draft: OutcomeDraft) -> tuple[Updated, ...]:
+        """Write the outcome for every lesson it is about, and return these lessons' new effectiveness.
+
+        A recall alone shares one outcome's weight over the lessons it showed; named lessons get it whole.
+        """
+        await self._recall_log.flush()
+        now = self._clock.now()
+        async with self._db.write() as tx:
+            lesson_ids = await _lesson_ids(tx, scope, draft)
+            if draft.recall_id is not None:  # the task's outcome counts whether its lessons were shown or held out
+                task = {"recall_id": draft.recall_id, "success": draft.success, "evidence": draft.evidence.value}
+                await tx.run("task_outcome_add", {**task, "now": now})
+            weight = EVIDENCE_WEIGHT[draft.evidence] / (1 if draft.lesson_ids else max(len(lesson_ids), 1))
+            recall_id = draft.recall_id or self._clock.new_id("out")
+            updated: list[Updated] = []
+            for place, lesson_id in enumerate(lesson_ids):
+                try:
+                    lesson = await lesson_by_id(tx, scope, lesson_id, f"lesson_ids[{place}]")
+                except NotFoundError:
+                    if draft.lesson_ids:
+                        raise
+                    continue  # shown then, and erased since
+                values = {
+                    "recall_id": recall_id,
+                    "lesson_id": lesson.id,
+                    "success": draft.success,
+                    "evidence": draft.evidence.value,
+                    "weight": weight,
+                    "note": draft.note,
+                    "now": now,
+                }
+                await tx.run("outcome_add", values)
+                updated.append(await _updated(tx, scope, lesson))
+            return tuple(updated)
 
 
-async def proved(tx: Transaction, scope: Scope, lesson_id: str, told_by: str, *, success: float, now: float) -> None:
-    """Note what a call showed of a lesson that was told right before it: it has the weight of a measurement.
+async def add_measured_outcome(
+    tx: Transaction, scope: Scope, lesson_id: str, warning_id: str, *, success: float, now: float
+) -> None:
+    """Record what a call showed about a lesson that a warning quoted right before it, with a measurement's weight.
 
-    `told_by` names the warning, so that one warning proves one thing; a lesson that was erased is left alone.
+    The outcome is stored under the warning's id, so that one warning counts once; an erased lesson is skipped.
     """
     row = await tx.row("lesson_by_id", {"id": lesson_id, **scope_values(scope)})
     if row is None:
         return
     values = {
-        "recall_id": told_by,
+        "recall_id": warning_id,
         "lesson_id": lesson_id,
         "success": success,
         "evidence": Evidence.METRIC.value,
@@ -65,14 +79,14 @@ async def proved(tx: Transaction, scope: Scope, lesson_id: str, told_by: str, *,
         "now": now,
     }
     await tx.run("outcome_add", values)
-    await _retold(tx, scope, lesson_from(row))
+    await _updated(tx, scope, lesson_from(row))
 
 
-async def _about(tx: Transaction, scope: Scope, draft: OutcomeDraft) -> tuple[str, ...]:
-    """The ids of the lessons that the outcome is about, each once."""
+async def _lesson_ids(tx: Transaction, scope: Scope, draft: OutcomeDraft) -> tuple[str, ...]:
+    """Return the ids of the lessons that the outcome is about, each once."""
     if draft.recall_id is None:
         return tuple(dict.fromkeys(draft.lesson_ids))
-    recall = await _recall(tx, scope, draft.recall_id)
+    recall = await recall_row(tx, scope, draft.recall_id)
     shown: list[str] = json.loads(recall["lesson_ids"])
     for place, lesson_id in enumerate(draft.lesson_ids):
         if lesson_id not in shown:
@@ -86,57 +100,37 @@ async def _about(tx: Transaction, scope: Scope, draft: OutcomeDraft) -> tuple[st
     return tuple(dict.fromkeys(draft.lesson_ids)) or tuple(shown)
 
 
-async def recalled(reader: Database | Transaction, scope: Scope, recall_id: str) -> list[str]:
-    """The ids that a recall of this scope showed; NotFoundError where there was no such recall."""
-    return json.loads((await _recall(reader, scope, recall_id))["lesson_ids"])
-
-
-async def _recall(reader: Database | Transaction, scope: Scope, recall_id: str) -> Row:
-    row = await reader.row("recall_by_id", {"id": recall_id, **scope_values(scope)})
-    if row is None:
-        raise NotFoundError(
-            "recall_id", f"there is no '{quoted(recall_id)}' in {scope}", "Send the id that recall_lessons gave."
-        )
-    return row
-
-
-async def _note_task(tx: Transaction, recall_id: str, draft: OutcomeDraft, now: float) -> None:
-    """How the task went, whether its lessons were shown or held out: what their use is measured by."""
-    values = {"recall_id": recall_id, "success": draft.success, "evidence": draft.evidence.value, "now": now}
-    await tx.run("task_outcome_add", values)
-
-
-async def _retold(tx: Transaction, scope: Scope, lesson: Lesson) -> Updated:
-    """Fold the outcomes of a lesson anew, and of the record that it was merged into, where it lives on."""
-    effectiveness, kept = await refold(tx, scope, lesson)
+async def _updated(tx: Transaction, scope: Scope, lesson: Lesson) -> Updated:
+    """Recompute a lesson's totals, and those of the records that it was merged into."""
+    effectiveness, target = await recompute(tx, scope, lesson)
     seen = {lesson.id}
-    while kept is not None and kept.id not in seen:
-        seen.add(kept.id)
-        effectiveness, kept = await refold(tx, scope, kept)
+    while target is not None and target.id not in seen:
+        seen.add(target.id)
+        effectiveness, target = await recompute(tx, scope, target)
     return Updated(id=lesson.id, effectiveness=round(effectiveness or 0.0, 4), times_applied=lesson.times_applied)
 
 
-async def refold(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[float | None, Lesson | None]:
-    """Write what all outcomes of a record make of it: its effectiveness, 0..1, null without any outcome.
+async def recompute(tx: Transaction, scope: Scope, lesson: Lesson) -> tuple[float | None, Lesson | None]:
+    """Write a record's totals over all of its outcomes; a proven good outcome confirms the record.
 
-    Those of records that were merged into it count, and no longer for them: such a record comes with the one that it
-    was merged into, others with null. A proven good outcome confirms a record.
+    The outcomes of a merged record count for the record that it was merged into, and no longer for itself.
+
+    Returns:
+        The effectiveness (0..1, None without any outcome), and the record that this one was merged into, if any.
     """
-    into = await tx.row("merged_into", {"lesson_id": lesson.id, **scope_values(scope)})
-    rows = await tx.rows("outcome_fold", {"lesson_id": lesson.id}) if into is None else []
-    result = worth(Told(row["success"], row["weight"], row["evidence"] != Evidence.SELF.value) for row in rows)
-    proven = any(row["success"] == 1 and row["evidence"] in ("test", "metric") for row in rows)
+    target = await tx.row("merged_into", {"lesson_id": lesson.id, **scope_values(scope)})
+    rows = await tx.rows("outcome_fold", {"lesson_id": lesson.id}) if target is None else []
+    totals = total(WeightedOutcome(row["success"], row["weight"], row["evidence"] != Evidence.SELF) for row in rows)
+    proven = any(row["success"] == 1 and row["evidence"] in (Evidence.TEST, Evidence.METRIC) for row in rows)
     trust = Trust.CONFIRMED if proven and lesson.trust is Trust.OBSERVED else lesson.trust
-    await tx.run(
-        "lesson_outcome",
-        {
-            "id": lesson.id,
-            "effectiveness": result.effectiveness,
-            "wins": result.wins,
-            "losses": result.losses,
-            "proof": result.proof,
-            "trust": trust.value,
-            "tenant": scope.tenant,
-        },
-    )
-    return result.effectiveness, lesson_from(into) if into is not None else None
+    values = {
+        "id": lesson.id,
+        "effectiveness": totals.effectiveness,
+        "wins": totals.wins,
+        "losses": totals.losses,
+        "proof": totals.proof,
+        "trust": trust.value,
+        "tenant": scope.tenant,
+    }
+    await tx.run("lesson_outcome", values)
+    return totals.effectiveness, lesson_from(target) if target is not None else None

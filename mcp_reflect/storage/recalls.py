@@ -1,28 +1,29 @@
 """Recall, and the log of what was shown."""
 
 import hashlib
+import json
 from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import BankError, BankReadOnlyError
+from mcp_reflect.errors import BankError, BankReadOnlyError, NotFoundError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Ask, Recall
-from mcp_reflect.security.redact import clean_text
+from mcp_reflect.models.lesson import Ask, Lesson, Recall, State, Trust
+from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.storage import similarity as contradictions
 from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.lessons import Keeping
+from mcp_reflect.storage.retention import Retention
 from mcp_reflect.storage.retrieval.candidates import Looked, Meant, candidates
 from mcp_reflect.storage.retrieval.graph import with_related
 from mcp_reflect.storage.retrieval.lexical import Question
 from mcp_reflect.storage.retrieval.ranking import Ranked, rank
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import scope_values
-from mcp_reflect.storage.sqlite.statements import Reading, Writing
+from mcp_reflect.storage.sqlite.rows import Row, lesson_from, scope_values
+from mcp_reflect.storage.sqlite.statements import Reader, Reading, Writing
 
 if TYPE_CHECKING:
-    from mcp_reflect.storage.retrieval.vectors import Meaning
+    from mcp_reflect.storage.retrieval.vectors import VectorIndex
 
 
 # Hold-out: in a share of the tasks the recalled lessons are not shown, so that their use can be measured.
@@ -51,13 +52,13 @@ _MOST_SCORED: Final = 7_000  # rows looked at for that
 _MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; the oldest go first
 
 
-class Ledger:
+class RecallLog:
     """Counts what was recalled: at once where nobody writes, else later."""
 
-    def __init__(self, db: Database, clock: Clock, keeping: Keeping) -> None:
+    def __init__(self, db: Database, clock: Clock, retention: Retention) -> None:
         self._db = db
         self._clock = clock
-        self._keeping = keeping
+        self._retention = retention
         self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
 
     async def note(self, values: dict[str, Any]) -> None:
@@ -92,7 +93,7 @@ class Ledger:
         for values in written:
             if writing.run("recall_add", values) and values["applied"] and values["lesson_ids"]:
                 writing.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
-        self._keeping.drop_old(writing, self._clock.now(), "recall")
+        self._retention.drop_old(writing, self._clock.now(), "recall")
         return written
 
     def _drop(self, written: list[dict[str, Any]]) -> None:
@@ -106,48 +107,73 @@ def rates(reading: Reading, scope: Scope) -> Rates:
     return Rates({row["task_type"]: (row["wins"], row["told"]) for row in rows})
 
 
-async def recall(
-    db: Database,
-    ledger: Ledger,
-    scope: Scope,
-    ask: Ask,
-    clock: Clock,
-    *,
-    applied: bool = True,
-    holdout: float = 0.0,
-    meaning: "Meaning | None" = None,
-) -> Recall:
-    """The few lessons that fit a task, best first; an empty list where none is relevant.
+class RecallRepository:
+    """Recalls lessons, and knows what earlier recalls showed."""
 
-    `applied` false notes the recall, so that its outcome can be told, and counts no lesson as applied.
-    `holdout` is the share (0..1) of tasks whose lessons are not shown. `meaning` finds them by what they mean, too.
-    """
-    now = clock.now()
-    meant = await meaning.ask(scope, ask.text, NEAR) if meaning else None
-    ranked = await db.look(lambda reading: _ranked(reading, scope, ask, now, meant))
-    held_out = len(ranked.hits) if withheld(scope, ask.task, holdout) else 0
-    if held_out:
-        ranked = Ranked((), {**ranked.hidden, "held_out": held_out})
-    recall_id = clock.new_id("rec")
-    await ledger.note(
-        {
-            "id": recall_id,
-            "task": clean_text(ask.task)[:2000],  # cut first, half a secret would pass the door
-            "lesson_ids": [hit.id for hit in ranked.hits],
-            "held_out": held_out,
-            "holdout": holdout,
-            "now": clock.now(),
-            "applied": applied,
-            **scope_values(scope),
-        }
-    )
-    return Recall(
-        recall_id=recall_id,
-        lessons=ranked.hits,
-        hidden=ranked.hidden,
-        mode="hybrid" if meant else "lexical",
-        scope=str(scope),
-    )
+    def __init__(self, db: Database, clock: Clock, log: RecallLog, vectors: "VectorIndex | None") -> None:
+        self._db = db
+        self._clock = clock
+        self._log = log
+        self._vectors = vectors
+
+    async def recall(self, scope: Scope, ask: Ask, *, applied: bool = True, holdout: float = 0.0) -> Recall:
+        """Return the few lessons that fit a task, best first; an empty list if none is relevant.
+
+        Args:
+            scope: Whose lessons.
+            ask: The task and the filters.
+            applied: Whether the shown lessons count as applied; the recall is logged in any case.
+            holdout: The share (0..1) of tasks whose lessons are not shown.
+        """
+        now = self._clock.now()
+        meant = await self._vectors.ask(scope, ask.text, NEAR) if self._vectors else None
+        ranked = await self._db.look(lambda reading: _ranked(reading, scope, ask, now, meant))
+        held_out = len(ranked.hits) if withheld(scope, ask.task, holdout) else 0
+        if held_out:
+            ranked = Ranked((), {**ranked.hidden, "held_out": held_out})
+        recall_id = self._clock.new_id("rec")
+        await self._log.note(
+            {
+                "id": recall_id,
+                "task": clean_text(ask.task)[:2000],  # redacted before it is cut: half a secret is not recognized
+                "lesson_ids": [hit.id for hit in ranked.hits],
+                "held_out": held_out,
+                "holdout": holdout,
+                "now": self._clock.now(),
+                "applied": applied,
+                **scope_values(scope),
+            }
+        )
+        return Recall(
+            recall_id=recall_id,
+            lessons=ranked.hits,
+            hidden=ranked.hidden,
+            mode="hybrid" if meant else "lexical",
+            scope=str(scope),
+        )
+
+    async def check(self, scope: Scope, recall_id: str) -> None:
+        """Raise NotFoundError unless this scope had that recall."""
+        await self._log.flush()
+        await recall_row(self._db, scope, recall_id)
+
+    async def lessons_of(self, scope: Scope, recall_id: str) -> list[Lesson]:
+        """Return the lessons that a recall showed and that are still in use; NotFoundError for an unknown recall."""
+        await self._log.flush()
+        ids: list[str] = json.loads((await recall_row(self._db, scope, recall_id))["lesson_ids"])
+        rows = [await self._db.row("lesson_by_id", {"id": name, **scope_values(scope)}) for name in ids]
+        lessons = [lesson_from(row) for row in rows if row is not None]
+        return [one for one in lessons if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED]
+
+
+async def recall_row(reader: Reader, scope: Scope, recall_id: str) -> Row:
+    """Return the row of a recall of this scope; NotFoundError if there is none."""
+    rows = await reader.rows("recall_by_id", {"id": recall_id, **scope_values(scope)})
+    if not rows:
+        raise NotFoundError(
+            "recall_id", f"there is no '{quoted(recall_id)}' in {scope}", "Send the id that recall_lessons gave."
+        )
+    return rows[0]
 
 
 def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float, meant: Meant | None) -> Ranked:

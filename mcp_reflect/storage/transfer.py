@@ -1,4 +1,4 @@
-"""Import and export of lessons, in short transactions."""
+"""Import and export of lessons, in short transactions that let other writers through."""
 
 import asyncio
 import os
@@ -8,46 +8,157 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Final
 
 from mcp_reflect.clock import Clock, iso
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Stored
+from mcp_reflect.models.lesson import Kind, Lesson, LessonDraft, State, Stored
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.content_hash import says_nothing_new
-from mcp_reflect.storage.lessons import Written, keep_within, written
+from mcp_reflect.storage.lessons import LessonRows, lesson_rows
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import lesson_from, scope_values
+from mcp_reflect.storage.sqlite.rows import LISTS, lesson_from, scope_values
 from mcp_reflect.storage.sqlite.statements import Transaction, Writing
 
-# Lessons of an import made ready before the bank is locked: cleaned, judged, taken apart for the index.
-#
-# That takes longer than writing them. It is done ahead of the writing, in a thread, so that a server goes on
-# answering,
-# or in processes of its own where somebody asked for them.
+PAGE: Final = 200  # lessons prepared at once
+LEAST_SHARED: Final = 5_000  # lessons from which on processes are worth their start of half a second
+
+_NICE: Final = 5  # added to the niceness of these processes
+_EXPORT_PAGE: Final = 1000
+_FIRST_BATCH: Final = 100  # lessons; the size of the next batches depends on the time that this one takes
+_MIN_BATCH: Final = 25  # with fewer, most of the time would be spent waiting for the disk
+_MAX_BATCH: Final = 1000
+_BATCH_SECONDS: Final = 0.08  # the intended time of a transaction: other writers wait for it
+
+# Fields of an exported line that store_lesson does not have; import ignores them.
+EXPORT_ONLY: Final = ("id", "state", "trust", "source", "created_at")
+_STORED: Final = tuple(
+    field.name
+    for field in fields(LessonDraft)
+    if field.name not in ("kind", "text", "external_id", "state", "trust", "source")
+)
+_EXPORTED: Final = ("id", *_STORED, "external_id", "project", "state", "trust", "source")
 
 
-PAGE: Final = 200  # lessons made ready at once
-LEAST_SHARED: Final = 5_000  # lessons from which on processes are worth their start, half a second
+class Transfer:
+    """Imports and exports lessons; `size` is as in `LessonRepository`."""
 
-_NICE: Final = 5  # that the processes take less of a busy processor than a server does
+    def __init__(self, db: Database, clock: Clock, size: int | None) -> None:
+        self._db = db
+        self._clock = clock
+        self._size = size
+
+    async def export(self, tenant: str, project: str | None) -> AsyncIterator[dict[str, Any]]:
+        """Yield every lesson of a project (None: of all), oldest first, as import reads it, without empty fields."""
+        values = {"tenant": tenant, "project": project, "limit": _EXPORT_PAGE}
+        after = ""
+        while True:
+            rows = await self._db.rows("lesson_page", {**values, "after": after})
+            for row in rows:
+                if row["kind"] == Kind.LESSON:
+                    lesson = lesson_from(row)
+                    line = {name: getattr(lesson, name) for name in _EXPORTED}
+                    line |= {name: list(line[name]) for name in LISTS}
+                    line["created_at"] = iso(lesson.created_at)
+                    yield {name: value for name, value in line.items() if value not in (None, [])}
+            if len(rows) < _EXPORT_PAGE:
+                return
+            after = rows[-1]["id"]
+
+    async def import_lessons(
+        self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool, processes: int = 1
+    ) -> AsyncIterator[list[Stored]]:
+        """Store checked drafts, and yield the results of each batch, in order.
+
+        Args:
+            drafts: Each with the scope it belongs to.
+            merge: Compare them with the stored lessons: merged with an equal one, linked to a contradicting one.
+                Without, a lesson that is there word for word is a `duplicate` and stays as it is, in any state.
+            processes: How many processes prepare them, see `ready`.
+        """
+        waiting: list[Ready] = []
+        count = _FIRST_BATCH
+        async with aclosing(ready(drafts, self._clock, processes, merge=merge)) as pages:
+            async for page in pages:
+                waiting += page
+                while len(waiting) >= count:
+                    batch, waiting = waiting[:count], waiting[count:]
+                    results, seconds = await self._store(batch, merge=merge)
+                    count = max(_MIN_BATCH, min(round(len(batch) * min(_BATCH_SECONDS / seconds, 2.0)), _MAX_BATCH))
+                    yield results
+        if waiting:
+            yield (await self._store(waiting, merge=merge))[0]
+
+    async def _store(self, batch: "Sequence[Ready]", *, merge: bool) -> tuple[list[Stored], float]:
+        """Write prepared records in one transaction; return the results, and the seconds that it took."""
+        async with self._db.write() as tx:
+            began = time.monotonic()
+            results = await (_merge(tx, batch) if merge else tx.at_once(lambda writing: _add(writing, batch)))
+            for scope in dict.fromkeys(record.scope for record in batch):
+                await lessons.archive_excess(tx, scope, self._size, self._clock.now())
+        return results, max(time.monotonic() - began, 0.001)  # with the commit
+
+
+async def _merge(tx: Transaction, batch: "Sequence[Ready]") -> list[Stored]:
+    """Store records, or strengthen those that say the same."""
+    results: list[Stored] = []
+    for record in batch:
+        lesson_id, status = record.lesson.id, "quarantined" if record.lesson.held else "stored"
+        if record.lesson.state is State.ACTIVE:
+            lesson_id, status = await lessons.add_or_merge(tx, record.scope, record.lesson)
+        else:
+            await lessons.insert(tx, record.scope, record.lesson)
+        results.append(_result(record, lesson_id, status))
+    return results
+
+
+def _add(writing: Writing, batch: "Sequence[Ready]") -> list[Stored]:
+    """Store the records that are not there yet."""
+    by_digest: dict[int, list[Lesson]] = {}
+    for scope in dict.fromkeys(record.scope for record in batch):
+        digests = [record.rows.row["digest"] for record in batch if record.rows and record.scope == scope]
+        for row in writing.rows("lesson_same", {"digests": digests, **scope_values(scope)}):
+            by_digest.setdefault(row["digest"], []).append(lesson_from(row))
+    results: list[Stored] = []
+    new: list[LessonRows] = []
+    for record in batch:
+        assert record.rows is not None  # noqa: S101 - prepared without merge
+        same = by_digest.setdefault(record.rows.row["digest"], [])
+        duplicate = next((other for other in same if says_nothing_new(record.lesson, other)), None)
+        if duplicate is not None:
+            results.append(_result(record, duplicate.id, "duplicate"))
+            continue
+        same.append(record.lesson)
+        new.append(record.rows)
+        results.append(_result(record, record.lesson.id, "quarantined" if record.lesson.held else "stored"))
+    lessons.insert_rows(writing, new)
+    return results
+
+
+def _result(record: "Ready", lesson_id: str, status: str) -> Stored:
+    held = record.lesson.held if status == "quarantined" else None
+    return Stored(lesson_id=lesson_id, status=status, reason=held, scope=str(record.scope))
+
+
+# Lessons of an import are prepared before the bank is locked: redacted, screened, split for the index. That takes
+# longer than writing them, so a thread or processes do it ahead, and a server keeps answering.
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A record as it will be stored; `written` is null where it may be merged into another one."""
+    """A record to store; `rows` is None if it may be merged into another one."""
 
     scope: Scope
     lesson: Lesson
-    written: Written | None
+    rows: LessonRows | None
 
 
-def made_ready(drawn_up: Sequence[tuple[Scope, Lesson]], *, merge: bool = False) -> list[Ready]:
-    """Records as they will be stored."""
-    checked = [(scope, lessons.quarantined_if_suspicious(lesson)) for scope, lesson in drawn_up]
-    return [Ready(scope, lesson, None if merge else written(scope, lesson)) for scope, lesson in checked]
+def prepare_page(page: Sequence[tuple[Scope, Lesson]], *, merge: bool = False) -> list[Ready]:
+    """Return records ready to store."""
+    screened = [(scope, lessons.screened(lesson)) for scope, lesson in page]
+    return [Ready(scope, lesson, None if merge else lesson_rows(scope, lesson)) for scope, lesson in screened]
 
 
 async def ready(
@@ -58,47 +169,46 @@ async def ready(
     merge: bool = False,
     least_shared: int = LEAST_SHARED,
 ) -> AsyncGenerator[list[Ready]]:
-    """The drafts as records, in their order, a page at a time; some pages are made ahead.
+    """Yield the drafts as records, in their order, a page at a time; some pages are prepared ahead.
 
-    They are made by so many `processes` where that is more than one and there are `least_shared` of them, else in a
-    thread. With `merge` they are not taken apart for the index yet.
+    With several `processes` and at least `least_shared` drafts, these processes prepare them, else a thread. With
+    `merge` they are not split for the index yet.
     """
     shared = processes > 1 and len(drafts) >= least_shared
     executor = _processes(processes) if shared else ThreadPoolExecutor(1)
     loop = asyncio.get_running_loop()
-    ahead: deque[asyncio.Future[list[Ready]]] = deque()
+    pending: deque[asyncio.Future[list[Ready]]] = deque()
     try:
         for start in range(0, len(drafts), PAGE):
-            page = [(scope, lessons.drawn_up(draft, scope, clock)) for scope, draft in drafts[start : start + PAGE]]
-            ahead.append(loop.run_in_executor(executor, partial(made_ready, page, merge=merge)))
-            if len(ahead) > (2 * processes if shared else 1):
-                yield await ahead.popleft()
-        while ahead:
-            yield await ahead.popleft()
+            page = [(scope, lessons.from_draft(draft, scope, clock)) for scope, draft in drafts[start : start + PAGE]]
+            pending.append(loop.run_in_executor(executor, partial(prepare_page, page, merge=merge)))
+            if len(pending) > (2 * processes if shared else 1):
+                yield await pending.popleft()
+        while pending:
+            yield await pending.popleft()
     finally:
-        for one in ahead:
-            one.cancel()
+        for future in pending:
+            future.cancel()
             with suppress(asyncio.CancelledError):
-                await one
+                await future
         executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _processes(count: int) -> Executor:
-    # Imported here: a recall on the command line imports this module. New processes, not forks: this one has threads.
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
-    from multiprocessing import get_context  # noqa: PLC0415
+    # New processes, not forks: this one has threads.
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only a large import needs them
+    from multiprocessing import get_context  # noqa: PLC0415 - the same
 
     return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent)
 
 
 def _end_with_parent() -> None:
-    """Have this process end when the one that asked for it does, however that ends: it would wait for work for ever.
+    """End this process with its parent, which may be killed; print to stderr, because stdout may carry the protocol.
 
-    What anything here prints goes to stderr, for stdout may carry the protocol; and whoever recalls meanwhile has the
-    processor first.
+    The lower priority lets a recall go first.
     """
-    from multiprocessing import parent_process  # noqa: PLC0415 - see above
-    from threading import Thread  # noqa: PLC0415 - same
+    from multiprocessing import parent_process  # noqa: PLC0415 - the same
+    from threading import Thread  # noqa: PLC0415 - the same
 
     def watch() -> None:
         if (parent := parent_process()) is not None:
@@ -109,131 +219,3 @@ def _end_with_parent() -> None:
     os.dup2(2, 1)
     if sys.platform != "win32":
         os.nice(_NICE)
-
-
-# Lessons in bulk: out as JSON objects, in by short transactions that let other writers through.
-
-
-_PAGE: Final = 1000
-_FIRST_BATCH: Final = 100  # lessons; the next ones are as large as what they take allows
-_LEAST_BATCH: Final = 25  # fewer would wait for the disk most of the time
-_MOST_BATCH: Final = 1000
-_HELD_SECONDS: Final = 0.08  # that a transaction may take, or so: other writers wait for it
-
-# What an exported line says beside the fields of store_lesson; import reads past them.
-EXPORT_ONLY: Final = ("id", "state", "trust", "source", "created_at")
-
-
-async def exported(db: Database, tenant: str, project: str | None) -> AsyncIterator[dict[str, Any]]:
-    """Every lesson of a project (null: of all), oldest first, as import reads it; empty fields are left out."""
-    after = ""
-    while True:
-        rows = await db.rows("lesson_page", {"tenant": tenant, "project": project, "after": after, "limit": _PAGE})
-        for row in rows:
-            if row["kind"] == "lesson":
-                lesson = lesson_from(row)
-                line: dict[str, Any] = {
-                    "id": lesson.id,
-                    "mistake": lesson.mistake,
-                    "correction": lesson.correction,
-                    "why": lesson.why,
-                    "task_type": lesson.task_type,
-                    "context": lesson.context,
-                    "symptoms": list(lesson.symptoms),
-                    "keywords": list(lesson.keywords),
-                    "tags": list(lesson.tags),
-                    "importance": lesson.importance,
-                    "confidence": lesson.confidence,
-                    "external_id": lesson.external_id,
-                    "project": lesson.project,
-                    "state": lesson.state.value,
-                    "trust": lesson.trust.value,
-                    "source": lesson.source.value,
-                    "created_at": iso(lesson.created_at),
-                }
-                yield {name: value for name, value in line.items() if value not in (None, [])}
-        if len(rows) < _PAGE:
-            return
-        after = rows[-1]["id"]
-
-
-async def imported(
-    db: Database,
-    drafts: Sequence[tuple[Scope, LessonDraft]],
-    *,
-    merge: bool,
-    clock: Clock,
-    size: int | None,
-    processes: int = 1,
-) -> AsyncIterator[list[Stored]]:
-    """Store drafts that are known to be good, and yield what became of each batch, in order.
-
-    With `merge` they are compared with what is there: merged where the same is, tied where the opposite is. Without,
-    a lesson that is there word for word is a `duplicate`, and stays as it is, whatever state it is in.
-    Several `processes` make them ready, see `preparing`.
-    """
-    waiting: list[Ready] = []
-    many = _FIRST_BATCH  # lessons
-    async with aclosing(ready(drafts, clock, processes, merge=merge)) as pages:
-        async for page in pages:
-            waiting += page
-            while len(waiting) >= many:
-                batch, waiting = waiting[:many], waiting[many:]
-                done, held = await _stored(db, batch, clock, size, merge=merge)
-                many = max(_LEAST_BATCH, min(round(len(batch) * min(_HELD_SECONDS / held, 2.0)), _MOST_BATCH))
-                yield done
-    if waiting:
-        yield (await _stored(db, waiting, clock, size, merge=merge))[0]
-
-
-async def _stored(
-    db: Database, batch: "Sequence[Ready]", clock: Clock, size: int | None, *, merge: bool
-) -> tuple[list[Stored], float]:
-    """Write records that were made ready, in one transaction: what became of each, and how long it held others up."""
-    async with db.write() as tx:
-        began = time.monotonic()
-        done = await (_merged(tx, batch) if merge else tx.at_once(lambda writing: _added(writing, batch)))
-        for scope in dict.fromkeys(one.scope for one in batch):
-            await keep_within(tx, scope, size, clock.now())
-    return done, max(time.monotonic() - began, 0.001)  # with the commit
-
-
-async def _merged(tx: Transaction, batch: "Sequence[Ready]") -> list[Stored]:
-    """Store records, or strengthen those that say the same."""
-    done: list[Stored] = []
-    for one in batch:
-        lesson_id, status = one.lesson.id, "quarantined" if one.lesson.held else "stored"
-        if one.lesson.state is State.ACTIVE:
-            lesson_id, status = await lessons.add_or_merge(tx, one.scope, one.lesson)
-        else:
-            await lessons.add_lessons(tx, one.scope, one.lesson)
-        done.append(_told(one, lesson_id, status))
-    return done
-
-
-def _added(writing: Writing, batch: "Sequence[Ready]") -> list[Stored]:
-    """Store those records that are not there yet."""
-    there: dict[int, list[Lesson]] = {}
-    for scope in dict.fromkeys(one.scope for one in batch):
-        digests = [one.written.row["digest"] for one in batch if one.written and one.scope == scope]
-        for row in writing.rows("lesson_same", {"digests": digests, **scope_values(scope)}):
-            there.setdefault(row["digest"], []).append(lesson_from(row))
-    done: list[Stored] = []
-    new: list[Written] = []
-    for one in batch:
-        assert one.written is not None  # noqa: S101 - made for this
-        same = there.setdefault(one.written.row["digest"], [])
-        found = next((other for other in same if says_nothing_new(one.lesson, other)), None)
-        if found is not None:
-            done.append(_told(one, found.id, "duplicate"))
-            continue
-        same.append(one.lesson)
-        new.append(one.written)
-        done.append(_told(one, one.lesson.id, "quarantined" if one.lesson.held else "stored"))
-    lessons.add_at_once(writing, new)
-    return done
-
-
-def _told(one: "Ready", lesson_id: str, status: str) -> Stored:
-    held = one.lesson.held if status == "quarantined" else None
-    return Stored(lesson_id=lesson_id, status=status, reason=held, scope=str(one.scope))

@@ -1,132 +1,169 @@
-"""What a person looks at: filtered records, one record with its history, counts, the data of the dashboard."""
+"""Views for a person: filtered records, the history of one record, counts, the data of the dashboard."""
 
 import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage import lessons
-from mcp_reflect.storage.effectiveness import INTERVAL, PRIOR_STRENGTH, Rates, Told, worths
-from mcp_reflect.storage.recalls import Ledger, rates
+from mcp_reflect.storage.effectiveness import INTERVAL, PRIOR_STRENGTH, Rates, WeightedOutcome, running_totals
+from mcp_reflect.storage.lessons import lesson_by_id
+from mcp_reflect.storage.recalls import RecallLog, rates
+from mcp_reflect.storage.retrieval.graph import MOST_NEAR, NAMED
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.storage.sqlite.statements import Reading
-from mcp_reflect.storage.warnings import LEAST_WARNINGS, proof, share_difference
+from mcp_reflect.storage.warnings import LEAST_WARNINGS, WarningRepository, share_difference
 
-# What a person looks at: records by a filter, and all that became of one of them.
-
+if TYPE_CHECKING:
+    from mcp_reflect.storage.retrieval.vectors import VectorIndex
 
 _MOST_RECALLS: Final = 100
 
 
-async def browse(db: Database, scope: Scope, wanted: Filter) -> list[Lesson]:
-    """The records of a scope that pass a filter, newest first."""
-    held = None if wanted.held is None else int(wanted.held)
-    rows = await db.rows("lesson_browse", {**asdict(wanted), "held": held, **scope_values(scope)})
-    return [lesson_from(row) for row in rows]
+class Views:
+    """Shows what is in the bank. NotFoundError for an id that the scope does not have."""
 
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        recall_log: RecallLog,
+        warnings: WarningRepository,
+        vectors: "VectorIndex | None",
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._recall_log = recall_log
+        self._warnings = warnings
+        self._vectors = vectors
 
-async def story(db: Database, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
-    """What became of using a record, oldest first, and the latest 100 recalls that showed it, newest first.
+    async def browse(self, scope: Scope, wanted: Filter) -> list[Lesson]:
+        """Return the records of a scope that pass a filter, newest first."""
+        held = None if wanted.held is None else int(wanted.held)
+        rows = await self._db.rows("lesson_browse", {**asdict(wanted), "held": held, **scope_values(scope)})
+        return [lesson_from(row) for row in rows]
 
-    NotFoundError where the scope has no such record.
-    """
-    await lessons.lesson(db, scope, record_id, "id")
-    values = {"lesson_id": record_id, "limit": _MOST_RECALLS, **scope_values(scope)}
-    return {
-        "outcomes": [dict(row) for row in await db.rows("outcome_list", {"lesson_id": record_id})],
-        "recalls": [dict(row) for row in await db.rows("recalls_of_lesson", values)],
-    }
+    async def use_of(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
+        """Return the outcomes of a record, oldest first, and the latest 100 recalls that showed it, newest first."""
+        await self._recall_log.flush()
+        await lesson_by_id(self._db, scope, record_id, "id")
+        values = {"lesson_id": record_id, "limit": _MOST_RECALLS, **scope_values(scope)}
+        return {
+            "outcomes": [dict(row) for row in await self._db.rows("outcome_list", {"lesson_id": record_id})],
+            "recalls": [dict(row) for row in await self._db.rows("recalls_of_lesson", values)],
+        }
 
+    async def neighbors(self, scope: Scope, kind: str, name: str) -> "list[dict[str, Json]]":
+        """Return what is one step from a node: records linked to it, and those that name what it names (`through`).
 
-# What is in the bank, counted.
+        A node is a record by its id, or a tool, file, failure or error code by its name.
+        """
+        values = {"kind": kind, "name": name, "shared": list(NAMED), "limit": MOST_NEAR, **scope_values(scope)}
+        return [
+            {key: row[key] for key in ("relation", "through", "id", "kind", "state", "text") if row[key] is not None}
+            for row in await self._db.rows("graph_step", values)
+        ]
 
+    async def board(self, scope: Scope, *, most: int | None = None, whole: bool = True) -> "Table":
+        """Return the dashboard's data: at most `most` records, best first, with outcomes, links, recalls and warnings.
 
-async def stats(db: Database, scope: Scope) -> dict[str, Json]:
-    """Counts of a scope; `average_lesson_effectiveness` (0..1) is null before the first outcome.
+        Without `whole`, the texts of records in quarantine are left out, and tasks, notes and calls that read as
+        orders: a model may read it.
+        """
+        rows = await self._db.look(lambda reading: _board_rows(reading, scope, most or MOST_LESSONS))
+        table = await asyncio.to_thread(_assembled, rows, scope, self._clock.now(), whole=whole)
+        return table if whole else await asyncio.to_thread(_without_orders, table)
 
-    `lessons_stored` are active ones. `retries_triggered` counts critiques that told the agent to try again,
-    `improvements_made` corrections that were verified to be better; `tokens` are a tenant's, not a project's.
-    """
-    where = scope_values(scope)
-    by: dict[str, Counter[str]] = {name: Counter() for name in ("kind", "state", "trust")}
-    applied, effectiveness, with_outcome, stored, quarantined = 0, 0.0, 0, 0, 0
-    for row in await db.rows("stats_lessons", where):
-        for name, counter in by.items():
-            counter[row[name]] += row["count"]
-        applied += row["applied"] or 0
-        if row["kind"] == "lesson":
-            effectiveness += row["effectiveness"] or 0.0
-            with_outcome += row["with_outcome"]
-        if row["kind"] == "lesson" and row["state"] == "active":
-            stored += row["count"]
-        if row["state"] == "active" and row["trust"] == "quarantined":
-            quarantined += row["count"]
-    told: dict[str, Counter[str]] = {name: Counter() for name in ("thinker", "outcome", "category", "trigger")}
-    total = 0
-    for row in await db.rows("stats_reflections", where):
-        total += row["count"]
-        for name, counter in told.items():
-            counter[row[name] or "none"] += row["count"]
-    counts = await db.row("stats_counts", where)
-    return {
-        "scope": str(scope),
-        "total_reflections": total,
-        "lessons_stored": stored,
-        "strategies_stored": by["kind"]["strategy"],
-        "records_by_state": dict(by["state"]),
-        "records_by_trust": dict(by["trust"]),
-        "reflections_by_thinker": dict(told["thinker"]),
-        "reflections_by_outcome": dict(told["outcome"]),
-        "reflections_by_category": dict(told["category"]),
-        "reflections_by_trigger": dict(told["trigger"]),
-        "quarantined": quarantined,
-        "average_lesson_effectiveness": round(effectiveness / with_outcome, 4) if with_outcome else None,
-        "lessons_applied": applied,
-        "uplift": await _uplift(db, scope),
-        "proof": await proof(db, scope),
-        **({name: counts[name] for name in counts.keys()} if counts else {}),  # noqa: SIM118 - a Row iterates its values
-    }
+    async def row(self, scope: Scope, lesson: Lesson) -> list[Any]:
+        """Return a lesson as a row of the dashboard's table, after somebody changed it."""
+        return lesson_row(lesson, await self._db.look(lambda reading: rates(reading, scope)), whole=True)
 
+    async def stats(self, scope: Scope) -> dict[str, Json]:
+        """Return counts of a scope; `average_lesson_effectiveness` (0..1) is None before the first outcome.
 
-async def _uplift(db: Database, scope: Scope) -> dict[str, Json]:
-    """How much more often tasks succeed whose lessons are shown than those whose lessons are held out.
+        `lessons_stored` counts active ones, `retries_triggered` critiques that told the agent to try again,
+        `improvements_made` corrections that were verified to be better; `tokens` are those of the tenant.
+        """
+        where = scope_values(scope)
+        by: dict[str, Counter[str]] = {name: Counter() for name in ("kind", "state", "trust")}
+        applied, effectiveness, with_outcome, stored, quarantined = 0, 0.0, 0, 0, 0
+        for row in await self._db.rows("stats_lessons", where):
+            for name, counter in by.items():
+                counter[row[name]] += row["count"]
+            applied += row["applied"] or 0
+            if row["kind"] == "lesson":
+                effectiveness += row["effectiveness"] or 0.0
+                with_outcome += row["with_outcome"]
+            if row["kind"] == "lesson" and row["state"] == "active":
+                stored += row["count"]
+            if row["state"] == "active" and row["trust"] == "quarantined":
+                quarantined += row["count"]
+        reflections: dict[str, Counter[str]] = {
+            name: Counter() for name in ("thinker", "outcome", "category", "trigger")
+        }
+        total = 0
+        for row in await self._db.rows("stats_reflections", where):
+            total += row["count"]
+            for name, counter in reflections.items():
+                counter[row[name] or "none"] += row["count"]
+        counts = await self._db.row("stats_counts", where)
+        return {
+            "scope": str(scope),
+            "total_reflections": total,
+            "lessons_stored": stored,
+            "strategies_stored": by["kind"]["strategy"],
+            "records_by_state": dict(by["state"]),
+            "records_by_trust": dict(by["trust"]),
+            "reflections_by_thinker": dict(reflections["thinker"]),
+            "reflections_by_outcome": dict(reflections["outcome"]),
+            "reflections_by_category": dict(reflections["category"]),
+            "reflections_by_trigger": dict(reflections["trigger"]),
+            "quarantined": quarantined,
+            "average_lesson_effectiveness": round(effectiveness / with_outcome, 4) if with_outcome else None,
+            "lessons_applied": applied,
+            "uplift": await self._uplift(scope),
+            "proof": await self._warnings.effect(scope),
+            **dict(counts or {}),
+            "embeddings": await self._vectors.state(scope) if self._vectors else "off",
+        }
 
-    A task counts once, by the mean of its outcomes; `difference` is null below so many cases as `least` on either side.
-    """
-    arms = {
-        bool(row["held"]): (float(row["good"]), int(row["cases"]))
-        for row in await db.rows("task_arms", scope_values(scope))
-    }
-    shown, held_out = arms.get(False, (0.0, 0)), arms.get(True, (0.0, 0))
-    return {
-        "shown": _arm(shown),
-        "held_out": _arm(held_out),
-        "difference": share_difference(shown, held_out),
-        "least": LEAST_WARNINGS,
-    }
+    async def _uplift(self, scope: Scope) -> dict[str, Json]:
+        """Return how much more often tasks succeed if their lessons are shown than if they are held out.
+
+        A task counts once, by the mean of its outcomes; `difference` is None with fewer than `least` cases of either.
+        """
+        arms = {
+            bool(row["held"]): (float(row["good"]), int(row["cases"]))
+            for row in await self._db.rows("task_arms", scope_values(scope))
+        }
+        shown, held_out = arms.get(False, (0.0, 0)), arms.get(True, (0.0, 0))
+        return {
+            "shown": _arm(shown),
+            "held_out": _arm(held_out),
+            "difference": share_difference(shown, held_out),
+            "least": LEAST_WARNINGS,
+        }
 
 
 def _arm(arm: tuple[float, int]) -> dict[str, Json]:
     return {"tasks": arm[1], "success": round(arm[0] / arm[1], 4) if arm[1] else None}
 
 
-# What a person's board is made of, read as of one moment, in columns: ten thousand lessons are to fit a page.
+# The dashboard's data, read as of one moment, in columns: ten thousand lessons must fit into a page.
 #
 # A table is `{"columns": [...], "rows": [[...], ...]}`. Times are seconds since 1970 (UTC), to the second; scores are
-# in
-# 0..1, to four places. Reading counts nothing as applied.
+# in 0..1, to four places. Reading it counts nothing as applied.
 
 
 MOST_LESSONS: Final = 20_000
-MOST_EVENTS: Final = 1000  # the latest recalls and warnings that are told one by one; charts count all
+MOST_EVENTS: Final = 1000  # the latest recalls and warnings that are listed; charts count all
 
 LESSON_COLUMNS: Final = (
     *("id", "kind", "state", "trust", "source", "is_global", "task_type", "text", "mistake", "correction", "why"),
@@ -144,8 +181,8 @@ Table = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Looked:
-    """The rows of one moment."""
+class _BoardRows:
+    """The rows as of one moment."""
 
     lessons: Sequence[Row]
     count: int
@@ -158,27 +195,11 @@ class _Looked:
     rates: Rates
 
 
-async def board(db: Database, scope: Scope, clock: Clock, *, most: int = MOST_LESSONS, whole: bool = True) -> Table:
-    """At most `most` records of a scope, best first, their outcomes and ties; recalls and warnings.
-
-    Without `whole`, the words of what is in quarantine stay out, and tasks, notes and calls that read as orders: a
-    model may be the reader.
-    """
-    looked = await db.look(lambda reading: _look(reading, scope, most))
-    made = await asyncio.to_thread(_assembled, looked, scope, clock.now(), whole=whole)
-    return made if whole else await asyncio.to_thread(_without_orders, made)
-
-
-async def row(db: Database, scope: Scope, lesson: Lesson) -> list[Any]:
-    """A lesson as a row of the board's table, after somebody changed it."""
-    return lesson_row(lesson, await db.look(lambda reading: rates(reading, scope)), whole=True)
-
-
-def _look(reading: Reading, scope: Scope, most: int) -> _Looked:
+def _board_rows(reading: Reading, scope: Scope, most: int) -> _BoardRows:
     where = scope_values(scope)
     lessons = reading.rows("board_lessons", {"limit": most, **where})
-    ids = [one["id"] for one in lessons]
-    return _Looked(
+    ids = [row["id"] for row in lessons]
+    return _BoardRows(
         lessons=lessons,
         count=reading.rows("board_lesson_count", where)[0]["count"],
         outcomes=reading.rows("board_outcomes", {"ids": ids}),
@@ -191,29 +212,29 @@ def _look(reading: Reading, scope: Scope, most: int) -> _Looked:
     )
 
 
-def _assembled(looked: _Looked, scope: Scope, now: float, *, whole: bool) -> Table:
-    records = [lesson_from(one) for one in looked.lessons]
-    rows = [lesson_row(record, looked.rates, whole=whole) for record in records]
+def _assembled(board: _BoardRows, scope: Scope, now: float, *, whole: bool) -> Table:
+    records = [lesson_from(one) for one in board.lessons]
+    rows = [lesson_row(record, board.rates, whole=whole) for record in records]
     rows.sort(key=_place)
     places = {one[0]: place for place, one in enumerate(rows)}
     return {
         "scope": str(scope),
         "project": scope.project,
         "at": int(now),
-        "records": looked.count,
+        "records": board.count,
         "prior": {"strength": PRIOR_STRENGTH, "interval": INTERVAL},
         "lessons": {"columns": LESSON_COLUMNS, "rows": rows},
-        "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(_outcomes(looked, places))},
-        "links": [[places[one["from_id"]], one["relation"], places[one["to_id"]]] for one in looked.links],
-        "recalls": {"columns": _RECALL_COLUMNS, "rows": [_recall(one) for one in looked.recalls]},
-        "recall_days": [[one["day"], one["became"], one["count"]] for one in looked.recall_days],
-        "warnings": {"columns": _WARNING_COLUMNS, "rows": [_warning(one) for one in looked.warnings]},
-        "warning_days": [[one["day"], one["became"], one["count"]] for one in looked.warning_days],
+        "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(_outcomes(board, places))},
+        "links": [[places[one["from_id"]], one["relation"], places[one["to_id"]]] for one in board.links],
+        "recalls": {"columns": _RECALL_COLUMNS, "rows": [_recall(one) for one in board.recalls]},
+        "recall_days": [[one["day"], one["became"], one["count"]] for one in board.recall_days],
+        "warnings": {"columns": _WARNING_COLUMNS, "rows": [_warning(one) for one in board.warnings]},
+        "warning_days": [[one["day"], one["became"], one["count"]] for one in board.warning_days],
     }
 
 
 def _without_orders(table: Table) -> Table:
-    """The board with a word in the place of each task, note or call that reads as an order to who reads it."""
+    """Replace each task, note or call that reads as an order to its reader."""
     for name, column in (("recalls", "task"), ("outcomes", "note"), ("warnings", "arguments"), ("warnings", "tool")):
         rows: list[list[Any]] = table[name]["rows"]
         at = table[name]["columns"].index(column)
@@ -224,7 +245,7 @@ def _without_orders(table: Table) -> Table:
 
 
 def _place(row: Sequence[Any]) -> tuple[Any, ...]:
-    """What is in use by its worth, then what waits for a person, then what is out of use."""
+    """Sort active records by worth, then those in quarantine, then those out of use."""
     state, trust, worth, importance, name = (
         row[LESSON_COLUMNS.index(column)] for column in ("state", "trust", "worth", "importance", "id")
     )
@@ -232,9 +253,9 @@ def _place(row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:
-    """A lesson in the order of LESSON_COLUMNS. A text that mistake and correction tell already is null."""
+    """Return a lesson in the order of LESSON_COLUMNS; `text` is None if mistake and correction repeat it."""
     hidden = lesson.trust is Trust.QUARANTINED and not whole
-    told = lesson.mistake is not None and lesson.correction is not None and not hidden
+    repeated = lesson.mistake is not None and lesson.correction is not None and not hidden
     values: dict[str, Any] = {
         "id": lesson.id,
         "kind": lesson.kind.value,
@@ -242,7 +263,7 @@ def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:
         "trust": lesson.trust.value,
         "source": lesson.source.value,
         "is_global": int(not lesson.project),
-        "text": waits(lesson.held or "it waits for a person") if hidden else None if told else lesson.text,
+        "text": waits(lesson.held or "a person has to look at it") if hidden else None if repeated else lesson.text,
         "importance": round(lesson.importance, 4),
         "confidence": round(lesson.confidence, 4),
         "strength": lesson.strength,
@@ -264,25 +285,25 @@ def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:
     return [values[name] for name in LESSON_COLUMNS]
 
 
-def _outcomes(looked: _Looked, places: Mapping[str, int]) -> Iterable[list[Any]]:
-    """Each outcome with what it added to wins and losses, as ranking counts them, each lesson's oldest first.
+def _outcomes(board: _BoardRows, places: Mapping[str, int]) -> Iterable[list[Any]]:
+    """Yield each outcome with what it added to wins and losses, each lesson's oldest first.
 
-    A merged record's count for the one it lives on in.
+    Those of a merged record count for the record that it was merged into.
     """
-    gone = {one["id"] for one in looked.lessons if one["state"] == State.ARCHIVED.value}
+    archived = {one["id"] for one in board.lessons if one["state"] == State.ARCHIVED.value}
     into = {
         one["from_id"]: one["to_id"]
-        for one in looked.links
-        if one["relation"] == "merged_into" and one["from_id"] in gone
+        for one in board.links
+        if one["relation"] == "merged_into" and one["from_id"] in archived
     }
     by_lesson: dict[str, list[Row]] = {}
-    for one in looked.outcomes:
+    for one in board.outcomes:
         by_lesson.setdefault(_keeper(one["lesson_id"], into), []).append(one)
     for lesson_id, own in by_lesson.items():
         own.sort(key=lambda one: one["created_at"])
         wins = losses = 0.0
-        told = (Told(one["success"], one["weight"], one["evidence"] != Evidence.SELF.value) for one in own)
-        for one, after in zip(own, worths(told), strict=True):
+        outcomes = (WeightedOutcome(one["success"], one["weight"], one["evidence"] != Evidence.SELF) for one in own)
+        for one, after in zip(own, running_totals(outcomes), strict=True):
             added = (round(after.wins - wins, 4), round(after.losses - losses, 4))
             wins, losses = after.wins, after.losses
             yield [
@@ -292,7 +313,7 @@ def _outcomes(looked: _Looked, places: Mapping[str, int]) -> Iterable[list[Any]]
 
 
 def _keeper(lesson_id: str, into: Mapping[str, str]) -> str:
-    """The record that a merged one lives on in, at any remove."""
+    """Return the record that a record was merged into, at any distance."""
     seen = {lesson_id}
     while (following := into.get(lesson_id)) is not None and following not in seen:
         seen.add(lesson_id := following)
@@ -314,37 +335,8 @@ def _warning(one: Row) -> list[Any]:
 
 
 def _call(arguments: str | None) -> str | None:
-    """A call's arguments as a person reads them, cut at 300 characters; null where the failure is gone."""
+    """Return a call's arguments as text, cut at 300 characters; None if the failure was removed."""
     if arguments is None:
         return None
     (value,) = json.loads(arguments)
     return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))[:300]
-
-
-# What a person looks at: records that are browsed, what became of one, and the board.
-
-
-class Views:
-    """Shows what is in the bank. NotFoundError for an id that the scope does not have."""
-
-    def __init__(self, db: Database, clock: Clock, ledger: Ledger) -> None:
-        self._db = db
-        self._clock = clock
-        self._ledger = ledger
-
-    async def browse(self, scope: Scope, wanted: Filter) -> list[Lesson]:
-        """The records of a scope that pass a filter, newest first."""
-        return await browse(self._db, scope, wanted)
-
-    async def story(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
-        """What became of using a record, and the recalls that showed it; NotFoundError for no such record."""
-        await self._ledger.flush()
-        return await story(self._db, scope, record_id)
-
-    async def board(self, scope: Scope, *, most: int | None = None, whole: bool = True) -> dict[str, Any]:
-        """What a person's board is made of, at most `most` records; see `board`."""
-        return await board(self._db, scope, self._clock, most=most or MOST_LESSONS, whole=whole)
-
-    async def row(self, scope: Scope, lesson: Lesson) -> list[Any]:
-        """A lesson as a row of the board."""
-        return await row(self._db, scope, lesson)

@@ -40,7 +40,7 @@ async def store(engine: Engine, name: str, importance: float, **more: Any) -> st
 
 
 async def active(engine: Engine, kind: Kind = Kind.LESSON) -> set[str]:
-    return {one.id for one in await engine.bank.lessons(engine.scopes.own, kind=kind)}
+    return {one.id for one in await engine.bank.lessons.latest(engine.scopes.own, kind=kind)}
 
 
 async def test_below_three_tenths_goes_first_whatever_is_older(engine: Engine) -> None:
@@ -48,8 +48,8 @@ async def test_below_three_tenths_goes_first_whatever_is_older(engine: Engine) -
     low = await store(engine, NAMES[2], 0.29)
     new = await store(engine, NAMES[3], 0.5)
     assert await active(engine) == {*kept, new}
-    lesson = await engine.bank.lesson(engine.scopes.own, low)
-    (version,) = await engine.bank.history(engine.scopes.own, low)
+    lesson = await engine.bank.lessons.get(engine.scopes.own, low)
+    (version,) = await engine.bank.lessons.history(engine.scopes.own, low)
     assert (lesson.state, version["reason"]) == (State.ARCHIVED, "archived: the bank is full")
 
 
@@ -67,14 +67,14 @@ async def test_what_matters_most_and_what_a_person_trusts_is_never_archived_by_i
     assert await active(engine) == set(ids)
     at_once = await engine.store_lesson(mistake="Forgot the tulip", correction="Water the tulip", importance=0.79)
     assert at_once.status == "stored"
-    assert at_once.reason == "archived at once: the bank is full of what is worth more"
+    assert at_once.reason == "archived at once: the bank is full of more important lessons"
     assert await active(engine) == set(ids)
 
 
 async def test_what_is_restored_stays_and_another_makes_room(engine: Engine) -> None:
     ids = [await store(engine, name, 0.5) for name in NAMES[:4]]
     assert ids[0] not in await active(engine)
-    await engine.bank.set_state(engine.scopes.own, ids[0], State.ACTIVE, "restored")
+    await engine.bank.lessons.set_state(engine.scopes.own, ids[0], State.ACTIVE, "restored")
     assert await active(engine) == {ids[0], ids[2], ids[3]}
 
 
@@ -86,7 +86,7 @@ async def test_each_project_and_each_kind_has_its_own_room(engine: Engine) -> No
         await engine.reflect(task=f"Mend {name}", outcome="failure", analysis=analysis)
     assert [len(await active(engine, kind)) for kind in Kind] == [3, 3, 3]
     other = engine.scopes.named("other")
-    assert len(await engine.bank.lessons(other)) == 3
+    assert len(await engine.bank.lessons.latest(other)) == 3
     assert (await engine.get_stats())["total_reflections"] == 4
 
 
@@ -96,7 +96,7 @@ async def test_an_import_fills_the_bank_to_its_size_and_no_further(engine: Engin
     async for _ in engine.import_lessons(drafts):
         pass
     assert len(await active(engine)) == 3
-    assert len(await engine.bank.lessons(engine.scopes.own, state=None)) == len(NAMES)
+    assert len(await engine.bank.lessons.latest(engine.scopes.own, state=None)) == len(NAMES)
 
 
 FILLING = """
@@ -124,6 +124,6 @@ async def test_the_limit_is_exact_when_processes_write_at_once(bank_path: Path) 
     assert await asyncio.to_thread(filled_by_three, bank_path) == [0, 0, 0]
     async with Engine(Settings(bank=bank_path, project="app")) as engine:
         assert len(await active(engine)) == 4
-        every = await engine.bank.lessons(engine.scopes.own, state=None)
+        every = await engine.bank.lessons.latest(engine.scopes.own, state=None)
         assert json.dumps(sorted({one.state for one in every})) == '["active", "archived"]'
         assert len(every) == 18

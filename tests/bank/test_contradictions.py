@@ -55,7 +55,7 @@ async def test_the_same_words_with_the_turn_elsewhere_are_no_near_duplicate(engi
 
 
 async def links(engine: Engine, lesson_id: str) -> list[str]:
-    found = await engine.bank.links(engine.scopes.own, lesson_id)
+    found = await engine.bank.lessons.links(engine.scopes.own, lesson_id)
     return [link["to_id"] for link in found if link["relation"] == "contradicts"]
 
 
@@ -96,6 +96,6 @@ async def test_the_better_evidenced_of_two_leads_and_both_say_so(engine: Engine,
 
 async def test_a_retired_lesson_leads_nobody(engine: Engine) -> None:
     one, other = await engine.store_lesson(**MORE), await engine.store_lesson(**LESS)
-    await engine.bank.set_state(engine.scopes.own, other.lesson_id, State.RETIRED, "wrong")
+    await engine.bank.lessons.set_state(engine.scopes.own, other.lesson_id, State.RETIRED, "wrong")
     (hit,) = (await engine.recall(task=TASK)).lessons
     assert (hit.id, "evidenced" in hit.why) == (one.lesson_id, False)

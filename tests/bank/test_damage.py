@@ -103,14 +103,14 @@ async def test_a_damaged_bank_is_set_aside_and_what_can_be_read_is_rescued(
             assert aside.read_bytes() == damaged
             assert not (await engine.recall(task="Task T5 failed with code 5")).lessons
         with suppress(BankDamagedError):
-            await engine.bank.opened()
-        (done,) = await engine.bank.safekeeping.rescue()
+            await engine.bank.open()
+        (done,) = await engine.bank.maintenance.rescue()
         assert len(done.file.read_bytes()) == len(damaged)
         assert done.rows["lessons"] >= least * before["lessons"]
         after = counted(bank_path)
         assert {name: after[name] <= before[name] + 1 for name in before} == dict.fromkeys(before, True)
         await every_lesson_can_be_recalled(engine, bank_path)
-        assert await engine.bank.safekeeping.rescue() == []
+        assert await engine.bank.maintenance.rescue() == []
 
 
 async def until_it_is_found(engine: Engine) -> str:
@@ -137,9 +137,9 @@ async def test_a_rescue_of_a_sound_file_brings_every_row(settings: Settings, ban
     before = counted(bank_path)
     bank_path.rename(tmp_path / "old.db")
     async with Engine(settings) as engine:
-        (done,) = await engine.bank.safekeeping.rescue(tmp_path / "old.db")
+        (done,) = await engine.bank.maintenance.rescue(tmp_path / "old.db")
         assert {name: done.rows[name] for name in before} == before == counted(bank_path)
-        (again,) = await engine.bank.safekeeping.rescue(tmp_path / "old.db")
+        (again,) = await engine.bank.maintenance.rescue(tmp_path / "old.db")
         assert set(again.rows.values()) == {0}
 
 
@@ -151,7 +151,7 @@ async def test_what_only_the_log_holds_is_rescued_too(settings: Settings, bank_p
             (tmp_path / f"old.db{ending}").write_bytes(source.read_bytes())
     bank_path.unlink()
     async with Engine(settings) as engine:
-        (done,) = await engine.bank.safekeeping.rescue(tmp_path / "old.db")
+        (done,) = await engine.bank.maintenance.rescue(tmp_path / "old.db")
         assert done.rows["lessons"] == 1
         assert (await engine.recall(task="Task T1 failed with code 1")).lessons
 
@@ -165,7 +165,7 @@ async def test_a_second_server_goes_on_with_the_new_bank(settings: Settings, ban
         with pytest.raises(BankDamagedError):
             await first.store_lesson(**lesson(1000))
         stored = await first.store_lesson(**lesson(1001))
-        assert (await second.bank.lesson(second.scopes.own, stored.lesson_id)).mistake == lesson(1001)["mistake"]
+        assert (await second.bank.lessons.get(second.scopes.own, stored.lesson_id)).mistake == lesson(1001)["mistake"]
     assert counted(bank_path)["lessons"] == 1
 
 
@@ -178,7 +178,7 @@ async def test_a_bank_emptied_under_its_log_is_set_aside_with_it(settings: Setti
     async with Engine(settings) as engine:
         with pytest.raises(BankDamagedError, match="is empty beside its log"):
             await engine.store_lesson(**lesson(2))
-        (done,) = await engine.bank.safekeeping.rescue()
+        (done,) = await engine.bank.maintenance.rescue()
         assert done.rows["lessons"] == 1
 
 
@@ -194,7 +194,7 @@ async def test_a_bank_emptied_while_it_is_open_is_set_aside_and_nothing_is_ackno
             await (engine.recall(task="Task T1") if before == "recall" else engine.store_lesson(**lesson(2)))
         await engine.store_lesson(**lesson(3))
         assert counted(bank_path)["lessons"] == 1
-        (done,) = await engine.bank.safekeeping.rescue()
+        (done,) = await engine.bank.maintenance.rescue()
         assert done.rows["lessons"] == 1
         assert counted(bank_path)["lessons"] == 2
 

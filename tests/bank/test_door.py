@@ -82,7 +82,7 @@ async def test_no_secret_reaches_a_file_through_any_argument(
                 except McpReflectError:
                     continue  # too long for its place: refused, so it is nowhere
         assert found_in(bank_path.parent) == {}
-        lines = [json.dumps(line) async for line in engine.bank.exported("local", None)]
+        lines = [json.dumps(line) async for line in engine.bank.transfer.export("local", None)]
     assert stored > 20
     (bank_path.parent / "export.jsonl").write_text("\n".join(lines))
     (bank_path.parent / "log.txt").write_text(capfd.readouterr().err)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import LessonDraft
-from mcp_reflect.storage.lessons import drawn_up
+from mcp_reflect.storage.lessons import from_draft
 from mcp_reflect.storage.retrieval.features import HELD, features_read, kind_mark, tag_mark, terms_kept, type_mark
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS, terms_of
 
@@ -28,7 +28,7 @@ def test_every_term_is_counted_as_often_as_it_is_there_and_by_what_its_field_wei
         tags=tuple(tags),
         context=context,
     )
-    lesson = drawn_up(draft, Scope("local", "app"), Clock())
+    lesson = from_draft(draft, Scope("local", "app"), Clock())
     found = features_read(7, terms_kept(lesson))
     wanted = Counter[str]()
     for weight, texts in (

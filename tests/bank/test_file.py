@@ -40,7 +40,7 @@ asyncio.run(main())
 
 
 async def test_a_new_bank_has_the_newest_schema_and_says_that_it_is_ours(engine: Engine, bank_path: Path) -> None:
-    opened = await engine.bank.opened()
+    opened = await engine.bank.open()
     assert (opened.schema, opened.journal_mode, opened.read_only) == (newest(), "wal", None)
     with closing(sqlite3.connect(bank_path)) as other:
         assert other.execute("PRAGMA user_version").fetchone() == (migrations()[-1][0],)
@@ -86,7 +86,7 @@ async def test_a_bank_of_a_newer_release_is_read_and_not_written(settings: Setti
         assert [hit.id for hit in found.lessons] == [stored.lesson_id]
         with pytest.raises(BankReadOnlyError, match=r"newer than this release's .*Upgrade mcp-reflect-server"):
             await engine.store_lesson(**LESSON)
-        assert (await engine.bank.lesson(engine.scopes.own, stored.lesson_id)).times_applied == 0
+        assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).times_applied == 0
 
 
 async def test_an_older_bank_is_backed_up_once_and_upgraded(settings: Settings, bank_path: Path) -> None:
@@ -196,7 +196,7 @@ ROW: dict[str, dict[str, object]] = {
     ],
 )
 async def test_the_schema_refuses(engine: Engine, bank_path: Path, table: str, wrong: dict[str, object]) -> None:
-    await engine.bank.opened()
+    await engine.bank.open()
     with closing(sqlite3.connect(bank_path, isolation_level=None)) as other:
         other.execute("PRAGMA foreign_keys = ON")
         _insert(other, "lessons", {**ROW["lessons"], "id": "b"} if table == "lessons" else ROW["lessons"])

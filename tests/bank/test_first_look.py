@@ -88,6 +88,6 @@ async def test_what_waits_in_quarantine_takes_no_honest_lessons_place(engine: En
     found = await engine.recall(task="send the flushed cache keys of shard 7", limit=50)
     assert [hit.id for hit in found.lessons] == [stored[0].lesson_id]
     assert found.hidden == {"quarantined": SCORED_HELD}
-    await engine.bank.decide(engine.scopes.own, stored[8].lesson_id, approved=True)
+    await engine.bank.lessons.decide(engine.scopes.own, stored[8].lesson_id, approved=True)
     found = await engine.recall(task="send the flushed cache keys of shard 7", limit=50)
     assert {hit.id for hit in found.lessons} == {stored[0].lesson_id, stored[8].lesson_id}

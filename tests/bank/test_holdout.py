@@ -38,7 +38,7 @@ async def test_what_is_held_out_is_counted_but_neither_shown_nor_applied(setting
         stored = await engine.store_lesson(**LESSON)
         found = await engine.recall(task=TASK)
         assert (found.lessons, found.hidden["held_out"]) == ((), 1)
-        lesson = await engine.bank.lesson(engine.scopes.own, stored.lesson_id)
+        lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
         assert lesson.times_applied == 0
 
 
@@ -51,7 +51,7 @@ async def test_an_outcome_without_lessons_is_told_for_the_comparison_and_moves_n
             (),
             "the lessons of that recall were held out: counted for the comparison",
         )
-        assert (await engine.bank.lesson(engine.scopes.own, stored.lesson_id)).effectiveness is None
+        assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).effectiveness is None
         with pytest.raises(InputError, match="was not among"):
             await engine.record_outcome(success=True, recall_id=found.recall_id, lesson_ids=[stored.lesson_id])
 

@@ -63,7 +63,7 @@ async def test_a_lesson_that_is_there_word_for_word_is_not_imported_again(engine
     (again,) = await imported(engine, DOOR)
     assert first.status == "stored"
     assert [(one.status, one.lesson_id) for one in (second, again)] == [("duplicate", first.lesson_id)] * 2
-    assert len(await engine.bank.lessons(engine.scopes.own, limit=9)) == 1
+    assert len(await engine.bank.lessons.latest(engine.scopes.own, limit=9)) == 1
 
 
 async def test_what_an_agent_stored_and_learnt_again_since_is_a_duplicate_of_its_line(engine: Engine) -> None:
@@ -93,7 +93,7 @@ async def test_a_forgotten_lesson_stays_forgotten_when_its_line_comes_again(engi
     (stored,) = await imported(engine, DOOR)
     await engine.forget_lesson(lesson_id=stored.lesson_id, reason="the door is gone")
     assert [one.status for one in await imported(engine, DOOR)] == ["duplicate"]
-    assert (await engine.bank.lesson(engine.scopes.own, stored.lesson_id)).state is State.RETIRED
+    assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).state is State.RETIRED
 
 
 async def test_a_line_with_a_secret_is_known_again_without_it(engine: Engine) -> None:
@@ -105,5 +105,5 @@ async def test_a_line_with_a_secret_is_known_again_without_it(engine: Engine) ->
 async def test_an_export_brought_back_into_its_bank_is_all_duplicates(engine: Engine) -> None:
     (stored,) = await imported(engine, {**DOOR, "why": "Thieves come at night", "symptoms": ["the alarm rang"]})
     await engine.edit_lesson(stored.lesson_id, {"correction": "Lock doors at night"})
-    lines = [line async for line in engine.bank.exported(engine.scopes.own.tenant, None)]
+    lines = [line async for line in engine.bank.transfer.export(engine.scopes.own.tenant, None)]
     assert [(one.status, one.lesson_id) for one in await imported(engine, *lines)] == [("duplicate", stored.lesson_id)]

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.effectiveness import Told, worth
+from mcp_reflect.storage.effectiveness import WeightedOutcome, total
 from mcp_reflect.storage.similarity import alike, same_lesson
 
 SUCCESS = st.sampled_from([0.0, 0.5, 1.0])
 WEIGHT = st.floats(0.001, 1)
-OUTCOMES = st.lists(st.builds(Told, SUCCESS, WEIGHT), max_size=30)
+OUTCOMES = st.lists(st.builds(WeightedOutcome, SUCCESS, WEIGHT), max_size=30)
 TEXTS = st.text(max_size=60)
 POINTS = [
     "3.11",
@@ -38,8 +38,10 @@ MEND = "Roll the change back and tell the team"
 
 
 @given(OUTCOMES)
-def test_effectiveness_stays_in_its_range_and_is_null_until_the_first_outcome(outcomes: Sequence[Told]) -> None:
-    found = worth(outcomes)
+def test_effectiveness_stays_in_its_range_and_is_null_until_the_first_outcome(
+    outcomes: Sequence[WeightedOutcome],
+) -> None:
+    found = total(outcomes)
     assert (found.effectiveness is None) == (not outcomes)
     assert found.effectiveness is None or 0 <= found.effectiveness <= 1
     assert found.wins + found.losses <= sum(one.weight for one in outcomes) + 1e-9
@@ -47,12 +49,12 @@ def test_effectiveness_stays_in_its_range_and_is_null_until_the_first_outcome(ou
 
 @given(OUTCOMES, WEIGHT)
 def test_a_success_never_lowers_effectiveness_and_a_failure_never_raises_it(
-    outcomes: Sequence[Told], weight: float
+    outcomes: Sequence[WeightedOutcome], weight: float
 ) -> None:
-    before = worth(outcomes).effectiveness
+    before = total(outcomes).effectiveness
     before = 0.5 if before is None else before
-    better = worth([*outcomes, Told(1, weight)]).effectiveness
-    worse = worth([*outcomes, Told(0, weight)]).effectiveness
+    better = total([*outcomes, WeightedOutcome(1, weight)]).effectiveness
+    worse = total([*outcomes, WeightedOutcome(0, weight)]).effectiveness
     assert better is not None
     assert worse is not None
     assert worse <= before <= better
@@ -105,10 +107,10 @@ def test_merging_twice_is_merging_once(mistake: str, correction: str) -> None:
             for tag in ("b", "b"):
                 again = await engine.store_lesson(mistake=mistake, correction=correction, tags=[tag])
                 assert (again.lesson_id, again.status) == (first.lesson_id, "merged")
-            (lesson,) = await engine.bank.lessons(engine.scopes.own)
+            (lesson,) = await engine.bank.lessons.latest(engine.scopes.own)
             assert (lesson.tags, lesson.strength) == (("a", "b"), 3)
             assert (lesson.mistake, lesson.correction) == (mistake, correction)
-            assert await engine.bank.history(engine.scopes.own, lesson.id) == []
+            assert await engine.bank.lessons.history(engine.scopes.own, lesson.id) == []
 
     with TemporaryDirectory() as folder:
         asyncio.run(stored_three_times(folder))

@@ -35,7 +35,7 @@ async def recalled(
             stored = [one async for batch in engine.import_lessons(drafts) for one in batch]
             gone = {one.lesson_id for one in stored[:retired]}
             for name in gone:
-                await engine.bank.set_state(engine.scopes.own, name, State.RETIRED, "gone")
+                await engine.bank.lessons.set_state(engine.scopes.own, name, State.RETIRED, "gone")
             found = await engine.recall(task=" ".join(task), limit=limit, max_chars=max_chars)
             again = await engine.recall(task=" ".join(task), limit=limit, max_chars=max_chars)
             words = {
@@ -102,6 +102,6 @@ async def test_an_edit_and_a_restore_leave_the_counts_as_if_written_so_at_once(e
     stored = await engine.store_lesson(mistake="Pinned the kernel", correction="Let it roll")
     await engine.edit_lesson(stored.lesson_id, {"correction": "Let it go"})
     await engine.forget_lesson(lesson_id=stored.lesson_id, reason="old")
-    await engine.bank.set_state(own, stored.lesson_id, State.ACTIVE, "restored")
+    await engine.bank.lessons.set_state(own, stored.lesson_id, State.ACTIVE, "restored")
     assert [hit.id for hit in (await engine.recall(task="let the kernel go")).lessons] == [stored.lesson_id]
     assert (await engine.recall(task="roll")).lessons == ()

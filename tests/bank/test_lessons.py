@@ -21,7 +21,7 @@ TASK = "deploy the orders service with a migration"
 
 
 async def effectiveness(engine: Engine, lesson_id: str) -> float | None:
-    return (await engine.bank.lesson(engine.scopes.own, lesson_id)).effectiveness
+    return (await engine.bank.lessons.get(engine.scopes.own, lesson_id)).effectiveness
 
 
 async def test_a_near_duplicate_strengthens_what_is_there_and_is_kept_as_a_version(engine: Engine) -> None:
@@ -29,9 +29,9 @@ async def test_a_near_duplicate_strengthens_what_is_there_and_is_kept_as_a_versi
     wording = "Deployed the orders service without its migration in the evenings"
     again = await engine.store_lesson(mistake=wording, correction=LESSON["correction"], importance=0.8)
     assert (again.lesson_id, again.status) == (first.lesson_id, "merged")
-    lesson = await engine.bank.lesson(engine.scopes.own, first.lesson_id)
+    lesson = await engine.bank.lessons.get(engine.scopes.own, first.lesson_id)
     assert (lesson.mistake, lesson.importance, lesson.strength) == (LESSON["mistake"], 0.8, 2)
-    (version,) = await engine.bank.history(engine.scopes.own, first.lesson_id)
+    (version,) = await engine.bank.lessons.history(engine.scopes.own, first.lesson_id)
     assert (version["reason"], version["mistake"]) == ("other_wording", wording)
 
 
@@ -67,15 +67,15 @@ async def test_a_proven_outcome_confirms_a_lesson(engine: Engine) -> None:
     stored = await engine.store_lesson(**LESSON)
     call: dict[str, Any] = {"success": True, "lesson_ids": [stored.lesson_id]}
     await engine.record_outcome(**call)
-    assert (await engine.bank.lesson(engine.scopes.own, stored.lesson_id)).trust == "observed"
+    assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).trust == "observed"
     await engine.record_outcome(**call, evidence="test", tool_results=[{"content": "ok", "exit_code": 0}])
-    assert (await engine.bank.lesson(engine.scopes.own, stored.lesson_id)).trust == "confirmed"
+    assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).trust == "confirmed"
 
 
 async def test_an_outcome_of_a_recall_passes_over_what_was_erased_since(engine: Engine) -> None:
     one, other = await engine.store_lesson(**LESSON), await engine.store_lesson(**OTHER)
     found = await engine.recall(task="deploy the orders service with a migration and a stale image")
-    await engine.bank.erase(engine.scopes.own, one.lesson_id)
+    await engine.bank.lessons.erase(engine.scopes.own, one.lesson_id)
     told = await engine.record_outcome(success=True, recall_id=found.recall_id)
     assert [item.id for item in told.updated] == [other.lesson_id]
     with pytest.raises(NotFoundError):
@@ -88,9 +88,9 @@ async def test_a_forgotten_lesson_is_out_of_every_recall_until_it_is_restored(en
     await engine.forget_lesson(lesson_id=stored.lesson_id, reason="said twice")
     found = await engine.recall(task=TASK)
     assert (found.lessons, found.hidden) == ((), {})
-    history = await engine.bank.history(engine.scopes.own, stored.lesson_id)
+    history = await engine.bank.lessons.history(engine.scopes.own, stored.lesson_id)
     assert [version["reason"] for version in history] == ["forgotten: no longer true"]
-    await engine.bank.set_state(engine.scopes.own, stored.lesson_id, State.ACTIVE, "restored")
+    await engine.bank.lessons.set_state(engine.scopes.own, stored.lesson_id, State.ACTIVE, "restored")
     assert [hit.id for hit in (await engine.recall(task=TASK)).lessons] == [stored.lesson_id]
 
 
@@ -98,11 +98,11 @@ async def test_an_edit_is_found_by_its_new_words_and_keeps_the_old(engine: Engin
     stored = await engine.store_lesson(**LESSON)
     clock.time += 86_400
     await engine.edit_lesson(stored.lesson_id, {"correction": "Ask the zookeeper"})
-    lesson = await engine.bank.lesson(engine.scopes.own, stored.lesson_id)
+    lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
     assert lesson.text == f"{LESSON['mistake']}. Ask the zookeeper"
     assert lesson.updated_at - lesson.created_at == 86_400
     assert [hit.age_days for hit in (await engine.recall(task="ask the zookeeper")).lessons] == [1]
-    (version,) = await engine.bank.history(engine.scopes.own, stored.lesson_id)
+    (version,) = await engine.bank.lessons.history(engine.scopes.own, stored.lesson_id)
     assert version["correction"] == LESSON["correction"]
 
 
@@ -117,7 +117,7 @@ async def test_an_erased_reflection_leaves_no_byte_of_its_run(engine: Engine, ba
     }
     found = await engine.reflect(**run)
     await engine.reflect(reflection_id=found.reflection_id, analysis={"reflection": "The vibraphone was missing"})
-    await engine.bank.erase(engine.scopes.own, found.reflection_id)
+    await engine.bank.lessons.erase(engine.scopes.own, found.reflection_id)
     content = b"".join(path.read_bytes().lower() for path in bank_path.parent.iterdir())
     words = (b"xylophone", b"marimba", b"glockenspiel", b"vibraphone")
     assert [word for word in words if word in content] == []
@@ -126,7 +126,7 @@ async def test_an_erased_reflection_leaves_no_byte_of_its_run(engine: Engine, ba
 async def test_a_context_is_known_again_by_the_hash_of_what_is_kept_of_it(engine: Engine) -> None:
     context = "host db-1, password=hR7kQ2vN9x!"
     stored = await engine.store_lesson(**LESSON, context=context)
-    lesson = await engine.bank.lesson(engine.scopes.own, stored.lesson_id)
+    lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
     assert lesson.context_hash == hashlib.sha256(b"host db-1, password=[redacted:password]").hexdigest()[:16]
     assert lesson.context_hash == context_hash(context)
     (hit,) = (await engine.recall(task=TASK, context=context)).lessons

@@ -20,7 +20,7 @@ SCHEMA = files("mcp_reflect.storage.sqlite").joinpath("migrations/0001_first.sql
         ("session_drop_old", "sessions_by_time"),
         ("step_drop_old", "steps_by_time"),
         ("warning_drop_old", "warnings_by_time"),
-        ("working_drop_old", "workings_by_time"),
+        ("critique_session_drop_old", "workings_by_time"),
     ],
 )
 def test_a_query_of_every_write_goes_by_its_index(name: str, index: str) -> None:

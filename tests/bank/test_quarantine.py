@@ -76,10 +76,10 @@ async def test_what_a_person_lets_out_of_quarantine_counts_and_what_is_rejected_
     scope = engine.scopes.own
     await stored(engine, ["flushed the cache of the proxy"], ["flushed the queue", "flushed the tile"])
     alone = await engine.recall(task="flushed the cache of the proxy")
-    held = await engine.bank.lessons(scope, held=True)
+    held = await engine.bank.lessons.latest(scope, held=True)
     let_out, rejected = held
-    await engine.bank.decide(scope, let_out.id, approved=True)
-    await engine.bank.decide(scope, rejected.id, approved=False)
+    await engine.bank.lessons.decide(scope, let_out.id, approved=True)
+    await engine.bank.lessons.decide(scope, rejected.id, approved=False)
     assert let_out.id in {hit.id for hit in (await engine.recall(task=let_out.mistake or "")).lessons}
     await engine.forget_lesson(lesson_id=let_out.id, reason="no longer true")
     again = await engine.recall(task="flushed the cache of the proxy")

@@ -31,7 +31,7 @@ def written_by_another(path: Path) -> Generator[None]:
 
 
 async def applied(engine: Engine, lesson_id: str) -> int:
-    return (await engine.bank.lesson(engine.scopes.own, lesson_id)).times_applied
+    return (await engine.bank.lessons.get(engine.scopes.own, lesson_id)).times_applied
 
 
 async def test_what_one_engine_stores_another_recalls_that_was_open_before(settings: Settings) -> None:
@@ -94,7 +94,7 @@ async def test_recalls_and_outcomes_at_once_count_nothing_twice(engine: Engine) 
 async def test_a_write_says_who_is_in_its_way_when_its_patience_ends(bank_path: Path) -> None:
     hasty = Settings(bank=bank_path, project="app", bank_busy_seconds=0.05)
     async with Engine(hasty) as engine:
-        await engine.bank.opened()
+        await engine.bank.open()
         with (
             written_by_another(bank_path),
             pytest.raises(BankBusyError, match=r"is held by (another process|process \d+ \(.+\))\. Try again"),
@@ -104,7 +104,7 @@ async def test_a_write_says_who_is_in_its_way_when_its_patience_ends(bank_path: 
 
 
 async def test_a_write_waits_for_another_to_end(engine: Engine, bank_path: Path) -> None:
-    await engine.bank.opened()
+    await engine.bank.open()
     with written_by_another(bank_path):
         waiting = asyncio.create_task(engine.store_lesson(**LESSON))
         done, _ = await asyncio.wait([waiting], timeout=0.1)

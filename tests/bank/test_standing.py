@@ -9,12 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.models.lesson import Lesson
-from mcp_reflect.storage.effectiveness import Rates, Told, below, quantile, worth
+from mcp_reflect.storage.effectiveness import Rates, WeightedOutcome, below, quantile, total
 
 COUNTS = st.floats(0, 200)
 RATES = st.tuples(COUNTS, COUNTS).map(lambda pair: (pair[0], pair[0] + pair[1]))
-SELF = st.lists(st.builds(Told, st.sampled_from([0.0, 0.5, 1.0]), st.just(0.3), st.sampled_from([False])), max_size=40)
-PROOFS = st.lists(st.builds(Told, st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.5, 0.8, 1.0])), max_size=20)
+SELF = st.lists(
+    st.builds(WeightedOutcome, st.sampled_from([0.0, 0.5, 1.0]), st.just(0.3), st.sampled_from([False])), max_size=40
+)
+PROOFS = st.lists(
+    st.builds(WeightedOutcome, st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.5, 0.8, 1.0])), max_size=20
+)
 
 
 def lesson(wins: float = 0.0, losses: float = 0.0, task_type: str | None = None) -> Lesson:
@@ -44,7 +48,7 @@ def test_a_posterior_lies_in_its_interval_and_between_the_base_rate_and_the_reco
 ) -> None:
     one = lesson(wins, losses, "deploy")
     rates = Rates({"deploy": (own_type[0] + wins, own_type[1] + wins + losses), "": others})
-    found = rates.standing(one)
+    found = rates.effectiveness(one)
     record = wins / (wins + losses) if wins + losses else found.base_rate
     assert min(found.base_rate, record) - 1e-6 <= found.mean <= max(found.base_rate, record) + 1e-6
     assert 0 <= found.low <= found.high <= 1
@@ -68,9 +72,9 @@ def test_a_lesson_does_not_lower_the_bar_it_is_held_to() -> None:
 
 @given(SELF, PROOFS)
 def test_what_agents_say_weighs_no_more_than_one_proof_and_gives_way_to_proof(
-    own: Sequence[Told], proofs: Sequence[Told]
+    own: Sequence[WeightedOutcome], proofs: Sequence[WeightedOutcome]
 ) -> None:
-    found, proved = worth([*own, *proofs]), worth(proofs)
+    found, proved = total([*own, *proofs]), total(proofs)
     weight = sum(one.weight for one in proofs)
     assert found.wins + found.losses <= max(weight, 1.0) + 1e-9
     if weight >= 1:
@@ -79,16 +83,16 @@ def test_what_agents_say_weighs_no_more_than_one_proof_and_gives_way_to_proof(
 
 @given(SELF, PROOFS)
 def test_a_proven_success_never_lowers_a_lesson_and_a_proven_failure_never_raises_it(
-    own: Sequence[Told], proofs: Sequence[Told]
+    own: Sequence[WeightedOutcome], proofs: Sequence[WeightedOutcome]
 ) -> None:
-    def mean(outcomes: Sequence[Told]) -> float:
-        found = worth(outcomes)
+    def mean(outcomes: Sequence[WeightedOutcome]) -> float:
+        found = total(outcomes)
         one = lesson(found.wins, found.losses)
         return alone(one).mean(one)
 
     before = mean([*own, *proofs])
-    assert mean([*own, *proofs, Told(1, 1)]) >= before - 1e-9
-    assert mean([*own, *proofs, Told(0, 1)]) <= before + 1e-9
+    assert mean([*own, *proofs, WeightedOutcome(1, 1)]) >= before - 1e-9
+    assert mean([*own, *proofs, WeightedOutcome(0, 1)]) <= before + 1e-9
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 3), (1, 2), (2, 3), (5, 8)])

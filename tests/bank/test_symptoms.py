@@ -42,7 +42,7 @@ async def test_another_error_and_a_word_that_names_none_find_nothing(held: Engin
 
 async def test_changed_and_erased_lessons_are_known_by_what_they_hold_now(held: Engine) -> None:
     lesson_id = (await held.recall(task="x", symptoms=[SAME])).lessons[0].id
-    await held.bank.set_state(held.scopes.own, lesson_id, State.RETIRED, "for the test")
+    await held.bank.lessons.set_state(held.scopes.own, lesson_id, State.RETIRED, "for the test")
     assert (await held.recall(task="x", symptoms=[SAME])).lessons == ()
-    await held.bank.erase(held.scopes.own, lesson_id)
+    await held.bank.lessons.erase(held.scopes.own, lesson_id)
     assert (await held.recall(task="x", symptoms=[SAME])).lessons == ()

@@ -20,8 +20,8 @@ async def test_a_lesson_comes_with_its_evidence(engine: Engine) -> None:
     await engine.record_outcome(success=False, lesson_ids=[stored.lesson_id])
     data = await gathered(engine)
     (lesson,) = records(data["lessons"])
-    kept = await engine.bank.lesson(engine.scopes.own, stored.lesson_id)
-    standing = await engine.bank.standing(engine.scopes.own, kept)
+    kept = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
+    standing = await engine.bank.lessons.effectiveness(engine.scopes.own, kept)
     assert (lesson["task_type"], lesson["uses"], lesson["trust"], lesson["source"]) == (
         "orders",
         1,

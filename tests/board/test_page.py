@@ -76,7 +76,7 @@ async def test_a_hostile_lesson_is_data_in_the_page(engine: Engine, text: str) -
     assert len(made.texts["script"]) == 2
     assert made.texts["script"][1] == Context(page("written", None).html).texts["script"][1]
     (lesson,) = records(made.data["lessons"])
-    kept = await engine.bank.lesson(engine.scopes.own, stored.lesson_id)
+    kept = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
     assert (lesson["mistake"], lesson["tags"]) == (kept.mistake, ["<b>"])
 
 

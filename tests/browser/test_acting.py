@@ -31,8 +31,11 @@ def lessons(bank: Path) -> list[Lesson]:
 
     async def work() -> list[Lesson]:
         async with Engine(Settings(bank=bank, project=PROJECT)) as engine:
-            found = await engine.bank.lessons(engine.scopes.own, kind=None, state=None, limit=1000)
-            return [*found, *await engine.bank.lessons(engine.scopes.own, kind=None, state=None, limit=1000, held=True)]
+            found = await engine.bank.lessons.latest(engine.scopes.own, kind=None, state=None, limit=1000)
+            return [
+                *found,
+                *await engine.bank.lessons.latest(engine.scopes.own, kind=None, state=None, limit=1000, held=True),
+            ]
 
     return ran(work)
 

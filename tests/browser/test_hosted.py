@@ -115,7 +115,7 @@ def test_where_the_host_passes_calls_on_a_lesson_is_forgotten_and_its_history_re
 
     async def state() -> State:
         async with Engine(Settings(bank=bank, project=PROJECT)) as engine:
-            return (await engine.bank.lesson(engine.scopes.own, name)).state
+            return (await engine.bank.lessons.get(engine.scopes.own, name)).state
 
     assert ran(state) is State.RETIRED
 

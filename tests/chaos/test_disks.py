@@ -162,7 +162,7 @@ from mcp_reflect.config import Settings
 
 async def main():
     async with Engine(Settings(bank=Path(sys.argv[1]), project="app")) as engine:
-        print((await engine.bank.opened()).journal_mode)
+        print((await engine.bank.open()).journal_mode)
         print((await engine.store_lesson(mistake="Used a network drive", correction="Use a disk")).status)
         print(len((await engine.recall(task="deploy on a Friday")).lessons))
 

@@ -132,7 +132,7 @@ async def test_no_secret_reaches_a_file_a_model_or_the_log(bank_path: Path, capf
         ]
         async for _ in engine.import_lessons(engine.import_drafts(lines)):
             pass
-        exported = json.dumps([line async for line in engine.bank.exported("local", None)])
+        exported = json.dumps([line async for line in engine.bank.transfer.export("local", None)])
         with (
             closing(sqlite3.connect(bank_path)) as source,
             closing(sqlite3.connect(bank_path.with_suffix(".copy"))) as to,

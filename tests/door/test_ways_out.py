@@ -40,20 +40,20 @@ async def test_an_order_that_rules_quote_of_a_run_waits_for_a_person(engine: Eng
     await engine.reflect(task="Ship it", outcome="failure", **run)
     found = await engine.recall(task="Ship it with bash", kinds=["reflection", "strategy", "lesson"], limit=50)
     assert [hit.text for hit in found.lessons if "evil.example" in hit.text or "revious instructions" in hit.text] == []
-    waiting = await engine.bank.lessons(engine.scopes.own, kind=None, held=True)
+    waiting = await engine.bank.lessons.latest(engine.scopes.own, kind=None, held=True)
     assert {one.source for one in waiting} == {Source.RULES}
 
 
 async def test_what_rules_quote_of_an_honest_run_does_not_wait(engine: Engine) -> None:
     await engine.reflect(task="Ship it", outcome="failure", events=failed_run())
-    assert await engine.bank.lessons(engine.scopes.own, kind=None, held=True) == []
+    assert await engine.bank.lessons.latest(engine.scopes.own, kind=None, held=True) == []
 
 
 async def test_an_imported_id_that_is_an_order_is_shown_to_no_model(engine: Engine) -> None:
     lines = [(1, {**LESSON, "external_id": EVIL}), (2, {"mistake": "a b c", "correction": "d", "external_id": "R-7"})]
     async for _ in engine.import_lessons(engine.import_drafts(lines), merge=False):
         pass
-    (waiting,) = await engine.bank.lessons(engine.scopes.own, held=True)
+    (waiting,) = await engine.bank.lessons.latest(engine.scopes.own, held=True)
     assert (waiting.external_id, waiting.trust) == (EVIL, Trust.QUARANTINED)
     assert (await engine.recall(task="gateway timeout")).lessons == ()
     async with Client(build(engine=engine)) as client:
@@ -72,7 +72,7 @@ async def test_what_a_run_and_a_reason_say_is_withheld_from_resources_and_prompt
     forgotten = await engine.store_lesson(mistake="Forgot the brass key", correction="Take it along")
     await engine.call("forget_lesson", {"lesson_id": forgotten.lesson_id, "reason": EVIL})
     async with Client(build(engine=engine)) as client:
-        records = await engine.bank.lessons(engine.scopes.own, kind=None, state=None)
+        records = await engine.bank.lessons.latest(engine.scopes.own, kind=None, state=None)
         uris = [f"reflection://{name}", "graph://tool/bash", "bank://reflections"]
         uris += [f"lesson://{one.id}{more}" for one in records for more in ("", "/neighbours")]
         shown = {uri: str((await client.read_resource(uri)).contents) for uri in uris}
@@ -86,7 +86,7 @@ async def test_what_a_run_and_a_reason_say_is_withheld_from_resources_and_prompt
 
 async def test_what_a_person_let_out_of_quarantine_is_shown(engine: Engine) -> None:
     stored = await engine.store_lesson(**{**LESSON, "correction": EVIL})
-    await engine.bank.decide(engine.scopes.own, stored.lesson_id, approved=True)
+    await engine.bank.lessons.decide(engine.scopes.own, stored.lesson_id, approved=True)
     async with Client(build(engine=engine)) as client:
         assert "evil.example" in str((await client.read_resource(f"lesson://{stored.lesson_id}")).contents)
 

@@ -47,11 +47,15 @@ async def reflections(engine: Engine, *texts: str) -> list[str]:
 
 
 async def everything(engine: Engine) -> list[Lesson]:
-    return await engine.bank.lessons(engine.scopes.own, kind=None, state=None, limit=1000)
+    return await engine.bank.lessons.latest(engine.scopes.own, kind=None, state=None, limit=1000)
 
 
 async def links(engine: Engine, name: str, relation: str) -> list[str]:
-    return [link["to_id"] for link in await engine.bank.links(engine.scopes.own, name) if link["relation"] == relation]
+    return [
+        link["to_id"]
+        for link in await engine.bank.lessons.links(engine.scopes.own, name)
+        if link["relation"] == relation
+    ]
 
 
 async def test_what_says_the_same_is_merged_and_stays_reachable(engine: Engine) -> None:
@@ -59,12 +63,12 @@ async def test_what_says_the_same_is_merged_and_stays_reachable(engine: Engine) 
     dream = await engine.dream()
     (merge,) = dream.plan.merges
     assert {merge.keep, *merge.gone} == set(ids[:2])
-    gone = await engine.bank.lesson(engine.scopes.own, merge.gone[0])
-    kept = await engine.bank.lesson(engine.scopes.own, merge.keep)
+    gone = await engine.bank.lessons.get(engine.scopes.own, merge.gone[0])
+    kept = await engine.bank.lessons.get(engine.scopes.own, merge.keep)
     assert (gone.state, kept.state, kept.strength) == (State.ARCHIVED, State.ACTIVE, 2)
     assert await links(engine, gone.id, "merged_into") == [kept.id]
     assert await links(engine, kept.id, "merged_from") == [gone.id]
-    assert gone.text in [version["text"] for version in await engine.bank.history(engine.scopes.own, kept.id)]
+    assert gone.text in [version["text"] for version in await engine.bank.lessons.history(engine.scopes.own, kept.id)]
 
 
 async def test_what_became_of_a_merged_record_counts_for_the_one_it_lives_on_in(engine: Engine) -> None:
@@ -73,21 +77,21 @@ async def test_what_became_of_a_merged_record_counts_for_the_one_it_lives_on_in(
     for name, outcomes in told.items():
         for outcome in outcomes:
             await engine.record_outcome(**{"success": False, "lesson_ids": [name], **outcome})
-    own = {name: await engine.bank.lesson(engine.scopes.own, name) for name in told}
+    own = {name: await engine.bank.lessons.get(engine.scopes.own, name) for name in told}
     dream = await engine.dream()
     (merge,) = dream.plan.merges
-    gone = await engine.bank.lesson(engine.scopes.own, merge.gone[0])
-    kept = await engine.bank.lesson(engine.scopes.own, merge.keep)
+    gone = await engine.bank.lessons.get(engine.scopes.own, merge.gone[0])
+    kept = await engine.bank.lessons.get(engine.scopes.own, merge.keep)
     assert (kept.wins, kept.losses) == (1, 2)
     assert (gone.wins, gone.losses, gone.effectiveness) == (0, 0, None)
     late = await engine.record_outcome(success=False, lesson_ids=[gone.id], **BAD)
-    kept = await engine.bank.lesson(engine.scopes.own, merge.keep)
+    kept = await engine.bank.lessons.get(engine.scopes.own, merge.keep)
     assert (kept.wins, kept.losses) == (1, 3)
     assert late.updated[0].effectiveness == round(kept.effectiveness or 0, 4)
     assert dream.dream_id is not None
     await engine.undo_dream(dream.dream_id)
     for name, before in own.items():
-        after = await engine.bank.lesson(engine.scopes.own, name)
+        after = await engine.bank.lessons.get(engine.scopes.own, name)
         assert after.losses == before.losses + (name == gone.id)
         assert after.wins == before.wins
 
@@ -133,7 +137,7 @@ async def test_undo_puts_back_what_nobody_changed_since(engine: Engine, clock: H
     await engine.edit_lesson(kept, {"importance": 0.9})
     undone = await engine.undo_dream(again.dream_id)
     assert undone.skipped == (kept,)
-    assert (await engine.bank.lesson(engine.scopes.own, kept)).importance == 0.9
+    assert (await engine.bank.lessons.get(engine.scopes.own, kept)).importance == 0.9
 
 
 async def test_what_is_proved_useless_is_archived_unless_it_matters_too_much(engine: Engine) -> None:
@@ -143,21 +147,21 @@ async def test_what_is_proved_useless_is_archived_unless_it_matters_too_much(eng
         await engine.record_outcome(success=False, lesson_ids=[low.lesson_id, high.lesson_id], **BAD)
     dream = await engine.dream()
     assert [one.id for one in dream.plan.archivings] == [low.lesson_id]
-    assert (await engine.bank.lesson(engine.scopes.own, low.lesson_id)).state is State.ARCHIVED
+    assert (await engine.bank.lessons.get(engine.scopes.own, low.lesson_id)).state is State.ARCHIVED
 
 
 async def test_only_one_process_dreams_and_a_crashed_ones_lease_runs_out(
     settings: Settings, engine: Engine, clock: HeldClock
 ) -> None:
     await reflections(engine, *SAME)
-    assert await engine.bank.dreams.lease(engine.scopes.own, "another", 120)
+    assert await engine.bank.consolidations.take_lease(engine.scopes.own, "another", 120)
     async with Engine(settings, clock=clock) as second:
         with pytest.raises(DreamBusyError, match="Try again in two minutes"):
             await second.dream()
         assert (await second.dream(plan_only=True)).plan.merges
         clock.time += 121
         assert (await second.dream()).status == "applied"
-        assert await engine.bank.dreams.lease(engine.scopes.own, "another", 120)
+        assert await engine.bank.consolidations.take_lease(engine.scopes.own, "another", 120)
 
 
 async def test_a_dream_that_is_broken_off_has_changed_nothing(engine: Engine) -> None:
@@ -172,7 +176,7 @@ async def test_a_dream_that_is_broken_off_has_changed_nothing(engine: Engine) ->
         if not dreaming.cancelled():
             return
         assert [one.state for one in await everything(engine)] == [one.state for one in before]
-        assert await engine.bank.dreams.dreamt(engine.scopes.own) == []
+        assert await engine.bank.consolidations.latest(engine.scopes.own) == []
 
 
 KILLED = """
@@ -181,7 +185,7 @@ from mcp_reflect.storage import consolidation as dreams
 from mcp_reflect.services.engine import Engine
 async def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
-dreams._Applying.tie = die
+dreams._Changes.link = die
 asyncio.run(Engine().dream())
 """
 

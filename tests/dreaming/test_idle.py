@@ -28,7 +28,7 @@ class Quiet:
 
 
 async def dreams(engine: Engine) -> int:
-    return len(await engine.bank.dreams.dreamt(engine.scopes.own))
+    return len(await engine.bank.consolidations.latest(engine.scopes.own))
 
 
 async def quiet_time(idle: Idle) -> None:

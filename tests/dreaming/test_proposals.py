@@ -46,16 +46,18 @@ async def test_a_model_generalises_and_the_lesson_is_tied_to_its_sources(setting
         async with Engine(settings, llm=llm) as engine:
             dream = await engine.dream()
             (made,) = dream.added
-            lesson = await engine.bank.lesson(engine.scopes.own, made)
+            lesson = await engine.bank.lessons.get(engine.scopes.own, made)
             assert (lesson.mistake, lesson.source, lesson.importance) == (GENERAL["mistake"], Source.MODEL, 0.6)
-            ties = {(link["relation"], link["to_id"]) for link in await engine.bank.links(engine.scopes.own, made)}
+            ties = {
+                (link["relation"], link["to_id"]) for link in await engine.bank.lessons.links(engine.scopes.own, made)
+            }
             assert {("derived_from", name) for name in ids} <= ties
             assert all(name in llm.asked[0].user for name in ids)
             again = await engine.dream()  # nothing changed since: the model is not asked again
             assert (again.status, again.plan.note) == ("nothing_to_do", "nothing changed since the last dream")
             assert dream.dream_id is not None
             await engine.undo_dream(dream.dream_id)
-            assert (await engine.bank.lesson(engine.scopes.own, made)).state is State.ARCHIVED
+            assert (await engine.bank.lessons.get(engine.scopes.own, made)).state is State.ARCHIVED
 
 
 async def test_the_hosts_answer_is_taken_as_a_models_is(engine: Engine) -> None:
@@ -72,9 +74,9 @@ async def test_a_merge_in_new_words_is_a_version_and_the_others_stay_tied(engine
     words = {"mistake": "Sent nothing to a billing endpoint", "correction": "Fill the request first"}
     dream = await engine.dream(analysis={"merge": [{"ids": ids, **words, "reason": "the same"}]})
     (merge,) = dream.plan.merges
-    kept = await engine.bank.lesson(engine.scopes.own, merge.keep)
+    kept = await engine.bank.lessons.get(engine.scopes.own, merge.keep)
     assert (kept.mistake, kept.text) == (words["mistake"], "Sent nothing to a billing endpoint. Fill the request first")
-    texts = [version["text"] for version in await engine.bank.history(engine.scopes.own, kept.id)]
+    texts = [version["text"] for version in await engine.bank.lessons.history(engine.scopes.own, kept.id)]
     assert {f"{mistake}. {correction}" for mistake, correction in LESSONS[:2]} <= set(texts)
     assert [hit.id for hit in (await engine.recall(task="sent nothing to a billing endpoint")).lessons] == [kept.id]
 

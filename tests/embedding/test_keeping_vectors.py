@@ -12,7 +12,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.embeddings.vector_index import UNRELATED, packed
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.vectors import BATCH, CLAIM_SECONDS, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Meaning
+from mcp_reflect.storage.retrieval.vectors import BATCH, CLAIM_SECONDS, LOOK_AGAIN_SECONDS, UNUSED_DAYS, VectorIndex
 from tests.embedding.concepts import embeddings, inputs, served, setting, vector
 from tests.held_clock import HeldClock
 from tests.llm.loopback import Answer, HangUp, Loopback, Received, Step
@@ -30,9 +30,9 @@ async def engine_at(server: Loopback, settings: Settings, clock: HeldClock, **mo
         yield engine
 
 
-def meaning(engine: Engine) -> Meaning:
-    assert engine.bank.meaning is not None
-    return engine.bank.meaning
+def meaning(engine: Engine) -> VectorIndex:
+    assert engine.bank.vectors is not None
+    return engine.bank.vectors
 
 
 async def caught_up(engine: Engine) -> int:
@@ -97,12 +97,12 @@ async def test_an_edit_embeds_again_retiring_takes_the_vector_along_and_restorin
         assert kept(bank_path) == {}
         assert await caught_up(engine) == 1
         assert list(kept(bank_path)) == ["The report query was sluggish. Add an index"]
-        await engine.bank.set_state(
-            engine.scopes.own, mail, (await engine.bank.lesson(engine.scopes.own, slow)).state, ""
+        await engine.bank.lessons.set_state(
+            engine.scopes.own, mail, (await engine.bank.lessons.get(engine.scopes.own, slow)).state, ""
         )
         assert await caught_up(engine) == 1
         assert len(kept(bank_path)) == 2
-        await engine.bank.erase(engine.scopes.own, slow)
+        await engine.bank.lessons.erase(engine.scopes.own, slow)
         assert list(kept(bank_path)) == ["Sent the newsletter twice. Check the outbox"]
 
 
@@ -112,7 +112,7 @@ async def test_a_lesson_that_takes_the_place_of_an_erased_one_gets_its_own_vecto
     async with served() as server, engine_at(server, settings, clock) as engine:
         first = (await engine.store_lesson(**SLOW)).lesson_id
         await caught_up(engine)
-        await engine.bank.erase(engine.scopes.own, first)
+        await engine.bank.lessons.erase(engine.scopes.own, first)
         await engine.store_lesson(**MAIL)
         assert await caught_up(engine) == 1
         assert len(kept(bank_path)) == 1
@@ -325,5 +325,5 @@ async def test_a_write_wakes_the_keeper_and_a_recall_does_so_once_a_minute(
 
 async def test_without_a_setting_there_is_no_meaning_and_stats_say_off(engine: Engine) -> None:
     await engine.store_lesson(**SLOW)
-    assert engine.bank.meaning is None
+    assert engine.bank.vectors is None
     assert (await engine.get_stats())["embeddings"] == "off"

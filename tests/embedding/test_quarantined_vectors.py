@@ -95,7 +95,7 @@ async def test_a_lesson_that_is_gone_has_no_say_in_a_process_that_knew_its_vecto
         if gone == "forgotten":
             await engine.forget_lesson(lesson_id=slow, reason="a test")
         else:
-            await engine.bank.erase(engine.scopes.own, slow)
+            await engine.bank.lessons.erase(engine.scopes.own, slow)
         for task in ("mailed a slow sql query of the table", NO_WORD_IN_COMMON):
             knowing, new = await engine.recall(task=task), await fresh.recall(task=task)
             assert (shown(knowing), knowing.hidden) == (shown(new), new.hidden)
@@ -121,9 +121,9 @@ async def test_what_a_person_lets_out_of_quarantine_gets_its_vector_and_what_is_
         await stored(engine, [], ["the postgres database", "the newsletter"])
         assert await caught_up(engine) == 0
         assert ((await told(engine))["lessons"], kept(bank_path)) == (0, {})
-        held = {one.mistake: one.id for one in await engine.bank.lessons(engine.scopes.own, held=True)}
-        await engine.bank.decide(engine.scopes.own, held["the postgres database"], approved=True)
-        await engine.bank.decide(engine.scopes.own, held["the newsletter"], approved=False)
+        held = {one.mistake: one.id for one in await engine.bank.lessons.latest(engine.scopes.own, held=True)}
+        await engine.bank.lessons.decide(engine.scopes.own, held["the postgres database"], approved=True)
+        await engine.bank.lessons.decide(engine.scopes.own, held["the newsletter"], approved=False)
         assert await caught_up(engine) == 1
         assert ids(await engine.recall(task=NO_WORD_IN_COMMON)) == [held["the postgres database"]]
         state = await told(engine)
@@ -139,7 +139,7 @@ async def test_a_lesson_that_leaves_quarantine_while_others_are_embedded_is_embe
 
         async def embed(self, texts: Sequence[str]) -> list[list[float]]:
             if [text for text in texts if "newsletter" in text]:
-                await engine.bank.decide(engine.scopes.own, slow, approved=True)
+                await engine.bank.lessons.decide(engine.scopes.own, slow, approved=True)
                 await meaning(engine).close()
             return await super().embed(texts)
 
@@ -150,7 +150,7 @@ async def test_a_lesson_that_leaves_quarantine_while_others_are_embedded_is_embe
         await engine.edit_lesson(slow, ORDERED)
         await engine.edit_lesson(mail, MAIL)
         assert await caught_up(engine) == 2
-        assert (await engine.bank.lesson(engine.scopes.own, slow)).state is State.ACTIVE
+        assert (await engine.bank.lessons.get(engine.scopes.own, slow)).state is State.ACTIVE
     assert set(kept(bank_path)) == {
         "The report query was sluggish. Read from the replica",
         "Sent the newsletter twice. Check the outbox",

@@ -40,7 +40,7 @@ async def test_start_task_lists_its_lesson_and_counts_it_as_not_applied(tmp_path
     async with served(tmp_path) as (client, engine):
         lesson_id = await a_lesson(engine)
         text = await prompt_text(client, "start_task", {"task": TASK, "task_type": ""})
-        lesson = await engine.bank.lesson(engine.scopes.own, lesson_id)
+        lesson = await engine.bank.lessons.get(engine.scopes.own, lesson_id)
     assert f"- [ ] lesson {lesson_id}" in text
     assert f"instead: {CORRECTION}" in text
     assert lesson.times_applied == 0
@@ -52,7 +52,7 @@ async def test_the_recall_of_a_prompt_can_be_given_its_outcome(tmp_path: Path) -
         text = await prompt_text(client, "critique_answer", {"goal": TASK, "answer": "I ran pytest."})
         recall_id = text.split("recall_id: ")[1].split()[0]
         result = await engine.record_outcome(success=True, recall_id=recall_id)
-        lesson = await engine.bank.lesson(engine.scopes.own, lesson_id)
+        lesson = await engine.bank.lessons.get(engine.scopes.own, lesson_id)
     assert [one.id for one in result.updated] == [lesson_id]
     assert lesson.times_applied == 0
     assert "I ran pytest." in text
@@ -80,7 +80,7 @@ async def test_distill_lessons_shows_reflections_and_lessons_of_a_task_type(tmp_
         everything = await prompt_text(client, "distill_lessons")
         testing = await prompt_text(client, "distill_lessons", {"task_type": "testing"})
         one = await prompt_text(client, "distill_lessons", {"reflection_id": other, "lesson_id": lesson_id})
-        lesson = await engine.bank.lesson(engine.scopes.own, lesson_id)
+        lesson = await engine.bank.lessons.get(engine.scopes.own, lesson_id)
     assert all(name in everything for name in (lesson_id, reflection_id, other))
     assert reflection_id in testing
     assert other not in testing
@@ -113,7 +113,7 @@ async def test_a_lesson_that_was_made_to_mislead_stays_in_the_fence_when_a_perso
     async with served(tmp_path) as (client, engine):
         made = await engine.store_lesson(mistake=f"billing pytest {ATTACK}", correction=f"billing service {ATTACK}")
         assert "Ignore all this" not in await prompt_text(client, "start_task", {"task": TASK})
-        await engine.bank.decide(engine.scopes.own, made.lesson_id, approved=True)
+        await engine.bank.lessons.decide(engine.scopes.own, made.lesson_id, approved=True)
         text = await prompt_text(client, "start_task", {"task": TASK})
     mark = text.split('<data name="lessons" seal="')[1][:12]
     assert text.count(f"</data {mark}>") == 2

@@ -34,7 +34,7 @@ async def test_generating_stores_nothing_and_storing_twice_stores_once(settings:
         assert await engine.store_reflection(generated) == kept
         (stored,) = await engine.bank.reflections.latest(engine.scopes.own)
         assert stored.id == kept.reflection_id
-        assert (await engine.bank.lesson(engine.scopes.own, kept.strategy_id or "")).kind == "strategy"
+        assert (await engine.bank.lessons.get(engine.scopes.own, kept.strategy_id or "")).kind == "strategy"
         assert (await engine.reflect(**FAILED_RUN)).reflection_id == kept.reflection_id
 
 
@@ -62,7 +62,7 @@ async def test_reflections_are_found_by_text_by_importance_and_by_tag(engine: En
     assert await names("the gamma service is down", min_importance=0, tags=["gamma"]) == ["gamma"]
     with pytest.raises(InputError, match=r"^limit: 0 is too small"):
         await engine.query_reflections(k=0)
-    assert all(lesson.times_applied == 0 for lesson in await engine.bank.lessons(engine.scopes.own, kind=None))
+    assert all(lesson.times_applied == 0 for lesson in await engine.bank.lessons.latest(engine.scopes.own, kind=None))
 
 
 def test_prompts_are_built_and_read_without_a_bank_or_a_language_model(settings: Settings) -> None:

@@ -73,12 +73,12 @@ async def fill(bank: Path) -> None:
             await engine.before_call("bash", {"command": "make deply"}, session="s")
             await engine.after_call("bash", {"command": "make deply"}, error="No rule to make target", session="s")
         await engine.dream()
-        await engine.bank.spending.add(Spend(tokens=10, cost=0.01))
-        await engine.bank.dreams.lease(engine.scopes.own, "a server", 60)
-        assert engine.bank.meaning is not None
-        async for _ in engine.bank.meaning.caught_up():
+        await engine.bank.usage.add(Spend(tokens=10, cost=0.01))
+        await engine.bank.consolidations.take_lease(engine.scopes.own, "a server", 60)
+        assert engine.bank.vectors is not None
+        async for _ in engine.bank.vectors.caught_up():
             pass
-        await engine.bank.meaning.close()  # what changes from here on waits for its vector
+        await engine.bank.vectors.close()  # what changes from here on waits for its vector
         await engine.edit_lesson(first.lesson_id, {"mistake": "Deployed the orders service late on a Friday"})
 
 

@@ -40,7 +40,7 @@ def schema(bank: Path) -> set[str]:
 async def test_the_newest_schema_is_the_frozen_one(settings: Settings, bank_path: Path, tmp_path: Path) -> None:
     """Until the release freeze it anew (`python -m tests.schemas.freeze`); after it, a change is a new migration."""
     async with Engine(settings) as engine:
-        await engine.bank.opened()
+        await engine.bank.open()
     made(file_of(newest()), tmp_path / "frozen" / "bank.db")
     assert schema(bank_path) == schema(tmp_path / "frozen" / "bank.db")
 
@@ -50,7 +50,7 @@ async def test_a_released_schema_migrates_with_its_data(settings: Settings, bank
     before = made(frozen, bank_path)
     assert min(before.values()) > 0
     async with Engine(settings) as engine:
-        assert (await engine.bank.opened()).schema == newest()
+        assert (await engine.bank.open()).schema == newest()
         after = rows(bank_path)
         assert {name: after.get(name, 0) for name in before if name != "sqlite_sequence"} == {
             name: count for name, count in before.items() if name != "sqlite_sequence"

@@ -54,4 +54,4 @@ async def contents(engine: Engine) -> tuple[list[dict[str, Any]], dict[str, Any]
     """What is in the bank: its export, and its counts but for those of the calls themselves."""
     counters = ("critiques", "searches", "retries_triggered", "improvements_made")
     counts = {name: value for name, value in (await engine.get_stats()).items() if name not in counters}
-    return [line async for line in engine.bank.exported("local", None)], counts
+    return [line async for line in engine.bank.transfer.export("local", None)], counts

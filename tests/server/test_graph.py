@@ -65,7 +65,7 @@ async def test_recall_names_at_most_three_neighbours_and_none_that_it_would_not_
     await engine.store_lesson(**words, project="other")
     own = engine.scopes.own
     draft = LessonDraft(text="a. b.", mistake="src/app.py a", correction="b", trust=Trust.QUARANTINED)
-    waiting = (await engine.bank.store_lesson(own, draft)).lesson_id
+    waiting = (await engine.bank.lessons.store(own, draft)).lesson_id
     (hit,) = (await engine.recall(task="Edited by hand: generate", limit=1)).lessons
     assert hit.id == first
     assert len(hit.related) == 3
@@ -75,7 +75,7 @@ async def test_recall_names_at_most_three_neighbours_and_none_that_it_would_not_
 async def test_neighbours_take_only_the_room_that_the_texts_of_lessons_leave(engine: Engine) -> None:
     one = await engine.store_lesson(mistake="Edited src/app.py by hand", correction="Generate it")
     await engine.store_lesson(mistake="Deleted src/rows.py", correction="Restore src/app.py")
-    text = (await engine.bank.lesson(engine.scopes.own, one.lesson_id)).text
+    text = (await engine.bank.lessons.get(engine.scopes.own, one.lesson_id)).text
     (hit,) = (await engine.recall(task="Edited by hand: generate", limit=1, max_chars=len(text) + 10)).lessons
     assert hit.related == ()
     (hit,) = (await engine.recall(task="Edited by hand: generate", limit=1)).lessons
@@ -85,7 +85,7 @@ async def test_neighbours_take_only_the_room_that_the_texts_of_lessons_leave(eng
 async def test_an_edited_lesson_is_tied_to_what_it_names_now(engine: Engine) -> None:
     one = await engine.store_lesson(mistake="Edited src/app.py by hand", correction="Generate it")
     await engine.edit_lesson(one.lesson_id, {"mistake": "Edited src/rows.py by hand, error E4012"})
-    links = await engine.bank.links(engine.scopes.own, one.lesson_id)
+    links = await engine.bank.lessons.links(engine.scopes.own, one.lesson_id)
     assert {link["to_id"] for link in links if link["relation"] == "mentions"} == {"src/rows.py", "E4012"}
 
 
@@ -94,10 +94,10 @@ async def test_lessons_and_strategies_lead_to_the_events_that_they_came_from(eng
         **FAILED_RUN, analysis={"reflection": "A typo", "strategy": "List orders/app.toml first"}
     )
     assert run.strategy_id is not None
-    ties = await engine.bank.links(engine.scopes.own, run.strategy_id)
+    ties = await engine.bank.lessons.links(engine.scopes.own, run.strategy_id)
     assert {"relation": "mentions", "to_kind": "file", "to_id": "orders/app.toml"} in ties
     for name in (run.strategy_id, *(lesson.id for lesson in run.lessons)):
-        ties = await engine.bank.links(engine.scopes.own, name)
+        ties = await engine.bank.lessons.links(engine.scopes.own, name)
         events = {tie["to_id"] for tie in ties if tie["to_kind"] == "event"}
         assert events == {f"{run.reflection_id}/{event}" for event in run.source_event_ids}
         assert events

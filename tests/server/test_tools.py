@@ -70,7 +70,7 @@ async def test_an_analysis_at_once_is_kept_as_the_hosts(client: Client, engine: 
     assert (found["thinker"], found["importance"], found["confidence"]) == ("host", 0.8, 0.9)
     assert found["triggered_by"] == "tool_failure"
     assert "next" not in found
-    strategy = await engine.bank.lesson(engine.scopes.own, found["strategy_id"])
+    strategy = await engine.bank.lessons.get(engine.scopes.own, found["strategy_id"])
     assert (strategy.text, strategy.importance) == (ANALYSIS["strategy"], pytest.approx(0.88))
     assert "strategy" in strategy.tags
 
@@ -83,7 +83,7 @@ async def test_a_second_call_needs_only_the_id_and_the_analysis(client: Client, 
     assert second["first_failing_event"] == "e2"
     scope = engine.scopes.own
     assert (await engine.bank.reflections.by_id(scope, first["reflection_id"])).version == 2
-    (version,) = await engine.bank.history(scope, first["reflection_id"])
+    (version,) = await engine.bank.lessons.history(scope, first["reflection_id"])
     assert (version["thinker"], version["reflection"]) == ("rules", first["reflection"])
 
 
@@ -99,7 +99,7 @@ async def test_the_same_analysis_again_changes_nothing_and_another_is_the_next_v
     third = await told(client, "reflect", {**call, "analysis": {**ANALYSIS, "strategy": "Ask for the id"}})
     assert third["strategy_id"] != second["strategy_id"]
     assert (await engine.bank.reflections.by_id(engine.scopes.own, first["reflection_id"])).version == 3
-    active = await engine.bank.lessons(engine.scopes.own, kind=None)
+    active = await engine.bank.lessons.latest(engine.scopes.own, kind=None)
     assert [one.text for one in active if one.kind == "strategy"] == ["Ask for the id"]
 
 

@@ -18,7 +18,7 @@ async def test_a_good_reply_is_the_reflection_and_its_lesson_comes_from_a_model(
     with Scripted(said(GOOD), roles=[Role.REFLECTOR]) as llm:
         async with serving(tmp_path, llm, mode=mode) as (client, engine):
             found = await reflect(client)
-            lesson = await engine.bank.lesson(engine.scopes.own, found["lessons"][0]["id"])
+            lesson = await engine.bank.lessons.get(engine.scopes.own, found["lessons"][0]["id"])
     assert found["thinker"] == NAME
     assert (found["reflection"], found["strategy"]) == (GOOD["reflection"], GOOD["strategy"])
     assert (found["importance"], found["confidence"]) == (0.8, 0.9)

@@ -144,7 +144,7 @@ async def test_switched_off_it_says_so_and_counts_nothing(bank_path: Path) -> No
 
 
 async def test_a_bank_that_can_only_be_read_still_answers(engine: Engine, settings: Settings, bank_path: Path) -> None:
-    await engine.bank.opened()
+    await engine.bank.open()
     await engine.close()
     with closing(sqlite3.connect(bank_path)) as connection:
         connection.execute("PRAGMA user_version = 99")  # a newer release wrote it

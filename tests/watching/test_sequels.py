@@ -86,11 +86,11 @@ async def test_a_lesson_that_was_heeded_is_confirmed_and_one_that_was_wrong_lose
     failing: Json = {"command": "pytest tests/billing"}
     assert await engine.before_call("Bash", failing, session="s") is not None
     await engine.after_call("Bash", {"command": "PYTHONPATH=src pytest tests/billing"}, "42 passed", session="s")
-    lesson = await engine.bank.lesson(engine.scopes.own, lesson_id)
+    lesson = await engine.bank.lessons.get(engine.scopes.own, lesson_id)
     assert (lesson.trust, lesson.wins, lesson.losses) == ("confirmed", 1.0, 0.0)
     assert await engine.before_call("Bash", failing, session="t") is not None
     await engine.after_call("Bash", failing, "42 passed", session="t")
-    lesson = await engine.bank.lesson(engine.scopes.own, lesson_id)
+    lesson = await engine.bank.lessons.get(engine.scopes.own, lesson_id)
     assert (lesson.wins, lesson.losses) == (1.0, 1.0)
 
 

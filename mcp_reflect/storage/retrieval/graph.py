@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from mcp_reflect.models.common import Json, Scope
+from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Hit, Near
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.rows import scope_values
 from mcp_reflect.storage.sqlite.statements import Reading
 
@@ -35,15 +34,6 @@ def named(text: str) -> "tuple[Link, ...]":
     files = [Link(relation=MENTIONS, to_kind="file", to_id=found) for found in _FILE.findall(text)]
     codes = [Link(relation=MENTIONS, to_kind="error_code", to_id=found) for found in _CODE.findall(text)]
     return tuple(dict.fromkeys((*files, *codes)))[:MOST_NAMED]
-
-
-async def neighbours(db: Database, scope: Scope, kind: str, name: str) -> list[dict[str, Json]]:
-    """One step from a node: the records tied to it, either way, and those that name what it names (`through`)."""
-    values = {"kind": kind, "name": name, "shared": list(NAMED), "limit": MOST_NEAR, **scope_values(scope)}
-    return [
-        {key: row[key] for key in ("relation", "through", "id", "kind", "state", "text") if row[key] is not None}
-        for row in await db.rows("graph_step", values)
-    ]
 
 
 def with_related(reading: Reading, scope: Scope, hits: Iterable[Hit], max_chars: int) -> tuple[Hit, ...]:

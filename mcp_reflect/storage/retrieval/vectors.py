@@ -303,7 +303,7 @@ class _Held:
     counted: int = 0
 
 
-class Meaning:
+class VectorIndex:
     """The bank's side of embeddings. Whatever fails in it, recall goes on by words; `state` says why."""
 
     def __init__(

@@ -272,7 +272,7 @@ class _Table:
         )
 
 
-def rescue(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
+def recover(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
     """Bring the rows of `damaged`, and of the log beside it, into the good `bank`; how many came, by table.
 
     Raises sqlite3.Error where the good bank cannot be written, OSError where the damaged one cannot be read.

@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, Final
 
 from mcp_reflect.models.common import Scope
@@ -10,99 +12,48 @@ from mcp_reflect.storage.content_hash import digest_of
 from mcp_reflect.storage.retrieval.features import Features, features_read
 
 Row = sqlite3.Row
-"""A row as other rooms may name it: only this one knows SQLite."""
+"""A row, for the modules outside this package: only this package imports sqlite3."""
 
 
-# A recall reads dozens of records: looked up like this, it takes half the time.
-_KINDS: Final = {kind.value: kind for kind in Kind}
-_STATES: Final = {state.value: state for state in State}
-_TRUSTS: Final = {trust.value: trust for trust in Trust}
-_SOURCES: Final = {source.value: source for source in Source}
+def _strings(value: str) -> tuple[str, ...]:
+    return () if value == "[]" else tuple(json.loads(value))
 
 
-def _words(listed: str) -> tuple[str, ...]:
-    return () if listed == "[]" else tuple(json.loads(listed))
+LISTS: Final = ("symptoms", "keywords", "tags")
+"""The fields of a lesson that are tuples of strings, stored as JSON."""
+
+# A recall reads dozens of records: looking values up in a dict takes half the time of calling the enum.
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "kind": {kind.value: kind for kind in Kind}.__getitem__,
+    "state": {state.value: state for state in State}.__getitem__,
+    "trust": {trust.value: trust for trust in Trust}.__getitem__,
+    "source": {source.value: source for source in Source}.__getitem__,
+    **dict.fromkeys(LISTS, _strings),
+}
+_LESSON_FIELDS: Final = tuple((field.name, _READERS.get(field.name)) for field in fields(Lesson))
+_ENUMS: Final = ("kind", "state", "trust", "source")
 
 
 def lesson_from(row: sqlite3.Row) -> Lesson:
-    """A row of `lessons` as the record."""
-    held: Any = row
-    if type(row) is sqlite3.Row:  # which goes through all of its names for each one that is asked for
-        held = dict(zip(row.keys(), row, strict=True))
-    return Lesson(
-        id=held["id"],
-        project=held["project"],
-        kind=_KINDS[held["kind"]],
-        state=_STATES[held["state"]],
-        trust=_TRUSTS[held["trust"]],
-        source=_SOURCES[held["source"]],
-        text=held["text"],
-        mistake=held["mistake"],
-        correction=held["correction"],
-        why=held["why"],
-        task_type=held["task_type"],
-        context=held["context"],
-        context_hash=held["context_hash"],
-        held=held["held"],
-        symptoms=_words(held["symptoms"]),
-        keywords=_words(held["keywords"]),
-        tags=_words(held["tags"]),
-        importance=held["importance"],
-        confidence=held["confidence"],
-        external_id=held["external_id"],
-        reflection_id=held["reflection_id"],
-        strength=held["strength"],
-        times_applied=held["times_applied"],
-        effectiveness=held["effectiveness"],
-        wins=held["wins"],
-        losses=held["losses"],
-        proof=held["proof"],
-        created_at=held["created_at"],
-        updated_at=held["updated_at"],
-    )
-
-
-def features_from(row: sqlite3.Row) -> Features:
-    """A row of `features` as the record."""
-    return features_read(row["row"], row["terms"])
+    """Return a row of `lessons` as the record; every field of `Lesson` is a column of the same name."""
+    values: Any = row
+    if type(row) is sqlite3.Row:  # a Row searches all of its names for each lookup
+        values = dict(zip(row.keys(), row, strict=True))
+    return Lesson(**{name: read(values[name]) if read else values[name] for name, read in _LESSON_FIELDS})
 
 
 def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
-    """The record as values to bind; its project is the record's own, its tenant the scope's."""
-    return {
-        "id": lesson.id,
-        "tenant": scope.tenant,
-        "project": lesson.project,
-        "kind": lesson.kind.value,
-        "state": lesson.state.value,
-        "trust": lesson.trust.value,
-        "source": lesson.source.value,
-        "text": lesson.text,
-        "mistake": lesson.mistake,
-        "correction": lesson.correction,
-        "why": lesson.why,
-        "task_type": lesson.task_type,
-        "context": lesson.context,
-        "context_hash": lesson.context_hash,
-        "held": lesson.held,
-        "symptoms": lesson.symptoms,
-        "keywords": lesson.keywords,
-        "tags": lesson.tags,
-        "importance": lesson.importance,
-        "confidence": lesson.confidence,
-        "external_id": lesson.external_id,
-        "digest": digest_of(scope, lesson),
-        "reflection_id": lesson.reflection_id,
-        "strength": lesson.strength,
-        "times_applied": lesson.times_applied,
-        "effectiveness": lesson.effectiveness,
-        "wins": lesson.wins,
-        "losses": lesson.losses,
-        "created_at": lesson.created_at,
-        "updated_at": lesson.updated_at,
-    }
+    """Return the record as values to bind; the project is the record's own, the tenant the scope's."""
+    values = {name: getattr(lesson, name) for name, _ in _LESSON_FIELDS}
+    values |= {name: values[name].value for name in _ENUMS}
+    return {**values, "tenant": scope.tenant, "digest": digest_of(scope, lesson)}
+
+
+def features_from(row: sqlite3.Row) -> Features:
+    """Return a row of `features` as the record."""
+    return features_read(row["row"], row["terms"])
 
 
 def scope_values(scope: Scope) -> dict[str, Any]:
-    """The scope as values to bind."""
+    """Return the scope as values to bind."""
     return {"tenant": scope.tenant, "project": scope.project}

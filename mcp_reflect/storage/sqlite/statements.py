@@ -5,12 +5,14 @@ import re
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 import aiosqlite
 
+from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.security.redact import clean, clean_text
 
 # Named queries, kept in .sql files beside this one.
@@ -31,8 +33,23 @@ def _all() -> dict[str, str]:
         for name, body in zip(parts[1::2], parts[2::2], strict=True):
             if name in found:
                 raise RuntimeError(f"{file.name} defines the query {name} a second time")
-            found[name] = body.strip()
+            found[name] = _with_lesson_columns(body.strip())
     return found
+
+
+# Every field of Lesson is a column, so that a new field needs a migration and no query. These change by other means.
+_FIXED: Final = ("id", "project", "kind", "source", "external_id", "reflection_id", "created_at", "tenant")
+_COUNTED: Final = ("times_applied", "effectiveness", "wins", "losses", "proof")
+_LESSON_COLUMNS: Final = (*(field.name for field in fields(Lesson)), "tenant", "digest")
+
+
+def _with_lesson_columns(sql: str) -> str:
+    changes = (f"{name} = :{name}" for name in _LESSON_COLUMNS if name not in (*_FIXED, *_COUNTED))
+    return (
+        sql.replace("/*columns*/", ", ".join(_LESSON_COLUMNS))
+        .replace("/*values*/", ", ".join(f":{name}" for name in _LESSON_COLUMNS))
+        .replace("/*changes*/", ", ".join(changes))
+    )
 
 
 def query(name: str) -> str:

@@ -1,22 +1,10 @@
 -- name: lesson_add
--- Store a lesson, strategy, or the face of a reflection.
-INSERT INTO lessons (
-  id, tenant, project, kind, state, trust, source, text, mistake, correction, why, task_type, context,
-  context_hash, held, symptoms, keywords, tags, importance, confidence, external_id, digest, reflection_id,
-  strength, times_applied, effectiveness, wins, losses, created_at, updated_at
-) VALUES (
-  :id, :tenant, :project, :kind, :state, :trust, :source, :text, :mistake, :correction, :why, :task_type, :context,
-  :context_hash, :held, :symptoms, :keywords, :tags, :importance, :confidence, :external_id, :digest, :reflection_id,
-  :strength, :times_applied, :effectiveness, :wins, :losses, :created_at, :updated_at
-);
+-- Store a lesson, a strategy, or the summary of a reflection. The columns are the fields of Lesson, see statements.py.
+INSERT INTO lessons (/*columns*/) VALUES (/*values*/);
 
 -- name: lesson_change
 -- Write a lesson's changed text, scores, trust or state; its history is kept by version_add.
-UPDATE lessons SET
-  state = :state, trust = :trust, text = :text, mistake = :mistake, correction = :correction, why = :why,
-  task_type = :task_type, context = :context, context_hash = :context_hash, held = :held, symptoms = :symptoms,
-  keywords = :keywords, tags = :tags, importance = :importance, confidence = :confidence, digest = :digest,
-  strength = :strength, updated_at = :updated_at
+UPDATE lessons SET /*changes*/
 WHERE id = :id AND tenant = :tenant;
 
 -- name: lesson_outcome

@@ -1,31 +1,31 @@
--- name: ledger_by_id
+-- name: search_by_id
 -- What the last call of a search left.
 SELECT body, version FROM searches WHERE id = :id AND tenant = :tenant AND project = :project;
 
--- name: ledger_add
+-- name: search_add
 -- The first call of a search.
 INSERT INTO searches (id, tenant, project, body, created_at, updated_at)
 VALUES (:id, :tenant, :project, :body, :now, :now);
 
--- name: ledger_replace
+-- name: search_replace
 -- A later call, if nobody else has been there since it was loaded.
 UPDATE searches SET body = :body, updated_at = :now, version = version + 1
 WHERE id = :id AND tenant = :tenant AND project = :project AND version = :version;
 
--- name: catalogue_by_digest
+-- name: catalog_by_digest
 -- A catalogue, for a call that leaves it out.
 SELECT body FROM catalogues WHERE tenant = :tenant AND project = :project AND digest = :digest;
 
--- name: catalogue_known
+-- name: catalog_known
 -- Whether a catalogue is kept already; its text stays where it is.
 SELECT 1 FROM catalogues WHERE tenant = :tenant AND project = :project AND digest = :digest;
 
--- name: catalogue_add
+-- name: catalog_add
 -- Keep a catalogue once, however many searches name it.
 INSERT INTO catalogues (tenant, project, digest, body, created_at)
 VALUES (:tenant, :project, :digest, :body, :now);
 
--- name: catalogue_trim
+-- name: catalog_trim
 -- The hundred newest of a project stay: one that changes with every call must not fill the disk.
 DELETE FROM catalogues WHERE tenant = :tenant AND project = :project AND digest IN (
   SELECT digest FROM catalogues WHERE tenant = :tenant AND project = :project

@@ -1,14 +1,14 @@
--- name: working_by_id
+-- name: critique_session_by_id
 -- What an earlier call of critique left.
 SELECT body FROM workings WHERE id = :id AND tenant = :tenant AND project = :project;
 
--- name: working_keep
+-- name: critique_session_keep
 -- Leave something for the next call of critique.
 INSERT INTO workings (id, tenant, project, body, created_at, updated_at)
 VALUES (:id, :tenant, :project, :body, :now, :now)
 ON CONFLICT (id) DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at;
 
--- name: working_drop_old
+-- name: critique_session_drop_old
 -- Drop the oldest of what no call of critique came back to for long.
 DELETE FROM workings WHERE id IN (
   SELECT id FROM workings WHERE updated_at < :before ORDER BY updated_at LIMIT :most
