@@ -99,7 +99,7 @@ async def test_quarantine_is_approved_and_rejected(engine: Engine, served: Serve
     found = lessons(served)
     assert (found[good.lesson_id]["trust"], found[good.lesson_id]["held"]) == ("trusted", None)
     assert found[bad.lesson_id]["state"] == "retired"
-    assert "does not wait for anybody" in served.act("approve", id=good.lesson_id).json["error"]
+    assert "is not in quarantine" in served.act("approve", id=good.lesson_id).json["error"]
 
 
 async def test_a_lesson_is_forgotten_restored_and_archived(engine: Engine, served: Served) -> None:
