@@ -26,7 +26,10 @@ _VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy_compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "<uuid>"),
     (lazy_compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
     (lazy_compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b"), "<time>"),
-    (lazy_compile(r"(?:/private)?(?:/var/folders|/var/tmp|/tmp)(?:/[\w.+@-]{1,128}){1,32}"), "<tmp>"),
+    (
+        lazy_compile(r"(?<![\w.])(?:/private)?(?:/var/folders|/var/tmp|/tmp)(?:/[\w.+@-]{1,128}){0,32}(?![\w-])"),
+        "<tmp>",
+    ),
     (lazy_compile(r"\b[A-Z]:\\(?:[\w.~ -]{1,64}\\){0,16}Temp\\[\w.\\-]{1,256}"), "<tmp>"),
     (lazy_compile(r"(?<=[\w\].]):\d{2,5}(?=[/\s,;)\"']|$)"), ":<port>"),
     (lazy_compile(r"\b0x[0-9a-fA-F]{2,16}\b"), "<hex>"),

@@ -13,6 +13,7 @@ from mcp_reflect.analysis.tools import (
     finishes,
     found_nothing,
     is_code_search,
+    is_own_tool,
     kind_of,
     program_of,
     tool_words,
@@ -445,8 +446,9 @@ class Tried:
 
 
 def tried_calls(trace: Trace) -> list[Tried]:
-    """Every call of the trace in order."""
-    return [_tried(index, call) for index, call in enumerate(calls_of(trace))]
+    """The calls of the trace in order, without those of this server."""
+    calls = [call for call in calls_of(trace) if not is_own_tool(call.tool, call.arguments)]
+    return [_tried(index, call) for index, call in enumerate(calls)]
 
 
 def _tried(index: int, call: Call) -> Tried:

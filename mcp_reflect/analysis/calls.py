@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mcp_reflect.analysis.tools import without_labels
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Event, EventType, Trace
 from mcp_reflect.patterns import lazy_compile
@@ -136,6 +137,7 @@ class _Reader:
         if self._batch_answered:
             self._open.clear()
             self._batch_answered = False
+        arguments = without_labels(tool, arguments)
         call = Call(event_id=event.id, position=position, tool=tool, arguments=arguments, spoken=self._spoken)
         call.facts.update(event.metadata)
         self.calls.append(call)

@@ -355,7 +355,7 @@ MAX_WORKED = 500  # working calls, the last ones, that can clear a failure which
 def diagnose(trace: Trace) -> Diagnosis:
     """Read a trace by rule: what failed, what looped, what found nothing, what was put right, how it stopped."""
     reading = read(trace)
-    corrections = corrections_from(reading.pairs)
+    corrections = corrections_from(reading.tried)
     findings = findings_of(reading)
     strategy = strategy_of(reading, corrections)
     fault = reading.mattered.fault if reading.mattered else None

@@ -5,9 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mcp_reflect.analysis.shell import commands_in, head_of, line_of, unwrapped
+from mcp_reflect.analysis.shell import commands_in, head_of, line_of
 from mcp_reflect.analysis.text import call_text, clip, quote, times
-from mcp_reflect.analysis.tools import Kind, command_of, is_code_search, kind_of, tool_words
+from mcp_reflect.analysis.tools import (
+    Kind,
+    command_of,
+    file_of,
+    is_code_search,
+    is_shell,
+    kind_of,
+    tool_words,
+    without_labels,
+)
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import ErrorCategory as C
 from mcp_reflect.models.run import Failure
@@ -25,16 +34,7 @@ if TYPE_CHECKING:
 # query, anything else by its arguments.
 
 
-_FILES: Final = ("file_path", "filepath", "path", "filename", "file", "absolute_path", "notebook_path", "target_file")
 _QUERIES: Final = ("query", "q", "search_query", "keywords", "keyword", "search", "term", "question", "text")
-# Arguments that say how a call is to be made or shown, and do not decide whether it fails.
-_BESIDE: Final = frozenset(
-    (
-        *("description", "explanation", "reason", "timeout", "timeout_ms", "run_in_background", "is_background"),
-        *("yield_time_ms", "max_output_tokens", "offset", "limit", "start_line", "end_line", "toolSummary"),
-    )
-)
-_SHELLS: Final = frozenset({"bash", "sh", "zsh", "shell", "terminal", "exec", "command", "powershell", "pwsh"})
 _FILE_TOOLS: Final = frozenset({"read", "edit", "write", "view", "open", "replace", "patch", "notebook", "file", "str"})
 _LOOSE_SPACE: Final = lazy_compile(r"\s+")
 
@@ -77,27 +77,18 @@ def forms_of(tool: str, arguments: Json) -> Forms:
     """The forms of a call; bounded, whatever its arguments are."""
     name = tool.strip().lower()[:200]
     words = tool_words(tool)
-    command = _command(arguments) if words & _SHELLS else None
+    arguments = without_labels(tool, arguments)
+    command = command_of(arguments) if is_shell(tool) else None
     if command and command.strip():
         return _shell_forms(command, arguments)
     if isinstance(arguments, dict):
         if kind_of(tool, arguments) is Kind.SEARCH:
             return _search_forms(name, arguments)
-        file = next((arguments[key] for key in _FILES if isinstance(arguments.get(key), str)), None)
-        if isinstance(file, str) and words & _FILE_TOOLS:
-            return _forms(name, _without_beside(arguments), f"{name}:{steady(file.strip())}")
-        return _forms(name, _without_beside(arguments), name)
+        file = file_of(arguments)
+        if file is not None and words & _FILE_TOOLS:
+            return _forms(name, arguments, f"{name}:{steady(file)}")
+        return _forms(name, arguments, name)
     return _search_forms(name, arguments) if kind_of(tool, arguments) is Kind.SEARCH else _forms(name, arguments, name)
-
-
-def _command(arguments: Json) -> str | None:
-    """The command among the arguments; a list of words may be a shell that is to run one."""
-    if isinstance(arguments, dict):
-        for key in ("command", "cmd"):
-            words = arguments.get(key)
-            if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
-                return unwrapped([str(word) for word in words])
-    return command_of(arguments)
 
 
 def _shell_forms(command: str, arguments: Json) -> Forms:
@@ -127,7 +118,6 @@ def _folded(arguments: dict[str, Json]) -> Json:
     folded = {
         key: value.casefold() if key.lower() in _QUERIES and isinstance(value, str) else value
         for key, value in arguments.items()
-        if key not in _BESIDE
     }
     only = next(iter(folded)) if len(folded) == 1 else ""
     return folded[only] if only.lower() in _QUERIES and only else folded
@@ -140,10 +130,6 @@ def _forms(name: str, arguments: Json, head: str) -> Forms:
         bounded(unquoted(name, arguments)),
         normalised_call(name, arguments),
     )
-
-
-def _without_beside(arguments: dict[str, Json]) -> dict[str, Json]:
-    return {key: value for key, value in arguments.items() if key not in _BESIDE}
 
 
 def undresses(new: Forms, known: Forms) -> bool:

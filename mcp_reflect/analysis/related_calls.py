@@ -45,10 +45,10 @@ def names_alike(first: str, second: str) -> bool:
     if "*" in one or "*" in two:
         return False  # *.tsx and *.jsx are other files
     bare = [re.sub(r"[\W_]+", "", text) for text in (one, two)]
-    return (bool(bare[0]) and bare[0] == bare[1]) or _mistyped(one, two)
+    return (bool(bare[0]) and bare[0] == bare[1]) or mistyped(one, two)
 
 
-def _mistyped(one: str, two: str) -> bool:
+def mistyped(one: str, two: str) -> bool:
     """One or two letters apart. The cheap tests, which rule most names out, come first."""
     if max(len(one), len(two)) > NAME_LIMIT or min(len(one), len(two)) < 4:
         return False
@@ -405,11 +405,11 @@ def _tie(
     if not isinstance(first, str) or not isinstance(second, str):
         return None
     if same(first, second):
-        return Tie.POINTED if any(_points_at(change, error) for change in changes) else Tie.ALIKE
+        return Tie.POINTED if any(points_at(change, error) for change in changes) else Tie.ALIKE
     if failed.fault is not None and failed.fault.empty and not proved:  # it found something: not that it was the thing
         return searched_tie(failed, first, second)
     others = any(same(value, new.get(path)) and isinstance(value, str) for path, value in old.items())
-    named = others and len(changes) == 1 and not about_thing(failed) and _points_at(changes[0], error)
+    named = others and len(changes) == 1 and not about_thing(failed) and points_at(changes[0], error)
     tie = Tie.POINTED if named else text_tie(failed, first, second, error)
     return Tie.SUGGESTED if (tie or proved) and suggested(second, failed) else tie
 
@@ -417,7 +417,7 @@ def _tie(
 def _without_subject(failed: Tried, changes: tuple[Change, ...], error: str, count: int) -> Tie | None:
     """Numbers and flags only: tied where the error names the argument that was changed."""
     missing = about_thing(failed)
-    if not missing and any(_points_at(change, error) for change in changes):
+    if not missing and any(points_at(change, error) for change in changes):
         return Tie.POINTED
     return Tie.ALIKE if count >= 3 and len(changes) == 1 and not missing else None
 
@@ -436,7 +436,7 @@ def _subject(old: dict[str, Json], arguments: Json) -> str | None:
     return max(texts, key=lambda path: (len(str(texts[path])), path))
 
 
-def _points_at(change: Change, error: str) -> bool:
+def points_at(change: Change, error: str) -> bool:
     """Whether the error names the argument or its value."""
     words = words_of(error)
     parts = [part for part in re.split(r"[.\[\]]", change.path.casefold()) if len(part) >= 3 and not part.isdigit()]

@@ -62,6 +62,12 @@ def commands_in(text: str) -> tuple[Command, ...]:
     return tuple(found)
 
 
+def segments(text: str) -> list[list[str]]:
+    """The words of each command of a line, without redirections and without viewers at the end of a pipe."""
+    parts = _segments(text[:COMMAND_LIMIT])
+    return [words for place, (words, piped) in enumerate(parts) if not (piped and place and words[0] in _VIEWERS)]
+
+
 def head_of(commands: tuple[Command, ...]) -> str:
     """What the line is run for: its first command that does more than prepare the others."""
     doing = [command for command in commands if command.program not in _SILENT]

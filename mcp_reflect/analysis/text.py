@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Event, Trace
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.signature import steady
 
 # Long patterns written over several lines, so that they can be read.
 
@@ -48,6 +49,20 @@ def quote(value: Json, limit: int = QUOTE_LIMIT) -> str:
         return "(deeply nested)"
 
 
+def sentence(text: str, limit: int) -> str:
+    """The text on one line without one task's own values, cut after a whole sentence where it has one."""
+    line = without_own_values(" ".join(text[: 4 * limit].split()))
+    if len(line) <= limit:
+        return line
+    ends = [match.start() for match in _SENTENCE_END.finditer(line[:limit])]
+    return line[: ends[-1]] if ends else line[:limit].rsplit(" ", 1)[0]
+
+
+def without_own_values(text: str) -> str:
+    """The text with temporary and home folders, dates, ids and hashes replaced by placeholders."""
+    return _HOME_PATH.sub("<path>", steady(text))
+
+
 def names(event_ids: Sequence[str]) -> str:
     """`e4, e6, e8`, or the first few and how many more."""
     shown = ", ".join(event_ids[:NAMED_EVENTS])
@@ -83,6 +98,12 @@ def unique(items: Iterable[str]) -> tuple[str, ...]:
 
 def _ends(text: str, size: int) -> str:
     return " ".join(text[:size].split()) + " " + " ".join(text[-size:].split())
+
+
+_SENTENCE_END = lazy_compile(r"(?<=[\w)\"']{3})[.;:](?= )")
+_HOME_PATH = lazy_compile(
+    r"(?<![\w<>.])(?:~|/(?!(?:usr|bin|etc|opt|dev|proc|var|lib|sbin)/)[\w.@+-]{1,100})(?:/[\w.@+-]{1,100}){1,30}"
+)
 
 
 # A trace as text for a prompt: in full where it fits, cut from the middle where not.

@@ -2,15 +2,16 @@
 
 import json
 import re
+from collections.abc import Mapping
 from enum import Enum, auto
 
+from mcp_reflect.analysis.shell import unwrapped
 from mcp_reflect.analysis.text import pattern, word_set
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 
-# What kind of tool a name stands for, since the same text means different things from different tools.
-#
-# An error message printed by a shell is a failure; the same text in a file that was read is its content.
+# The same text means different things from different tools: an error message printed by a shell is a failure, the
+# same text in a file that was read is its content.
 
 
 _WORDS = lazy_compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
@@ -55,10 +56,50 @@ _READING_PROGRAMS = word_set(
     sort uniq diff cut jq bat nl file which type echo pwd env printenv date whoami
     """
 )
+_OWN = word_set("replan_search recall_lessons store_lesson record_outcome forget_lesson should_reflect")
 _READING_GIT = frozenset(["log", "show", "diff", "blame", "status", "grep", "branch", "reflog"])
 _LEAD = lazy_compile(
     r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})"
 )
+
+
+_SHELLS = word_set("bash sh zsh shell terminal exec command powershell pwsh")
+_FILES = (
+    *("file_path", "filepath", "filePath", "path", "filename", "file", "absolute_path", "notebook_path"),
+    *("target_file", "uri"),
+)
+_PATCHED = lazy_compile(r"\*\*\* (?:Update|Delete) File: (.{1,300})")
+
+# Arguments that only label a call or say how it is to be run and shown, by host and by a word of the tool's name.
+# They decide nothing: signatures, comparisons and lessons leave them out.
+LABEL_ARGUMENTS: Mapping[str, Mapping[str, frozenset[str]]] = {
+    "Claude Code": {
+        "bash": word_set("description timeout run_in_background"),
+        "task": word_set("description run_in_background"),
+        "agent": word_set("description run_in_background"),
+    },
+    "Codex": {
+        "shell": word_set("justification timeout timeout_ms"),
+        "exec": word_set("justification yield_time_ms max_output_tokens timeout_ms tty"),
+    },
+    "Gemini CLI": {
+        "shell": word_set("description is_background"),
+        "replace": word_set("instruction"),
+    },
+    "Cursor": {
+        "terminal": word_set("explanation is_background require_user_approval description"),
+        "edit": word_set("instructions explanation"),
+        "read": word_set("explanation"),
+        "grep": word_set("explanation"),
+        "search": word_set("explanation"),
+    },
+    "Copilot": {
+        "terminal": word_set("explanation goal isBackground timeout"),
+        "edit": word_set("explanation"),
+        "replace": word_set("explanation"),
+    },
+    "OpenHands": {"bash": word_set("security_risk timeout"), "editor": word_set("security_risk")},
+}
 
 
 class Kind(Enum):
@@ -87,6 +128,40 @@ def kind_of(tool: str, arguments: Json) -> Kind:
     if words & _SEARCHES and "replace" not in words:
         return Kind.SEARCH
     return Kind.READ if words & _READS else Kind.OTHER
+
+
+def is_shell(tool: str) -> bool:
+    """True for a tool that runs shell commands."""
+    return bool(tool_words(tool) & _SHELLS)
+
+
+def is_own_tool(tool: str, arguments: Json) -> bool:
+    """True for a call of this server or its command: never the subject of a lesson."""
+    name = tool.lower().replace("-", "_")
+    command = command_of(arguments) if is_shell(tool) else None
+    return "mcp_reflect" in name or name.rsplit("__", 1)[-1] in _OWN or bool(command and "mcp-reflect" in command)
+
+
+def without_labels(tool: str, arguments: Json) -> Json:
+    """The arguments that decide what a call does."""
+    if not isinstance(arguments, dict):
+        return arguments
+    words = tool_words(tool)
+    labels = {
+        name for tools in LABEL_ARGUMENTS.values() for word, names in tools.items() if word in words for name in names
+    }
+    return {name: value for name, value in arguments.items() if name not in labels} if labels else arguments
+
+
+def file_of(arguments: Json) -> str | None:
+    """The file that a call reads or edits; of a patch, the first that it changes."""
+    if isinstance(arguments, dict):
+        named = next((arguments[key] for key in _FILES if isinstance(arguments.get(key), str)), None)
+        if isinstance(named, str):
+            return named.strip()
+    text = command_of(arguments)
+    patched = _PATCHED.search(text[:4_000]) if text else None
+    return patched[1].strip() if patched else None
 
 
 def is_code_search(tool: str, arguments: Json) -> bool:
@@ -126,7 +201,7 @@ def command_of(arguments: Json) -> str | None:
             if isinstance(value, str):
                 return value
             if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-                return " ".join(str(item) for item in value)
+                return unwrapped([str(item) for item in value])
     return None
 
 

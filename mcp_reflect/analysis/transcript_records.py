@@ -162,8 +162,8 @@ def _add_block(run: Gathered, role: str, block: object) -> None:
     """A part of a message: text, a call, the answer of a call."""
     values = as_record(block)
     match values.get("type"):
-        case "tool_use" | "server_tool_use" | "mcp_tool_use":
-            run.called(values.get("name"), values.get("input"), values.get("id"))
+        case "tool_use" | "server_tool_use" | "mcp_tool_use" | "toolCall":
+            run.called(values.get("name"), values.get("input", values.get("arguments")), values.get("id"))
         case "tool_result" | "mcp_tool_result":
             text = text_of(values.get("content"))
             run.answered(text, values.get("tool_use_id"), error=text if values.get("is_error") is True else None)
@@ -213,6 +213,13 @@ _ITEMS = frozenset(
 )
 
 
+# What Codex prints before the output of a command.
+_EXEC_HEAD = re.compile(
+    r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines): .*\n"
+    r"|(?:Exit code:|Process exited with code) (-?\d+)\n){1,6}Output:\n"
+)
+
+
 def is_codex_line(record: Record) -> bool:
     """Whether a record is a line of a Codex session."""
     return record.get("type") in _LINES and isinstance(record.get("payload"), dict)
@@ -258,6 +265,9 @@ def _add_output(run: Gathered, item: Record) -> None:
     values = as_record(unpacked(item.get("output")))
     code = as_record(values.get("metadata")).get("exit_code", values.get("exit_code"))
     text = text_of(values.get("output", values.get("content"))) if values else text_of(item.get("output"))
+    head = _EXEC_HEAD.match(text)
+    if head:
+        code, text = (int(head[1]) if head[1] else code), text[head.end() :]
     failed = values.get("success") is False
     run.answered(text, item.get("call_id"), error=text if failed else None, exit_code=code)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from mcp_reflect.analysis import transcript_records as codex
+from mcp_reflect.analysis.agent_sessions import add_pi_line, is_pi_line, session_in
 from mcp_reflect.analysis.transcript_records import Gathered, as_list, as_record, text_of, unpacked
 from mcp_reflect.errors import InputError
 
@@ -184,6 +185,9 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
                 return Found(_named(codex.runs_in(text), outcome, session))
             raise InputError("file", bad[0] if bad else "it is empty", FIX) from None
         return _read(numbered, bad, "line", outcome, session)
+    session_run = session_in(whole)
+    if session_run is not None:
+        return Found(_named([session_run], outcome, session))
     if isinstance(whole, dict):
         return _read([(1, cast("Record_reading", whole))], [], "", outcome, session)
     if not isinstance(whole, list):
@@ -269,6 +273,7 @@ def _spans(records: Sequence[tuple[int, Record_reading]], bad: list[str], place:
 _FORMS: Final = (
     (codex.is_codex_line, _one_run(codex.add_codex_line, codex.is_codex_line)),
     (codex.is_claude_line, _one_run(codex.add_claude_line, lambda record: "type" in record)),
+    (is_pi_line, _one_run(add_pi_line, lambda record: "type" in record)),
     (is_spans, _spans),
     (codex.is_item, _one_run(codex.add_item, lambda record: "type" in record)),
     (codex.is_message, _one_run(codex.add_message, codex.is_message)),

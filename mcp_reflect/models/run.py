@@ -184,11 +184,13 @@ class Correction:
     """A call that failed and the related later call that worked: a lesson that was seen, not guessed.
 
     `changes` is empty where the same call worked the second time; `steps` are then the events between
-    the two that made the difference. `confidence` is in 0..1, by the table in `reflect/rules/scores.py`.
+    the two that made the difference. `also` names earlier failures with the same correction. `confidence` is in
+    0..1, by the table in `analysis/corrections.py`.
     """
 
     failed_event_id: str
     worked_event_id: str
+    also: tuple[str, ...] = ()
     tool: str
     category: ErrorCategory
     changes: tuple[Change, ...]

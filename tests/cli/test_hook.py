@@ -15,7 +15,7 @@ from mcp_reflect.cli import main
 from mcp_reflect.cli.hook import reflect_apart
 from mcp_reflect.cli.hosts.hooks import EVENTS, read_hook
 from mcp_reflect.config import Settings
-from tests.transcripts import sessions
+from tests.analysis import sessions
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."
 PUSH: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}

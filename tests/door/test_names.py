@@ -10,7 +10,7 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.scopes import kept_name
 from tests.secrets import SECRETS, found_in
-from tests.watching.test_sequels import sequel_of
+from tests.services.test_sequels import sequel_of
 
 NAMES = (f"nightly {SECRETS['github_token']}", "night\u200bly", SECRETS["password"])
 REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/main."

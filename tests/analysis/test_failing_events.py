@@ -6,7 +6,7 @@ from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import ErrorCategory as C
 from mcp_reflect.models.run import Event, EventType, Outcome, RunError, Trace
-from tests.reflect.runs import Run
+from tests.analysis.runs import Run
 
 JAVA = 'Exception in thread "main" java.lang.NullPointerException: it is null\n\tat Main.main(Main.java:5)'
 NODE = """node:internal/modules/cjs/loader:1080
@@ -249,9 +249,9 @@ def test_the_word_of_a_user_is_a_finding_and_no_failing_event() -> None:
 def test_a_success_says_what_worked_and_what_was_put_right() -> None:
     run = (
         Run()
-        .call("read_file", {"path": "confg.yaml"}, "Error: file not found")
-        .call("read_file", {"path": "config.yaml"}, "a: 1")
+        .call("list_orders", {"limit": 1000}, "Error: limit must be at most 100")
+        .call("list_orders", {"limit": 100}, "[1]")
     )
     diagnosis = diagnose(run.trace(Outcome.SUCCESS))
-    assert diagnosis.strengths[0] == "1 call worked (read_file); 1 failed."
+    assert diagnosis.strengths[0] == "1 call worked (list_orders); 1 failed."
     assert "Put right" in diagnosis.strengths[1]

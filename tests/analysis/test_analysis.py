@@ -76,7 +76,6 @@ def fault(value: Json, event_ids: tuple[str, ...] = ()) -> InputError:
         f"Here is what I think:\n```json\n{json.dumps(FULL, indent=2)}\n```\nI hope this helps.",
         f"<think>Perhaps {{'reflection': 'x'}}</think>{json.dumps(FULL)}",
         str(FULL),
-        json.dumps(FULL).replace('"', "“"),
         json.dumps(FULL)[:-1] + ",",
         json.dumps({key.title(): value for key, value in FULL.items()}),
         MARKDOWN,

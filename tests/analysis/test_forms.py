@@ -48,7 +48,7 @@ def test_every_host_s_shell_is_one_shell() -> None:
 @pytest.mark.parametrize(
     ("tool", "first", "second"),
     [
-        ("Read", {"file_path": "a.py", "offset": 10}, {"file_path": "a.py"}),
+        ("Bash", {"command": "ls", "timeout": 10}, {"command": "ls"}),
         ("search", {"query": "Nick Park"}, {"query": " nick  park"}),
         ("fetch", {"b": 1, "a": [2]}, {"a": [2], "b": 1}),
         ("search", "Nick Park", "nick park"),

@@ -13,7 +13,7 @@ from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.cli import main
 from mcp_reflect.errors import InputError
 from mcp_reflect.services.engine import Engine
-from tests.transcripts import sessions
+from tests.analysis import sessions
 
 
 @pytest.mark.parametrize("form", sessions.ALL)

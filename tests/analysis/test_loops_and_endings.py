@@ -4,7 +4,7 @@ import pytest
 
 from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.models.run import Diagnosis, ErrorCategory, EventType, Finding, FindingKind, Outcome, RunError
-from tests.reflect.runs import Run
+from tests.analysis.runs import Run
 
 
 def found(run: Run, kind: FindingKind, outcome: Outcome = Outcome.FAILURE) -> list[Finding]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from mcp_reflect.analysis.diagnose import diagnose, failures
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Event, EventType, Outcome, Trace
-from tests.reflect.runs import Run
+from tests.analysis.runs import Run
 
 TEXTS = st.one_of(
     st.text(max_size=80),
