@@ -19,7 +19,7 @@ from typing import Any
 
 from mcp_reflect.config import Settings
 from mcp_reflect.models.consolidation import DreamPlan
-from mcp_reflect.models.lesson import Kind, Lesson, State
+from mcp_reflect.models.lesson import Lesson, RecordKind, State
 from mcp_reflect.services.engine import Engine
 
 Sets = frozenset[frozenset[str]]
@@ -89,7 +89,7 @@ async def dreamt(docs: list[tuple[str, str]]) -> Dreamt:
 
 
 async def _records(engine: Engine) -> dict[str, Lesson]:
-    found = await engine.bank.lessons.latest(engine.scopes.own, kind=Kind.REFLECTION, state=None, limit=10_000)
+    found = await engine.bank.lessons.latest(engine.scopes.own, kind=RecordKind.REFLECTION, state=None, limit=10_000)
     return {one.id: one for one in found}
 
 

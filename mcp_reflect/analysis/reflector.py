@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_reflect.analysis.text import clip
-from mcp_reflect.models.lesson import UNKNOWN_SCORE, Kind, LessonDraft, Source, lesson_text
+from mcp_reflect.models.lesson import UNKNOWN_SCORE, LessonDraft, RecordKind, Source, lesson_text
 from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Link, Score
 from mcp_reflect.models.run import Correction, Diagnosis, FindingKind, Trace
 
@@ -126,7 +126,7 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
 def face(trace: Trace, judged: Judged, source: Source) -> LessonDraft:
     """What recall sees of the reflection itself."""
     return LessonDraft(
-        kind=Kind.REFLECTION,
+        kind=RecordKind.REFLECTION,
         text=judged.reflection,
         task_type=trace.task_type,
         context=trace.task,
@@ -142,7 +142,7 @@ def strategy(trace: Trace, judged: Judged, source: Source) -> LessonDraft | None
     if not judged.strategy:
         return None
     return LessonDraft(
-        kind=Kind.STRATEGY,
+        kind=RecordKind.STRATEGY,
         text=judged.strategy,
         task_type=trace.task_type,
         context=trace.task,

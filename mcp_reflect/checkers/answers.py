@@ -7,7 +7,7 @@ from typing import Any, Final
 from mcp_reflect.checkers.loop import MODEL, Run, Version
 from mcp_reflect.checkers.verify import Verified, in_words, quoted_claim
 from mcp_reflect.models.common import HOST, RULES
-from mcp_reflect.models.critique import Action, Basis, Coverage, Critique, Score, Status, Stopped, Verdict
+from mcp_reflect.models.critique import Action, Basis, Coverage, CriterionScore, Critique, Status, Stopped, Verdict
 
 _MOST_VERDICTS: Final = 40
 _MOST_QUESTIONS: Final = 5
@@ -75,7 +75,7 @@ def critique_from(body: Mapping[str, Any]) -> Critique:
         "verdicts": tuple(Verdict(**verdict) for verdict in verdicts),
         "issues": tuple(body["issues"]),
         "corrected_steps": tuple(body["corrected_steps"]),
-        "criteria": {name: Score(**score) for name, score in body["criteria"].items()},
+        "criteria": {name: CriterionScore(**score) for name, score in body["criteria"].items()},
     }
     return Critique(**values)
 

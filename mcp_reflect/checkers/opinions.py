@@ -12,7 +12,7 @@ from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.critique import Opinion, Score
+from mcp_reflect.models.critique import CriterionScore, Opinion
 from mcp_reflect.security.redact import quoted
 
 FIELDS: Final = ("quality_score", "issues", "suggested_fix", "criteria", "corrected_steps")
@@ -157,16 +157,18 @@ def _texts(value: Json, field: str) -> tuple[str, ...]:
     return tuple(text for text in texts if text)
 
 
-def _criteria(value: Json, field: str) -> Mapping[str, Score]:
+def _criteria(value: Json, field: str) -> Mapping[str, CriterionScore]:
     if value is None:
         return {}
     if not isinstance(value, dict):
         raise InputError(field, "it is no object", "Send {name: {score, reason}}.")
-    criteria: dict[str, Score] = {}
+    criteria: dict[str, CriterionScore] = {}
     for name, item in value.items():
         entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {"score": item}
         label = f"{field}.{quoted(name)}"
         score = _score(entry.get("score"), label)
         if score is not None:
-            criteria[name[:80]] = Score(score=score, reason=_text(entry.get("reason"), f"{label}.reason") or "")
+            criteria[name[:80]] = CriterionScore(
+                score=score, reason=_text(entry.get("reason"), f"{label}.reason") or ""
+            )
     return criteria

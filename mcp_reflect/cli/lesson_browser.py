@@ -16,7 +16,7 @@ from mcp_reflect.cli import lesson_views as views
 from mcp_reflect.cli.common import DIM, RED, columns, rows_shown, say, styled
 from mcp_reflect.errors import DreamBusyError, InputError
 from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import Kind, Lesson, State
+from mcp_reflect.models.lesson import Lesson, RecordKind, State
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.effectiveness import rounded_effectiveness
 
@@ -45,7 +45,7 @@ async def edited(lesson: Lesson, keep: Callable[[dict[str, Any]], Awaitable[Less
     What cannot be read or kept brings the editor up again with the fault on top. Where it comes back the same,
     InputError says where the text was left.
     """
-    if lesson.kind is not Kind.LESSON:
+    if lesson.kind is not RecordKind.LESSON:
         raise InputError("id", f"'{lesson.id}' is a {lesson.kind}, whose words are its run's", "Edit a lesson.")
     handle, name = tempfile.mkstemp(prefix="lesson-", suffix=".toml")
     os.close(handle)
@@ -280,7 +280,7 @@ def _read(name: str, value: str) -> dict[str, object]:
         case "state":
             return of_state(value)
         case "kind":
-            kinds = {kind.value: kind for kind in Kind}
+            kinds = {kind.value: kind for kind in RecordKind}
             if value not in (*kinds, "all"):
                 raise InputError("kind", f"'{value[:40]}' is not one", f"Give one of {', '.join(kinds)}, all.")
             return {"kind": kinds.get(value)}
@@ -315,7 +315,7 @@ def described(wanted: Filter) -> str:
     words = {
         "words": " ".join(wanted.words),
         "state": "" if state == "active" else state,
-        "kind": "" if wanted.kind is Kind.LESSON else wanted.kind.value if wanted.kind else "all",
+        "kind": "" if wanted.kind is RecordKind.LESSON else wanted.kind.value if wanted.kind else "all",
         "type": wanted.task_type or "",
         "tag": wanted.tag or "",
         "effective": "" if wanted.min_effectiveness is None else f"{wanted.min_effectiveness:g}",

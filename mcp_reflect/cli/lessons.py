@@ -9,7 +9,7 @@ from mcp_reflect.cli.common import parser, rows_shown, say, say_json, seen_by_a_
 from mcp_reflect.cli.lesson_browser import Browser, edited, merged, of_state
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import Kind, Lesson, State, Trust
+from mcp_reflect.models.lesson import Lesson, RecordKind, State, Trust
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.results import dated, plain
 from mcp_reflect.storage.effectiveness import rounded_effectiveness
@@ -178,7 +178,9 @@ def _filters(made: argparse.ArgumentParser) -> None:
         "--state", default=suppressed, choices=["active", "retired", "archived", "quarantined", "all"], help="its state"
     )
     made.add_argument("--all", action="store_true", default=suppressed, help="the same as --state all")
-    made.add_argument("--kind", choices=[*(kind.value for kind in Kind), "all"], default=suppressed, help="its kind")
+    made.add_argument(
+        "--kind", choices=[*(kind.value for kind in RecordKind), "all"], default=suppressed, help="its kind"
+    )
     made.add_argument("--task-type", default=suppressed, help="like debugging, search, deploy")
     made.add_argument("--tag", default=suppressed, help="one of its tags")
     made.add_argument("--project", default=suppressed, help="a project that MCP_REFLECT_PROJECTS allows")
@@ -195,7 +197,7 @@ def _filter(given: dict[str, Any]) -> Filter:
     state: dict[str, Any] = of_state("all" if given.get("all") else given.get("state", "active"))
     return Filter(
         words=tuple(given.get("words", ())),
-        kind=None if kind == "all" else Kind(kind),
+        kind=None if kind == "all" else RecordKind(kind),
         task_type=given.get("task_type"),
         tag=given.get("tag"),
         min_effectiveness=least,

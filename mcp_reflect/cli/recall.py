@@ -5,7 +5,7 @@ from typing import Any
 from mcp_reflect.cli.common import parser, say, say_json, with_engine
 from mcp_reflect.config import Limits, Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.lesson import Ask, Kind, Recall
+from mcp_reflect.models.lesson import Recall, RecallQuery, RecordKind
 from mcp_reflect.services.results import plain
 
 
@@ -35,12 +35,12 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _ask(given: dict[str, Any], limits: Limits) -> Ask:
+def _ask(given: dict[str, Any], limits: Limits) -> RecallQuery:
     """The words as a question, checked here: the door of the tools would cost more time than the recall."""
     if not given["task"].strip():
         raise InputError("task", "it is empty", "Say what you are about to do.")
     limits.refuse_more("max_task_chars", "task", len(given["task"]))
-    kinds = [kind.value for kind in Kind]
+    kinds = [kind.value for kind in RecordKind]
     for kind in given["kinds"]:
         if kind not in kinds:
             from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
@@ -57,8 +57,8 @@ def _ask(given: dict[str, Any], limits: Limits) -> Ask:
                 f"--{name.replace('_', '-')}", f"{given[name]} is not in {least} to {most}", "Give a number there."
             )
     lists: dict[str, Any] = {"symptoms": tuple(given["symptoms"]), "tags": tuple(given["tags"])}
-    read: dict[str, Any] = {**given, **lists, "kinds": tuple(Kind(kind) for kind in given["kinds"])}
-    return Ask(**read)
+    read: dict[str, Any] = {**given, **lists, "kinds": tuple(RecordKind(kind) for kind in given["kinds"])}
+    return RecallQuery(**read)
 
 
 def _show(found: Recall) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mcp_reflect.models.lesson import Kind, LessonDraft, State
+from mcp_reflect.models.lesson import LessonDraft, RecordKind, State
 
 # A dream: what is to be done with the bank's records, planned first, then applied, and undone if a person wants.
 
@@ -98,7 +98,7 @@ class Filter:
     """
 
     words: tuple[str, ...] = ()
-    kind: Kind | None = Kind.LESSON
+    kind: RecordKind | None = RecordKind.LESSON
     state: State | None = State.ACTIVE
     held: bool | None = None
     task_type: str | None = None

@@ -84,7 +84,7 @@ class Stopped(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class CriterionScore:
     """A criterion's score in 0..1, and why."""
 
     score: float
@@ -98,7 +98,7 @@ class Opinion:
     quality_score: float | None = None
     issues: tuple[str, ...] = ()
     suggested_fix: str | None = None
-    criteria: Mapping[str, Score] = field(default_factory=dict[str, Score])
+    criteria: Mapping[str, CriterionScore] = field(default_factory=dict[str, CriterionScore])
     corrected_steps: tuple[str, ...] = ()
 
 
@@ -128,7 +128,7 @@ class Critique:
     retry_guidance: str | None = None
     corrected_steps: tuple[str, ...] = ()
     corrected_by: str | None = None
-    criteria: Mapping[str, Score] = field(default_factory=dict[str, Score])
+    criteria: Mapping[str, CriterionScore] = field(default_factory=dict[str, CriterionScore])
     iterations: int
     stopped: Stopped | None = None
     basis: Basis

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 
-class Kind(StrEnum):
+class RecordKind(StrEnum):
     """Lessons are semantic memory, strategies procedural, reflections episodic."""
 
     LESSON = "lesson"
@@ -75,7 +75,7 @@ class LessonDraft:
     Scores are in 0..1. `mistake` and `correction` are there for a lesson; `text` alone for the others.
     """
 
-    kind: Kind = Kind.LESSON
+    kind: RecordKind = RecordKind.LESSON
     text: str
     mistake: str | None = None
     correction: str | None = None
@@ -118,7 +118,7 @@ class Lesson(LessonDraft):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class RecallQuery:
     """What is asked of the bank, and how much of an answer is wanted."""
 
     task: str
@@ -126,7 +126,7 @@ class Ask:
     context: str | None = None
     symptoms: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[RecordKind, ...] = ()
     limit: int = 3
     max_chars: int = 1500
     min_importance: float = 0.0
@@ -152,7 +152,7 @@ class Hit:
 
     id: str
     external_id: str | None = None
-    kind: Kind
+    kind: RecordKind
     text: str
     mistake: str | None = None
     correction: str | None = None

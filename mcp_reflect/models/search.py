@@ -15,7 +15,7 @@ class Strategy(StrEnum):
     PIVOT = "pivot"
 
 
-class Kind(StrEnum):
+class EmptyCause(StrEnum):
     """Why a search came back empty, as far as the call tells."""
 
     UNKNOWN_WORDS = "unknown_words"
@@ -79,10 +79,10 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class SearchFinding:
     """One explanation of one empty table. `weight` is in 0..1, `detail` is for developers."""
 
-    kind: Kind
+    kind: EmptyCause
     table: str
     strategy: Strategy
     weight: float
@@ -90,14 +90,14 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class SearchDiagnosis:
     """All explanations, the likeliest first."""
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SearchFinding, ...] = ()
 
     @property
-    def kind(self) -> Kind:
-        return self.findings[0].kind if self.findings else Kind.NOTHING_THERE
+    def kind(self) -> EmptyCause:
+        return self.findings[0].kind if self.findings else EmptyCause.NOTHING_THERE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class Plan:
     give_up: bool = False
     retry_count: int = 1
     notes: tuple[str, ...] = ()
-    diagnosis: Diagnosis = field(default_factory=Diagnosis)
+    diagnosis: SearchDiagnosis = field(default_factory=SearchDiagnosis)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ class Payoff:
     `paid` is at most `used`; a search that brought a part of what was wanted counts half.
     """
 
-    kind: Kind
+    kind: EmptyCause
     strategy: Strategy
     used: int = 0
     paid: float = 0

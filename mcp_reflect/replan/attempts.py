@@ -9,12 +9,12 @@ from typing import Any, Final, TypeAlias
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.search import (
     CatalogEntry,
-    Diagnosis,
-    Finding,
-    Kind,
+    EmptyCause,
     Payoff,
     Plan,
     Query,
+    SearchDiagnosis,
+    SearchFinding,
     SearchRequest,
     SearchState,
     Strategy,
@@ -157,7 +157,7 @@ def settle(state: SearchState, *, paid: float) -> SearchState:
 
 def add_payoffs(one: Iterable[Payoff], other: Iterable[Payoff]) -> tuple[Payoff, ...]:
     """The sum of two tallies; the order of the two does not matter."""
-    total: dict[tuple[Kind, Strategy], Payoff] = {}
+    total: dict[tuple[EmptyCause, Strategy], Payoff] = {}
     for payoff in (*one, *other):
         at = (payoff.kind, payoff.strategy)
         seen = total.get(at, Payoff(kind=payoff.kind, strategy=payoff.strategy))
@@ -245,14 +245,14 @@ def _plan(data: dict[str, Any]) -> Plan:
         "new_queries": _queries(data["new_queries"]),
         "kept": _queries(data["kept"]),
         "notes": tuple(data["notes"]),
-        "diagnosis": Diagnosis(findings=findings),
+        "diagnosis": SearchDiagnosis(findings=findings),
     }
     return Plan(**given)
 
 
-def _finding(data: dict[str, Any]) -> Finding:
-    given: dict[str, Any] = data | {"kind": Kind(data["kind"]), "strategy": Strategy(data["strategy"])}
-    return Finding(**given)
+def _finding(data: dict[str, Any]) -> SearchFinding:
+    given: dict[str, Any] = data | {"kind": EmptyCause(data["kind"]), "strategy": Strategy(data["strategy"])}
+    return SearchFinding(**given)
 
 
 def _entry(data: Mapping[str, Any]) -> CatalogEntry:

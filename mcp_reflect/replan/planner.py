@@ -8,12 +8,12 @@ from itertools import chain, islice
 from typing import Final, TypeAlias, TypeVar
 
 from mcp_reflect.models.search import (
-    Diagnosis,
-    Finding,
-    Kind,
+    EmptyCause,
     Payoff,
     Plan,
     Query,
+    SearchDiagnosis,
+    SearchFinding,
     SearchRequest,
     SearchState,
     Strategy,
@@ -46,13 +46,13 @@ _GAVE_UP: Final = (
 _CHEERFUL: Final = "I found something for you; there is no need to look again."
 
 
-def tell(strategy: Strategy, diagnosis: Diagnosis, new: tuple[Query, ...], failed: frozenset[str]) -> str:
+def tell(strategy: Strategy, diagnosis: SearchDiagnosis, new: tuple[Query, ...], failed: frozenset[str]) -> str:
     """The sentence for a plan."""
     elsewhere = next((query.table for query in new if query.table not in failed), None)
     if strategy is Strategy.PIVOT and elsewhere is not None:
         return f"Nothing came up there, so let me look {_place_messages(elsewhere)} instead."
     if strategy is Strategy.REWRITE:
-        if diagnosis.kind in {Kind.SPELLING, Kind.JARGON, Kind.UNKNOWN_WORDS}:
+        if diagnosis.kind in {EmptyCause.SPELLING, EmptyCause.JARGON, EmptyCause.UNKNOWN_WORDS}:
             return "Nothing came up for that wording, so let me try the words that are more usual here."
         return "Nothing matched exactly, so let me look for it in broader words."
     return _FALLBACK
@@ -97,7 +97,7 @@ _READ_DIAGNOSE = 12  # words looked up; the plan asks for no more either
 _MANY_WORDS = 4  # a search that asks for all of four words finds nothing for most questions
 
 
-def diagnose(request: SearchRequest, places: Catalog) -> Diagnosis:
+def diagnose(request: SearchRequest, places: Catalog) -> SearchDiagnosis:
     """All findings for the empty tables, the heaviest first; ties keep the order of the queries."""
     findings = [
         finding
@@ -110,15 +110,15 @@ def diagnose(request: SearchRequest, places: Catalog) -> Diagnosis:
             *_words(query, places),
         )
     ]
-    return Diagnosis(findings=tuple(sorted(set(findings), key=lambda finding: (-finding.weight, finding.table))))
+    return SearchDiagnosis(findings=tuple(sorted(set(findings), key=lambda finding: (-finding.weight, finding.table))))
 
 
-def _suggested(query: Query, request: SearchRequest) -> Iterator[Finding]:
+def _suggested(query: Query, request: SearchRequest) -> Iterator[SearchFinding]:
     """Does the search tool itself know other words? In recorded searches, taking them is what worked."""
     offered = suggested.ranked_suggestions(request.suggestions, query.query_text, request.user_message)[:3]
     if offered:
-        yield Finding(
-            kind=Kind.UNKNOWN_WORDS,
+        yield SearchFinding(
+            kind=EmptyCause.UNKNOWN_WORDS,
             table=query.table,
             strategy=Strategy.REWRITE,
             weight=0.9,
@@ -126,62 +126,64 @@ def _suggested(query: Query, request: SearchRequest) -> Iterator[Finding]:
         )
 
 
-def _place_diagnose(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Finding]:
+def _place_diagnose(query: Query, request: SearchRequest, places: Catalog) -> Iterator[SearchFinding]:
     """Is it the right table and mode?"""
 
-    def found(kind: Kind, weight: float, detail: str) -> Finding:
-        return Finding(kind=kind, table=query.table, strategy=Strategy.PIVOT, weight=weight, detail=detail)
+    def found(kind: EmptyCause, weight: float, detail: str) -> SearchFinding:
+        return SearchFinding(kind=kind, table=query.table, strategy=Strategy.PIVOT, weight=weight, detail=detail)
 
     entry = places.entry(query.table)
     if entry is None:
-        yield found(Kind.WRONG_TABLE, 1.0, f"there is no table {query.table}")
+        yield found(EmptyCause.WRONG_TABLE, 1.0, f"there is no table {query.table}")
         return
     if query.search_mode and query.search_mode not in entry.search_modes:
         modes = ", ".join(entry.search_modes) or "none"
-        yield found(Kind.WRONG_MODE, 0.9, f"{query.table} has no mode {query.search_mode} (it has: {modes})")
+        yield found(EmptyCause.WRONG_MODE, 0.9, f"{query.table} has no mode {query.search_mode} (it has: {modes})")
     need = f"{request.user_message} {query.query_text}"
     here = catalog.fit(entry, need)
     others = [(catalog.fit(other, need), other.table) for other in places.entries if other.table != query.table]
     best, table = max(others, default=(0.0, ""))
     if best > here:
         weight = min(0.95, 0.45 + 0.2 * (best - here))
-        yield found(Kind.WRONG_TABLE, weight, f"{table} fits the need better ({best:.1f} to {here:.1f})")
+        yield found(EmptyCause.WRONG_TABLE, weight, f"{table} fits the need better ({best:.1f} to {here:.1f})")
 
 
-def _conditions(query: Query, places: Catalog) -> Iterator[Finding]:
+def _conditions(query: Query, places: Catalog) -> Iterator[SearchFinding]:
     """Does it ask for too much at once?"""
 
-    def found(kind: Kind, strategy: Strategy, weight: float, detail: str) -> Finding:
-        return Finding(kind=kind, table=query.table, strategy=strategy, weight=weight, detail=detail)
+    def found(kind: EmptyCause, strategy: Strategy, weight: float, detail: str) -> SearchFinding:
+        return SearchFinding(kind=kind, table=query.table, strategy=strategy, weight=weight, detail=detail)
 
     entry = places.entry(query.table)
     wrong = misspelled_values(query, entry) if entry else {}
     for name, value in wrong.items():
         yield found(
-            Kind.SPELLING, Strategy.REWRITE, 0.9, f"{name} has no value {query.filters[name]}; nearest: {value}"
+            EmptyCause.SPELLING, Strategy.REWRITE, 0.9, f"{name} has no value {query.filters[name]}; nearest: {value}"
         )
     if query.filters and not wrong:
         weight = min(0.8, 0.45 + 0.15 * len(query.filters))
-        yield found(Kind.TOO_MANY_CONDITIONS, Strategy.RELAX, weight, f"{len(query.filters)} filters must all hold")
+        yield found(
+            EmptyCause.TOO_MANY_CONDITIONS, Strategy.RELAX, weight, f"{len(query.filters)} filters must all hold"
+        )
     if query.score_threshold is not None and query.score_threshold > 0:
         high = query.score_threshold > _HIGH_THRESHOLD
         weight = 0.75 if high else 0.25
-        yield found(Kind.THRESHOLD, Strategy.RELAX, weight, f"threshold {query.score_threshold:g}")
+        yield found(EmptyCause.THRESHOLD, Strategy.RELAX, weight, f"threshold {query.score_threshold:g}")
     exact = query.search_mode != "" and catalog.breadth(query.search_mode) == 0
     if is_quoted(query.query_text) or exact:
-        yield found(Kind.EXACT_PHRASE, Strategy.REWRITE, 0.7, "it asks for the exact wording")
+        yield found(EmptyCause.EXACT_PHRASE, Strategy.REWRITE, 0.7, "it asks for the exact wording")
     count = len(content(query.query_text))
     if count > 1:
         weight = 0.6 if count >= _MANY_WORDS else 0.2 + 0.1 * count
-        yield found(Kind.TOO_MANY_CONDITIONS, Strategy.REWRITE, weight, f"{count} words may all have to match")
+        yield found(EmptyCause.TOO_MANY_CONDITIONS, Strategy.REWRITE, weight, f"{count} words may all have to match")
 
 
-def _words(query: Query, places: Catalog) -> Iterator[Finding]:
+def _words(query: Query, places: Catalog) -> Iterator[SearchFinding]:
     """Does the data use these words?"""
 
-    def found(kind: Kind, weight: float, detail: str) -> Finding:
-        strategy = Strategy.RELAX if kind is Kind.NOTHING_THERE else Strategy.REWRITE
-        return Finding(kind=kind, table=query.table, strategy=strategy, weight=weight, detail=detail)
+    def found(kind: EmptyCause, weight: float, detail: str) -> SearchFinding:
+        strategy = Strategy.RELAX if kind is EmptyCause.NOTHING_THERE else Strategy.REWRITE
+        return SearchFinding(kind=kind, table=query.table, strategy=strategy, weight=weight, detail=detail)
 
     entry = places.entry(query.table)
     known = vocabulary(entry.vocabulary if entry else ())
@@ -189,17 +191,17 @@ def _words(query: Query, places: Catalog) -> Iterator[Finding]:
     if not known.words:
         short = [word for word in words if word in ABBREVIATIONS]
         if short:
-            yield found(Kind.JARGON, 0.45, f"short forms: {', '.join(short)}")
+            yield found(EmptyCause.JARGON, 0.45, f"short forms: {', '.join(short)}")
         return
     unknown = [(word, known.mended(word)) for word in words if word not in known.words]
     for word, mended in unknown:
-        kind = mended.kind or Kind.UNKNOWN_WORDS
+        kind = mended.kind or EmptyCause.UNKNOWN_WORDS
         if mended.words:
             yield found(kind, 0.85, f"the data has {' '.join(mended.words)} for {word}")
         else:
             yield found(kind, 0.5, f"{word} is not in the data")
     if words and len(unknown) == len(words) and not any(mended.words for _, mended in unknown):
-        yield found(Kind.NOTHING_THERE, 0.55, "none of the words is in the data")
+        yield found(EmptyCause.NOTHING_THERE, 0.55, "none of the words is in the data")
 
 
 # Relax, rewrite or pivot: from the diagnosis, what failed already, and what has paid off in this bank.
@@ -215,7 +217,7 @@ _FAILED: Final = 0.5
 """A strategy that just failed in this search counts half."""
 
 
-def choose(diagnosis: Diagnosis, state: SearchState, last: Plan | None = None) -> tuple[Strategy, ...]:
+def choose(diagnosis: SearchDiagnosis, state: SearchState, last: Plan | None = None) -> tuple[Strategy, ...]:
     """All three strategies, the best first. The same search and retry always give the same order."""
     weights = {strategy: _weight(strategy, diagnosis) for strategy in Strategy}
     values = {
@@ -230,20 +232,20 @@ def choose(diagnosis: Diagnosis, state: SearchState, last: Plan | None = None) -
     return tuple(order)
 
 
-def _weight(strategy: Strategy, diagnosis: Diagnosis) -> float:
+def _weight(strategy: Strategy, diagnosis: SearchDiagnosis) -> float:
     """The heaviest finding for a strategy in 0..1; the others add a tenth, so that two hints beat one."""
     found = sorted((finding.weight for finding in diagnosis.findings if finding.strategy is strategy), reverse=True)
     return min(1.0, found[0] + 0.1 * sum(found[1:3])) if found else 0.05
 
 
-def _learned(kind: Kind, strategy: Strategy, payoffs: tuple[Payoff, ...]) -> float:
+def _learned(kind: EmptyCause, strategy: Strategy, payoffs: tuple[Payoff, ...]) -> float:
     """1 without experience; up to 2 where a strategy always paid off for this kind, towards 0 where it never did."""
     used = sum(payoff.used for payoff in payoffs if (payoff.kind, payoff.strategy) == (kind, strategy))
     paid = sum(payoff.paid for payoff in payoffs if (payoff.kind, payoff.strategy) == (kind, strategy))
     return 2.0 * (min(paid, used) + _PRIOR / 2) / (max(used, 0) + _PRIOR)
 
 
-def _is_learned(kind: Kind, payoffs: tuple[Payoff, ...]) -> bool:
+def _is_learned(kind: EmptyCause, payoffs: tuple[Payoff, ...]) -> bool:
     return any(payoff.kind is kind and payoff.used > 0 for payoff in payoffs)
 
 
@@ -381,7 +383,7 @@ class _Case:
     places: Catalog
     failed: tuple[Query, ...]
     kept: tuple[Query, ...]
-    diagnosis: Diagnosis
+    diagnosis: SearchDiagnosis
 
     @property
     def is_over(self) -> bool:
@@ -409,7 +411,7 @@ def relax_only(request: SearchRequest, state: SearchState) -> Plan:
     return _plan(case, Strategy.RELAX, new) if new else _give_up(case, Strategy.RELAX)
 
 
-def explain(diagnosis: Diagnosis, strategy: Strategy, new: tuple[Query, ...]) -> str:
+def explain(diagnosis: SearchDiagnosis, strategy: Strategy, new: tuple[Query, ...]) -> str:
     """The reasoning in one paragraph, for developers."""
     also = [f"{finding.kind}: {finding.detail}" for finding in diagnosis.findings[1:4]]
     queries = attempts.describe_all(new)
@@ -485,7 +487,7 @@ def _nothing_to_do(case: _Case) -> Plan:
     )
 
 
-def _cause(diagnosis: Diagnosis) -> str:
+def _cause(diagnosis: SearchDiagnosis) -> str:
     if not diagnosis.findings:
         return f"{diagnosis.kind}: the call shows no other reason"
     first = diagnosis.findings[0]

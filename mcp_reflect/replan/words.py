@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
-from mcp_reflect.models.search import Kind
+from mcp_reflect.models.search import EmptyCause
 
 # Words about words: what carries no meaning in a search, short forms, near synonyms, and what people ask for.
 #
@@ -344,7 +344,7 @@ _LONGEST = 30  # letters; longer "words" are keys and hashes, and nobody misspel
 class Mended(NamedTuple):
     """Words of the data in place of another one; `kind` is null where it was in the data as it stood."""
 
-    kind: Kind | None
+    kind: EmptyCause | None
     words: tuple[str, ...]
 
 
@@ -384,16 +384,16 @@ class Vocabulary:
         if word in self.words:
             return Mended(None, (word,))
         ways = (
-            (Kind.JARGON, self._expanded),
-            (Kind.UNKNOWN_WORDS, self._form),
-            (Kind.SPELLING, self._parted),
-            (Kind.SPELLING, self._spelled),
-            (Kind.JARGON, self._longer),
+            (EmptyCause.JARGON, self._expanded),
+            (EmptyCause.UNKNOWN_WORDS, self._form),
+            (EmptyCause.SPELLING, self._parted),
+            (EmptyCause.SPELLING, self._spelled),
+            (EmptyCause.JARGON, self._longer),
         )
         for kind, way in ways:
             if words := way(word):
                 return Mended(kind, words)
-        return Mended(Kind.UNKNOWN_WORDS, ())
+        return Mended(EmptyCause.UNKNOWN_WORDS, ())
 
     def _form(self, word: str) -> tuple[str, ...]:
         return self.forms(word)[:1]

@@ -7,11 +7,11 @@ from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJson
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.schemas.fields import (
+    Arguments,
     Detail,
     Label,
     Labels,
     Phrase,
-    Shape,
     Task,
     in_all,
     limits_of,
@@ -22,10 +22,10 @@ from mcp_reflect.schemas.fields import (
 )
 from mcp_reflect.schemas.lessons import Results
 
-__all__ = ["CritiqueShape", "read"]
+__all__ = ["CritiqueArguments", "read"]
 
 
-class CritiqueShape(Shape):
+class CritiqueArguments(Arguments):
     """Arguments of critique. With `critique_id` the work and its evidence are the stored ones."""
 
     ALIASES: ClassVar[Mapping[str, str]] = {"query": "goal", "answer": "response"}
@@ -55,7 +55,7 @@ class CritiqueShape(Shape):
     project: Label | None = None
 
     @model_validator(mode="after")
-    def _has_work(self, info: ValidationInfo) -> "CritiqueShape":
+    def _has_work(self, info: ValidationInfo) -> "CritiqueArguments":
         if self.response is not None and self.steps:
             raise InputError("steps", "response is there too", "Send one of them.")
         if self.critique_id is None:

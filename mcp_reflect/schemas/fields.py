@@ -124,10 +124,10 @@ def _error_path(loc: Sequence[str | int]) -> str:
 
 MOST_BITS: Final = 1024  # of a whole number; Python itself will not print one of more than 4,300 digits
 
-_Shape = TypeVar("_Shape", bound="Shape")
+_Shape = TypeVar("_Shape", bound="Arguments")
 
 
-class Shape(BaseModel):
+class Arguments(BaseModel):
     """A frozen set of arguments. `ALIASES` maps names of older engines to ours; they are not listed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -145,7 +145,7 @@ def read(shape: type[_Shape], sent: Mapping[str, Any], limits: Limits = DEFAULT)
         raise explain(error.errors(include_url=False)) from None
 
 
-def renamed(shape: type[Shape], values: dict[str, Any], path: str) -> dict[str, Any]:
+def renamed(shape: type[Arguments], values: dict[str, Any], path: str) -> dict[str, Any]:
     """`values` under our names. Raises InputError for a name that is neither ours nor an alias."""
     known = [*shape.model_fields]
     found: dict[str, Any] = {}

@@ -8,15 +8,25 @@ from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_va
 
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.lesson import UNKNOWN_SCORE, Ask, Evidence, Kind, LessonDraft, Source, State, Trust, lesson_text
+from mcp_reflect.models.lesson import (
+    UNKNOWN_SCORE,
+    Evidence,
+    LessonDraft,
+    RecallQuery,
+    RecordKind,
+    Source,
+    State,
+    Trust,
+    lesson_text,
+)
 from mcp_reflect.schemas.fields import (
+    Arguments,
     Detail,
     Label,
     Labels,
     Passage,
     Phrase,
     Phrases,
-    Shape,
     Share,
     Task,
     at_most,
@@ -25,10 +35,18 @@ from mcp_reflect.schemas.fields import (
     read,
 )
 
-__all__ = ["ForgetShape", "ImportShape", "LessonShape", "OutcomeShape", "RecallShape", "Results", "read"]
+__all__ = [
+    "ForgetArguments",
+    "ImportArguments",
+    "LessonArguments",
+    "OutcomeArguments",
+    "RecallArguments",
+    "Results",
+    "read",
+]
 
 
-class RecallShape(Shape):
+class RecallArguments(Arguments):
     """Arguments of recall_lessons."""
 
     ALIASES: ClassVar[Mapping[str, str]] = {"query_text": "task", "query": "task", "k": "limit"}
@@ -42,20 +60,20 @@ class RecallShape(Shape):
         int, Field(ge=1, json_schema_extra={"maximum": DEFAULT.max_recalled_chars}), at_most("max_recalled_chars")
     ] = 1500
     tags: Annotated[Labels, Field(description="Any of them")] = ()
-    kinds: Annotated[tuple[Kind, ...], Field(max_length=3)] = ()
+    kinds: Annotated[tuple[RecordKind, ...], Field(max_length=3)] = ()
     min_importance: Share = 0
     min_effectiveness: Share = 0
     detail: Detail = False
     project: Label | None = None
 
-    def ask(self) -> Ask:
+    def ask(self) -> RecallQuery:
         """What is asked of the bank."""
-        return Ask(
+        return RecallQuery(
             **{name: getattr(self, name) for name in type(self).model_fields if name not in ("project", "detail")}
         )
 
 
-class LessonShape(Shape):
+class LessonArguments(Arguments):
     """Arguments of store_lesson."""
 
     mistake: Annotated[Passage, Field(description="What went wrong, exact error or input")]
@@ -88,7 +106,7 @@ class LessonShape(Shape):
         )
 
 
-class ImportShape(LessonShape):
+class ImportArguments(LessonArguments):
     """A line of an import: a lesson, perhaps with what export says beside it.
 
     A retired lesson stays retired, and a quarantined one in quarantine; no line makes itself trusted.
@@ -115,7 +133,7 @@ class ImportShape(LessonShape):
         )
 
 
-class ResultShape(Shape):
+class ResultArguments(Arguments):
     """Evidence: what a tool printed."""
 
     tool: Label | None = None
@@ -124,7 +142,7 @@ class ResultShape(Shape):
 
 
 Results: TypeAlias = Annotated[
-    tuple[ResultShape, ...],
+    tuple[ResultArguments, ...],
     most_items("max_results"),
     # What is inside is in the words: listing it twice would cost every client 250 bytes.
     WithJsonSchema({"type": "array", "items": {"type": "object"}, "description": "[{tool, content, exit_code}]"}),
@@ -141,7 +159,7 @@ def _success(value: Any) -> Any:
     return _WORDS.get(word, word)
 
 
-class OutcomeShape(Shape):
+class OutcomeArguments(Arguments):
     """Arguments of record_outcome."""
 
     success: Annotated[Literal[True, False, "partial"], BeforeValidator(_success)]
@@ -154,7 +172,7 @@ class OutcomeShape(Shape):
     project: Label | None = None
 
     @model_validator(mode="after")
-    def _names_something(self) -> "OutcomeShape":
+    def _names_something(self) -> "OutcomeArguments":
         if self.recall_id is None and not self.lesson_ids:
             raise InputError(
                 "recall_id", "neither it nor lesson_ids is there", "Send the recall_id, or name the lessons."
@@ -162,7 +180,7 @@ class OutcomeShape(Shape):
         return self
 
 
-class ForgetShape(Shape):
+class ForgetArguments(Arguments):
     """Arguments of forget_lesson."""
 
     lesson_id: Label

@@ -11,11 +11,11 @@ from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.run import Cut, ErrorCategory, Event, EventType, Outcome, RunError, Trace
 from mcp_reflect.schemas.fields import (
+    Arguments,
     Category,
     Detail,
     Label,
     Labels,
-    Shape,
     Task,
     in_all,
     most_items,
@@ -34,7 +34,7 @@ def _as_text(value: Any) -> Any:
 Content = Annotated[str, BeforeValidator(_as_text)]
 
 
-class EventShape(Shape):
+class EventArguments(Arguments):
     """One thing that happened in a run."""
 
     ALIASES: ClassVar[Mapping[str, str]] = {
@@ -54,13 +54,13 @@ class EventShape(Shape):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _says_something(self) -> "EventShape":
+    def _says_something(self) -> "EventArguments":
         if not (self.content.strip() or self.tool or (self.error or "").strip()):
             raise ValueError("it has neither content, tool nor error|Send at least one of them.")
         return self
 
 
-class ErrorShape(Shape):
+class ErrorArguments(Arguments):
     """What went wrong with the run as a whole."""
 
     ALIASES: ClassVar[Mapping[str, str]] = {"error_category": "category", "error_message": "message"}
@@ -79,22 +79,23 @@ def _events(value: Any) -> Any:
     if not isinstance(value, list | tuple):
         return value
     return [
-        _under_our_names(EventShape, event, f"events[{place}].") for place, event in enumerate(cast("list[Any]", value))
+        _under_our_names(EventArguments, event, f"events[{place}].")
+        for place, event in enumerate(cast("list[Any]", value))
     ]
 
 
 def _run_error(value: Any) -> Any:
-    return {"message": value} if isinstance(value, str) else _under_our_names(ErrorShape, value, "error.")
+    return {"message": value} if isinstance(value, str) else _under_our_names(ErrorArguments, value, "error.")
 
 
-def _under_our_names(shape: type[Shape], value: Any, path: str) -> Any:
+def _under_our_names(shape: type[Arguments], value: Any, path: str) -> Any:
     if not isinstance(value, dict):
         return value
     sent = cast("dict[Any, Any]", value)
     return renamed(shape, {str(name): item for name, item in sent.items() if item is not None}, path)
 
 
-class ReflectShape(Shape):
+class ReflectArguments(Arguments):
     """Arguments of reflect. With `reflection_id` the run is the stored one."""
 
     ALIASES: ClassVar[Mapping[str, str]] = {
@@ -107,14 +108,14 @@ class ReflectShape(Shape):
     task: Annotated[Task | None, Field(description="What you were asked")] = None
     outcome: Annotated[Outcome | None, BeforeValidator(_lower)] = None
     events: Annotated[
-        tuple[EventShape, ...],
+        tuple[EventArguments, ...],
         BeforeValidator(_events),
         Field(description="In order; each has content, tool or error"),
         most_items("max_sent_events"),
     ] = ()
     goal: Task | None = None
     error: Annotated[
-        ErrorShape | None,
+        ErrorArguments | None,
         BeforeValidator(_run_error),
         # The categories are in docs/tools.md; listing them here would cost every client 300 bytes.
         WithJsonSchema({"type": "object", "description": "{category, message, context} of the run"}),
@@ -152,7 +153,7 @@ class ReflectShape(Shape):
     project: Label | None = None
 
     @model_validator(mode="after")
-    def _has_a_run(self) -> "ReflectShape":
+    def _has_a_run(self) -> "ReflectArguments":
         if self.reflection_id is None:
             for name in ("task", "outcome"):
                 if getattr(self, name) is None:
@@ -185,7 +186,7 @@ _DECIDED: Final = ("decision", "execution", "allowed_actions")
 _LOOK: Final = 8  # a long text is cleaned over so many times what is kept of it, half at each end
 
 
-def plain_run(sent: ReflectShape, limits: Limits, clean: Callable[[str], str]) -> dict[str, Any]:
+def plain_run(sent: ReflectArguments, limits: Limits, clean: Callable[[str], str]) -> dict[str, Any]:
     """The run as JSON values, cut to its limits; `cut` is there where something was lost.
 
     `clean` takes the secrets out of a text before it is cut: half of one would not be known as one.
@@ -229,7 +230,7 @@ def trace_from(run: dict[str, Any]) -> Trace:
     )
 
 
-def _numbered(sent: ReflectShape) -> list[tuple[str, Any]]:
+def _numbered(sent: ReflectArguments) -> list[tuple[str, Any]]:
     """Each event with its id: its own, else e1, e2, … by its place, stepping past ids that are taken."""
     taken = {event.id for event in sent.events}
     found: list[tuple[str, Any]] = []

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.schemas.fields import Detail, Label, Labels, Phrases, Shape, Task, in_all, most_items, read
+from mcp_reflect.schemas.fields import Arguments, Detail, Label, Labels, Phrases, Task, in_all, most_items, read
 
-__all__ = ["ReplanShape", "read"]
+__all__ = ["ReplanArguments", "read"]
 
 # What is inside is in the words: listing it as a schema would cost every client 100 bytes more.
 _QUERIES = {
@@ -22,7 +22,7 @@ def _none() -> list[JsonValue]:
     return []
 
 
-class ReplanShape(Shape):
+class ReplanArguments(Arguments):
     """Arguments of replan_search. With `search_id` the call may report again or bring an `analysis`."""
 
     ALIASES: ClassVar[Mapping[str, str]] = {
@@ -60,7 +60,7 @@ class ReplanShape(Shape):
     project: Label | None = None
 
     @model_validator(mode="after")
-    def _has_a_search(self) -> "ReplanShape":
+    def _has_a_search(self) -> "ReplanArguments":
         if self.search_id is None:
             if self.user_message is None:
                 raise InputError("user_message", "it is missing", "Send what the person asked for, or a search_id.")

@@ -6,12 +6,12 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from mcp_reflect.models.trigger import Signals
-from mcp_reflect.schemas.fields import Label, Shape, Share, read
+from mcp_reflect.schemas.fields import Arguments, Label, Share, read
 
-__all__ = ["StepShape", "read"]
+__all__ = ["StepArguments", "read"]
 
 
-class StepShape(Shape):
+class StepArguments(Arguments):
     """Arguments of should_reflect. Without a `run_id` nothing is counted."""
 
     ALIASES: ClassVar[Mapping[str, str]] = {"session_id": "run_id"}

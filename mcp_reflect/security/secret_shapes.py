@@ -253,7 +253,7 @@ def _key_at(text: str, at: int, known: tuple[Beginning, ...]) -> tuple[int, int,
 # The shapes are those that the providers document for their own keys, or that their keys have had for years.
 
 
-class Shape(NamedTuple):
+class Arguments(NamedTuple):
     """A kind of secret: texts of which one must be in it, the pattern, and how far before them it may begin.
 
     What a pattern's group `keep` holds stays, the rest of the match goes.
@@ -265,9 +265,9 @@ class Shape(NamedTuple):
     back: int
 
 
-def shape(kind: str, hints: str, pattern: str, back: int = 0) -> Shape:
+def shape(kind: str, hints: str, pattern: str, back: int = 0) -> Arguments:
     r"""A shape from its hints, parted by spaces. A `\b` at the start of its pattern is an edge: see `_EDGE`."""
-    return Shape(kind, tuple(hints.split()), re.sub(r"^\\b", lambda _: _EDGE, pattern), back)
+    return Arguments(kind, tuple(hints.split()), re.sub(r"^\\b", lambda _: _EDGE, pattern), back)
 
 
 _EDGE: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"  # escapes may stand before
@@ -280,7 +280,7 @@ _RUN: Final = lazy_compile(r"[A-Za-z0-9_+/=~-]{16}")  # and in each there is suc
 # An address up to its path
 _ADDRESS: Final = r"(?:(?<![A-Za-z0-9./:\\-])|(?<=\\[nrt]))(?:https?://)?[A-Za-z0-9-]{1,60}(?:\.[A-Za-z0-9-]{1,60}){1,6}(?::\d{2,5})?/"
 
-SHAPES: Final[tuple[Shape, ...]] = (
+SHAPES: Final[tuple[Arguments, ...]] = (
     shape("google_key", ":APA91", r"\b[A-Za-z0-9_-]{8,40}:APA91[A-Za-z0-9_-]{60,300}", 40),
     shape("azure_secret", "Q~", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}", 4),
     shape("gitlab_token", "gl", r"\bgl[a-z]{2,6}-(?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.-]{18,200}"),
@@ -370,7 +370,7 @@ def _is_mixed(word: str) -> bool:
     return bool((not word.islower() or _DIGIT.search(word)) and _RUN.search(word))
 
 
-def _spans(text: str, start: int, end: int, one: Shape) -> list[tuple[int, int, str]]:
+def _spans(text: str, start: int, end: int, one: Arguments) -> list[tuple[int, int, str]]:
     """What matches a shape around each place of its hints in a word: start, end and kind."""
     spans: list[tuple[int, int, str]] = []
     for hint in one.hints:
@@ -386,7 +386,7 @@ def _spans(text: str, start: int, end: int, one: Shape) -> list[tuple[int, int, 
     return spans
 
 
-def _match(text: str, one: Shape, at: int, done: int) -> re.Match[str] | None:
+def _match(text: str, one: Arguments, at: int, done: int) -> re.Match[str] | None:
     if not one.back:
         return compiled(one.pattern).match(text, at)
     start, pattern = max(at - one.back, done), compiled(one.pattern)

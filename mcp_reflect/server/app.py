@@ -36,7 +36,7 @@ from mcp_reflect import __version__
 from mcp_reflect.config import Settings
 from mcp_reflect.server import prompts, resources
 from mcp_reflect.server.service import Service, tools
-from mcp_reflect.server.stdio import Answering, Fault, Lines
+from mcp_reflect.server.stdio import Answering, LineError, Lines
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -146,13 +146,13 @@ class ReflectServer(MCPServer[None]):
         lines = Lines(most)
         async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
 
-            async def answer(fault: Fault) -> None:
+            async def answer(fault: LineError) -> None:
                 error = ErrorData(code=fault.code, message=fault.text)
                 await writing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=fault.id, error=error)))
 
             async def refuse(request: int | str | None, size: int) -> None:
                 text = f"message: it has {size} bytes. Send at most {most}."
-                await answer(Fault(request, INVALID_REQUEST, text))
+                await answer(LineError(request, INVALID_REQUEST, text))
 
             lines.refuse = refuse
             server = self._lowlevel_server

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_reflect.schemas.critique import CritiqueShape
-from mcp_reflect.schemas.fields import Shape
-from mcp_reflect.schemas.lessons import ForgetShape, LessonShape, OutcomeShape, RecallShape
-from mcp_reflect.schemas.run import ReflectShape
-from mcp_reflect.schemas.search import ReplanShape
-from mcp_reflect.schemas.triggers import StepShape
+from mcp_reflect.schemas.critique import CritiqueArguments
+from mcp_reflect.schemas.fields import Arguments
+from mcp_reflect.schemas.lessons import ForgetArguments, LessonArguments, OutcomeArguments, RecallArguments
+from mcp_reflect.schemas.run import ReflectArguments
+from mcp_reflect.schemas.search import ReplanArguments
+from mcp_reflect.schemas.triggers import StepArguments
 
 UNLISTED: Final = frozenset(
     "project trigger related_ids min_importance min_effectiveness step_description timestamp metadata decided "
@@ -32,7 +32,7 @@ class ToolSpec:
 
     name: str
     description: str
-    shape: type[Shape]
+    shape: type[Arguments]
     answer: str
     read_only: bool = False
     destructive: bool = False
@@ -46,7 +46,7 @@ TOOLS: Final = (
             "Should I stop and reflect now? Send what you know of this step: confidence, risk_level and goal_drift "
             "(each 0..1), tool_failures, step_number (counts)."
         ),
-        shape=StepShape,
+        shape=StepArguments,
         answer="boolean: reflect; string: trigger reason; integer: reflections_left",
         read_only=True,
     ),
@@ -57,7 +57,7 @@ TOOLS: Final = (
             "your own words make the best lesson. With events (calls, responses, errors; message lists work too) "
             "rules find the first failure, loops and the fix. The analysis may follow later with reflection_id."
         ),
-        shape=ReflectShape,
+        shape=ReflectArguments,
         answer="string: reflection_id strategy_id thinker note reflection strategy error_category "
         "first_failing_event; array: lessons ignored; object: next",
         idempotent=True,
@@ -69,7 +69,7 @@ TOOLS: Final = (
             "tool_results, arithmetic, units, dates, code. Says which step is wrong, corrects what can be "
             "computed, or what to verify first."
         ),
-        shape=CritiqueShape,
+        shape=CritiqueArguments,
         answer="string: critique_id action suggested_fix retry_guidance; number: quality_score; "
         "array: verdicts issues corrected_steps ignored; object: coverage next",
         read_only=True,
@@ -80,7 +80,7 @@ TOOLS: Final = (
             "Recall lessons learned from past mistakes before a task, or when an error looks familiar, unless a "
             "fitting lesson was shown to you already. Afterwards send recall_id to record_outcome."
         ),
-        shape=RecallShape,
+        shape=RecallArguments,
         answer="string: recall_id; array: lessons ignored; object: hidden",
         read_only=True,
     ),
@@ -91,7 +91,7 @@ TOOLS: Final = (
             '{user_message, queries: ["what you searched"]}; get untried queries (relax, rewrite, pivot), a friendly '
             "message, or when to give up."
         ),
-        shape=ReplanShape,
+        shape=ReplanArguments,
         answer="string: search_id strategy reasoning user_message; array: new_queries ignored; boolean: give_up; "
         "object: next",
         read_only=True,
@@ -102,7 +102,7 @@ TOOLS: Final = (
             "Remember a lesson learned for later tasks: one text in `lesson`, or mistake and correction. Name the "
             "exact error or input and what works."
         ),
-        shape=LessonShape,
+        shape=LessonArguments,
         answer="string: lesson_id status reason text; array: ignored",
     ),
     ToolSpec(
@@ -111,14 +111,14 @@ TOOLS: Final = (
             "Record whether recalled lessons helped, were irrelevant, wrong or partly right: what helps is shown "
             "first next time. Proof counts most: evidence test or metric with tool_results."
         ),
-        shape=OutcomeShape,
+        shape=OutcomeArguments,
         answer="integer: lessons; string: evidence reason; array: ignored",
         idempotent=True,
     ),
     ToolSpec(
         name="forget_lesson",
         description="Forget a lesson that is wrong or outdated: it leaves every recall; a person can restore it.",
-        shape=ForgetShape,
+        shape=ForgetArguments,
         answer="string: lesson_id state",
         destructive=True,
         idempotent=True,
@@ -126,7 +126,7 @@ TOOLS: Final = (
 )
 
 
-def input_schema(shape: type[Shape]) -> dict[str, Any]:
+def input_schema(shape: type[Arguments]) -> dict[str, Any]:
     """Return the input schema of a shape, without references, titles and limits; `read` checks all of them."""
     schema = shape.model_json_schema()
     plain = _plain(schema, schema.get("$defs", {}))

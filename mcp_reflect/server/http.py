@@ -23,7 +23,7 @@ _TOO_SLOW: Final = 408
 _TOO_MANY: Final = 503
 
 
-class Bodies:
+class RequestLimits:
     """An ASGI application before another one: who sends slowly takes nobody's place.
 
     `seconds` is how long a body may take, the setting where it is null. A body that is too large is handed on unread,
@@ -106,7 +106,7 @@ def serve_http(port: int) -> None:
 
     with listening(port, "--http") as door:
         made = build()
-        app = Bodies(made.streamable_http_app(streamable_http_path=PATH, host=HOST), made.service.settings)
+        app = RequestLimits(made.streamable_http_app(streamable_http_path=PATH, host=HOST), made.service.settings)
         config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=_GRACE_SECONDS)
         server = uvicorn.Server(config)
         sys.stdout.write(f"http://{HOST}:{door.getsockname()[1]}{PATH}\n")

@@ -14,7 +14,7 @@ from mcp_reflect.server.resources import told
 from mcp_reflect.server.service import Service
 
 if TYPE_CHECKING:
-    from mcp_reflect.models.lesson import Ask, Lesson, Recall
+    from mcp_reflect.models.lesson import Lesson, Recall, RecallQuery
     from mcp_reflect.models.reflection import StoredReflection
 
 
@@ -106,14 +106,14 @@ def checklist(found: "Recall") -> str:
     return "\n".join([f"recall_id: {found.recall_id}", *lines]) if lines else ""
 
 
-def _ask(task: str, given: dict[str, str], limits: "Limits") -> "Ask":
+def _ask(task: str, given: dict[str, str], limits: "Limits") -> "RecallQuery":
     """What is asked of the bank. A long answer is searched for by its beginning."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - nothing of ours at the start
-    from mcp_reflect.schemas.lessons import RecallShape  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.schemas.lessons import RecallArguments  # noqa: PLC0415 - nothing of ours at the start
     from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - same
 
     arguments = {"task": clean_text(task)[: limits.max_task_chars], "task_type": given.get("task_type")}
-    return read(RecallShape, {name: value for name, value in arguments.items() if value}, limits).ask()
+    return read(RecallArguments, {name: value for name, value in arguments.items() if value}, limits).ask()
 
 
 def _note(one: "StoredReflection") -> str:
@@ -143,7 +143,7 @@ _MOST: Final = 100  # values of a completion
 Given = dict[str, str]
 
 
-class Listed(NamedTuple):
+class PromptEntry(NamedTuple):
     """A prompt as it is listed. `inputs` makes what its template is filled with; `needed` are required arguments."""
 
     title: str
@@ -156,14 +156,14 @@ class Listed(NamedTuple):
 _TASK_TYPE: Final = "Like debugging, search, deploy"
 
 PROMPTS: Final = {
-    "start_task": Listed(
+    "start_task": PromptEntry(
         "Start a task",
         "Start a task with the lessons and strategies that earlier runs left for it",
         {"task": "What you are about to do", "task_type": _TASK_TYPE},
         start_task,
         ("task",),
     ),
-    "review_task": Listed(
+    "review_task": PromptEntry(
         "Review a task",
         "Look back at a task that ended: what went wrong or right, why, and what to do next time",
         {
@@ -173,7 +173,7 @@ PROMPTS: Final = {
         },
         review_task,
     ),
-    "critique_answer": Listed(
+    "critique_answer": PromptEntry(
         "Critique an answer",
         "Check an answer against evidence before it is handed over, and correct only what is wrong",
         {
@@ -183,7 +183,7 @@ PROMPTS: Final = {
         },
         critique_answer,
     ),
-    "replan_search": Listed(
+    "replan_search": PromptEntry(
         "Replan a search",
         "Search again in another way after a search came back empty",
         {
@@ -192,7 +192,7 @@ PROMPTS: Final = {
         },
         replan_search,
     ),
-    "distill_lessons": Listed(
+    "distill_lessons": PromptEntry(
         "Distil lessons",
         "Look over stored reflections for causes that come again, and keep a lesson for each",
         {
@@ -257,7 +257,7 @@ async def complete(service: Service, prompt: str, argument: str, start: str) -> 
     return [value for value in values if value.startswith(start)][:_MOST]
 
 
-def _given(name: str, one: Listed, arguments: dict[str, Any], limits: Limits) -> Given:
+def _given(name: str, one: PromptEntry, arguments: dict[str, Any], limits: Limits) -> Given:
     """The arguments that say something: hosts send what a person left out as an empty text."""
     for argument in arguments:
         if argument not in one.arguments:

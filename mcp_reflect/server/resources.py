@@ -63,7 +63,7 @@ APP: Final = "text/html;profile=mcp-app"
 BOARD: Final = "ui://mcp-reflect/board"
 
 
-class Listed(NamedTuple):
+class ResourceEntry(NamedTuple):
     """A resource or template as it is listed."""
 
     uri: str
@@ -74,26 +74,35 @@ class Listed(NamedTuple):
 
 
 RESOURCES: Final = (
-    Listed("bank://stats", "stats", "Bank statistics", "What is in the bank, counted"),
-    Listed("bank://lessons", "lessons", "Lessons", "The newest lessons of this project and global ones"),
-    Listed("bank://reflections", "reflections", "Reflections", "The newest reflections of this project"),
-    Listed(BOARD, "board", "Board", "What was learned, as a page for a person: worth, evidence, effect over time", APP),
+    ResourceEntry("bank://stats", "stats", "Bank statistics", "What is in the bank, counted"),
+    ResourceEntry("bank://lessons", "lessons", "Lessons", "The newest lessons of this project and global ones"),
+    ResourceEntry("bank://reflections", "reflections", "Reflections", "The newest reflections of this project"),
+    ResourceEntry(
+        BOARD, "board", "Board", "What was learned, as a page for a person: worth, evidence, effect over time", APP
+    ),
 )
 TEMPLATES: Final = (
-    Listed("lesson://{id}", "lesson", "Lesson", "A lesson with its worth, versions, links"),
-    Listed("lesson://{id}/neighbours", "neighbours", "Neighbours", "The records one step from a lesson, and why"),
-    Listed("graph://{kind}/{name}", "graph", "Graph", "The records of a tool, file, failure or error_code"),
-    Listed("reflection://{id}", "reflection", "Reflection", "A reflection with its redacted trace and versions"),
-    Listed("prompt://{name}", "prompt", "Prompt template", "A prompt template as it serves now, and where it is from"),
+    ResourceEntry("lesson://{id}", "lesson", "Lesson", "A lesson with its worth, versions, links"),
+    ResourceEntry(
+        "lesson://{id}/neighbours", "neighbours", "Neighbours", "The records one step from a lesson, and why"
+    ),
+    ResourceEntry("graph://{kind}/{name}", "graph", "Graph", "The records of a tool, file, failure or error_code"),
+    ResourceEntry("reflection://{id}", "reflection", "Reflection", "A reflection with its redacted trace and versions"),
+    ResourceEntry(
+        "prompt://{name}", "prompt", "Prompt template", "A prompt template as it serves now, and where it is from"
+    ),
 )
 
 
-def listed() -> list[Listed]:
+def listed() -> list[ResourceEntry]:
     """The resources of a fixed address, and each prompt template."""
     from mcp_reflect.llm.prompts import Prompts  # noqa: PLC0415 - nothing of ours at the start
 
     about = "The template as it serves now, and whether it is overridden"
-    return [*RESOURCES, *(Listed(f"prompt://{name}", name, f"Prompt {name}", about) for name in Prompts().names())]
+    return [
+        *RESOURCES,
+        *(ResourceEntry(f"prompt://{name}", name, f"Prompt {name}", about) for name in Prompts().names()),
+    ]
 
 
 async def read(service: Service, uri: str) -> str:

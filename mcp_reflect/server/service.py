@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
-from mcp_reflect.config import PREFIX, Limits, Settings
+from mcp_reflect.config import PREFIX, Settings
 from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.log import Log
 from mcp_reflect.server.idle import Idle
@@ -36,9 +36,9 @@ class Admission:
     `now` gives seconds of a clock that never goes back.
     """
 
-    def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
-        self._a_minute = limits.max_calls_per_minute
-        self._at_once = limits.max_calls_at_once
+    def __init__(self, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
+        self._a_minute = settings.max_calls_per_minute
+        self._at_once = settings.max_calls_at_once
         self._now = now
         self._left = float(self._a_minute)
         self._filled = now()

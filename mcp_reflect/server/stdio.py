@@ -107,7 +107,7 @@ def _without_depth(line: str) -> str:
 # Lines of stdin that are no message: answered, where the SDK's reader would drop them and let their caller wait.
 
 
-class Fault(NamedTuple):
+class LineError(NamedTuple):
     """What is answered: the request's id, null where it cannot be told, a code of JSON-RPC, and words."""
 
     id: int | str | None
@@ -119,7 +119,7 @@ _NO_JSON: Final = "message: it is no JSON, or has a number out of range. Send on
 _NO_MESSAGE: Final = "message: it is no request of JSON-RPC 2.0. Send jsonrpc, id, method and params (an object)."
 
 
-def fault_of(error: Exception) -> Fault | None:
+def fault_of(error: Exception) -> LineError | None:
     """What to answer to a line that the SDK's reader refused with `error`; none for one that nobody waits for."""
     found: list[dict[str, Any]] = getattr(error, "errors", list)()
     line = next((one["input"] for one in found if one["type"] == "json_invalid"), None)
@@ -127,7 +127,7 @@ def fault_of(error: Exception) -> Fault | None:
         if not line.strip():
             return None
         bytes_ = line.encode("utf-8", "replace")
-        return Fault(request_id(bytes_[:LOOK], bytes_[-LOOK:]), PARSE_ERROR, _NO_JSON)
+        return LineError(request_id(bytes_[:LOOK], bytes_[-LOOK:]), PARSE_ERROR, _NO_JSON)
     # A message that lacks what makes it an answer: it is named whole there.
     sent = next((one["input"] for one in found if one["type"] in ("missing", "model_type")), None)
     if isinstance(sent, dict):
@@ -136,14 +136,14 @@ def fault_of(error: Exception) -> Fault | None:
         if "method" not in message or "id" not in message:
             return None  # an answer, or a notification: neither is ever answered
         told = name if isinstance(name, int | str) and not isinstance(name, bool) else None
-        return Fault(told, INVALID_REQUEST, _NO_MESSAGE)
-    return Fault(None, INVALID_REQUEST, _NO_MESSAGE) if found else None
+        return LineError(told, INVALID_REQUEST, _NO_MESSAGE)
+    return LineError(None, INVALID_REQUEST, _NO_MESSAGE) if found else None
 
 
 class Answering:
     """The messages of a transport, without the lines that are none: `answer` is given what to say of those."""
 
-    def __init__(self, reading: Any, answer: Callable[[Fault], Awaitable[None]]) -> None:
+    def __init__(self, reading: Any, answer: Callable[[LineError], Awaitable[None]]) -> None:
         self._reading = reading
         self._answer = answer
 

@@ -20,7 +20,7 @@ from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import CALL_SECONDS, ClientCapabilities, ModelResult
 from mcp_reflect.models.common import HOST, RULES, Scope
 from mcp_reflect.models.critique import Critique, Opinion, Stopped, ToolResult
-from mcp_reflect.schemas.critique import CritiqueShape
+from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
@@ -159,7 +159,7 @@ async def critique(
 ) -> Critique:
     """Verify a piece of work, and correct it as far as it can be; see `records.critique`."""
     began = time.monotonic()
-    sent = read(CritiqueShape, arguments, context.settings)
+    sent = read(CritiqueArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     working = await _working(context, scope, sent)
     said = _digest(sent)
@@ -224,7 +224,7 @@ async def stream(
         await asyncio.wait([working])
 
 
-async def _working(context: Context, scope: Scope, sent: CritiqueShape) -> dict[str, Any]:
+async def _working(context: Context, scope: Scope, sent: CritiqueArguments) -> dict[str, Any]:
     """The work and its evidence, redacted: what was sent, or what the first call left."""
     given: dict[str, Any] = {
         "goal": sent.goal,
@@ -324,7 +324,7 @@ async def _keep(
     await context.bank.critique_sessions.save(scope, working["critique_id"], kept)
 
 
-def _digest(sent: CritiqueShape) -> str | None:
+def _digest(sent: CritiqueArguments) -> str | None:
     """Tells an analysis, and evidence sent with it, from another; nothing of it can be read."""
     if sent.analysis is None:
         return None

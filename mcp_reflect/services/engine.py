@@ -15,7 +15,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import Ask, Forgotten, Hit, Lesson, LessonDraft, OutcomeResult, Recall, Stored
+from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, LessonDraft, OutcomeResult, Recall, RecallQuery, Stored
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services import lessons
 from mcp_reflect.services.context import Context
@@ -252,7 +252,7 @@ class Engine:
         """Return the few lessons that fit a task, best first."""
         return await lessons.recall(self.context, arguments)
 
-    async def recall_for(self, ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
+    async def recall_for(self, ask: RecallQuery, project: str | None = None, *, applied: bool = True) -> Recall:
         """Recall by a query that was read already. `applied=False` does not count the lessons as applied."""
         return await lessons.recall_for(self.context, ask, project, applied=applied)
 

@@ -36,7 +36,7 @@ from mcp_reflect.models.lesson import Source
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
 from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
 from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.run import ReflectShape, plain_run, trace_from
+from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 
@@ -109,7 +109,7 @@ class Judgement:
 
 async def judge_run(
     context: Context,
-    sent: ReflectShape,
+    sent: ReflectArguments,
     trace: Trace,
     diagnosis: Diagnosis,
     review: DecisionReview | None,
@@ -289,7 +289,7 @@ def criterion_name(criterion: str) -> str:
 
 def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendered:
     """Build the reflector's prompt for a run. Metrics of a decision are not compared with those in the bank."""
-    sent = read(ReflectShape, arguments, context.settings)
+    sent = read(ReflectArguments, arguments, context.settings)
     if sent.reflection_id is not None:
         raise InputError("reflection_id", "a prompt is built without the bank", "Send the run itself.")
     run: dict[str, Any] = clean(plain_run(sent, context.settings, clean_text))

@@ -7,7 +7,6 @@ from typing import Any, Literal
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import (
-    Ask,
     Evidence,
     Forgotten,
     Lesson,
@@ -15,6 +14,7 @@ from mcp_reflect.models.lesson import (
     OutcomeDraft,
     OutcomeResult,
     Recall,
+    RecallQuery,
     Source,
     State,
     Stored,
@@ -26,13 +26,13 @@ from mcp_reflect.services.scopes import kept_name
 async def recall(context: Context, arguments: Mapping[str, Any]) -> Recall:
     """The few lessons that fit a task, best first."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
-    from mcp_reflect.schemas.lessons import RecallShape  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import RecallArguments  # noqa: PLC0415 - see above
 
-    sent = read(RecallShape, arguments, context.settings)
+    sent = read(RecallArguments, arguments, context.settings)
     return await recall_for(context, sent.ask(), sent.project)
 
 
-async def recall_for(context: Context, ask: Ask, project: str | None = None, *, applied: bool = True) -> Recall:
+async def recall_for(context: Context, ask: RecallQuery, project: str | None = None, *, applied: bool = True) -> Recall:
     """Recall for what was read already; `applied` false does not count the lessons as applied."""
     scope = context.scopes.named(project)
     found = await context.bank.recalls.recall(scope, ask, applied=applied, holdout=context.settings.holdout)
@@ -43,9 +43,9 @@ async def recall_for(context: Context, ask: Ask, project: str | None = None, *, 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Keep a mistake and its correction."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
-    from mcp_reflect.schemas.lessons import LessonShape  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import LessonArguments  # noqa: PLC0415 - see above
 
-    sent = read(LessonShape, arguments, context.settings)
+    sent = read(LessonArguments, arguments, context.settings)
     scope = _visible(context.scopes.named(sent.project), sent.visibility)
     stored = await context.bank.lessons.store(scope, sent.draft(Source.AGENT))
     context.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
@@ -60,9 +60,9 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
     from mcp_reflect.checkers.agreement import doubt_of  # noqa: PLC0415 - the readers of evidence are many
     from mcp_reflect.models.critique import ToolResult  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
-    from mcp_reflect.schemas.lessons import OutcomeShape  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import OutcomeArguments  # noqa: PLC0415 - see above
 
-    sent = read(OutcomeShape, arguments, context.settings)
+    sent = read(OutcomeArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     if sent.recall_id is not None and sent.recall_id.startswith("srch_"):
         from mcp_reflect.services.replan import settle  # noqa: PLC0415 - only a search needs the planner
@@ -88,9 +88,9 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson: out of every recall, kept in the history."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
-    from mcp_reflect.schemas.lessons import ForgetShape  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import ForgetArguments  # noqa: PLC0415 - see above
 
-    sent = read(ForgetShape, arguments, context.settings)
+    sent = read(ForgetArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     lesson = await context.bank.lessons.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
     context.log("lesson_forgotten", lesson_id=lesson.id)
@@ -100,11 +100,11 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
 async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
     """Change fields of a lesson as a person does; the wording before stays as a version."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
-    from mcp_reflect.schemas.lessons import ImportShape  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import ImportArguments  # noqa: PLC0415 - see above
 
     before = await context.bank.lessons.get(context.scopes.own, lesson_id)
     now = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}
-    sent = read(ImportShape, now, context.settings)
+    sent = read(ImportArguments, now, context.settings)
     return await context.bank.lessons.edit(
         context.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes}
     )
@@ -113,13 +113,13 @@ async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> 
 def import_drafts(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
     """Numbered lines of an import as drafts; InputError names the first bad line, and nothing has been stored."""
     from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
-    from mcp_reflect.schemas.lessons import ImportShape  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import ImportArguments  # noqa: PLC0415 - see above
 
     drafts: list[tuple[Scope, LessonDraft]] = []
     own = context.scopes.own
     for number, line in lines:
         try:
-            sent = read(ImportShape, line, context.settings)
+            sent = read(ImportArguments, line, context.settings)
         except InputError as error:
             raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
         scope = own if sent.project is None else Scope(own.tenant, kept_name(sent.project))

@@ -17,7 +17,7 @@ from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import ClientCapabilities
 from mcp_reflect.models.common import RULES, Json, Scope
 from mcp_reflect.models.decision import ACTIONS, Check, Checked, Validation
-from mcp_reflect.models.lesson import Kind
+from mcp_reflect.models.lesson import RecordKind
 from mcp_reflect.models.reflection import (
     Analysis,
     Assessment,
@@ -31,8 +31,8 @@ from mcp_reflect.models.reflection import (
 )
 from mcp_reflect.models.run import Diagnosis
 from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.lessons import RecallShape
-from mcp_reflect.schemas.run import ReflectShape, plain_run, trace_from
+from mcp_reflect.schemas.lessons import RecallArguments
+from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.evaluation import (
@@ -100,21 +100,23 @@ async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflect
     """Find reflections by the arguments of a recall; without a `task` the most important ones. Counts as no use."""
     task, most = arguments.get("task"), context.settings.max_recalled_chars
     values = {**arguments, "task": _ANY_TASK if task is None else task, "max_chars": most}
-    sent = read(RecallShape, values, context.settings)
+    sent = read(RecallArguments, values, context.settings)
     scope, reflections = context.scopes.named(sent.project), context.bank.reflections
     if task is None:
         stored = await reflections.important(
             scope, limit=sent.limit, min_importance=sent.min_importance, tags=sent.tags
         )
     else:
-        recall = await context.bank.recalls.recall(scope, replace(sent.ask(), kinds=(Kind.REFLECTION,)), applied=False)
+        recall = await context.bank.recalls.recall(
+            scope, replace(sent.ask(), kinds=(RecordKind.REFLECTION,)), applied=False
+        )
         stored = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
     return tuple(map(from_stored, stored))
 
 
 async def generate(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities) -> Generated:
     """Reflect on a run without storing anything."""
-    sent = read(ReflectShape, arguments, context.settings)
+    sent = read(ReflectArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     before, validation = None, None
     if sent.reflection_id is not None:
@@ -139,7 +141,7 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
 async def _draft(
     context: Context,
     scope: Scope,
-    sent: ReflectShape,
+    sent: ReflectArguments,
     run: dict[str, Any],
     validation: Validation | None,
     client: ClientCapabilities,
@@ -229,7 +231,7 @@ def _with_review(judged: Judged, judgement: Judgement, review: DecisionReview) -
     )
 
 
-def _links(sent: ReflectShape, diagnosis: Diagnosis, judged: Judged) -> tuple[Link, ...]:
+def _links(sent: ReflectArguments, diagnosis: Diagnosis, judged: Judged) -> tuple[Link, ...]:
     related = [Link(relation="related", to_kind="record", to_id=name) for name in sent.related_ids]
     recall = [Link(relation="used", to_kind="recall", to_id=sent.recall_id)] if sent.recall_id else []
     return (*links(diagnosis, judged), *related, *recall)
@@ -260,7 +262,7 @@ async def _store(context: Context, generated: Generated, draft: ReflectionDraft)
 
 
 async def _equal_reflection(
-    context: Context, scope: Scope, sent: ReflectShape, run_digest: str, client: ClientCapabilities
+    context: Context, scope: Scope, sent: ReflectArguments, run_digest: str, client: ClientCapabilities
 ) -> StoredReflection | None:
     """Find a stored reflection of the same run, of the same kind of author, with a score for every criterion sent.
 
@@ -278,7 +280,7 @@ async def _equal_reflection(
     return None
 
 
-def _stored_run(before: StoredReflection, sent: ReflectShape, limits: Limits) -> dict[str, Any]:
+def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
     """The stored run. InputError where an argument differs from it."""
     stored = _object(before.trace)
     again: dict[str, Any] = clean(plain_run(sent, limits, clean_text))
@@ -289,7 +291,7 @@ def _stored_run(before: StoredReflection, sent: ReflectShape, limits: Limits) ->
     return stored
 
 
-async def _check_related(context: Context, scope: Scope, sent: ReflectShape) -> None:
+async def _check_related(context: Context, scope: Scope, sent: ReflectArguments) -> None:
     for place, name in enumerate(sent.related_ids):
         await context.bank.lessons.get(scope, name, f"related_ids[{place}]")
     if sent.recall_id is not None:

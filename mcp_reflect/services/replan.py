@@ -20,7 +20,7 @@ from mcp_reflect.replan import proposals as floor
 from mcp_reflect.replan import requests as shown
 from mcp_reflect.replan.requests import read_catalog, read_proposal, read_queries, read_results
 from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.search import ReplanShape
+from mcp_reflect.schemas.search import ReplanArguments
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
@@ -137,7 +137,7 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     Calls on one search may come at once, in one process or in several: each is planned on top of the ones
     that were kept before it. Where one was kept meanwhile, it is planned again, and nobody is asked twice.
     """
-    sent = read(ReplanShape, arguments, context.settings)
+    sent = read(ReplanArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     given = read_sent_catalog(sent.catalog, context.settings)
     search_id = sent.search_id or context.clock.new_id("srch")
@@ -184,7 +184,7 @@ async def settle(context: Context, scope: Scope, search_id: str, *, paid: float)
             return
 
 
-async def _opened(context: Context, scope: Scope, sent: ReplanShape, search_id: str, given: ReadCatalog) -> _Call:
+async def _opened(context: Context, scope: Scope, sent: ReplanArguments, search_id: str, given: ReadCatalog) -> _Call:
     """The call on top of what is kept now."""
     payoffs = await context.bank.searches.payoffs(scope)
     if sent.search_id is None:
@@ -215,7 +215,11 @@ async def _stored_catalog(context: Context, scope: Scope, digest: str) -> ReadCa
 
 
 def _request(
-    context: Context, sent: ReplanShape, search_id: str, catalog: ReadCatalog, before: Mapping[str, Any] | None = None
+    context: Context,
+    sent: ReplanArguments,
+    search_id: str,
+    catalog: ReadCatalog,
+    before: Mapping[str, Any] | None = None,
 ) -> SearchRequest:
     """The call as a value; what it leaves out is taken from the call before."""
     kept = None if before is None else attempts.load_request(before["request"], catalog.entries)
@@ -244,17 +248,17 @@ def _request(
     return made if _reports(sent) else replace(kept, suggestions=made.suggestions, catalog=made.catalog)
 
 
-def _offered(sent: ReplanShape) -> tuple[str, ...]:
+def _offered(sent: ReplanArguments) -> tuple[str, ...]:
     """What the search tool proposed, without what orders its reader about: it would come back as a query."""
     return tuple(one for one in clean(list(sent.suggestions)) if suspicion([one]) is None)
 
 
-def _held_back(sent: ReplanShape) -> tuple[str, ...]:
+def _held_back(sent: ReplanArguments) -> tuple[str, ...]:
     count = len(sent.suggestions) - len(_offered(sent)) if sent.suggestions else 0
     return (f"{count} of the suggestions left out: they read as orders to their reader",) if count else ()
 
 
-def _reports(sent: ReplanShape) -> bool:
+def _reports(sent: ReplanArguments) -> bool:
     """Whether the call says what was run or found."""
     return bool(sent.queries or sent.results is not None or sent.zero_result_tables)
 
@@ -266,7 +270,7 @@ def _handed_out(before: Mapping[str, Any]) -> tuple[Query, ...]:
     return ran or attempts.load_request(before["request"]).queries
 
 
-async def _think(context: Context, sent: ReplanShape, call: _Call, host: ClientCapabilities) -> _Thought:
+async def _think(context: Context, sent: ReplanArguments, call: _Call, host: ClientCapabilities) -> _Thought:
     """What the caller proposes, else a language model where one may be asked, else nothing."""
     if sent.analysis is not None:
         return _Thought(thinker=HOST, proposal=_proposed(sent.analysis, context.settings))

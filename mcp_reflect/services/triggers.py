@@ -7,20 +7,20 @@ from mcp_reflect.analysis.triggers import Thresholds, trigger_of
 from mcp_reflect.errors import BankReadOnlyError
 from mcp_reflect.models.trigger import Advice
 from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.triggers import StepShape
+from mcp_reflect.schemas.triggers import StepArguments
 from mcp_reflect.services.context import Context
 
 
 async def should_reflect(context: Context, arguments: Mapping[str, Any]) -> Advice:
     """Return whether to reflect, and why. A yes uses one of the reflections that the step may have."""
-    sent = read(StepShape, arguments, context.settings)
+    sent = read(StepArguments, arguments, context.settings)
     advice = await _advise(context, sent)
     trigger = advice.trigger and advice.trigger.value
     context.log("reflection_considered", reflect=advice.reflect, trigger=trigger, run_id=sent.run_id)
     return advice
 
 
-async def _advise(context: Context, sent: StepShape) -> Advice:
+async def _advise(context: Context, sent: StepArguments) -> Advice:
     settings, steps = context.settings, context.bank.steps
     scope = context.scopes.named(sent.project)
     if not settings.enabled:

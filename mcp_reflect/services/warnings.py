@@ -17,7 +17,7 @@ from mcp_reflect.analysis.known_failures import (
 from mcp_reflect.analysis.tools import may_change
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import Ask, Lesson, Trust
+from mcp_reflect.models.lesson import Lesson, RecallQuery, Trust
 from mcp_reflect.models.run import ErrorCategory, WorkedCall
 from mcp_reflect.models.warning import AfterCall, CallWarning, KnownFailure, Match, SessionState
 from mcp_reflect.security.redact import clean
@@ -156,7 +156,9 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
             if known.category not in _ANSWERS and known.worked is None
         ]
     else:
-        ask = Ask(task=clean(task[:MOST_PROMPT]), limit=min(MOST_LESSONS + len(state.shown), 50), max_chars=10_000)
+        ask = RecallQuery(
+            task=clean(task[:MOST_PROMPT]), limit=min(MOST_LESSONS + len(state.shown), 50), max_chars=10_000
+        )
         recalled = await context.bank.recalls.recall(scope, ask, applied=False) if ask.task.strip() else None
         found = [(hit.id, hit.text) for hit in recalled.lessons] if recalled else []
     new = [(name, text) for name, text in found if name not in state.shown][:MOST_LESSONS]

@@ -10,7 +10,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import RULES, Scope
 from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalisation, Merge, Undone
-from mcp_reflect.models.lesson import Kind, Lesson, LessonDraft, State, Trust, lesson_text
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust, lesson_text
 from mcp_reflect.models.reflection import Link
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lessons, outcomes
@@ -41,7 +41,7 @@ def same_record(one: Lesson, other: Lesson) -> bool:
     """True if two records of a kind say the same in nearly the same words."""
     if one.kind is not other.kind or one.project != other.project:
         return False
-    if one.kind is not Kind.LESSON:
+    if one.kind is not RecordKind.LESSON:
         return same_text(one.text, other.text)
     if None not in (one.task_type, other.task_type) and one.task_type != other.task_type:
         return False
@@ -50,7 +50,7 @@ def same_record(one: Lesson, other: Lesson) -> bool:
 
 
 def _parts(record: Lesson) -> tuple[str, ...]:
-    return (record.mistake or "", record.correction or "") if record.kind is Kind.LESSON else (record.text,)
+    return (record.mistake or "", record.correction or "") if record.kind is RecordKind.LESSON else (record.text,)
 
 
 def same_groups(records: Iterable[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:

@@ -4,7 +4,7 @@ from hashlib import blake2b
 from typing import Final
 
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Kind, Lesson
+from mcp_reflect.models.lesson import Lesson, RecordKind
 from mcp_reflect.security.redact import clean_text
 
 _DIGEST_BYTES: Final = 8  # an integer of SQLite
@@ -16,7 +16,7 @@ def digest_of(scope: Scope, lesson: Lesson) -> int | None:
     Of the words as they are kept, without secrets: a hash of one tells whoever can guess. What a lesson gathers as
     the same is learnt again (symptoms, keywords, tags, scores) does not count.
     """
-    if lesson.kind is not Kind.LESSON:
+    if lesson.kind is not RecordKind.LESSON:
         return None
     told = "\0".join((scope.tenant, lesson.project, *(clean_text(part or "") for part in _said(lesson))))
     return int.from_bytes(blake2b(told.encode(), digest_size=_DIGEST_BYTES).digest(), signed=True)

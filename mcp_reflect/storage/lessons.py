@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Kind, Lesson, LessonDraft, Source, State, Stored, Trust, lesson_text
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Stored, Trust, lesson_text
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean_text, context_hash, quoted
 from mcp_reflect.storage import similarity
@@ -55,7 +55,7 @@ class LessonRepository:
         self,
         scope: Scope,
         *,
-        kind: Kind | None = Kind.LESSON,
+        kind: RecordKind | None = RecordKind.LESSON,
         state: State | None = State.ACTIVE,
         limit: int = 50,
         offset: int = 0,
@@ -128,7 +128,7 @@ class LessonRepository:
             await keep_version(tx, before.id, "edited", before)
             await change(tx, scope, after)
             await link_mentions(tx, after)
-            if after.kind is Kind.LESSON and after.trust is not Trust.QUARANTINED:
+            if after.kind is RecordKind.LESSON and after.trust is not Trust.QUARANTINED:
                 await similarity.cut(tx, after)
                 await similarity.tie(tx, after, await similarity.nearest(tx, scope, after))
             return after
@@ -181,7 +181,7 @@ async def insert(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
 # From a draft to a record: redacted, and in quarantine if a text of it gives orders to its reader.
 
 
-_PREFIX: Final = {Kind.LESSON: "les", Kind.STRATEGY: "str", Kind.REFLECTION: "ref"}
+_PREFIX: Final = {RecordKind.LESSON: "les", RecordKind.STRATEGY: "str", RecordKind.REFLECTION: "ref"}
 _DRAFT_FIELDS: Final = tuple(field.name for field in fields(LessonDraft))
 _ENUM_FIELDS: Final = ("kind", "state", "trust", "source")
 _TEXT_FIELDS: Final = tuple(
@@ -385,7 +385,7 @@ async def archive_excess(
     if size is None:
         return ()
     archived: list[str] = []
-    for kind in Kind:
+    for kind in RecordKind:
         bands = {"first": FIRST_BELOW, "never": NEVER_FROM}
         values = {"kind": kind.value, "size": size, "spare": spare, **bands, **scope_values(scope)}
         for row in await tx.rows("lesson_over_size", values):

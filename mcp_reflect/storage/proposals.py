@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from mcp_reflect.models.consolidation import Archiving, Generalisation, Merge, Wording
-from mcp_reflect.models.lesson import UNKNOWN_SCORE, Kind, Lesson, LessonDraft, Source, lesson_text
+from mcp_reflect.models.lesson import UNKNOWN_SCORE, Lesson, LessonDraft, RecordKind, Source, lesson_text
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage.consolidation import may_archive
 from mcp_reflect.storage.effectiveness import Rates
@@ -39,7 +39,7 @@ def _merge(entry: Mapping[str, Any], known: Mapping[str, Lesson], used: set[str]
     mistake, correction = _text(entry, "mistake"), _text(entry, "correction")
     if len(some) < 2 or len(some) < len(_ids(entry)):
         return "it names records that were not shown, or fewer than two"
-    if any(one.kind is not Kind.LESSON for one in some) or len({one.task_type for one in some}) > 1:
+    if any(one.kind is not RecordKind.LESSON for one in some) or len({one.task_type for one in some}) > 1:
         return "only lessons of one task type can become one"
     if used & {one.id for one in some}:
         return "one of them is in another entry"

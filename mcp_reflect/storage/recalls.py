@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotFoundError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Ask, Lesson, Recall, State, Trust
+from mcp_reflect.models.lesson import Lesson, Recall, RecallQuery, State, Trust
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.storage import similarity as contradictions
 from mcp_reflect.storage.effectiveness import Rates
@@ -116,7 +116,7 @@ class RecallRepository:
         self._log = log
         self._vectors = vectors
 
-    async def recall(self, scope: Scope, ask: Ask, *, applied: bool = True, holdout: float = 0.0) -> Recall:
+    async def recall(self, scope: Scope, ask: RecallQuery, *, applied: bool = True, holdout: float = 0.0) -> Recall:
         """Return the few lessons that fit a task, best first; an empty list if none is relevant.
 
         Args:
@@ -176,7 +176,7 @@ async def recall_row(reader: Reader, scope: Scope, recall_id: str) -> Row:
     return rows[0]
 
 
-def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float, meant: Meant | None) -> Ranked:
+def _ranked(reading: Reading, scope: Scope, ask: RecallQuery, now: float, meant: Meant | None) -> Ranked:
     """The best hits. Where the caller's filters leave too few of those looked at, ever more are looked at."""
     filtered = bool(ask.kinds or ask.tags or ask.min_importance or ask.min_effectiveness)
     wanted = max(_LOOK, ask.limit * 5)
@@ -196,7 +196,7 @@ def _ranked(reading: Reading, scope: Scope, ask: Ask, now: float, meant: Meant |
 
 
 def _looked(
-    reading: Reading, scope: Scope, ask: Ask, question: Question, limit: int | None, meant: Meant | None
+    reading: Reading, scope: Scope, ask: RecallQuery, question: Question, limit: int | None, meant: Meant | None
 ) -> Looked:
     """The candidates, before them the lessons that an error which was told shows, even irrelevant ones."""
     found = candidates(reading, scope, question, limit, meant, whole=bool(ask.symptoms))

@@ -8,7 +8,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, NotFoundError
 from mcp_reflect.llm.budget import NOTHING, Spend
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.search import Kind, Payoff, Strategy
+from mcp_reflect.models.search import EmptyCause, Payoff, Strategy
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage.retention import Retention
 from mcp_reflect.storage.sqlite.database import Database
@@ -58,7 +58,7 @@ class SearchRepository:
     async def payoffs(self, scope: Scope) -> tuple[Payoff, ...]:
         """Return how often each search strategy helped in this project."""
         return tuple(
-            Payoff(kind=Kind(row["kind"]), strategy=Strategy(row["strategy"]), used=row["used"], paid=row["paid"])
+            Payoff(kind=EmptyCause(row["kind"]), strategy=Strategy(row["strategy"]), used=row["used"], paid=row["paid"])
             for row in await self._db.rows("payoff_list", scope_values(scope))
         )
 

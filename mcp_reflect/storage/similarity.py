@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Kind, Lesson, Trust
+from mcp_reflect.models.lesson import Lesson, RecordKind, Trust
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.retrieval.candidates import lessons_at
@@ -261,7 +261,7 @@ def _opposed_contradictions(one: Lesson, other: Lesson) -> bool:
 
 def among(reading: Reading, lessons: Iterable[Lesson]) -> Mapping[str, tuple[str, ...]]:
     """Which of `lessons` contradict which other ones of them, by id."""
-    ids = [lesson.id for lesson in lessons if lesson.kind is Kind.LESSON]
+    ids = [lesson.id for lesson in lessons if lesson.kind is RecordKind.LESSON]
     found: dict[str, tuple[str, ...]] = {}
     for row in reading.rows("links_among", {"ids": ids, "relation": RELATION}) if len(ids) > 1 else ():
         found[row["from_id"]] = (*found.get(row["from_id"], ()), row["to_id"])
@@ -332,7 +332,7 @@ def _nearest(reading: Reading, scope: Scope, lesson: Lesson) -> list[Lesson]:
     near = [
         (-shared(words, telling_words(other.text)), other.id, other)
         for other in found
-        if other.kind is Kind.LESSON and shared(situation, telling_words(other.mistake or "")) >= SAME_WORDS
+        if other.kind is RecordKind.LESSON and shared(situation, telling_words(other.mistake or "")) >= SAME_WORDS
     ]
     return [other for _, _, other in sorted(near, key=lambda one: one[:2])]
 

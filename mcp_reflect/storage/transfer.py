@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from mcp_reflect.clock import Clock, iso
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Kind, Lesson, LessonDraft, State, Stored
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.content_hash import says_nothing_new
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
@@ -57,7 +57,7 @@ class Transfer:
         while True:
             rows = await self._db.rows("lesson_page", {**values, "after": after})
             for row in rows:
-                if row["kind"] == Kind.LESSON:
+                if row["kind"] == RecordKind.LESSON:
                     lesson = lesson_from(row)
                     line = {name: getattr(lesson, name) for name in _EXPORTED}
                     line |= {name: list(line[name]) for name in LISTS}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.models.lesson import Kind, State
+from mcp_reflect.models.lesson import RecordKind, State
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 
@@ -39,7 +39,7 @@ async def store(engine: Engine, name: str, importance: float, **more: Any) -> st
     return found.lesson_id
 
 
-async def active(engine: Engine, kind: Kind = Kind.LESSON) -> set[str]:
+async def active(engine: Engine, kind: RecordKind = RecordKind.LESSON) -> set[str]:
     return {one.id for one in await engine.bank.lessons.latest(engine.scopes.own, kind=kind)}
 
 
@@ -84,7 +84,7 @@ async def test_each_project_and_each_kind_has_its_own_room(engine: Engine) -> No
         await store(engine, name, 0.5, project="other")
         analysis = {"reflection": f"{name} was the cause", "strategy": f"Look at {name} first"}
         await engine.reflect(task=f"Mend {name}", outcome="failure", analysis=analysis)
-    assert [len(await active(engine, kind)) for kind in Kind] == [3, 3, 3]
+    assert [len(await active(engine, kind)) for kind in RecordKind] == [3, 3, 3]
     other = engine.scopes.named("other")
     assert len(await engine.bank.lessons.latest(other)) == 3
     assert (await engine.get_stats())["total_reflections"] == 4

@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.models.lesson import Kind
+from mcp_reflect.models.lesson import RecordKind
 from mcp_reflect.services.engine import Engine
 
 MATCHES = 120
@@ -89,7 +89,7 @@ class Wanted:
 
     limit: int
     max_chars: int
-    kinds: tuple[Kind, ...]
+    kinds: tuple[RecordKind, ...]
     tags: tuple[str, ...]
     min_importance: float
 
@@ -107,7 +107,7 @@ WANTED = st.builds(
     Wanted,
     st.integers(1, 5),
     st.integers(1, 300),
-    st.sampled_from([(), (Kind.LESSON,), (Kind.STRATEGY,), (Kind.LESSON, Kind.STRATEGY)]),
+    st.sampled_from([(), (RecordKind.LESSON,), (RecordKind.STRATEGY,), (RecordKind.LESSON, RecordKind.STRATEGY)]),
     st.sampled_from([(), ("red",), ("red", "blue")]),
     st.sampled_from([0.0, 0.5, 0.9]),
 )

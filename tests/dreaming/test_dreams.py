@@ -20,7 +20,7 @@ from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import DreamBusyError, InputError, NotFoundError
 from mcp_reflect.llm.protocol import Reply, Request
-from mcp_reflect.models.lesson import Kind, Lesson, State
+from mcp_reflect.models.lesson import Lesson, RecordKind, State
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.consolidation import clusters, planned, same_groups
 from mcp_reflect.storage.effectiveness import Rates
@@ -242,7 +242,9 @@ TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" 
 
 
 def record(text: str, number: int) -> Lesson:
-    return Lesson(id=f"ref_{number:03}", project="app", kind=Kind.REFLECTION, text=text, created_at=0, updated_at=0)
+    return Lesson(
+        id=f"ref_{number:03}", project="app", kind=RecordKind.REFLECTION, text=text, created_at=0, updated_at=0
+    )
 
 
 def by_text(groups: list[tuple[Lesson, ...]]) -> list[list[str]]:
@@ -276,7 +278,7 @@ async def test_undo_brings_back_what_the_size_of_the_bank_archived_in_the_dream(
         dream = await narrow.dream()
         assert dream.dream_id is not None
         active = [one for one in await everything(narrow) if one.state is State.ACTIVE]
-        assert len([one for one in active if one.kind is Kind.REFLECTION]) == 2
+        assert len([one for one in active if one.kind is RecordKind.REFLECTION]) == 2
     async with Engine(Settings(bank=bank_path, project="app")) as roomy:
         undone = await roomy.undo_dream(dream.dream_id)
         assert undone.skipped == ()

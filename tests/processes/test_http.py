@@ -18,7 +18,7 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import DEFAULT
-from mcp_reflect.server.http import Bodies, Message, Receive, Send
+from mcp_reflect.server.http import Message, Receive, RequestLimits, Send
 from tests.conftest import Era
 from tests.processes.servers import LESSON, ROOT
 from tests.server.calls import told
@@ -84,7 +84,7 @@ def test_a_client_that_holds_a_stream_open_does_not_keep_the_server_from_its_end
                 assert process.wait(20) in {0, -signal.SIGTERM}
 
 
-async def _answered(app: Bodies, *pieces: bytes, length: bytes = b"3") -> tuple[int, bytes]:
+async def _answered(app: RequestLimits, *pieces: bytes, length: bytes = b"3") -> tuple[int, bytes]:
     """The status and body of the answer to a request whose body comes in `pieces`, and never ends where none is b""."""
     left = list(pieces)
     sent: list[Message] = []
@@ -111,12 +111,12 @@ async def _echo(_: Message, receive: Receive, send: Send) -> None:
 
 
 async def test_a_body_that_does_not_come_is_refused_by_the_limits_name() -> None:
-    status, said = await _answered(Bodies(_echo, DEFAULT, seconds=0.01), b"{")
+    status, said = await _answered(RequestLimits(_echo, DEFAULT, seconds=0.01), b"{")
     assert (status, said) == (
         408,
         b"body: it did not come within 0.01 s. Send it at once.",
     )
-    assert await _answered(Bodies(_echo, DEFAULT), b"{", b"}", b"") == (200, b"{}")
+    assert await _answered(RequestLimits(_echo, DEFAULT), b"{", b"}", b"") == (200, b"{}")
 
 
 async def test_more_requests_than_may_be_open_are_refused_by_the_limits_name() -> None:
@@ -127,7 +127,7 @@ async def test_more_requests_than_may_be_open_are_refused_by_the_limits_name() -
             inside.append(await _answered(app, b""))
         await _echo(scope, receive, send)
 
-    app = Bodies(asks_again, replace(DEFAULT, max_http_requests=1))
+    app = RequestLimits(asks_again, replace(DEFAULT, max_http_requests=1))
     assert await _answered(app, b"x", b"") == (200, b"x")
     assert inside == [(503, b"requests: 1 are open already. Close one first.")]
     assert await _answered(app, b"y", b"") == (200, b"y")
@@ -138,7 +138,7 @@ async def test_a_body_that_is_announced_too_large_is_left_to_who_refuses_it() ->
         await send({"type": "http.response.start", "status": 413, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
-    assert await _answered(Bodies(refuses, DEFAULT, seconds=0.01), length=b"9" * 30) == (413, b"")
+    assert await _answered(RequestLimits(refuses, DEFAULT, seconds=0.01), length=b"9" * 30) == (413, b"")
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "eighty"])

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from mcp_reflect.models.search import Kind, Payoff, Strategy
+from mcp_reflect.models.search import EmptyCause, Payoff, Strategy
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import plan
 from tests.replan.samples import empty_state, query, request
@@ -89,13 +89,15 @@ def test_reopening_gives_back_the_ledger_before_the_plan() -> None:
 
 
 def test_adding_payoffs_does_not_depend_on_order() -> None:
-    one = (Payoff(kind=Kind.JARGON, strategy=Strategy.REWRITE, used=2, paid=1),)
+    one = (Payoff(kind=EmptyCause.JARGON, strategy=Strategy.REWRITE, used=2, paid=1),)
     other = (
-        Payoff(kind=Kind.JARGON, strategy=Strategy.REWRITE, used=1),
-        Payoff(kind=Kind.THRESHOLD, strategy=Strategy.RELAX, used=1, paid=1),
+        Payoff(kind=EmptyCause.JARGON, strategy=Strategy.REWRITE, used=1),
+        Payoff(kind=EmptyCause.THRESHOLD, strategy=Strategy.RELAX, used=1, paid=1),
     )
     assert attempts.add_payoffs(one, other) == attempts.add_payoffs(other, one)
-    assert attempts.add_payoffs(one, other)[0] == Payoff(kind=Kind.JARGON, strategy=Strategy.REWRITE, used=3, paid=1)
+    assert attempts.add_payoffs(one, other)[0] == Payoff(
+        kind=EmptyCause.JARGON, strategy=Strategy.REWRITE, used=3, paid=1
+    )
 
 
 def test_more_filters_on_what_found_nothing_are_hopeless() -> None:

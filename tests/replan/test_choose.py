@@ -1,14 +1,14 @@
 from dataclasses import replace
 
-from mcp_reflect.models.search import Diagnosis, Finding, Kind, Payoff, SearchState, Strategy
+from mcp_reflect.models.search import EmptyCause, Payoff, SearchDiagnosis, SearchFinding, SearchState, Strategy
 from mcp_reflect.replan.planner import EXPLORE, choose, plan
 from tests.replan.samples import empty_state, request
 
 _RELAX, _REWRITE = (
-    Finding(kind=Kind.THRESHOLD, table="t", strategy=Strategy.RELAX, weight=0.6, detail=""),
-    Finding(kind=Kind.JARGON, table="t", strategy=Strategy.REWRITE, weight=0.5, detail=""),
+    SearchFinding(kind=EmptyCause.THRESHOLD, table="t", strategy=Strategy.RELAX, weight=0.6, detail=""),
+    SearchFinding(kind=EmptyCause.JARGON, table="t", strategy=Strategy.REWRITE, weight=0.5, detail=""),
 )
-_BOTH = Diagnosis(findings=(_RELAX, _REWRITE))
+_BOTH = SearchDiagnosis(findings=(_RELAX, _REWRITE))
 
 
 def _state(number: int = 0, *payoffs: Payoff) -> SearchState:
@@ -20,19 +20,19 @@ def test_without_experience_the_heaviest_finding_decides_always() -> None:
 
 
 def test_what_never_paid_off_gives_way_to_what_did() -> None:
-    bad = Payoff(kind=Kind.THRESHOLD, strategy=Strategy.RELAX, used=10, paid=0)
-    good = Payoff(kind=Kind.THRESHOLD, strategy=Strategy.REWRITE, used=10, paid=9)
+    bad = Payoff(kind=EmptyCause.THRESHOLD, strategy=Strategy.RELAX, used=10, paid=0)
+    good = Payoff(kind=EmptyCause.THRESHOLD, strategy=Strategy.REWRITE, used=10, paid=9)
     chosen = [choose(_BOTH, _state(number, bad, good))[0] for number in range(200)]
     assert chosen.count(Strategy.REWRITE) > 150
 
 
 def test_experience_with_another_kind_changes_nothing() -> None:
-    other = Payoff(kind=Kind.JARGON, strategy=Strategy.RELAX, used=50, paid=0)
+    other = Payoff(kind=EmptyCause.JARGON, strategy=Strategy.RELAX, used=50, paid=0)
     assert choose(_BOTH, _state(1, other))[0] is Strategy.RELAX
 
 
 def test_exploration_takes_about_a_tenth_and_is_reproducible() -> None:
-    good = Payoff(kind=Kind.THRESHOLD, strategy=Strategy.RELAX, used=10, paid=9)
+    good = Payoff(kind=EmptyCause.THRESHOLD, strategy=Strategy.RELAX, used=10, paid=9)
     chosen = [choose(_BOTH, _state(number, good))[0] for number in range(1000)]
     assert chosen == [choose(_BOTH, _state(number, good))[0] for number in range(1000)]
     explored = sum(strategy is not Strategy.RELAX for strategy in chosen)

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from mcp_reflect.models.search import CatalogEntry, Kind, Query, Strategy
+from mcp_reflect.models.search import CatalogEntry, EmptyCause, Query, Strategy
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import plan, relax_only
 from tests.replan.samples import FAIR, empty_state, query, request, texts
@@ -83,7 +83,7 @@ def test_a_larger_number_of_retries_is_honoured() -> None:
 def test_a_table_that_does_not_exist_is_replaced_by_one_that_does() -> None:
     made = plan(request(query("cloud", "sesions")), empty_state())
     assert {new.table for new in made.new_queries} <= {"sessions", "exhibitors"}
-    assert made.diagnosis.kind is Kind.WRONG_TABLE
+    assert made.diagnosis.kind is EmptyCause.WRONG_TABLE
 
 
 def test_a_mode_that_does_not_exist_is_replaced_by_one_that_does() -> None:
@@ -110,7 +110,7 @@ def test_the_words_of_the_data_replace_the_misspelled_ones() -> None:
     entry = replace(FAIR[0], vocabulary=("quantum", "algorithms"))
     made = plan(request(query("quantm algoritms"), message="quantm algoritms", catalog=(entry,)), empty_state())
     assert texts(made)[0] == "quantum algorithms"
-    assert made.diagnosis.kind is Kind.SPELLING
+    assert made.diagnosis.kind is EmptyCause.SPELLING
 
 
 def test_of_many_filters_the_one_that_the_person_named_stays_longest() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.models.search import Kind
+from mcp_reflect.models.search import EmptyCause
 from mcp_reflect.replan.words import (
     Vocabulary,
     content,
@@ -51,7 +51,7 @@ def test_a_word_that_the_data_has_stays() -> None:
 def test_short_words_and_numbers_are_not_respelled() -> None:
     known = _vocabulary("cat", "2025")
     assert known.mended("car").words == ()
-    assert known.mended("2024") == (Kind.UNKNOWN_WORDS, ())
+    assert known.mended("2024") == (EmptyCause.UNKNOWN_WORDS, ())
 
 
 def test_a_long_form_knows_its_short_one() -> None:

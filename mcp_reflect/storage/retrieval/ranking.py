@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.common import GLOBAL
-from mcp_reflect.models.lesson import Ask, Hit, Kind, Lesson, Trust
+from mcp_reflect.models.lesson import Hit, Lesson, RecallQuery, RecordKind, Trust
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.retrieval.candidates import Candidate, Looked
@@ -30,7 +30,7 @@ class Ranked:
     hidden: dict[str, int]
 
 
-def rank(found: Looked, ask: Ask, rates: Rates, now: float, tied: Mapping[str, tuple[str, ...]]) -> Ranked:
+def rank(found: Looked, ask: RecallQuery, rates: Rates, now: float, tied: Mapping[str, tuple[str, ...]]) -> Ranked:
     """Rank candidates. `rates` are the scope's base rates, `now` seconds since 1970, `tied` who contradicts whom."""
     hidden: Counter[str] = Counter(not_relevant=found.not_relevant)
     fitting: list[tuple[float, Candidate]] = []
@@ -55,7 +55,7 @@ def rank(found: Looked, ask: Ask, rates: Rates, now: float, tied: Mapping[str, t
     return Ranked(hits, dict(sorted((+hidden).items())))
 
 
-def _held_back(candidate: Candidate, gate: Gate, ask: Ask, rates: Rates) -> str | None:
+def _held_back(candidate: Candidate, gate: Gate, ask: RecallQuery, rates: Rates) -> str | None:
     lesson = candidate.lesson
     if not candidate.by_error and not gate.lets_in(candidate):
         return "not_relevant"
@@ -72,7 +72,7 @@ def _held_back(candidate: Candidate, gate: Gate, ask: Ask, rates: Rates) -> str 
     return None
 
 
-def _score(candidate: Candidate, ask: Ask, rates: Rates, now: float) -> float:
+def _score(candidate: Candidate, ask: RecallQuery, rates: Rates, now: float) -> float:
     """Relevance in 0..1, scaled by .6 to 1 for worth, plus .1 for the task type and .05 for the context.
 
     A lesson that the very error shows comes before all that only share words.
@@ -92,11 +92,13 @@ def _score(candidate: Candidate, ask: Ask, rates: Rates, now: float) -> float:
     return fit + 0.1 * same_type + 0.05 * same_context + BY_ERROR * candidate.by_error
 
 
-def _preferred(fitting: list[tuple[float, Candidate]], ask: Ask, hidden: Counter[str]) -> list[tuple[float, Candidate]]:
+def _preferred(
+    fitting: list[tuple[float, Candidate]], ask: RecallQuery, hidden: Counter[str]
+) -> list[tuple[float, Candidate]]:
     """Without `kinds`, reflections stand in only where there is neither a lesson nor a strategy."""
-    if ask.kinds or all(candidate.lesson.kind is Kind.REFLECTION for _, candidate in fitting):
+    if ask.kinds or all(candidate.lesson.kind is RecordKind.REFLECTION for _, candidate in fitting):
         return fitting
-    kept = [pair for pair in fitting if pair[1].lesson.kind is not Kind.REFLECTION]
+    kept = [pair for pair in fitting if pair[1].lesson.kind is not RecordKind.REFLECTION]
     if len(kept) < len(fitting):
         hidden["reflection"] = len(fitting) - len(kept)
     return kept
@@ -104,7 +106,7 @@ def _preferred(fitting: list[tuple[float, Candidate]], ask: Ask, hidden: Counter
 
 def _pick(
     fitting: list[tuple[float, Candidate]],
-    ask: Ask,
+    ask: RecallQuery,
     now: float,
     hidden: Counter[str],
     opposed: tuple[Mapping[str, tuple[str, ...]], Mapping[str, str]],
@@ -129,7 +131,7 @@ def _pick(
             yield _hit(candidate, score, ask, now, reasons.get(lesson.id))
 
 
-def _hit(candidate: Candidate, score: float, ask: Ask, now: float, reason: str | None) -> Hit:
+def _hit(candidate: Candidate, score: float, ask: RecallQuery, now: float, reason: str | None) -> Hit:
     lesson = candidate.lesson
     return Hit(
         id=lesson.id,
@@ -153,11 +155,11 @@ def _hit(candidate: Candidate, score: float, ask: Ask, now: float, reason: str |
     )
 
 
-def _same_context(lesson: Lesson, ask: Ask) -> bool:
+def _same_context(lesson: Lesson, ask: RecallQuery) -> bool:
     return ask.context is not None and lesson.context_hash == context_hash(ask.context)
 
 
-def _why(lesson: Lesson, candidate: Candidate, ask: Ask) -> list[str]:
+def _why(lesson: Lesson, candidate: Candidate, ask: RecallQuery) -> list[str]:
     reasons = [f"shares {', '.join(candidate.terms[:5])}"] if candidate.terms else []
     if candidate.by_error:
         reasons = ["this very error is a symptom of it"]
@@ -171,6 +173,6 @@ def _why(lesson: Lesson, candidate: Candidate, ask: Ask) -> list[str]:
         reasons.append(f"effectiveness {lesson.effectiveness:.2f} so far")
     if lesson.strength > 1:
         reasons.append(f"learnt {lesson.strength} times")
-    if lesson.kind is Kind.REFLECTION and not ask.kinds:
+    if lesson.kind is RecordKind.REFLECTION and not ask.kinds:
         reasons.append("a reflection: there is no lesson on this yet")
     return reasons

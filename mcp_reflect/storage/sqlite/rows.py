@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Kind, Lesson, Source, State, Trust
+from mcp_reflect.models.lesson import Lesson, RecordKind, Source, State, Trust
 from mcp_reflect.storage.content_hash import digest_of
 from mcp_reflect.storage.retrieval.features import Features, features_read
 
@@ -24,7 +24,7 @@ LISTS: Final = ("symptoms", "keywords", "tags")
 
 # A recall reads dozens of records: looking values up in a dict takes half the time of calling the enum.
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
-    "kind": {kind.value: kind for kind in Kind}.__getitem__,
+    "kind": {kind.value: kind for kind in RecordKind}.__getitem__,
     "state": {state.value: state for state in State}.__getitem__,
     "trust": {trust.value: trust for trust in Trust}.__getitem__,
     "source": {source.value: source for source in Source}.__getitem__,
