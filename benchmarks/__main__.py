@@ -1,0 +1,113 @@
+"""Run benchmarks and write their output into docs/benchmarks.md.
+
+    python -m benchmarks                 # every section; half an hour on two quiet cores
+    python -m benchmarks recall start    # these sections; the others stay as they are
+
+Each section names the command, the machine and the date, so that anybody can run it again.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parent.parent
+PAGE: Final = ROOT / "docs" / "benchmarks.md"
+HEAD: Final = """# Benchmarks
+
+Written by `python -m benchmarks [NAME ...]`: each section is the output of its command. Times are ratios taken in one
+run where the text says so; other times depend on the machine. `--data DIR` is a folder of development records that are
+not part of this repository; the figures on them are development figures, for the rules were written with them at hand.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the page: its name on the command line, its title, what it shows, and the module with its words."""
+
+    name: str
+    title: str
+    about: str
+    words: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        return f"python -m benchmarks.{' '.join(self.words)}"
+
+
+SECTIONS: Final = (
+    Section("recall", "Recall", "nDCG@10 by default settings, each question asked once.", ("recall",)),
+    Section("fit", "The score of recall", "Each part's worth, leaving one set out at a time.", ("fit",)),
+    Section(
+        "scale", "Recall in large banks", "Processor time of a whole recall, each question asked once.", ("scale",)
+    ),
+    Section(
+        "lessons", "Lessons of rules", "Recorded sessions of coding agents, read as the hooks read them.", ("lessons",)
+    ),
+    Section("critique", "Critique", "Found and falsely reported faults, by kind.", ("critique",)),
+    Section("replan", "Failed searches", "Queries that find what the failed one missed.", ("replan",)),
+    Section("traces", "Recorded runs", "Right answers against labels where there are labels.", ("traces",)),
+    Section("injection", "Injected instructions", "Attacks recognized, and honest texts held back.", ("injection",)),
+    Section(
+        "redaction", "Secrets", "Secrets cut in twelve disguises, look-alikes kept, and throughput.", ("redaction",)
+    ),
+    Section("parse", "JSON of language models", "Replies read exactly, beside json-repair alone.", ("parse",)),
+    Section("learning", "Lessons that mature", "Effectiveness after many uses with noisy outcomes.", ("learning",)),
+    Section("recurrence", "Warnings before calls", "Recorded runs, call by call.", ("recurrence",)),
+    Section("calls", "Calls of agents", "Recorded calls in many forms: refused, and bytes of answers.", ("calls",)),
+    Section("path", "Files of a call", "Files of the package that one call runs through.", ("path",)),
+    Section("start", "Start", "First answers beside a bare MCP server, in one run.", ("start",)),
+    Section("sharing", "Many servers on one bank", "Writes lost and refused, and their times.", ("sharing",)),
+)
+
+
+def machine() -> str:
+    """Return the machine in a line: cores, processor, Python."""
+    model = "unknown processor"
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        model = names[0] if names else model
+    return f"{os.cpu_count()} cores, {model}, Python {platform.python_version()}"
+
+
+def run(section: Section) -> str:
+    """Run the section's command and return the section as text; its output names a failure."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{section.words[0]}", *section.words[1:]],
+        cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    failed = "" if done.returncode == 0 else f"Exit status {done.returncode}: not every limit is met.\n"
+    date = datetime.now(UTC).date().isoformat()
+    facts = f"`{section.command}`, {machine()}, {date}."
+    return f"{section.about} {facts}\n{failed}\n```\n{done.stdout.rstrip()}\n```\n"
+
+
+def sections_of(page: str) -> dict[str, str]:
+    """Return the texts of a page's sections by their titles."""
+    parts = page.split("\n## ")[1:]
+    return {title: text.strip("\n") + "\n" for title, _, text in (part.partition("\n") for part in parts)}
+
+
+def main(names: list[str]) -> int:
+    """Run the named sections, or all, and write the page; 2 for an unknown name."""
+    known = {section.name: section for section in SECTIONS}
+    if unknown := [name for name in names if name not in known]:
+        print(f"There is no benchmark {', '.join(unknown)}. There are: {', '.join(known)}.", file=sys.stderr)
+        return 2
+    kept = sections_of(PAGE.read_text("utf-8")) if PAGE.exists() else {}
+    for name in names or known:
+        section = known[name]
+        print(section.command, flush=True)
+        kept[section.title] = run(section)
+        texts = [f"## {each.title}\n\n{kept[each.title]}" for each in SECTIONS if each.title in kept]
+        PAGE.write_text("\n".join([HEAD, *texts]), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
