@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_reflect.analysis.call_results import Tried
-from mcp_reflect.analysis.related_calls import Tie, changes_between, tie_between
+from mcp_reflect.analysis.related_calls import changes_between, same_intent
 from mcp_reflect.analysis.remedies import Remedy, remedy_for
 from mcp_reflect.analysis.text import sentence, unique, word_set
 from mcp_reflect.models.run import Change, Correction, ErrorCategory, Finding, FindingKind, Outcome
@@ -104,7 +104,6 @@ class Pair:
 
     failed: Tried
     worked: Tried
-    tie: Tie
     changes: tuple[Change, ...]
 
 
@@ -125,9 +124,9 @@ def pairs_in(tried: Sequence[Tried], *, succeeded: bool) -> list[Pair]:
 
 def _first_pair(failed: Tried, later: Sequence[Tried], *, proved: bool) -> list[Pair]:
     for other in later:
-        if other.worked and (tie := tie_between(failed, other, proved=proved)) is not None:
+        if other.worked and same_intent(failed, other, proved=proved):
             changes = changes_between(failed.call.arguments, other.call.arguments)
-            return [Pair(failed=failed, worked=other, tie=tie, changes=changes)]
+            return [Pair(failed=failed, worked=other, changes=changes)]
     return []
 
 
@@ -144,7 +143,7 @@ def _other_tool(tried: Sequence[Tried], failed: Tried) -> list[Pair]:
     if not (other.worked and same_arguments and len(failed.exact) > len(failed.call.tool) + 8):
         return []
     change = Change(path="(tool)", before=failed.call.tool, after=other.call.tool)
-    return [Pair(failed=failed, worked=other, tie=Tie.SAME, changes=(change,))]
+    return [Pair(failed=failed, worked=other, changes=(change,))]
 
 
 # Lessons: what to do instead, by which symptoms to know it again.

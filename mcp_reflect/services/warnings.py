@@ -250,7 +250,7 @@ async def _correct(
     if not recent:
         return
     from mcp_reflect.analysis.call_results import Fault, Tried  # noqa: PLC0415 - same
-    from mcp_reflect.analysis.related_calls import tie_between  # noqa: PLC0415 - same
+    from mcp_reflect.analysis.related_calls import same_intent  # noqa: PLC0415 - same
     from mcp_reflect.signature import exact_call  # noqa: PLC0415 - same
 
     call = _call(tool, arguments, "ok", None)
@@ -264,6 +264,6 @@ async def _correct(
             fault=Fault(text=known.error, headline=known.error, category=known.category, marked=True),
             fingerprint=known.fingerprint,
         )
-        if failed.exact != worked.exact and tie_between(failed, worked) is not None:
+        if failed.exact != worked.exact and same_intent(failed, worked):
             await context.bank.warnings.note_correction(scope, known, _kept(arguments))
             return
