@@ -1,4 +1,4 @@
-"""A door for this machine alone: what is served over HTTP listens here and nowhere else."""
+"""The socket of the HTTP servers: it listens on this machine's loopback address and nowhere else."""
 
 import socket
 from collections.abc import Generator
@@ -19,11 +19,11 @@ def listening(port: int, option: str) -> Generator[socket.socket]:
     """
     if not 0 <= port <= MOST_PORT:
         raise InputError(option, f"{port} is no port", f"Give a number from 0 (any free one) to {MOST_PORT}.")
-    with socket.socket() as door:
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            door.bind((HOST, port))
+            listener.bind((HOST, port))
         except OSError as error:
             raise InputError(option, f"port {port} cannot be had: {error.strerror}", "Give another.") from None
-        door.listen()
-        yield door
+        listener.listen()
+        yield listener

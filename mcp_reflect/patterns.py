@@ -1,7 +1,7 @@
 """Patterns that are compiled when they are first needed.
 
-Compiling a pattern takes longer than using it on a short text. The command line and the hooks load rooms of hundreds
-of patterns and need a few of them, so those rooms write `late` where others write `re.compile`.
+Compiling a pattern takes longer than its use on a short text. The command line and the hooks load modules with hundreds
+of patterns and need a few of them, so those modules write `lazy_compile` where others write `re.compile`.
 """
 
 import re
@@ -11,11 +11,11 @@ from typing import Any, cast
 
 def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return the pattern, to be used as if it were compiled; a fault in it shows when it is first used."""
-    return cast("re.Pattern[str]", Late(pattern, flags))
+    return cast("re.Pattern[str]", LazyPattern(pattern, flags))
 
 
-class Late:
-    """Stands for a compiled pattern, and takes its methods over one by one as they are asked for."""
+class LazyPattern:
+    """A pattern that compiles itself at its first use, and then has the methods of the compiled one."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self._source = pattern, flags
@@ -27,6 +27,6 @@ class Late:
 
     def __getattr__(self, name: str) -> Any:
         """Return the attribute of the compiled pattern, and keep it for the next use."""
-        found = getattr(self.compiled, name)
-        setattr(self, name, found)
-        return found
+        value = getattr(self.compiled, name)
+        setattr(self, name, value)
+        return value

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import mcp_reflect
-from mcp_reflect.patterns import Late
+from mcp_reflect.patterns import LazyPattern
 
 # What the engine itself reads a pattern with; it has no public name and no types.
 codes: Any = importlib.import_module("re._constants")
@@ -46,7 +46,7 @@ def _held(value: Any, seen: set[int]) -> Iterator[re.Pattern[str]]:  # noqa: C90
     if id(value) in seen or isinstance(value, type):
         return
     seen.add(id(value))
-    if isinstance(value, Late):
+    if isinstance(value, LazyPattern):
         value = value.compiled
     if isinstance(value, re.Pattern):
         text: Any = value.pattern  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.patterns import Late, lazy_compile
+from mcp_reflect.patterns import LazyPattern, lazy_compile
 
 TEXTS = st.text("ab1 \n", max_size=12)
 
@@ -25,11 +25,11 @@ def test_a_late_pattern_finds_what_the_pattern_finds(text: str, flags: re.RegexF
 
 
 def test_a_late_pattern_is_compiled_when_it_is_first_used_and_once() -> None:
-    pattern = Late("a(", 0)
+    pattern = LazyPattern("a(", 0)
     assert "compiled" not in vars(pattern)
     with pytest.raises(re.error, match="unterminated subpattern"):
         pattern.search("a")
-    pattern = Late("a", 0)
+    pattern = LazyPattern("a", 0)
     assert pattern.search("ba").span() == (1, 2)
     assert vars(pattern)["search"] == pattern.compiled.search
 

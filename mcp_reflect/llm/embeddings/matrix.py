@@ -15,7 +15,7 @@ else:
 
     Array = np.ndarray
 
-_FIRST: Final = 1024  # vectors that there is room for at first
+_FIRST: Final = 1024  # vectors that the first arrays hold
 _PIECE: Final = 512  # vectors in a piece
 
 
