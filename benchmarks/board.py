@@ -21,8 +21,8 @@ from typing import Any
 
 from benchmarks.board_bank import make
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.data import gathered
-from mcp_reflect.dashboard.page import page
+from mcp_reflect.dashboard.data import collect
+from mcp_reflect.dashboard.page import render_page
 from mcp_reflect.services.engine import Engine
 
 _SCROLL = """async (step) => {
@@ -76,9 +76,9 @@ async def built(bank: Path) -> dict[str, Any]:
     async with Engine(Settings(bank=bank, project="shop")) as engine:
         await engine.bank.open()
         begun = time.process_time()
-        data = await gathered(engine)
+        data = await collect(engine)
         gathering = time.process_time() - begun
-        html = page("written", data).html
+        html = render_page("written", data).html
         paging = time.process_time() - begun - gathering
     return {"html": html, "gathered_cpu_s": round(gathering, 2), "page_cpu_s": round(paging, 2)}
 

@@ -1,32 +1,39 @@
-"""`mcp-reflect completion SHELL`."""
+"""Generate a shell's completions from the commands' own parsers."""
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Final
 
-from mcp_reflect.cli.parser import CliParser, shown
+from mcp_reflect.cli.commands import COMMANDS, load_command
+from mcp_reflect.cli.parser import CliParser
 
-SHELLS: Final = ("bash", "zsh", "fish", "powershell")
-_WHERE: Final = """\
-how to switch it on:
-  bash        mcp-reflect completion bash >> ~/.bash_completion
-  zsh         mcp-reflect completion zsh > ~/.zfunc/_mcp-reflect      (~/.zfunc in fpath, before compinit)
-  fish        mcp-reflect completion fish > ~/.config/fish/completions/mcp-reflect.fish
-  powershell  mcp-reflect completion powershell >> $PROFILE
-"""
+SHELLS: Final = ("bash", "zsh", "fish", "powershell", "tcsh")
+_FILE_ARGUMENTS: Final = ("file", "bank", "analysis", "rescue", "out")
 
 
-def run(arguments: list[str]) -> int:
-    """Print what a shell needs to complete our commands; it was made beforehand (packaging/completions.py)."""
-    words = CliParser(
-        prog="mcp-reflect completion",
-        description="What a shell needs to complete the commands of mcp-reflect, their options and their values.",
-        epilog=f"{_WHERE}\n{shown('completion')}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    words.add_argument("shell", choices=SHELLS, help="your shell")
-    given = words.parse_args(arguments)
-    sys.stdout.write((Path(__file__).parent / "completions" / f"mcp-reflect.{given.shell}").read_text("utf-8"))
+def add_completion_arguments(parser: CliParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="your shell")
+
+
+def run_completion(options: argparse.Namespace) -> int:
+    """Print what a shell needs to complete the commands of mcp-reflect, their options and their values.
+
+    how to switch it on:
+      bash        mcp-reflect completion bash >> ~/.bash_completion
+      zsh         mcp-reflect completion zsh > ~/.zfunc/_mcp-reflect      (~/.zfunc in fpath, before compinit)
+      fish        mcp-reflect completion fish > ~/.config/fish/completions/mcp-reflect.fish
+      powershell  mcp-reflect completion powershell >> $PROFILE
+      tcsh        mcp-reflect completion tcsh >> ~/.tcshrc
+    """
+    import shtab  # noqa: PLC0415 - only this command needs it
+
+    root = argparse.ArgumentParser(prog="mcp-reflect")
+    root.add_argument("-V", "--version", action="store_true", help="print the version")
+    commands = root.add_subparsers(dest="command")
+    for name, info in COMMANDS.items():
+        command = commands.add_parser(name, help=info.purpose, parents=[load_command(name)[0]], add_help=False)
+        for action in command._actions:  # noqa: SLF001 - argparse has no public list of them
+            if action.dest in _FILE_ARGUMENTS and action.nargs != 0:
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    sys.stdout.write(shtab.complete(root, shell=options.shell))
     return 0

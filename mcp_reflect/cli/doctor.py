@@ -1,47 +1,51 @@
-"""`mcp-reflect doctor`."""
+"""Say where everything is and what is wrong, or recover a damaged bank: `mcp-reflect doctor`."""
 
 import platform
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any, cast
 
 from mcp_reflect import __version__
-from mcp_reflect.cli.common import parser, say, say_json, vectors_said, with_engine
+from mcp_reflect.cli.engine import with_engine
+from mcp_reflect.cli.output import write_json, write_line
+from mcp_reflect.cli.parser import CliParser
+from mcp_reflect.cli.reports import vector_summary
 from mcp_reflect.errors import BankError
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 
 
-def run(arguments: list[str]) -> int:
-    """Say where everything is, and what does not work as it should. Returns 1 where the bank cannot be used."""
-    words = parser("doctor", "Where everything is, and what does not work as it should.")
-    words.add_argument(
+def add_doctor_arguments(parser: CliParser) -> None:
+    parser.add_argument(
         "--rescue",
         nargs="?",
         const="",
         metavar="FILE",
-        help="bring over what can be read of a damaged bank: of FILE, or of those that were set aside",
+        help="recover what can be read of a damaged bank: of FILE, or of those that were set aside",
     )
-    given = words.parse_args(arguments)
-    if given.rescue is not None:
-        return _rescue(given.rescue, as_json=given.json)
-    report: dict[str, Any] = clean(with_engine(examine))  # a setting may hold a key where none belongs
-    if given.json:
-        say_json(report)
+
+
+def run_doctor(options: Namespace) -> int:
+    """Print where everything is and what is wrong, or recover a damaged bank."""
+    if options.rescue is not None:
+        return _rescue(options.rescue, as_json=options.json)
+    report: dict[str, Any] = clean(with_engine(examine))  # a setting may hold a key by mistake
+    if options.json:
+        write_json(report)
     else:
         for name, value in report.items():
             if name not in ("notes", "degraded"):
-                say(f"{name.replace('_', ' ')}: {_text(value)}")
-        for line in (*report["notes"], *(report["degraded"] or ["all as it should be"])):
-            say(f"- {line}")
+                write_line(f"{name.replace('_', ' ')}: {_text(value)}")
+        for line in (*report["notes"], *(report["degraded"] or ["all is well"])):
+            write_line(f"- {line}")
     return 0 if report["bank_works"] else 1
 
 
 async def examine(engine: Engine) -> dict[str, Any]:
-    """What doctor tells: paths, schema, mode and more.
+    """Return the report: paths, schema, mode and more.
 
-    `degraded` has a sentence for each thing that is not as it should be, `notes` one for each that could be better
-    and harms nobody.
+    `degraded` has a sentence for each thing that is wrong, `notes` one for each that could be better but does no harm.
     """
     degraded = [*engine.settings.misspelt(), *engine.context.runner.problems()]
     report: dict[str, Any] = {
@@ -61,31 +65,32 @@ async def examine(engine: Engine) -> dict[str, Any]:
         await engine.get_stats()
     except BankError as error:
         return {**report, "bank_works": False, "degraded": [*degraded, str(error)]}
+    file = engine.bank.path.stat()
     report |= {
         "schema": opened.schema,
         "journal_mode": opened.journal_mode,
         "read_only": bool(opened.read_only),
-        "mode": oct(engine.bank.path.stat().st_mode & 0o777),
-        "bytes": engine.bank.path.stat().st_size,
+        "mode": oct(file.st_mode & 0o777),
+        "bytes": file.st_size,
     }
     health = await engine.bank.maintenance.health()
-    report |= {"sound": health.sound, "set_aside": [str(file) for file in health.aside], "sqlite": health.sqlite}
+    report |= {"sound": health.sound, "set_aside": [str(path) for path in health.aside], "sqlite": health.sqlite}
     if health.mended_in and opened.journal_mode == "wal":
         report["notes"].append(
-            f"SQLite {health.sqlite} can, very rarely, lose pages where one connection moves the log into the file "
-            "while another begins it anew. mcp-reflect holds the write lock for that, so it cannot happen here; "
-            f"an SQLite from {health.mended_in} on does not have the fault."
+            f"SQLite {health.sqlite} can, very rarely, lose pages if one connection moves the log into the file "
+            "while another restarts it. mcp-reflect holds the write lock for that, so it cannot happen here; "
+            f"SQLite is fixed from {health.mended_in} on."
         )
     if not health.sound:
         degraded.append("The bank is damaged. Run: mcp-reflect doctor --rescue")
     if health.aside:
         degraded.append(
-            f"{health.aside[-1]} was set aside, for it is damaged. What can be read of it comes back with: "
+            f"{health.aside[-1]} was set aside because it is damaged. To recover what can be read of it, run: "
             "mcp-reflect doctor --rescue"
         )
     meaning = engine.bank.vectors
     if meaning is not None and (problem := await meaning.probed()) is not None:
-        degraded.append(f"Recall goes by words alone. {problem}")
+        degraded.append(f"Recall finds lessons by their words alone. {problem}")
     report["embeddings"] = await meaning.state(engine.scopes.own) if meaning else "off"
     if opened.read_only:
         degraded.append(f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored.")
@@ -93,41 +98,38 @@ async def examine(engine: Engine) -> dict[str, Any]:
         degraded.append(
             f"The file system cannot share memory, so the journal is '{opened.journal_mode}': readers wait for writers."
         )
-    if engine.bank.path.stat().st_mode & 0o077 and sys.platform != "win32":
+    if file.st_mode & 0o077 and sys.platform != "win32":
         degraded.append(f"Others may read the bank. Run: chmod 600 {engine.bank.path}")
     if not engine.scopes.own.project:
-        degraded.append("This directory is nobody's project, so lessons are global. Set MCP_REFLECT_PROJECT to a name.")
+        degraded.append(
+            "This directory belongs to no project, so lessons are global. Set MCP_REFLECT_PROJECT to a name."
+        )
     return {**report, "degraded": degraded}
 
 
 def _rescue(file: str, *, as_json: bool) -> int:
-    """Bring over what can be read, and print how many rows came of each file, by table."""
-
-    async def work(engine: Engine) -> list[dict[str, Any]]:
-        done = await engine.bank.maintenance.rescue(Path(file).absolute() if file else None)
-        return [{"file": str(one.file), "rows": one.rows} for one in done]
-
-    done = with_engine(work)
+    """Recover what can be read, and print the number of rows by file and table."""
+    recovered = with_engine(lambda engine: engine.bank.maintenance.rescue(Path(file).absolute() if file else None))
     if as_json:
-        say_json(done)
+        write_json([{"file": str(source.file), "rows": source.rows} for source in recovered])
         return 0
-    for one in done:
-        counts = ", ".join(f"{count} {table}" for table, count in one["rows"].items() if count)
-        say(f"Rescued of {one['file']}: {counts or 'nothing that was not there'}.")
-    if not done:
-        say("Nothing is damaged, and nothing was set aside.")
+    for source in recovered:
+        counts = ", ".join(f"{count} {name}" for name, count in source.rows.items() if count)
+        write_line(f"Recovered from {source.file}: {counts or 'nothing that the bank does not have'}.")
+    if not recovered:
+        write_line("Nothing is damaged, and nothing was set aside.")
     return 0
 
 
 def _text(value: Any) -> str:
-    """A value for a person: roles with the same language model stand together."""
+    """Format a value for a person: roles with the same language model are grouped."""
     if isinstance(value, dict) and "with_vector" in value:
-        return vectors_said(cast("dict[str, Any]", value))
+        return vector_summary(cast("dict[str, Any]", value))
     if isinstance(value, dict):
         roles: dict[str, list[str]] = {}
         for role, llm in cast("dict[str, str]", value).items():
             roles.setdefault(llm, []).append(role)
-        return "; ".join(f"{llm}" if len(roles) == 1 else f"{', '.join(names)} {llm}" for llm, names in roles.items())
+        return "; ".join(llm if len(roles) == 1 else f"{', '.join(names)} {llm}" for llm, names in roles.items())
     if isinstance(value, list):
         return ", ".join(map(str, cast("list[object]", value))) or "none"
     return str(value)

@@ -1,154 +1,123 @@
-"""`mcp-reflect backup | restore | export | import`."""
+"""Read the files that a person names, and write them without destroying what is there."""
 
 import json
 import os
+import stat
 import sys
-import time
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, cast
 
-from mcp_reflect.cli.common import parser, replacing, say, say_json, with_engine
-from mcp_reflect.cli.reflect import json_object, read_text
-from mcp_reflect.config import Settings
+from mcp_reflect.cli.output import confirm, is_interactive
+from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.results import plain
 
-# `mcp-reflect backup FILE`.
-
-
-def run_backup(arguments: list[str]) -> int:
-    """Copy the bank as it is now, while servers read and write."""
-    words = parser("backup", "A copy of the bank in one file, whole or not at all, for your eyes alone (mode 0600).")
-    words.add_argument("file", help="a file that is not there yet")
-    given = words.parse_args(arguments)
-    file = Path(given.file).absolute()
-    size = with_engine(lambda engine: engine.bank.maintenance.backup(file))
-    if given.json:
-        say_json({"file": str(file), "bytes": size})
-    else:
-        say(f"Copied to {file}, {size} bytes.")
-    return 0
+_HEAD_CHARS: Final = 4096
+"""How much of an existing file `write_output` reads to tell whether mcp-reflect wrote it."""
 
 
-# `mcp-reflect restore FILE`.
+@contextmanager
+def replace_file(path: Path, mode: int = 0o600) -> Generator[TextIO]:
+    """Open a text file (UTF-8, line ends as written) that replaces `path` if the block ends without an error.
 
-
-def run_restore(arguments: list[str]) -> int:
-    """Put a copy in the place of all that is in the bank; running servers go on with it."""
-    words = parser(
-        "restore",
-        "Put what a copy holds in the place of all that is in the bank. Servers that run go on with it; "
-        "what was there is kept as a copy beside the bank.",
-    )
-    words.add_argument("file", help="a copy that `mcp-reflect backup` made")
-    given = words.parse_args(arguments)
-    file = Path(given.file).absolute()
-    kept = with_engine(lambda engine: engine.bank.maintenance.restore(file))
-    if given.json:
-        say_json({"restored": str(file), "kept": None if kept is None else str(kept)})
-    else:
-        say(f"Restored {file}." + ("" if kept is None else f" What was there is kept as {kept}."))
-    return 0
-
-
-# `mcp-reflect export`.
-
-
-def run_export(arguments: list[str]) -> int:
-    """Write every lesson as a line of JSON, as import reads it."""
-    words = parser("export", "Lessons as JSONL, as `import` reads them, on stdout unless a file is named.")
-    words.add_argument("file", nargs="?", help="the file to write, private to you")
-    words.add_argument("--all-projects", action="store_true", help="not this project's alone")
-    given = words.parse_args(arguments)
-
-    async def work(engine: Engine) -> int:
-        own = engine.scopes.own
-        lines = engine.bank.transfer.export(own.tenant, None if given.all_projects else own.project)
-        return await _write(given.file, lines)
-
-    count = with_engine(work)
-    if given.file:
-        say_json({"lessons": count, "file": given.file}) if given.json else say(f"{count} lessons in {given.file}.")
-    return 0
-
-
-async def _write(name: str | None, lines: AsyncIterator[dict[str, Any]]) -> int:
-    if name is None:
-        return await _each(sys.stdout, lines)
+    A reader sees the old text or the new one, never a part. A link stays, and the file it leads to is replaced.
+    `mode` holds the permissions. Raises OSError, with `path` unchanged, if the disk refuses or if `path` is
+    there and is not a regular file.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        raise OSError(0, "it is not a regular file", str(path))
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    draft = Path(name)
     try:
-        with replacing(Path(name)) as file:
-            return await _each(file, lines)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.chmod(mode)
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Flush a folder's entries to the disk where the system supports it; Windows does not."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def write_output(name: str, argument: str, *, is_ours: Callable[[str], bool], force: bool) -> Generator[TextIO]:
+    """Open the file that a person named for a command's output.
+
+    A new file, or one that the same command wrote before, is replaced whole and is private (0600). A device or pipe
+    is written through to. Any other file is replaced only with `force` or if a person agrees.
+
+    Args:
+        name: The path as the person wrote it.
+        argument: The argument to name in errors.
+        is_ours: Tells from the beginning of an existing file whether this command wrote it.
+        force: Whether to overwrite any regular file without a question.
+
+    Raises:
+        InputError: If the file cannot be written, or is another's and nobody agreed to overwrite it.
+    """
+    path = Path(name)
+    try:
+        through = path.exists() and not stat.S_ISREG(path.stat().st_mode)
+        if not through and not force and path.exists() and not _is_replaceable(path, is_ours):
+            _confirm_overwrite(name, argument)
+        with path.open("w", encoding="utf-8", newline="") if through else replace_file(path) as file:
+            yield file
     except OSError as error:
-        raise InputError(
-            "file", f"{name} cannot be written: {error.strerror}", "Name a file in a folder that exists."
-        ) from None
+        raise InputError(argument, f"{name} cannot be written: {error.strerror}", "Name another file.") from None
 
 
-async def _each(file: TextIO, lines: AsyncIterator[dict[str, Any]]) -> int:
-    count = 0
-    async for line in lines:
-        file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        count += 1
-    return count
+def _is_replaceable(path: Path, is_ours: Callable[[str], bool]) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        head = file.read(_HEAD_CHARS)
+    return not head or is_ours(head)
 
 
-# `mcp-reflect import FILE`.
+def _confirm_overwrite(name: str, argument: str) -> None:
+    if not is_interactive():
+        raise InputError(argument, f"{name} exists and is not from this command", "Name another, or add --force.")
+    if not confirm(f"{name} exists and is not from this command. Overwrite it?", "it would be overwritten"):
+        raise InputError(argument, f"{name} was not overwritten", "Name another file.")
 
 
-_SAID_SECONDS: Final = 1.0  # between two lines about how far a long import is
+def read_text(name: str, limits: Limits) -> str:
+    """Return the text of a file, or of stdin for `-`. Raises InputError if it is unreadable or too large."""
+    try:
+        if name == "-":
+            text = sys.stdin.read(limits.max_file_bytes + 1)
+            limits.refuse_more("max_file_bytes", "file", len(text), "characters or more")
+            return text
+        limits.refuse_more("max_file_bytes", "file", Path(name).stat().st_size, "bytes")
+        with Path(name).open("rb") as file:
+            content = file.read(limits.max_file_bytes + 1)  # a device has no size, and may have no end
+        limits.refuse_more("max_file_bytes", "file", len(content), "bytes or more")
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except OSError as error:
+        raise InputError("file", f"{name} cannot be read: {error.strerror}", "Give the path of a file.") from None
+    except UnicodeDecodeError as error:
+        raise InputError("file", f"{name} is not UTF-8 at byte {error.start}", "Save it as UTF-8.") from None
 
 
-def run_import(arguments: list[str]) -> int:
-    """Store every lesson of a file, or none where one line is bad."""
-    words = parser(
-        "import",
-        "Lessons from JSONL: the fields of store_lesson, with an optional external_id and project. "
-        "A bad line is named, and then nothing of the file is stored. What is there word for word is left out.",
-    )
-    words.add_argument("file", help="the file; - reads stdin")
-    words.add_argument("--merge", action="store_true", help="strengthen near-duplicates instead of storing each line")
-    given = words.parse_args(arguments)
-    text = read_text(given.file, Settings.from_env())
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    said = _Progress(len(lines))
-
-    async def work(engine: Engine) -> Counter[str]:
-        done: Counter[str] = Counter()
-        drafts = engine.import_drafts(_read(lines, said))
-        async for batch in engine.import_lessons(drafts, merge=given.merge, processes=os.cpu_count() or 1):
-            for stored in batch:
-                done[stored.status] += 1
-                if given.json:
-                    say_json(plain(stored))
-            said.tell("", sum(done.values()))
-        return done
-
-    done = with_engine(work)
-    if not given.json:
-        told = ", ".join(f"{count} {status}" for status, count in sorted(done.items()))
-        say(f"{sum(done.values())} lessons: {told or 'none in the file'}.")
-    return 0
-
-
-class _Progress:
-    """How far a long import is, on stderr, once a second."""
-
-    def __init__(self, lines: int) -> None:
-        self._lines = lines
-        self._next = time.monotonic() + _SAID_SECONDS
-
-    def tell(self, what: str, done: int) -> None:
-        """Say how many lessons are done, where it is time to."""
-        if (now := time.monotonic()) >= self._next:
-            sys.stderr.write(f"mcp-reflect: {what}{done} of {self._lines} lessons\n")
-            self._next = now + _SAID_SECONDS
-
-
-def _read(lines: list[tuple[int, str]], said: _Progress) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Numbered lines as objects."""
-    for done, (number, line) in enumerate(lines):
-        said.tell("read ", done)
-        yield number, json_object(line, f"line {number}")
+def json_object(line: str, place: str) -> dict[str, Any]:
+    """Parse a line as a JSON object. Raises InputError that names `place`."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(place, f"it is not JSON: {str(error)[:80]}", "Give one JSON object per line.") from None
+    if not isinstance(value, dict):
+        raise InputError(place, "it is not a JSON object", "Give one JSON object per line.")
+    return cast("dict[str, Any]", value)

@@ -1,95 +1,159 @@
-"""`mcp-reflect install`."""
+"""Register the server and its hooks in a host, or remove them: `mcp-reflect install HOST`.
+
+A host's own command does the registering where it is on PATH; elsewhere the host's file is edited. Either way the
+change is shown, a person agrees, and the file as it was is kept beside it.
+"""
 
 import os
+import shlex
+import shutil
+import subprocess
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from mcp_reflect.cli.common import parser, say, say_json
-from mcp_reflect.cli.hosts.file import Change, same_but_for_spaces, text_of
-from mcp_reflect.cli.hosts.hooks import HOOKS, hooked, hooks, unhooked
-from mcp_reflect.cli.hosts.registry import HOSTS, RULES, Command, Host, Places, System, host
+from mcp_reflect.cli.hosts.change import Change, equal_but_for_spaces, read_file
+from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, find_hooks, remove_hooks
+from mcp_reflect.cli.hosts.registry import (
+    AGENT_RULES,
+    HOSTS,
+    Command,
+    CommandLine,
+    HostConfig,
+    Places,
+    System,
+)
+from mcp_reflect.cli.output import confirm, is_interactive, write_json, write_line
+from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.errors import InputError
 
 Edit: TypeAlias = Callable[[str], str]
-"""Makes a file's text of the text as it is."""
+"""Returns a file's new text for its present text."""
+
+_COMMAND_SECONDS: Final = 60
+"""The longest that a host's own command may take."""
 
 
-def run(arguments: list[str]) -> int:
-    """Register the server in a host, or take it out again. 1 where the person says no."""
-    given = _words().parse_args(arguments)
-    if given.host == "rules":
-        say(RULES.rstrip())
-        return 0
-    chosen = host(given.host)
-    command = _command(given)
-    if given.only_print:
-        say(chosen.added("", command).rstrip())
-        if given.hooks:
-            say(hooked("", hooks(given.host, chosen), command).rstrip())
-        return 0
-    changes = _changes(chosen, command, given)
-    if not changes:
-        return _told(given, [], "Nothing to change: " + ("it is not there." if given.uninstall else "it is there."))
-    if not given.yes and not _agreed(changes, given):
-        return 1
-    for change in changes:
-        change.apply()
-        if given.uninstall:
-            change.settled()
-    if given.uninstall:
-        return _told(given, changes, f"Taken out of {chosen.title}.")
-    word = f" {HOOKS[given.host].after}" if given.hooks else ""
-    return _told(given, changes, f"Registered in {chosen.title}. {chosen.restart}{word.rstrip()}")
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an installation does: command lines of the host, then changes of files.
+
+    `registered` is the file that the command lines change, as it is now.
+    """
+
+    commands: tuple[CommandLine, ...]
+    registered: Change | None
+    changes: tuple[Change, ...]
 
 
-def _words() -> ArgumentParser:
-    words = parser("install", "Register mcp-reflect in a host: shows the change, asks, keeps the file as it was.")
-    words.add_argument("host", metavar="HOST", help=f"{', '.join(HOSTS)}; or rules, for hosts without hooks")
-    words.add_argument("--yes", action="store_true", help="do not ask")
-    words.add_argument("--print", action="store_true", dest="only_print", help="print the entry, change nothing")
-    words.add_argument("--uninstall", action="store_true", help="take it out again, with the hooks")
-    words.add_argument("--hooks", action="store_true", help="and its hooks, where the host has them (docs/hooks.md)")
-    words.add_argument("--here", action="store_true", help="for the people of this project alone, where the host can")
-    words.add_argument(
+def add_install_arguments(parser: CliParser) -> None:
+    names = f"{', '.join(HOSTS)}; or rules, for hosts without hooks"
+    parser.add_argument("host", metavar="HOST", choices=[*HOSTS, "rules"], help=names)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--print", action="store_true", dest="only_print", help="print the entry, change nothing")
+    parser.add_argument("--uninstall", action="store_true", help="remove it again, with the hooks")
+    parser.add_argument("--hooks", action="store_true", help="add its hooks too, if the host has them (docs/hooks.md)")
+    parser.add_argument("--here", action="store_true", help="for the people of this project alone, if the host can")
+    parser.add_argument(
         "--project", metavar="NAME", help="the project whose lessons it reads and writes (MCP_REFLECT_PROJECT)"
     )
-    words.add_argument("--bank", metavar="FILE", help="the bank it keeps them in (MCP_REFLECT_BANK)")
-    return words
+    parser.add_argument("--bank", metavar="FILE", help="the bank that has them (MCP_REFLECT_BANK)")
 
 
-def _changes(chosen: Host, command: Command, given: Namespace) -> list[Change]:
-    """The files that are to change, each once: a host may keep its servers and its hooks in the same one."""
-    edits = [_server(chosen, command, given)]
-    if given.hooks or (given.uninstall and given.host in HOOKS):
-        edits.append(_hooks(chosen, command, given))
-    files: dict[Path, list[Edit]] = {}
-    for path, edit in edits:
-        files.setdefault(path, []).append(edit)
-    return [one for path, its in files.items() if (one := _change(path, its, removes=given.uninstall)).needed]
+def run_install(options: Namespace) -> int:
+    """Register mcp-reflect in a host, or remove it: shows the change, asks, and keeps a backup."""
+    if options.host == "rules":
+        write_line(AGENT_RULES.rstrip())
+        return 0
+    host = HOSTS[options.host]
+    command = _server_command(options)
+    if options.only_print:
+        write_line(host.add_entry("", command).rstrip())
+        if options.hooks:
+            write_line(add_hooks("", find_hooks(options.host, host), command).rstrip())
+        return 0
+    plan = _plan(host, command, options)
+    if not plan.commands and not plan.changes:
+        return _report(
+            options, [], "Nothing to change: " + ("it is not there." if options.uninstall else "it is there.")
+        )
+    if not options.yes and not _agrees(plan, options):
+        return 1
+    for line in plan.commands:
+        _run_host_command(host, line, plan)
+    for change in plan.changes:
+        change.apply()
+        if options.uninstall:
+            change.drop_backup()
+    changes = [*([plan.registered] if plan.registered else []), *plan.changes]
+    if options.uninstall:
+        return _report(options, changes, f"Removed from {host.title}.")
+    note = f" {HOOK_SETTINGS[options.host].note}" if options.hooks else ""
+    return _report(options, changes, f"Registered in {host.title}. {host.restart}{note.rstrip()}")
 
 
-def _server(chosen: Host, command: Command, given: Namespace) -> tuple[Path, Edit]:
-    def edit(text: str) -> str:
-        return chosen.removed(text) if given.uninstall else chosen.added(text, command)
+def _plan(host: HostConfig, command: Command, options: Namespace) -> Plan:
+    """Plan the change; a host may keep its servers and its hooks in one file, which is changed once."""
+    server_file = _server_file(host, here=options.here)
+    edits: dict[Path, list[Edit]] = {}
 
-    return _file(chosen, here=given.here), edit
+    def edit_server(text: str) -> str:
+        return host.remove_entry(text) if options.uninstall else host.add_entry(text, command)
+
+    registered = _change(server_file, [edit_server], removes=options.uninstall)
+    commands = _host_commands(host, command, registered, options) if registered.needed else ()
+    if not commands:
+        edits[server_file] = [edit_server]
+    if options.hooks or (options.uninstall and options.host in HOOK_SETTINGS):
+        hooks = find_hooks(options.host, host)
+        hooks_file = (Path.cwd() if options.here else Path.home()) / hooks.file
+        edits.setdefault(hooks_file, []).append(
+            lambda text: remove_hooks(text, hooks) if options.uninstall else add_hooks(text, hooks, command)
+        )
+    changes = [_change(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()]
+    return Plan(commands, registered if commands else None, tuple(change for change in changes if change.needed))
 
 
-def _hooks(chosen: Host, command: Command, given: Namespace) -> tuple[Path, Edit]:
-    known = hooks(given.host, chosen)
+def _host_commands(
+    host: HostConfig, command: Command, registered: Change, options: Namespace
+) -> tuple[CommandLine, ...]:
+    """Return the host's own command lines for the change; none if it has no such command, or is not on PATH."""
+    program = host.command and shutil.which(host.command.program)
+    if host.command is None or program is None:
+        return ()
+    before = registered.before or ""
+    present = host.remove_entry(before) != before
+    remove = host.command.remove(options.here) if present or options.uninstall else ()
+    add = () if options.uninstall else host.command.add(command, options.here)
+    if remove is None or add is None:
+        return ()
+    return tuple((program, *words) for words in (remove, add) if words)
 
-    def edit(text: str) -> str:
-        return unhooked(text, known) if given.uninstall else hooked(text, known, command)
 
-    return (Path.cwd() if given.here else Path.home()) / known.file, edit
+def _run_host_command(host: HostConfig, line: CommandLine, plan: Plan) -> None:
+    """Run a host's command, after a backup of its file. Raises InputError with what it printed if it fails."""
+    if plan.registered:
+        plan.registered.keep_backup()
+    shown = shlex.join(line)
+    try:
+        result = subprocess.run(  # noqa: S603 - shown to the person, who agreed
+            line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(
+            host.title, f"`{shown}` could not be run: {error}", "Add the entry by hand (--print)."
+        ) from None
+    if result.returncode != 0:
+        output = " ".join((result.stderr or result.stdout).split())[:300]
+        raise InputError(host.title, f"`{shown}` failed: {output}", "Add the entry by hand (--print).")
 
 
 def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
-    """What `edits` make of a file; one that we made goes with the last entry."""
-    before = text_of(path)
+    """Return what `edits` make of a file. A file that we created is removed with its last entry."""
+    before = read_file(path)
     after = before or ""
     try:
         for edit in edits:
@@ -98,52 +162,54 @@ def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
         raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
     if after == (before or ""):
         return Change(path, before, before)
-    backup = text_of(Change(path, before, after).backup)
+    backup = read_file(Change(path, before, after).backup)
     if after.strip() in {"", "{}"} and backup is None:
         return Change(path, before, None)
-    if removes and backup is not None and same_but_for_spaces(after, backup):
+    if removes and backup is not None and equal_but_for_spaces(after, backup):
         return Change(path, before, backup)
     return Change(path, before, after)
 
 
-def _file(chosen: Host, *, here: bool) -> Path:
-    if here and chosen.project is None:
-        raise InputError("--here", f"{chosen.title} has no file for a project", "Leave it out.")
-    if here and chosen.project:
-        return Path.cwd() / chosen.project
+def _server_file(host: HostConfig, *, here: bool) -> Path:
+    if here and host.project is None:
+        raise InputError("--here", f"{host.title} has no file for a project", "Leave it out.")
+    if here and host.project:
+        return Path.cwd() / host.project
     home = Path.home()
     system = System(sys.platform) if sys.platform in set(System) else System.LINUX
-    return chosen.file(Places(home, system, Path(os.environ.get("APPDATA", home / "AppData" / "Roaming"))))
+    return host.file(Places(home, system, Path(os.environ.get("APPDATA", home / "AppData" / "Roaming"))))
 
 
-def _command(given: Namespace) -> Command:
-    """The command beside the Python that runs this, by its whole path: hosts rarely see a shell's PATH."""
-    env = {
-        name: value
-        for name, value in (("MCP_REFLECT_PROJECT", given.project), ("MCP_REFLECT_BANK", given.bank))
-        if value
-    }
+def _server_command(options: Namespace) -> Command:
+    """Return the command beside the Python that runs this, by its whole path: hosts rarely see a shell's PATH."""
+    settings = {"MCP_REFLECT_PROJECT": options.project, "MCP_REFLECT_BANK": options.bank}
+    env = {name: value for name, value in settings.items() if value}
     script = Path(sys.executable).with_name("mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect")
     if script.exists():
         return Command(str(script), (), env)
     return Command(sys.executable, ("-m", "mcp_reflect"), env)
 
 
-def _agreed(changes: list[Change], given: Namespace) -> bool:
-    for change in changes:
-        sys.stderr.write(change.shown())
-    if given.json or not sys.stdin.isatty():
+def _agrees(plan: Plan, options: Namespace) -> bool:
+    """Show the plan on stderr, and ask. Raises InputError if nobody can be asked."""
+    for line in plan.commands:
+        sys.stderr.write(f"run: {shlex.join(line)}\n")
+    if plan.registered:
+        sys.stderr.write(f"which changes {plan.registered.path}\n")
+    for change in plan.changes:
+        sys.stderr.write(change.diff())
+    if options.json or not is_interactive():
         raise InputError("--yes", "nobody is there to ask", "Add --yes to make the change shown above.")
-    return input("Make this change? [y/N] ").strip().lower() in {"y", "yes"}
+    return confirm("Make this change?", "the host's file would change")
 
 
-def _told(given: Namespace, changes: list[Change], text: str) -> int:
+def _report(options: Namespace, changes: Sequence[Change], text: str) -> int:
     files = [str(change.path) for change in changes]
     backups = [str(change.backup) for change in changes if change.backup.exists()]
-    if given.json:
-        say_json({"changed": files, "backups": backups})
+    if options.json:
+        write_json({"changed": files, "backups": backups})
         return 0
-    say(text)
-    for name in backups:
-        say(f"The file as it was: {name}")
+    write_line(text)
+    for backup in backups:
+        write_line(f"The file as it was: {backup}")
     return 0

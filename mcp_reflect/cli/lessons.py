@@ -1,322 +1,273 @@
-"""`mcp-reflect lessons`: search, show, edit, review lessons."""
+"""Find lessons, look at one, change it, and decide about quarantined ones: `mcp-reflect lessons`."""
 
-import argparse
-import sys
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
-from mcp_reflect.cli import lesson_views as views
-from mcp_reflect.cli.common import parser, rows_shown, say, say_json, seen_by_a_person, table, visible, with_engine
-from mcp_reflect.cli.lesson_browser import Browser, edited, merged, of_state
+from mcp_reflect.cli.dream import undo
+from mcp_reflect.cli.engine import with_engine
+from mcp_reflect.cli.lesson_browser import Browser, merge_into
+from mcp_reflect.cli.lesson_editor import edit_in_editor
+from mcp_reflect.cli.lesson_filter import add_filter_options, filter_of_options
+from mcp_reflect.cli.lesson_text import (
+    HEADS,
+    TEXT_COLUMN,
+    field_lines,
+    history_text,
+    lesson_history,
+    lesson_page,
+    lesson_record,
+    list_row,
+)
+from mcp_reflect.cli.output import (
+    ask,
+    confirm,
+    is_interactive,
+    is_terminal,
+    table,
+    visible,
+    write_json,
+    write_line,
+)
+from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import Lesson, RecordKind, State, Trust
+from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.results import dated, plain
-from mcp_reflect.storage.effectiveness import rounded_effectiveness
 
-# `mcp-reflect lessons review`: a person decides about what waits in quarantine.
-
-
-_MOST: Final = 1000
-_WORDS: Final = ("text", "mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags")
+_EDITABLE: Final = ("mistake", "correction", "why", "task_type", "importance", "tags")
+_MOST_WAITING: Final = 1000
+"""The most quarantined lessons that one review lists."""
 
 
-async def review(engine: Engine, given: dict[str, Any]) -> int:
-    """Decide about the ids that were given; show one; else ask about each where a person sits, or list them."""
-    scope = engine.scopes.own
-    decided: list[Lesson] = []
-    for name, approved in (("approve", True), ("reject", False)):
-        decided += [await engine.bank.lessons.decide(scope, lesson_id, approved=approved) for lesson_id in given[name]]
-    if decided:
-        _told(decided, given)
-        return 0
-    if given["show"]:
-        return await _show_waiting(engine, given)
-    waiting = await engine.bank.lessons.latest(scope, kind=None, limit=_MOST, held=True)
-    if given["json"]:
-        say_json([dated(plain(lesson)) for lesson in waiting])
-    elif not waiting:
-        say(f"Nothing waits for you in {scope}.")
-    elif sys.stdin.isatty() and sys.stdout.isatty():
-        await _ask_each(engine, waiting)
-    else:
-        say(table([(one.id, one.held or "", visible(one.text)) for one in waiting], ("id", "why", "text")))
-        say("\n--show ID has all of it; --approve ID or --reject ID decides.")
-    return 0
-
-
-async def _show_waiting(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.lessons.get(engine.scopes.own, given["show"], "id")
-    if lesson.trust is not Trust.QUARANTINED:
-        raise InputError("id", "it is not in quarantine", "`mcp-reflect lessons show` has it.")
-    if given["json"]:
-        say_json(dated(plain(lesson)))
-    else:
-        _print(lesson)
-    return 0
-
-
-def _print(lesson: Lesson) -> None:
-    say(f"{lesson.id} ({lesson.kind}, from {lesson.source}): {lesson.held}")
-    for name in _WORDS:
-        value = getattr(lesson, name)
-        if value and not (name == "text" and lesson.mistake):
-            say(f"  {name}: {visible(value if isinstance(value, str) else ', '.join(value))}")
-
-
-async def _ask_each(engine: Engine, waiting: list[Lesson]) -> None:
-    for lesson in waiting:
-        _print(lesson)
-        sys.stdout.write("[a]pprove, [r]eject, Enter to leave it: ")
-        sys.stdout.flush()
-        answer = sys.stdin.readline().strip().lower()
-        if answer in ("a", "approve", "r", "reject"):
-            done = await engine.bank.lessons.decide(engine.scopes.own, lesson.id, approved=answer.startswith("a"))
-            _told([done], {"json": False})
-
-
-def _told(decided: list[Lesson], given: dict[str, Any]) -> None:
-    for lesson in decided:
-        if given["json"]:
-            say_json({"id": lesson.id, "state": lesson.state.value, "trust": lesson.trust.value})
-        else:
-            what = "trusted, and recalled from now on" if lesson.trust is Trust.TRUSTED else "retired"
-            say(f"{lesson.id}: {what}.")
-
-
-# `mcp-reflect lessons`: look for lessons, look at one, and change what a person may change.
-
-
-_CHANGES = ("mistake", "correction", "why", "task_type", "importance", "tags")
-
-
-def run(arguments: list[str]) -> int:
-    """Look at lessons and change them, as a person."""
-    given = vars(words().parse_args(arguments))
-    action = given["action"] or ("browse" if sys.stdin.isatty() and seen_by_a_person() else "list")
-    work = {
-        "browse": _browse,
-        "list": _list,
-        "search": _list,
-        "show": _show,
-        "history": _history,
-        "edit": _edit,
-        "approve": _decide,
-        "reject": _decide,
-        "merge": _merge,
-        "undo": _undo,
-        "forget": _forget,
-        "restore": _restore,
-        "erase": _erase,
-        "review": review,
-    }[action]
-    return with_engine(lambda engine: work(engine, given))
-
-
-def words() -> argparse.ArgumentParser:
-    """The words of the command."""
-    made = parser("lessons", "Look for lessons, look at one, and change what a person may change.")
-    _filters(made)
-    actions = made.add_subparsers(dest="action", metavar="ACTION")
-    _filters(_add(actions, "list", "the newest lessons", "list --task-type deploy"))
-    search = _add(actions, "search", "lessons that hold all of these words", "search git push --state all")
+def add_lessons_arguments(parser: CliParser) -> None:
+    add_filter_options(parser)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    add_filter_options(_action(actions, "list", "the newest lessons", "list --task-type deploy"))
+    search = _action(actions, "search", "lessons that have all of these words", "search git push --state all")
     search.add_argument("words", nargs="+", help="in a lesson's text, task type, symptoms, keywords or tags")
-    _filters(search)
-    _id(_add(actions, "show", "one lesson, and what it is worth", "show LES"))
-    _id(_add(actions, "history", "its wordings before, what became of it, where it was shown", "history LES"))
-    edit = _id(_add(actions, "edit", "change a lesson, in $EDITOR or by options", "edit LES --tag deploy"))
+    add_filter_options(search)
+    _one(_action(actions, "show", "one lesson, and how effective it is", "show LES"))
+    _one(_action(actions, "history", "its earlier wordings, outcomes and recalls", "history LES"))
+    edit = _one(_action(actions, "edit", "change a lesson, in $EDITOR or by options", "edit LES --tag deploy"))
     edit.add_argument("--mistake", help="what went wrong")
     edit.add_argument("--correction", help="what works")
     edit.add_argument("--why", help="why it does")
     edit.add_argument("--task-type", help="like debugging, search, deploy")
     edit.add_argument("--importance", type=float, help="0 to 1")
     edit.add_argument("--tag", action="append", dest="tags", help="replaces the tags; may be given again")
-    _ids(_add(actions, "approve", "vouch for what waits in quarantine: trusted, and recalled", "approve LES"))
-    _ids(_add(actions, "reject", "retire what waits in quarantine", "reject LES"))
-    merge = _add(actions, "merge", "say that lessons are one: the first lives on, the others in it", "merge LES SAME")
-    merge.add_argument("id", help="the lesson that lives on")
-    merge.add_argument("others", nargs="+", metavar="SAME", help="the ids of those that say the same")
-    _add(actions, "undo", "put a merge back", "undo drm_…").add_argument("id", help="the id that merge printed")
-    forget = _id(_add(actions, "forget", "retire a lesson: out of every recall, kept in the history", "forget LES"))
-    forget.add_argument("--reason", default="a person said so", help="kept in its history")
-    _id(_add(actions, "restore", "bring a retired lesson back", "restore LES"))
-    erase = _id(_add(actions, "erase", "remove a lesson, its history and its bytes for good", "erase LES --yes"))
+    _many(_action(actions, "approve", "vouch for quarantined lessons: trusted, and recalled", "approve LES"))
+    _many(_action(actions, "reject", "retire quarantined lessons", "reject LES"))
+    merge = _action(actions, "merge", "merge lessons that say the same into the first", "merge LES SAME")
+    merge.add_argument("id", help="the lesson that stays")
+    merge.add_argument("others", nargs="+", metavar="SAME", help="the lessons to merge into it")
+    _action(actions, "undo", "undo a merge", "undo drm_…").add_argument("id", help="the id that merge printed")
+    forget = _one(_action(actions, "forget", "retire a lesson: out of every recall, its history stays", "forget LES"))
+    forget.add_argument("--reason", default="a person said so", help="stored in its history")
+    _one(_action(actions, "restore", "bring a retired lesson back", "restore LES"))
+    erase = _one(_action(actions, "erase", "remove a lesson, its history and its bytes for good", "erase LES --yes"))
     erase.add_argument("--yes", action="store_true", help="do not ask")
-    waiting = _add(actions, "review", "what waits in quarantine: list it, look at it, and decide", "review")
-    waiting.add_argument("--show", metavar="ID", help="one of them, with all its words")
-    waiting.add_argument("--approve", metavar="ID", nargs="+", default=[], help="a person vouches for it: trusted")
-    waiting.add_argument(
-        "--reject", metavar="ID", nargs="+", default=[], help="retired: it does not come back by itself"
-    )
-    return made
+    review = _action(actions, "review", "decide about quarantined lessons, one by one, or list them", "review")
+    review.add_argument("--show", metavar="ID", help="one of them, with all its fields")
+    review.add_argument("--approve", metavar="ID", nargs="+", default=[], help="the same as approve")
+    review.add_argument("--reject", metavar="ID", nargs="+", default=[], help="the same as reject")
 
 
-def _add(actions: Any, name: str, about: str, example: str) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = actions.add_parser(
+def _action(actions: Any, name: str, description: str, example: str) -> ArgumentParser:
+    parser: ArgumentParser = actions.add_parser(
         name,
-        help=about,
-        description=f"{about[0].upper()}{about[1:]}.",
+        help=description,
+        description=f"{description[0].upper()}{description[1:]}.",
         epilog=f"example: mcp-reflect lessons {example}",
         allow_abbrev=False,
     )
-    made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for a program")
-    return made
+    parser.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON for a program")
+    return parser
 
 
-def _id(made: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    made.add_argument("id", help="the lesson's id")
-    return made
+def _one(parser: ArgumentParser) -> ArgumentParser:
+    parser.add_argument("id", help="the lesson's id")
+    return parser
 
 
-def _ids(made: argparse.ArgumentParser) -> None:
-    made.add_argument("ids", nargs="+", metavar="ID", help="the ids of lessons in quarantine")
+def _many(parser: ArgumentParser) -> ArgumentParser:
+    parser.add_argument("ids", nargs="+", metavar="ID", help="the ids of quarantined lessons")
+    return parser
 
 
-def _filters(made: argparse.ArgumentParser) -> None:
-    suppressed = argparse.SUPPRESS
-    made.add_argument(
-        "--state", default=suppressed, choices=["active", "retired", "archived", "quarantined", "all"], help="its state"
-    )
-    made.add_argument("--all", action="store_true", default=suppressed, help="the same as --state all")
-    made.add_argument(
-        "--kind", choices=[*(kind.value for kind in RecordKind), "all"], default=suppressed, help="its kind"
-    )
-    made.add_argument("--task-type", default=suppressed, help="like debugging, search, deploy")
-    made.add_argument("--tag", default=suppressed, help="one of its tags")
-    made.add_argument("--project", default=suppressed, help="a project that MCP_REFLECT_PROJECTS allows")
-    made.add_argument("--min-effectiveness", type=float, default=suppressed, help="0 to 1; those without one go")
-    made.add_argument("--limit", type=int, default=suppressed, help="at most so many (default 50)")
-    made.add_argument("--offset", type=int, default=suppressed, help="after so many newer ones")
+def run_lessons(options: Namespace) -> int:
+    """Find lessons, look at one, and change it; without an action, browse in a terminal and list elsewhere."""
+    action = options.action or ("browse" if is_interactive() else "list")
+    return with_engine(lambda engine: _ACTIONS[action](engine, options))
 
 
-def _filter(given: dict[str, Any]) -> Filter:
-    least = given.get("min_effectiveness")
-    if least is not None and not 0 <= least <= 1:
-        raise InputError("--min-effectiveness", f"{least:g} is not in 0 to 1", "Give a number there.")
-    kind = given.get("kind", "lesson")
-    state: dict[str, Any] = of_state("all" if given.get("all") else given.get("state", "active"))
-    return Filter(
-        words=tuple(given.get("words", ())),
-        kind=None if kind == "all" else RecordKind(kind),
-        task_type=given.get("task_type"),
-        tag=given.get("tag"),
-        min_effectiveness=least,
-        limit=max(given.get("limit", 50), 1),
-        offset=max(given.get("offset", 0), 0),
-        **state,
-    )
+async def _browse(engine: Engine, options: Namespace) -> int:
+    return await Browser(engine, filter_of_options(options)).run()
 
 
-async def _browse(engine: Engine, given: dict[str, Any]) -> int:
-    return await Browser(engine, _filter(given)).run()
-
-
-async def _list(engine: Engine, given: dict[str, Any]) -> int:
-    scope = engine.scopes.named(given.get("project"))
-    found = await engine.bank.views.browse(scope, _filter(given))
-    if given["json"]:
-        say_json([plain(lesson) for lesson in found])
-    elif found:
-        say(rows_shown([views.row(one) for one in found], views.HEADS, views.TEXT_COLUMN))
-    elif seen_by_a_person():
-        say(f"No such lessons in {scope}.")
+async def _list(engine: Engine, options: Namespace) -> int:
+    scope = engine.scopes.named(getattr(options, "project", None))
+    lessons = await engine.bank.views.browse(scope, filter_of_options(options))
+    if options.json:
+        write_json([plain(lesson) for lesson in lessons])
+    elif lessons:
+        write_line(table([list_row(lesson) for lesson in lessons], HEADS, TEXT_COLUMN))
+    elif is_terminal():
+        write_line(f"No such lessons in {scope}.")
     return 0
 
 
-async def _show(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.lessons.get(engine.scopes.own, given["id"], "id")
-    whole = await views.whole(engine, lesson)
-    if given["json"]:
-        say_json(whole)
-    elif seen_by_a_person():
-        say(
-            views.page(
-                lesson, rounded_effectiveness(await engine.bank.lessons.effectiveness(engine.scopes.own, lesson))
-            )
-        )
+async def _show(engine: Engine, options: Namespace) -> int:
+    lesson = await _lesson(engine, options.id)
+    if not options.json and is_terminal():
+        write_line(await lesson_page(engine, lesson))
+        return 0
+    record = await lesson_record(engine, lesson)
+    if options.json:
+        write_json(record)
     else:
-        for name, value in whole.items():
-            say(f"{name}: {visible(str(value))}")
+        for name, value in record.items():
+            write_line(f"{name}: {visible(str(value))}")
     return 0
 
 
-async def _history(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.lessons.get(engine.scopes.own, given["id"], "id")
-    found = await views.history(engine, lesson)
-    say_json(found) if given["json"] else say(views.told(found))
+async def _history(engine: Engine, options: Namespace) -> int:
+    history = await lesson_history(engine, await _lesson(engine, options.id))
+    if options.json:
+        write_json(history)
+    else:
+        write_line(history_text(history))
     return 0
 
 
-async def _edit(engine: Engine, given: dict[str, Any]) -> int:
-    changes = {
-        name: tuple(given[name]) if name == "tags" else given[name] for name in _CHANGES if given[name] is not None
-    }
+async def _edit(engine: Engine, options: Namespace) -> int:
+    lesson = await _lesson(engine, options.id)
+    values = {name: getattr(options, name) for name in _EDITABLE}
+    changes = {name: tuple(value) if name == "tags" else value for name, value in values.items() if value is not None}
     if changes:
-        lesson = await engine.edit_lesson(given["id"], changes)
-    elif sys.stdin.isatty():
-        before = await engine.bank.lessons.get(engine.scopes.own, given["id"], "id")
-        after = await edited(before, lambda new: engine.edit_lesson(before.id, new))
-        if after is None:
-            return _done(before, given, "as it was")
-        lesson = after
+        edited = await engine.edit_lesson(lesson.id, changes)
+    elif is_interactive():
+        edited = await edit_in_editor(lesson, lambda after: engine.edit_lesson(lesson.id, after))
     else:
         raise InputError("edit", "it changes nothing", "Give --mistake, --correction, --why, --importance or --tag.")
-    return _done(lesson, given, "changed; the wording before is in its history")
-
-
-async def _decide(engine: Engine, given: dict[str, Any]) -> int:
-    approved = given["action"] == "approve"
-    for name in given["ids"]:
-        lesson = await engine.bank.lessons.decide(engine.scopes.own, name, approved=approved)
-        _done(lesson, given, "trusted, and recalled from now on" if approved else "retired")
+    _report([edited or lesson], options, "changed; the wording before is in its history" if edited else "as it was")
     return 0
 
 
-async def _merge(engine: Engine, given: dict[str, Any]) -> int:
-    dream = await merged(engine, given["id"], given["others"], quiet=given["json"])
-    if given["json"]:
-        say_json({"id": given["id"], "merged": given["others"], "dream_id": dream})
+async def _decide(engine: Engine, ids: Sequence[str], options: Namespace, *, approved: bool) -> int:
+    decided = [await engine.bank.lessons.decide(engine.scopes.own, lesson_id, approved=approved) for lesson_id in ids]
+    _report(decided, options, "trusted, and recalled from now on" if approved else "retired")
     return 0
 
 
-async def _undo(engine: Engine, given: dict[str, Any]) -> int:
-    undone = await engine.undo_dream(given["id"])
-    if given["json"]:
-        say_json(plain(undone))
-    else:
-        say(f"{undone.dream_id}: undone, {len(undone.restored)} records are as they were.")
+async def _merge(engine: Engine, options: Namespace) -> int:
+    dream_id = await merge_into(engine, options.id, options.others, quiet=options.json)
+    if options.json:
+        write_json({"id": options.id, "merged": options.others, "dream_id": dream_id})
     return 0
 
 
-async def _forget(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.lessons.set_state(
-        engine.scopes.own, given["id"], State.RETIRED, f"forgotten: {given['reason']}"
-    )
-    return _done(lesson, given, "retired; `lessons restore` brings it back")
+async def _undo(engine: Engine, options: Namespace) -> int:
+    await undo(engine, options.id, as_json=options.json)
+    return 0
 
 
-async def _restore(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.lessons.set_state(engine.scopes.own, given["id"], State.ACTIVE, "restored")
-    return _done(lesson, given, "active again")
+async def _forget(engine: Engine, options: Namespace) -> int:
+    reason = f"forgotten: {options.reason}"
+    lesson = await engine.bank.lessons.set_state(engine.scopes.own, options.id, State.RETIRED, reason)
+    _report([lesson], options, "retired; `lessons restore` brings it back")
+    return 0
 
 
-async def _erase(engine: Engine, given: dict[str, Any]) -> int:
-    lesson = await engine.bank.lessons.get(engine.scopes.own, given["id"], "id")
-    if not given["yes"]:
-        if not sys.stdin.isatty():
-            raise InputError("--yes", "erasing cannot be undone, and nobody can be asked here", "Add --yes.")
-        sys.stdout.write(f"{visible(lesson.text)}\nErase it for good? [y/N] ")
-        sys.stdout.flush()
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            say("Nothing was erased.")
-            return 1
+async def _restore(engine: Engine, options: Namespace) -> int:
+    lesson = await engine.bank.lessons.set_state(engine.scopes.own, options.id, State.ACTIVE, "restored")
+    _report([lesson], options, "active again")
+    return 0
+
+
+async def _erase(engine: Engine, options: Namespace) -> int:
+    lesson = await _lesson(engine, options.id)
+    if not options.yes and not confirm(f"{visible(lesson.text)}\nErase it for good?", "erasing cannot be undone"):
+        write_line("Nothing was erased.")
+        return 1
     await engine.bank.lessons.erase(engine.scopes.own, lesson.id)
-    return _done(lesson, given, "erased")
-
-
-def _done(lesson: Lesson, given: dict[str, Any], what: str) -> int:
-    if given["json"]:
-        say_json({"id": lesson.id, "state": "erased" if what == "erased" else lesson.state.value})
+    if options.json:
+        write_json({"id": lesson.id, "state": "erased"})
     else:
-        say(f"{lesson.id}: {what}.")
+        write_line(f"{lesson.id}: erased.")
     return 0
+
+
+async def _review(engine: Engine, options: Namespace) -> int:
+    """Decide about the ids given, show one, or go through all that wait."""
+    if options.approve or options.reject:
+        await _decide(engine, options.approve, options, approved=True)
+        return await _decide(engine, options.reject, options, approved=False)
+    if options.show:
+        return await _show_waiting(engine, options)
+    scope = engine.scopes.own
+    waiting = await engine.bank.lessons.latest(scope, kind=None, limit=_MOST_WAITING, held=True)
+    if options.json:
+        write_json([dated(plain(lesson)) for lesson in waiting])
+    elif not waiting:
+        write_line(f"Nothing waits for you in {scope}.")
+    elif is_interactive():
+        await _ask_about_each(engine, waiting, options)
+    else:
+        write_line(table([(lesson.id, lesson.held or "", lesson.text) for lesson in waiting], ("id", "why", "text"), 2))
+        write_line("\n--show ID has all of it; --approve ID or --reject ID decides.")
+    return 0
+
+
+async def _show_waiting(engine: Engine, options: Namespace) -> int:
+    lesson = await _lesson(engine, options.show)
+    if lesson.trust is not Trust.QUARANTINED:
+        raise InputError("id", "it is not in quarantine", "`mcp-reflect lessons show` has it.")
+    if options.json:
+        write_json(dated(plain(lesson)))
+    else:
+        _print_waiting(lesson)
+    return 0
+
+
+def _print_waiting(lesson: Lesson) -> None:
+    write_line(f"{lesson.id} ({lesson.kind}, from {lesson.source}): {lesson.held}")
+    write_line("\n".join(field_lines(lesson)))
+
+
+async def _ask_about_each(engine: Engine, waiting: Sequence[Lesson], options: Namespace) -> None:
+    for lesson in waiting:
+        _print_waiting(lesson)
+        answer = (ask("[a]pprove, [r]eject, Enter to leave it: ") or "").lower()
+        if answer in ("a", "approve", "r", "reject"):
+            await _decide(engine, [lesson.id], options, approved=answer.startswith("a"))
+
+
+_ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int]]]] = {
+    "browse": _browse,
+    "list": _list,
+    "search": _list,
+    "show": _show,
+    "history": _history,
+    "edit": _edit,
+    "approve": lambda engine, options: _decide(engine, options.ids, options, approved=True),
+    "reject": lambda engine, options: _decide(engine, options.ids, options, approved=False),
+    "merge": _merge,
+    "undo": _undo,
+    "forget": _forget,
+    "restore": _restore,
+    "erase": _erase,
+    "review": _review,
+}
+
+
+async def _lesson(engine: Engine, lesson_id: str) -> Lesson:
+    return await engine.bank.lessons.get(engine.scopes.own, lesson_id, "id")
+
+
+def _report(lessons: Sequence[Lesson], options: Namespace, result: str) -> None:
+    for lesson in lessons:
+        if options.json:
+            write_json({"id": lesson.id, "state": lesson.state.value, "trust": lesson.trust.value})
+        else:
+            write_line(f"{lesson.id}: {result}.")

@@ -1,43 +1,31 @@
-"""The parser of a command's words, and an example of each command for its `--help`."""
+"""An argument parser that redacts its errors and suggests the nearest choice for a misspelled word."""
 
 import argparse
-from collections.abc import Mapping
-from typing import Final, NoReturn
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 
 class CliParser(argparse.ArgumentParser):
-    """A parser whose errors pass the door, as everything does that is printed of what was given."""
+    """The parser of a command, and of each of its actions."""
 
     def error(self, message: str) -> NoReturn:
-        """Print how the command is used and what is wrong, and end with 2."""
+        """Print the usage and the error to stderr, and exit with status 2."""
         from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - only an error needs it
 
         super().error(clean_text(message))
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
-EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "serve": ("serve", "serve --http 8765"),
-    "install": ("install cursor", "install claude-code --hooks", "install codex --print", "install codex --uninstall"),
-    "recall": ('recall "deploy the shop"', 'recall "run the tests" --symptom "No module named shop" --limit 1'),
-    "reflect": ("reflect run.json", "reflect ~/.claude/projects/shop/session.jsonl --outcome failure"),
-    "lessons": ("lessons", "lessons list --tag deploy", 'lessons search "git push" --state all', "lessons edit ID"),
-    "dream": ("dream --plan", "dream", "dream --undo ID"),
-    "stats": ("stats", "stats --json"),
-    "proof": ("proof",),
-    "board": ("board", "board --out board.html"),
-    "prompts": ("prompts list", "prompts show reflect"),
-    "export": ("export lessons.jsonl", "export --all-projects | wc -l"),
-    "import": ("import lessons.jsonl",),
-    "backup": ("backup ~/bank-before.db",),
-    "restore": ("restore ~/bank-before.db",),
-    "embed": ("embed",),
-    "doctor": ("doctor", "doctor --json"),
-    "demo": ("demo",),
-    "completion": ("completion bash >> ~/.bash_completion",),
-}
+            names = [str(choice) for choice in action.choices]
+            hint = suggestion(str(value), names) or f"Choose from {', '.join(names)}."
+            raise argparse.ArgumentError(action, f"invalid choice: '{quoted(str(value), 40)}'. {hint}")
 
 
-def shown(command: str) -> str | None:
-    """The examples of a command as the end of its help; null where it has none."""
-    lines = EXAMPLES.get(command)
-    return "examples:\n" + "\n".join(f"  mcp-reflect {line}" for line in lines) if lines else None
+def suggestion(word: str, names: Iterable[str]) -> str:
+    """Return "Did you mean 'NAME'?" for the name nearest to a misspelled word, or an empty string if none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
+
+    nearest = get_close_matches(word.lower(), list(names), n=1)
+    return f"Did you mean '{nearest[0]}'?" if nearest else ""

@@ -1,98 +1,90 @@
-"""`mcp-reflect stats | proof | embed`."""
+"""Print counts, the effect of warnings, and the state of vectors: `mcp-reflect stats | proof | embed`."""
 
+from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_reflect.cli.common import parser, say, say_json, vectors_said, with_engine
+from mcp_reflect.cli.engine import with_engine
+from mcp_reflect.cli.output import write_json, write_line
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
 
-# `mcp-reflect stats`.
 
-
-def run_stats(arguments: list[str]) -> int:
-    """Print what is in the bank, counted."""
-    given = parser("stats", "What is in the bank, counted, for this project and global lessons.").parse_args(arguments)
-    found = with_engine(lambda engine: engine.get_stats())
-    if given.json:
-        say_json(found)
+def run_stats(options: Namespace) -> int:
+    """Print what is in the bank, counted, for this project and global lessons."""
+    stats = with_engine(lambda engine: engine.get_stats())
+    if options.json:
+        write_json(stats)
         return 0
-    for name, value in found.items():
-        if name == "proof":
-            continue  # a command of its own tells it
-        say(f"{name.replace('_', ' ')}: {'unlimited' if (name, value) == ('bank_capacity', None) else _words(value)}")
+    for name, value in stats.items():
+        if name != "proof":  # `mcp-reflect proof` prints it
+            text = "unlimited" if name == "bank_capacity" and value is None else _text(value)
+            write_line(f"{name.replace('_', ' ')}: {text}")
     return 0
 
 
-def _words(value: Json) -> str:
+def _text(value: Json) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{item} {_words(part)}" for item, part in value.items()) or "none"
+        return ", ".join(f"{name} {_text(part)}" for name, part in value.items()) or "none"
     return "not known yet" if value is None else str(value)
 
 
-# `mcp-reflect proof`.
+def run_proof(options: Namespace) -> int:
+    """Print how often failures come back in sessions with and without warnings.
 
-
-def run_proof(arguments: list[str]) -> int:
-    """Print whether warnings keep failures from coming back."""
-    given = parser(
-        "proof",
-        "Recurrences a session with and without warnings. MCP_REFLECT_HOLDOUT says which share of sessions is "
-        "only watched, to compare with.",
-    ).parse_args(arguments)
-    found: dict[str, Any] = dict(with_engine(lambda engine: engine.proof()))
-    if given.json:
-        say_json(found)
+    MCP_REFLECT_HOLDOUT sets the share of sessions that are only watched, for comparison.
+    """
+    proof: dict[str, Any] = dict(with_engine(lambda engine: engine.proof()))
+    if options.json:
+        write_json(proof)
         return 0
     for name in ("warned", "held_out"):
-        group = found[name]
-        say(
+        group = proof[name]
+        write_line(
             f"{name.replace('_', ' ')}: {group['sessions']} sessions, {group['recurrences']} recurrences "
-            f"({_shown(group['recurrences_per_session'])} a session), {group['warnings_due']} warnings due, "
-            f"repeated all the same {_shown(group['repeated_after'])}"
+            f"({_estimate(group['recurrences_per_session'])} per session), {group['warnings_due']} warnings due, "
+            f"repeated anyway {_estimate(group['repeated_after'])}"
         )
-    say(f"recurrences prevented a session: {_shown(found['recurrences_prevented_per_session'])}")
-    say(f"repeats prevented a warning: {_shown(found['repeats_prevented_per_warning'])}")
-    cost = found["characters_per_warning"]
-    say(f"cost: {found['warnings_given']} warnings, {'none given' if cost is None else f'{cost} characters each'}")
+    write_line(f"recurrences prevented per session: {_estimate(proof['recurrences_prevented_per_session'])}")
+    write_line(f"repeats prevented per warning: {_estimate(proof['repeats_prevented_per_warning'])}")
+    length = proof["characters_per_warning"]
+    cost = "none given" if length is None else f"{length} characters each"
+    write_line(f"cost: {proof['warnings_given']} warnings, {cost}")
     return 0
 
 
-def _shown(told: dict[str, Any] | None) -> str:
-    if told is None:
+def _estimate(estimate: dict[str, Any] | None) -> str:
+    if estimate is None:
         return "not known yet"
-    low, high = told["interval"]
-    return f"{told['value']} [{low}, {high}] in {told['cases']} cases"
+    low, high = estimate["interval"]
+    return f"{estimate['value']} [{low}, {high}] in {estimate['cases']} cases"
 
 
-# `mcp-reflect embed`.
-
-
-def run_embed(arguments: list[str]) -> int:
-    """Give every lesson its vector now. Returns 1 where some have none at the end."""
-    words = parser(
-        "embed",
-        "Give every lesson of this project and every global one its vector now, rather than when the server is idle.",
-    )
-    given = words.parse_args(arguments)
+def run_embed(options: Namespace) -> int:
+    """Give every lesson of this project and every global one its vector now, not when the server is idle."""
 
     async def work(engine: Engine) -> tuple[int, dict[str, object]]:
         meaning = engine.bank.vectors
         if meaning is None:
             raise InputError("MCP_REFLECT_EMBEDDINGS", "it is off", "Set it, as docs/embeddings.md says.")
         total = 0
-        async for done in meaning.caught_up():
-            total += done
-            if not given.json:
-                say(f"{total} lessons embedded ...")
+        async for count in meaning.caught_up():
+            total += count
+            if not options.json:
+                write_line(f"{total} lessons embedded ...")
         return total, dict(await meaning.state(engine.scopes.own))
 
     total, state = with_engine(work)
-    if given.json:
-        say_json({"embedded": total, **state})
+    if options.json:
+        write_json({"embedded": total, **state})
     else:
-        say(f"{total} lessons embedded: {vectors_said(state)}.")
+        write_line(f"{total} lessons embedded: {vector_summary(state)}.")
         if "problem" in state:
-            say(str(state["problem"]))
+            write_line(str(state["problem"]))
     return 0 if state["with_vector"] == state["lessons"] else 1
+
+
+def vector_summary(state: Mapping[str, Any]) -> str:
+    """Return the embedder of a bank and how many lessons have its vector, for a person."""
+    return f"{state['embedder']}, {state['with_vector']} of {state['lessons']} lessons have a vector"

@@ -1,4 +1,4 @@
-"""The data of the dashboard: records, proposed merges, consolidations, measured benefit."""
+"""Collect the data of the dashboard: records, proposed merges, consolidations, measured benefit."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,38 +8,45 @@ if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
 
 
-MOST_IN_APP: Final = 500  # records of the page inside a host's conversation: some 300 kB
-_MOST_DREAMS: Final = 20
+MAX_APP_RECORDS: Final = 500
+"""The most records of the page inside a host's conversation: about 300 kB."""
+
+_MAX_DREAMS: Final = 20
 
 
-async def gathered(engine: "Engine", *, most: int | None = None, whole: bool = True) -> dict[str, Any]:
-    """All that a board shows of the engine's project and the global records; changes nothing, asks no language model.
+async def collect(engine: "Engine", *, most: int | None = None, whole: bool = True) -> dict[str, Any]:
+    """Return what the dashboard shows of the engine's project and the global records.
 
-    `most` is how many records at most. Without `whole` the words of what is in quarantine stay out.
+    It changes nothing, and asks no language model.
+
+    Args:
+        engine: The engine whose bank is shown.
+        most: The most records, best first.
+        whole: Whether to include the words of quarantined records.
     """
-    from mcp_reflect.services.consolidate import by_rules  # noqa: PLC0415 - a heavy one, needed here alone
+    from mcp_reflect.services.consolidate import by_rules  # noqa: PLC0415 - slow to import, needed here alone
 
     scope = engine.scopes.own
     data = await engine.bank.views.board(scope, most=most, whole=whole)
     plan, _, _ = await by_rules(engine.context, scope)
     shown = {row[0] for row in data["lessons"]["rows"]}
-    dreams = await engine.bank.consolidations.latest(scope, _MOST_DREAMS)
+    dreams = await engine.bank.consolidations.latest(scope, _MAX_DREAMS)
     return {
         **data,
         "clusters": [list(cluster) for cluster in plan.clusters if shown.issuperset(cluster)],
         "merges": [plain(merge) for merge in plan.merges if shown.issuperset((merge.keep, *merge.gone))],
-        "archivings": [plain(one) for one in plan.archivings if one.id in shown],
+        "archivings": [plain(archiving) for archiving in plan.archivings if archiving.id in shown],
         "dreams": [
             {
-                "id": one["id"],
-                "state": one["state"],
-                "at": int(one["created_at"]),
-                "thinker": one["plan"]["thinker"],
-                "merged": sum(len(merge["gone"]) for merge in one["plan"]["merges"]),
-                "archived": len(one["plan"]["archivings"]),
-                "added": len(one["plan"]["generalisations"]),
+                "id": dream["id"],
+                "state": dream["state"],
+                "at": int(dream["created_at"]),
+                "thinker": dream["plan"]["thinker"],
+                "merged": sum(len(merge["gone"]) for merge in dream["plan"]["merges"]),
+                "archived": len(dream["plan"]["archivings"]),
+                "added": len(dream["plan"]["generalisations"]),
             }
-            for one in dreams
+            for dream in dreams
         ],
         "proof": await engine.proof(),
     }

@@ -1,4 +1,4 @@
-"""The dashboard as one HTML page without outside resources."""
+"""Render the dashboard as one HTML page that loads nothing from elsewhere."""
 
 import base64
 import hashlib
@@ -22,20 +22,23 @@ SCRIPTS: Final = (
 Mode = Literal["written", "served", "app"]
 """A written page only shows; a served one asks its server for the data and acts; an app is inside a host."""
 
-# Whatever could end the block, or the line, that the data stands in.
+MARK: Final = '<meta name="generator" content="mcp-reflect board">'
+"""In the head of every page: tells a page of ours from another file."""
+
+# Characters that could end the block, or the line, that holds the data.
 _ESCAPES: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, and the content security policy that it carries."""
+    """A page and its content security policy."""
 
     html: str
     policy: str
 
 
-def page(mode: Mode, data: Mapping[str, Any] | None = None) -> Page:
-    """The page of that mode; `data` is what `gathered` gave, null where the page fetches it from its server."""
+def render_page(mode: Mode, data: Mapping[str, Any] | None = None) -> Page:
+    """Return the page of a mode. `data` comes from `collect`; None if the page fetches it from its server."""
     style, script = _style(), _script()
     connect = "connect-src 'self'; " if mode == "served" else ""
     policy = (
@@ -43,13 +46,13 @@ def page(mode: Mode, data: Mapping[str, Any] | None = None) -> Page:
         "base-uri 'none'; form-action 'none'"
     )
     html = Template((ASSETS / "page.html").read_text(encoding="utf-8")).substitute(
-        mode=mode, policy=policy, style=style, script=script, data=embedded(data)
+        mode=mode, policy=policy, style=style, script=script, data=script_json(data)
     )
     return Page(html, policy)
 
 
-def embedded(data: Mapping[str, Any] | None) -> str:
-    """Data as JSON for a script block: no text in it can end the block, open a comment or break a line."""
+def script_json(data: Mapping[str, Any] | None) -> str:
+    """Return data as JSON for a script block: no text in it can end the block, open a comment or break a line."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
     return text.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair as its JSON escape
 
@@ -70,5 +73,5 @@ def _text(path: Path) -> str:
 
 
 def _hash(text: str) -> str:
-    """What a policy names an inline script or style by; the page's whitespace around it is none of it."""
+    """Return the name of an inline script or style in a policy; it covers the text between the tags alone."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,18 +1,18 @@
-"""The dashboard's server, for one person on this machine."""
+"""Serve the dashboard to one person on this machine."""
 
 import json
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mcp_reflect.dashboard.actions import act, more
-from mcp_reflect.dashboard.data import gathered
-from mcp_reflect.dashboard.page import embedded, page
+from mcp_reflect.dashboard.actions import act, lesson_details
+from mcp_reflect.dashboard.data import collect
+from mcp_reflect.dashboard.page import render_page, script_json
 from mcp_reflect.errors import InputError, McpReflectError, NotFoundError
 from mcp_reflect.loopback import HOST, listening
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
 
 
-MOST_BYTES: Final = 200_000  # of a request; the longest edit of a lesson is a tenth
-ONCE: Final = "once-"
+MAX_BODY_BYTES: Final = 200_000
+"""The longest request: ten times the longest edit of a lesson."""
+
+TICKET_PREFIX: Final = "once-"
 
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -36,78 +38,89 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Keys:
-    """The token of this server, and tickets that are worth it once.
+    """The token of this server, and tickets that are exchanged for it once.
 
-    A ticket is what the browser is started with: others on the machine may read that command, and come too late.
+    The browser is started with a ticket: other users of the machine can read its command line, but only after the
+    ticket was used.
     """
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
         self._tickets: set[str] = set()
 
-    def ticket(self) -> str:
-        """A new ticket."""
-        made = ONCE + secrets.token_urlsafe(32)
-        self._tickets.add(made)
-        return made
+    def issue_ticket(self) -> str:
+        """Return a new ticket."""
+        ticket = TICKET_PREFIX + secrets.token_urlsafe(32)
+        self._tickets.add(ticket)
+        return ticket
 
-    def opens(self, authorization: str) -> bool:
-        """Whether a header carries the token."""
+    def accepts(self, authorization: str) -> bool:
+        """Return whether an Authorization header carries the token."""
         return secrets.compare_digest(authorization.encode(), f"Bearer {self.token}".encode())
 
-    def taken(self, ticket: object) -> bool:
-        """Whether that is a ticket; it is none any more."""
-        known = isinstance(ticket, str) and ticket in self._tickets
-        self._tickets.discard(str(ticket))
-        return known
+    def redeem(self, ticket: object) -> bool:
+        """Return whether this is an unused ticket, and use it up."""
+        if not isinstance(ticket, str) or ticket not in self._tickets:
+            return False
+        self._tickets.remove(ticket)
+        return True
 
 
-async def serve(engine: "Engine", port: int, ready: Callable[[str, str], None]) -> None:
-    """Serve until SIGINT or SIGTERM. `ready` is told the address that opens it, and one that opens it once.
+async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None]) -> None:
+    """Serve until SIGINT or SIGTERM.
 
-    InputError where the port cannot be had.
+    Args:
+        engine: The engine whose bank is shown.
+        port: The port on 127.0.0.1; 0 takes a free one.
+        announce: Is called with the address that opens the dashboard, and with one that works once.
+
+    Raises:
+        InputError: If the port cannot be used.
     """
-    import uvicorn  # noqa: PLC0415 - a page may be made without a server
+    import uvicorn  # noqa: PLC0415 - a page can be written without a server
 
-    with listening(port, "--port") as door:
+    with listening(port, "--port") as listener:
         keys = Keys()
-        place = f"{HOST}:{door.getsockname()[1]}"
+        origin = f"{HOST}:{listener.getsockname()[1]}"
         config = uvicorn.Config(
-            application(engine, keys, place), log_level="warning", access_log=False, lifespan="off", server_header=False
+            application(engine, keys, origin),
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
         )
-        ready(f"http://{place}/#{keys.token}", f"http://{place}/#{keys.ticket()}")
-        await uvicorn.Server(config).serve([door])
+        announce(f"http://{origin}/#{keys.token}", f"http://{origin}/#{keys.issue_ticket()}")
+        await uvicorn.Server(config).serve([listener])
 
 
-def application(engine: "Engine", keys: Keys, place: str) -> Starlette:
-    """The server's answers; `place` is the one Host that it answers to."""
+def application(engine: "Engine", keys: Keys, origin: str) -> Starlette:
+    """Return the web application; `origin` is the only Host (name and port) that it answers to."""
 
-    async def shown(_: Request) -> Response:
-        made = page("served")
-        policy = f"{made.policy}; frame-ancestors 'none'"
-        return Response(made.html, media_type="text/html", headers={"Content-Security-Policy": policy})
+    async def page(_: Request) -> Response:
+        rendered = render_page("served")
+        policy = f"{rendered.policy}; frame-ancestors 'none'"
+        return Response(rendered.html, media_type="text/html", headers={"Content-Security-Policy": policy})
 
-    async def entered(request: Request) -> Response:
-        sent = await _body(request)
-        if not keys.taken(sent.get("ticket")):
-            return _refused(403, "This address was used already. Open the one that the terminal shows.")
+    async def enter(request: Request) -> Response:
+        if not keys.redeem((await _body(request)).get("ticket")):
+            return _error(403, "This address was used already. Open the one that the terminal shows.")
         return _json({"token": keys.token})
 
     async def board(_: Request) -> Response:
-        return _json(await gathered(engine))
+        return _json(await collect(engine))
 
     async def lesson(request: Request) -> Response:
-        return _json(await more(engine, request.path_params["id"]))
+        return _json(await lesson_details(engine, request.path_params["id"]))
 
-    async def acted(request: Request) -> Response:
+    async def action(request: Request) -> Response:
         return _json(await act(engine, await _body(request)))
 
-    def guarded(handler: Handler, *, keyed: bool = True) -> Handler:
+    def guarded(handler: Handler, *, needs_token: bool = True) -> Handler:
         async def answer(request: Request) -> Response:
-            refused = _stranger(request, place)
-            if refused is None and keyed and not keys.opens(request.headers.get("authorization", "")):
-                refused = _refused(401, "The address is missing its token. Open the one that the terminal shows.")
-            response = refused or await _answered(engine, handler, request)
+            response = _refusal(request, origin)
+            if response is None and needs_token and not keys.accepts(request.headers.get("authorization", "")):
+                response = _error(401, "The address is missing its token. Open the one that the terminal shows.")
+            response = response or await _handle(engine, handler, request)
             response.headers.update(_HEADERS)
             return response
 
@@ -115,67 +128,66 @@ def application(engine: "Engine", keys: Keys, place: str) -> Starlette:
 
     return Starlette(
         routes=[
-            Route("/", guarded(shown, keyed=False), methods=["GET"]),
-            Route("/api/enter", guarded(entered, keyed=False), methods=["POST"]),
+            Route("/", guarded(page, needs_token=False), methods=["GET"]),
+            Route("/api/enter", guarded(enter, needs_token=False), methods=["POST"]),
             Route("/api/board", guarded(board), methods=["GET"]),
             Route("/api/lesson/{id}", guarded(lesson), methods=["GET"]),
-            Route("/api/act", guarded(acted), methods=["POST"]),
+            Route("/api/act", guarded(action), methods=["POST"]),
         ]
     )
 
 
-def _stranger(request: Request, place: str) -> Response | None:
-    """Why a request is not of this machine's own page, null where it may be."""
-    if request.headers.get("host") != place:
-        return _refused(421, f"This server answers to http://{place} alone.")
-    if request.headers.get("origin", f"http://{place}") != f"http://{place}":
-        return _refused(403, "Another page may not ask this server.")
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return _refused(403, "Another page may not ask this server.")
+def _refusal(request: Request, origin: str) -> Response | None:
+    """Return the error for a request that does not come from this machine's own page, else None."""
+    if request.headers.get("host") != origin:
+        return _error(421, f"This server answers to http://{origin} alone.")
+    foreign = request.headers.get("origin", f"http://{origin}") != f"http://{origin}"
+    if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return _error(403, "Another page may not ask this server.")
     return None
 
 
-async def _answered(engine: "Engine", handler: Handler, request: Request) -> Response:
-    """The handler's answer; a fault of the caller or of the bank in words, one of ours in the log."""
+async def _handle(engine: "Engine", handler: Handler, request: Request) -> Response:
+    """Return the handler's response, or an error: a caller's or the bank's in words; our own goes to the log."""
     try:
         return await handler(request)
     except NotFoundError as error:
-        return _refused(404, str(error))
+        return _error(404, str(error))
     except InputError as error:
-        return _refused(400, str(error))
+        return _error(400, str(error))
     except McpReflectError as error:
-        return _refused(503, str(error))
-    except Exception as error:  # noqa: BLE001 - the outermost handler: the page is told a sentence
-        import traceback  # noqa: PLC0415 - only a fault needs it
+        return _error(503, str(error))
+    except Exception as error:  # noqa: BLE001 - the outermost handler: the page gets a sentence
+        import traceback  # noqa: PLC0415 - only a failure needs it
 
         from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - same
 
         trace = clean_text(traceback.format_exc())
         engine.log("board_failed", "error", error=type(error).__name__, trace=trace)
-        return _refused(500, "mcp-reflect failed inside the board; nothing was stored. Its log has more.")
+        return _error(500, "mcp-reflect failed inside the board; nothing was stored. Its log has more.")
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """The JSON object of a request. InputError where it is none, is too long, or is announced as something else."""
+    """Return the JSON object of a request. Raises InputError for another type, other JSON or too many bytes."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise InputError("content-type", "it is not application/json", "Send JSON.")
     body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST_BYTES:
-            raise InputError("body", f"it is longer than {MOST_BYTES} bytes", "Send less.")
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise InputError("body", f"it is longer than {MAX_BODY_BYTES} bytes", "Send less.")
     try:
-        sent = json.loads(body)
-    except ValueError:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
         raise InputError("body", "it is not JSON", "Send an object.") from None
-    if not isinstance(sent, dict):
-        raise InputError("body", "it is no object", "Send an object.")
-    return sent  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(value, dict):
+        raise InputError("body", "it is not an object", "Send an object.")
+    return cast("dict[str, Any]", value)
 
 
 def _json(value: dict[str, Any]) -> Response:
-    return Response(embedded(value), media_type="application/json")
+    return Response(script_json(value), media_type="application/json")
 
 
-def _refused(status: int, error: str) -> Response:
-    return Response(embedded({"error": error}), status_code=status, media_type="application/json")
+def _error(status: int, message: str) -> Response:
+    return Response(script_json({"error": message}), status_code=status, media_type="application/json")

@@ -157,15 +157,15 @@ def mime_type(uri: str) -> str:
 
 async def _board(service: Service) -> dict[str, Any]:
     """The board's data; without the words in quarantine, for a model may read it too."""
-    from mcp_reflect.dashboard.data import MOST_IN_APP, gathered  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.dashboard.data import MAX_APP_RECORDS, collect  # noqa: PLC0415 - nothing of the engine at the start
 
-    return await gathered(service.engine(), most=MOST_IN_APP, whole=False)
+    return await collect(service.engine(), most=MAX_APP_RECORDS, whole=False)
 
 
 async def _board_page(service: Service) -> str:
-    from mcp_reflect.dashboard.page import page  # noqa: PLC0415 - nothing of ours at the start
+    from mcp_reflect.dashboard.page import render_page  # noqa: PLC0415 - nothing of ours at the start
 
-    return page("app", await _board(service)).html
+    return render_page("app", await _board(service)).html
 
 
 async def _lessons(service: Service) -> dict[str, Any]:

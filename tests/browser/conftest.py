@@ -17,10 +17,10 @@ import pytest
 
 from benchmarks.board_bank import make
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.data import gathered
-from mcp_reflect.dashboard.page import page as board_page
+from mcp_reflect.dashboard.data import collect
+from mcp_reflect.dashboard.page import render_page as board_page
 from mcp_reflect.services.engine import Engine
-from tests.board.served import Served, serving
+from tests.dashboard.served import Served, serving
 
 if find_spec("playwright") is None:
     collect_ignore_glob = ["test_*.py"]
@@ -87,7 +87,7 @@ def written(settings: Settings, file: Path) -> Path:
 
     async def html() -> str:
         async with Engine(settings) as engine:
-            return board_page("written", await gathered(engine)).html
+            return board_page("written", await collect(engine)).html
 
     file.write_text(ran(html), encoding="utf-8")
     return file

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.board.served import Served
 from tests.browser.conftest import Open, Opened
+from tests.dashboard.served import Served
 
 pytestmark = pytest.mark.browser
 VIEWS = ("lessons", "time", "recalled", "repeats", "clusters", "deciding")

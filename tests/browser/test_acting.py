@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.services.engine import Engine
-from tests.board.served import Served, serving
 from tests.browser.conftest import PROJECT, Open, Opened, ran, written
+from tests.dashboard.served import Served, serving
 
 pytestmark = pytest.mark.browser
 Found = TypeVar("Found")
@@ -167,7 +167,7 @@ def test_every_action_that_the_server_has_is_a_button_somewhere(acting: Opened) 
 
 
 def test_the_address_that_the_browser_is_started_with_opens_it_once(open_page: Open, served: Served) -> None:
-    ticket = served.keys.ticket()
+    ticket = served.keys.issue_ticket()
     opened = open_page(f"http://{served.place}/#{ticket}")
     opened.page.locator(".row").first.wait_for()
     assert opened.page.url == f"http://{served.place}/"

@@ -75,7 +75,7 @@ def test_lessons_are_listed_shown_edited_forgotten_and_restored(command: Command
     assert "retired" in command("lessons", "forget", stored[0], "--reason", "wrong")
     assert [one["id"] for one in command.json("lessons", "list")] == [stored[1]]
     assert {one["id"]: one["state"] for one in command.json("lessons", "list", "--all")}[stored[0]] == "retired"
-    assert command.json("lessons", "restore", stored[0]) == {"id": stored[0], "state": "active"}
+    assert command.json("lessons", "restore", stored[0]) == {"id": stored[0], "state": "active", "trust": "observed"}
     assert len(command.json("lessons", "list")) == 2
 
 
@@ -153,7 +153,7 @@ def test_stats_and_doctor_tell_people_and_programs(command: Command, stored: lis
     assert (report["bank_works"], report["journal_mode"], report["mode"], report["degraded"]) == (
         True, "wal", "0o600", [],
     )  # fmt: skip
-    assert "- all as it should be" in command("doctor")
+    assert "- all is well" in command("doctor")
 
 
 def test_doctor_says_in_a_line_that_the_sqlite_in_use_can_lose_pages_and_what_is_done_about_it(
@@ -169,7 +169,7 @@ def test_doctor_says_in_a_line_that_the_sqlite_in_use_can_lose_pages_and_what_is
         "from 99.1.2 on",
     ):
         assert said in note
-    assert f"- {note}\n- all as it should be\n" in command("doctor")
+    assert f"- {note}\n- all is well\n" in command("doctor")
 
 
 def test_doctor_says_nothing_of_lost_pages_where_the_sqlite_in_use_loses_none(
@@ -186,11 +186,11 @@ def test_doctor_says_what_is_wrong_with_a_bank(command: Command, capsys: pytest.
     assert "does not begin as an SQLite database does. It was set aside as" in capsys.readouterr().out
     (aside,) = command.folder.glob("bank.db.damaged-*")
     assert aside.read_text() == "a letter to my aunt"
-    assert "was set aside, for it is damaged" in command("doctor")
+    assert "was set aside because it is damaged" in command("doctor")
 
 
 def test_words_that_make_no_command_are_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "there is no command 'recal'" in command("recal", code=2)
+    assert "there is no command 'recal'. Did you mean 'recall'?" in command("recal", code=2)
     assert "--limit: 0 is not in 1 to 50" in command("recall", "x", "--limit", "0", code=2)
     for words, said in ((["lessons", "burn"], "invalid choice: 'burn'"), (["serve", "now"], "unrecognized arguments")):
         with pytest.raises(SystemExit, match="2"):

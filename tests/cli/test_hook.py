@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hook import reflect_apart
-from mcp_reflect.cli.hosts.hooks import EVENTS, read_hook
+from mcp_reflect.cli.hook import reflect_in_background
+from mcp_reflect.cli.hosts.hook_events import EVENTS, read_hook
 from mcp_reflect.config import Settings
 from tests.analysis import sessions
 
@@ -53,7 +53,7 @@ class Host:
 @pytest.fixture
 def host(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
     monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
-    monkeypatch.setattr("mcp_reflect.cli.hook.MOST_SECONDS", 600)  # it ends the process, and that is pytest's here
+    monkeypatch.setattr("mcp_reflect.cli.hook.MAX_SECONDS", 600)  # it ends the process, and that is pytest's here
     return Host(capsys, monkeypatch, tmp_path)
 
 
@@ -181,7 +181,7 @@ def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(host:
     sent = {"session_id": "c-1", "cwd": str(host.folder), "transcript_path": str(transcript), "reason": "other"}
     given = read_hook("SessionEnd", sent)
     assert given is not None
-    started = reflect_apart(given, Settings(project=str(host.folder)))
+    started = reflect_in_background(given, Settings(project=str(host.folder)))
     assert started is not None
     assert started.wait(60) == 0
     said = host.context("PreToolUse", tool_name="Bash", tool_input={"command": sessions.FAILING})

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts.hooks import HOOKS, hook_line, hooked, unhooked
-from mcp_reflect.cli.hosts.registry import HOSTS, RULES, Command, Form, Places, System
+from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, hook_line, remove_hooks
+from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, Command, Places, System
 
 ROOT = Path(__file__).parent.parent.parent
 SNIPPET = Command("/PATH/mcp-reflect")
-KEPT: dict[Form, str] = {
-    Form.JSON: """// mine
+KEPT: dict[str, str] = {
+    "json": """// mine
 {
     "theme": "dark", // at night
     "BLOCK": {
@@ -28,7 +28,7 @@ KEPT: dict[Form, str] = {
     "last": [1, 2]
 }
 """,
-    Form.TOML: """# mine
+    "toml": """# mine
 model = "gpt"  # the best
 
 [BLOCK.other]
@@ -38,7 +38,7 @@ command = "x"
 [tools]
 web = true
 """,
-    Form.YAML: """# mine
+    "yaml": """# mine
 GOOSE_MODEL: qwen3
 BLOCK:
   developer:
@@ -56,6 +56,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(folder))
     monkeypatch.setenv("APPDATA", str(folder / "AppData" / "Roaming"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))  # no host's own command
     return folder
 
 
@@ -79,7 +80,7 @@ def test_a_clean_home_has_it_once_and_nothing_when_it_is_taken_out(name: str, ho
 @pytest.mark.parametrize("name", HOSTS)
 def test_comments_and_foreign_entries_stay_and_the_file_as_it_was_is_kept(name: str, home: Path) -> None:
     path = file_of(name, home)
-    before = KEPT[HOSTS[name].form].replace("BLOCK", HOSTS[name].block)
+    before = KEPT[HOSTS[name].language].replace("BLOCK", HOSTS[name].block)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(before, "utf-8")
     path.chmod(0o640)
@@ -109,11 +110,12 @@ def test_without_a_yes_the_change_is_shown_and_not_made(home: Path, capsys: pyte
     ("name", "text", "fault"),
     [
         ("cursor", '{\n "a": 1,\n "b" 2\n}', "line 3: a colon is missing."),
-        ("cursor", '{"mcpServers": []}', "mcpServers: it is no object."),
+        ("cursor", '{"mcpServers": []}', "mcpServers: it is not an object."),
         ("cursor", '{"a": 1} {"b": 2}', "line 1: something follows the value."),
-        ("codex", "[mcp_servers\n", "it is no TOML"),
-        ("codex", 'mcp_servers = {mcp-reflect = {command = "x"}}\n', "in a form that cannot be changed."),
-        ("goose", "extensions: {a: {enabled: true}}\n", "'extensions' stands there in a form that cannot be changed."),
+        ("codex", "[mcp_servers\n", "it is not TOML"),
+        ("codex", "mcp_servers = [1]\n", "mcp_servers: it is not a table."),
+        ("goose", "extensions: [1]\n", "extensions: it is not a table."),
+        ("goose", "a: b: c\n", "it is not YAML: mapping values are not allowed here"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_left_alone(
@@ -178,12 +180,12 @@ def test_hooks_are_written_beside_foreign_ones_and_taken_out_with_the_server(hom
     assert not (home / ".claude.json").exists()
 
 
-@pytest.mark.parametrize("name", HOOKS)
+@pytest.mark.parametrize("name", HOOK_SETTINGS)
 def test_hooks_in_a_clean_home_are_written_once_and_leave_nothing_behind(name: str, home: Path) -> None:
     assert main(["install", name, "--hooks", "--yes", "--project", "shop"]) == 0
-    path = home / HOOKS[name].file
+    path = home / HOOK_SETTINGS[name].file
     once = path.read_text("utf-8")
-    assert set(json.loads(once)["hooks"]) == set(HOOKS[name].events)
+    assert set(json.loads(once)["hooks"]) == set(HOOK_SETTINGS[name].events)
     assert main(["install", name, "--hooks", "--yes", "--project", "shop"]) == 0
     assert path.read_text("utf-8") == once
     assert main(["install", name, "--uninstall", "--yes"]) == 0
@@ -208,18 +210,38 @@ def test_a_hook_on_windows_is_known_again_and_starts_in_any_shell() -> None:
     line = hook_line(command, "SessionEnd", windows=True)
     assert line == r'"C:/Program Files/mcp-reflect.exe" hook --bank=D:\b.db SessionEnd'
     text = json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": line}]}]}})
-    assert json.loads(unhooked(text, HOOKS["claude-code"])) == {}
+    assert json.loads(remove_hooks(text, HOOK_SETTINGS["claude-code"])) == {}
 
 
 def test_a_host_whose_hooks_tell_the_model_nothing_gets_none(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install", "windsurf", "--hooks", "--yes"]) == 2
-    assert "--hooks: Windsurf has none that can tell the model anything." in capsys.readouterr().err
+    assert "--hooks: Windsurf has no hooks that can tell the model anything." in capsys.readouterr().err
     assert list(home.iterdir()) == []
 
 
-def test_an_unknown_host_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["install", "emacs"]) == 2
-    assert "HOST: 'emacs' is not one we know. Name one of claude-code, claude-desktop" in capsys.readouterr().err
+def test_an_unknown_host_names_the_nearest_or_all(capsys: pytest.CaptureFixture[str]) -> None:
+    for word, hint in (("cursr", "Did you mean 'cursor'?"), ("emacs", "Choose from claude-code, claude-desktop, ")):
+        with pytest.raises(SystemExit, match="2"):
+            main(["install", word])
+        assert f"invalid choice: '{word}'. {hint}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("codex", 'model = "gpt"\nmcp_servers = {other = {command = "x"}}\n'),
+        ("goose", "extensions: {other: {enabled: true}}\nmodel: x\n"),
+    ],
+)
+def test_tables_on_one_line_are_changed_too(name: str, text: str, home: Path) -> None:
+    path = file_of(name, home)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    assert main(["install", name, "--yes"]) == 0
+    assert "other" in path.read_text("utf-8")
+    assert "mcp-reflect" in path.read_text("utf-8")
+    assert main(["install", name, "--uninstall", "--yes"]) == 0
+    assert path.read_text("utf-8") == text
 
 
 def snippets(text: str, form: str) -> list[str]:
@@ -227,13 +249,13 @@ def snippets(text: str, form: str) -> list[str]:
 
 
 def entry_of(name: str) -> Any:
-    text = HOSTS[name].added("", SNIPPET)
-    match HOSTS[name].form:
-        case Form.JSON:
+    text = HOSTS[name].add_entry("", SNIPPET)
+    match HOSTS[name].language:
+        case "json":
             return json.loads(text)
-        case Form.TOML:
+        case "toml":
             return tomllib.loads(text)
-        case Form.YAML:
+        case "yaml":
             return text
 
 
@@ -246,9 +268,9 @@ def test_the_documents_show_the_entries_that_are_written() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     for name in ("claude-desktop", "cursor", "vscode"):
         assert f"`{json.dumps(entry_of(name))}`" in readme, name
-    assert RULES in page
+    assert AGENT_RULES in page
     hooks = [json.loads(one) for one in snippets((ROOT / "docs" / "hooks.md").read_text("utf-8"), "json")]
-    assert [json.loads(hooked("", HOOKS[name], SNIPPET)) for name in HOOKS] == hooks
+    assert [json.loads(add_hooks("", HOOK_SETTINGS[name], SNIPPET)) for name in HOOK_SETTINGS] == hooks
 
 
 @pytest.mark.parametrize(
@@ -267,3 +289,70 @@ def test_the_documents_show_the_entries_that_are_written() -> None:
 )
 def test_each_system_has_its_place(name: str, system: System, place: str) -> None:
     assert HOSTS[name].file(Places(Path("H"), system, Path("R"))) == Path(place)
+
+
+PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "vscode": "code"}
+
+
+def host_program(home: Path, name: str, *, code: int = 0) -> Path:
+    """A host's command that writes down its arguments, one per line, and the file of these lines."""
+    folder = home.parent / "bin"
+    folder.mkdir(exist_ok=True)
+    script, log = folder / PROGRAMS[name], folder / f"{name}.log"
+    script.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {log}\necho refused >&2\nexit {code}\n')
+    script.chmod(0o755)
+    return log
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a shell script")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_hosts_own_command_registers_where_it_is_on_the_path(name: str, home: Path) -> None:
+    log = host_program(home, name)
+    assert main(["install", name, "--yes", "--project", "my shop"]) == 0
+    said = log.read_text("utf-8").splitlines()
+    if name == "vscode":
+        assert said[0] == "--add-mcp"
+        assert json.loads(said[1])["env"] == {"MCP_REFLECT_PROJECT": "my shop"}
+    else:
+        assert said[:2] == ["mcp", "add"]
+        assert {"mcp-reflect", "MCP_REFLECT_PROJECT=my shop"} <= set(said)
+        assert any(Path(word).is_absolute() for word in said)
+    assert not file_of(name, home).exists()  # the host writes its own file
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a shell script")
+def test_the_hosts_own_command_replaces_and_removes_an_entry_and_the_file_is_kept(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file_of("claude-code", home)
+    path.write_text('{"mcpServers": {"mcp-reflect": {"command": "old"}}}', "utf-8")
+    log = host_program(home, "claude-code")
+    assert main(["install", "claude-code"]) == 2
+    shown = capsys.readouterr().err
+    assert "claude mcp remove --scope user mcp-reflect\n" in shown
+    assert "claude mcp add --scope user mcp-reflect -- " in shown
+    assert not log.exists()
+    assert main(["install", "claude-code", "--yes"]) == 0
+    assert [line for line in log.read_text("utf-8").splitlines() if line in ("add", "remove")] == ["remove", "add"]
+    (backup,) = home.glob(".claude.json.*")
+    assert backup.read_text("utf-8") == path.read_text("utf-8")
+    log.unlink()
+    assert main(["install", "claude-code", "--uninstall", "--yes"]) == 0
+    assert log.read_text("utf-8").splitlines() == ["mcp", "remove", "--scope", "user", "mcp-reflect"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a shell script")
+def test_what_a_hosts_own_command_says_when_it_fails_is_repeated(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host_program(home, "codex", code=3)
+    assert main(["install", "codex", "--yes"]) == 2
+    assert "failed: refused. Add the entry by hand (--print)." in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_regular_file_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = file_of("cursor", home)
+    path.parent.mkdir()
+    os.mkfifo(path)
+    assert main(["install", "cursor", "--yes"]) == 2
+    assert "it is not a regular file" in capsys.readouterr().err

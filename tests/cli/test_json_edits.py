@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.cli.hosts.json_edits import read, with_item, with_member, without_items, without_member
+from mcp_reflect.cli.hosts.json_edits import append_item, read, remove_items, remove_member, set_member
 
 NAMES = st.text(max_size=8)
 VALUES = st.recursive(
@@ -32,10 +32,10 @@ def test_what_is_put_in_can_be_taken_out_and_nothing_else_changes(
     doc.pop("servers", None)
     text = json.dumps(doc, indent=indent, ensure_ascii=False)
     text = text if plain else commented(text)
-    put = with_member(text, PATH, OURS)
+    put = set_member(text, PATH, OURS)
     assert read(put).value == {**doc, "servers": {"ours": OURS}}
-    assert with_member(put, PATH, OURS) == put
-    taken = without_member(put, PATH)
+    assert set_member(put, PATH, OURS) == put
+    taken = remove_member(put, PATH)
     assert read(taken).value == doc
     assert read(taken).value == read(text).value
     if plain:
@@ -52,9 +52,9 @@ def test_an_item_is_put_at_the_end_of_a_list_and_taken_out_again(
     doc["hooks"] = {"before": items}
     text = json.dumps(doc, indent=indent, ensure_ascii=False)
     text = text if plain else commented(text)
-    put = with_item(text, ("hooks", "before"), OURS)
+    put = append_item(text, ("hooks", "before"), OURS)
     assert read(put).value["hooks"]["before"] == [*items, OURS]
-    taken = without_items(put, ("hooks", "before"), lambda one: one == OURS)
+    taken = remove_items(put, ("hooks", "before"), lambda one: one == OURS)
     kept = [one for one in items if one != OURS]
     assert read(taken).value.get("hooks", {}).get("before", []) == kept
 

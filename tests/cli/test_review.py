@@ -34,7 +34,7 @@ def recalled(command: Command, task: str) -> list[str]:
 
 def test_what_waits_is_listed_with_the_reason(command: Command, waiting: list[str]) -> None:
     assert len(waiting) == 3
-    head, _, *rows = command("lessons", "review").splitlines()
+    head, *rows = command("lessons", "review").splitlines()
     assert head.split() == ["id", "why", "text"]
     assert [row.split()[0] for row in rows[:3]] == waiting
     assert rows[-1].startswith("--show ID")

@@ -12,9 +12,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from ruamel.yaml import YAML
+
 from benchmarks.stdio import Era, RawServer
-from mcp_reflect.cli.hosts.hooks import HOOKS
-from mcp_reflect.cli.hosts.registry import HOSTS, Form, Host, Places, System
+from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS
+from mcp_reflect.cli.hosts.registry import HOSTS, HostConfig, Places, System
 from tests.hosts.trying import LESSON, TASK, Home, clean_home, held, step
 
 
@@ -30,7 +32,7 @@ def main() -> int:
 def attempt(name: str, home: Home) -> None:
     """One host: registered, stored, recalled, removed."""
     before = contents(home)
-    hooks = ["--hooks"] if name in HOOKS else []
+    hooks = ["--hooks"] if name in HOOK_SETTINGS else []
     with step("registered" + (", with hooks" if hooks else "")):
         home.reflect("install", name, "--yes", *hooks)
     command, env = registered(name, home)
@@ -58,16 +60,16 @@ def registered(name: str, home: Home) -> tuple[list[str], dict[str, str]]:
     return [entry.get("command", entry.get("cmd")), *entry.get("args", [])], entry.get("env", entry.get("envs", {}))
 
 
-def entry_in(text: str, host: Host) -> Any:
+def entry_in(text: str, host: HostConfig) -> Any:
     """Our entry in a host's file."""
-    match host.form:
-        case Form.JSON:
+    match host.language:
+        case "json":
             return json.loads(text)[host.block]["mcp-reflect"]
-        case Form.TOML:
+        case "toml":
             return tomllib.loads(text)[host.block]["mcp-reflect"]
-        case Form.YAML:  # lines of `key: value`, whose values are JSON too
-            pairs = (line.strip().split(": ", 1) for line in text.splitlines() if ": " in line)
-            return {key: json.loads(value) for key, value in pairs}
+        case "yaml":
+            yaml: Any = YAML(typ="safe")
+            return yaml.load(text)[host.block]["mcp-reflect"]
 
 
 def server(command: list[str], env: dict[str, str], home: Home) -> RawServer:

@@ -9,7 +9,7 @@ from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference, TextResourceContents
 
 from mcp_reflect.services.engine import Engine
-from tests.board.pages import Context, records
+from tests.dashboard.pages import Context, records
 from tests.held_clock import HeldClock
 from tests.server.calls import FAILED_RUN, LESSON, told
 

@@ -1,4 +1,8 @@
-"""Changes to JSON with comments, which keep comments, order and indentation."""
+"""Change JSON that people edit by hand: comments, order, indentation and trailing commas stay.
+
+Grammar: RFC 8259, with the comments and trailing commas that VS Code and others allow. A change splices text in or
+out, and the result is parsed again: if anything else changed, the edit is refused.
+"""
 
 import json
 import re
@@ -9,20 +13,17 @@ from typing import Any, Final, cast
 from mcp_reflect.errors import InputError
 from mcp_reflect.security.redact import quoted
 
-# JSON that people keep by hand, read with the place of each value: comments and trailing commas are allowed.
-#
-# Grammar: RFC 8259, with the comments and trailing commas that VS Code and its like allow.
-
-
 _SPACE: Final = re.compile(r"(?:\s|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _SCALAR: Final = re.compile(r"[^\s,\]}/:\"\[{]+")
-_MOST_DEEP: Final = 100
+_INDENT: Final = re.compile(r"\n([ \t]+)\S")
+_LINE_END: Final = re.compile(r"[ \t]*\n")
+_MAX_DEPTH: Final = 100
 
 
 @dataclass(slots=True)
 class Node:
-    """A value, and where it stands: `text[start:end]`. Members carry where their key starts."""
+    """A value and its position: `text[start:end]`. A member is the position of its key and its node."""
 
     start: int
     end: int
@@ -32,7 +33,7 @@ class Node:
 
 
 def read(text: str) -> Node:
-    """The value of a document. InputError names the line of what is no JSON; a document of spaces is `{}`."""
+    """Parse a document; one of spaces and comments alone is `{}`. Raises InputError that names the line of a fault."""
     start = space(text, 0)
     if start == len(text):
         return Node(len(text), len(text), {})
@@ -44,26 +45,26 @@ def read(text: str) -> Node:
 
 
 def space(text: str, place: int) -> int:
-    """Where spaces and comments end."""
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
+    """Return the position after spaces and comments."""
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
 
 
 def _value(text: str, start: int, depth: int) -> Node:
-    if depth > _MOST_DEEP:
-        raise _fault(text, start, f"it is nested more than {_MOST_DEEP} levels deep")
+    if depth > _MAX_DEPTH:
+        raise _fault(text, start, f"it is nested more than {_MAX_DEPTH} levels deep")
     opening = text[start : start + 1]
     if opening == "{":
         return _object(text, start, depth)
     if opening == "[":
         return _list(text, start, depth)
-    found = (_STRING if opening == '"' else _SCALAR).match(text, start)
-    if found is None:
+    match = (_STRING if opening == '"' else _SCALAR).match(text, start)
+    if match is None:
         raise _fault(text, start, "a value is missing")
     try:
-        return Node(start, found.end(), json.loads(found[0]))
+        return Node(start, match.end(), json.loads(match[0]))
     except ValueError:
-        raise _fault(text, start, f"'{quoted(found[0], 40)}' is no value") from None
+        raise _fault(text, start, f"'{quoted(match[0], 40)}' is not a value") from None
 
 
 def _object(text: str, start: int, depth: int) -> Node:
@@ -79,7 +80,7 @@ def _object(text: str, start: int, depth: int) -> Node:
         member = _value(text, space(text, colon + 1), depth + 1)
         name = json.loads(key[0])
         if name in node.members:
-            raise _fault(text, place, f"'{quoted(name, 40)}' stands there twice")
+            raise _fault(text, place, f"'{quoted(name, 40)}' is there twice")
         node.members[name] = (place, member)
         node.value[name] = member.value
         place = _after(text, member.end, "}")
@@ -100,7 +101,7 @@ def _list(text: str, start: int, depth: int) -> Node:
 
 
 def _after(text: str, end: int, closing: str) -> int:
-    """Where the next member stands, or the closing sign."""
+    """Return the position of the next member, or of the closing bracket."""
     place = space(text, end)
     if text[place : place + 1] == ",":
         return space(text, place + 1)
@@ -111,20 +112,11 @@ def _after(text: str, end: int, closing: str) -> int:
 
 def _fault(text: str, place: int, what: str) -> InputError:
     line = text.count("\n", 0, place) + 1
-    return InputError(f"line {line}", what, "Mend the file; nothing was changed.")
+    return InputError(f"line {line}", what, "Correct the file; nothing was changed.")
 
 
-# Changes to JSON that people keep by hand: comments, order, indentation and trailing commas stay as they are.
-#
-# A change splices text in or out, and is read back: where more than it was to change has changed, it is refused.
-
-
-_UNIT: Final = re.compile(r"\n([ \t]+)\S")
-_LINE_END: Final = re.compile(r"[ \t]*\n")
-
-
-def with_member(text: str, path: Sequence[str], value: Any) -> str:
-    """The document with `value` at `path`; objects on the way are made. Nothing else changes."""
+def set_member(text: str, path: Sequence[str], value: Any) -> str:
+    """Return the document with `value` at `path`; missing objects on the path are added."""
     node = read(text)
     if node.start == node.end:
         text = text + "{}" + ("" if text.endswith("\n") else "\n") if text.strip() else "{}\n"
@@ -138,8 +130,8 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
         value = {name: value}
     name = path[depth]
     if not isinstance(node.value, dict):
-        raise InputError("/".join(path[:depth]), "it is no object", "Mend the file, or write the entry by hand.")
-    unit = _unit(text)
+        raise InputError("/".join(path[:depth]), "it is not an object", "Correct the file, or write the entry by hand.")
+    unit = _indent_of(text)
     written = _indented(value, unit, depth + 1)
     if name in node.members:
         old = node.members[name][1]
@@ -150,8 +142,8 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
     return _checked(changed, expected)
 
 
-def without_member(text: str, path: Sequence[str]) -> str:
-    """The document without what is at `path`; objects on the way that are empty then go too. May be unchanged."""
+def remove_member(text: str, path: Sequence[str]) -> str:
+    """Return the document without the member at `path`, if it is there; objects on the path that are empty go too."""
     node = read(text)
     trail = [node]
     for name in path:
@@ -168,36 +160,36 @@ def without_member(text: str, path: Sequence[str]) -> str:
     return _checked(_cut(text, owner, start, gone.end), expected)
 
 
-def with_item(text: str, path: Sequence[str], item: Any) -> str:
-    """The document with `item` at the end of the list at `path`, which is made where there is none."""
-    found = _at(read(text), path)
-    if found is None:
-        return with_member(text, path, [item])
-    if not isinstance(found.value, list):
-        raise InputError("/".join(path), "it is no list", "Mend the file, or write the entry by hand.")
-    node, unit = read(text), _unit(text)
-    expected = _put(node.value, path, [*(one.value for one in found.items), item])
-    last = found.items[-1].end if found.items else None
+def append_item(text: str, path: Sequence[str], item: Any) -> str:
+    """Return the document with `item` at the end of the list at `path`, which is added if it is missing."""
+    owner = _at(read(text), path)
+    if owner is None:
+        return set_member(text, path, [item])
+    if not isinstance(owner.value, list):
+        raise InputError("/".join(path), "it is not a list", "Correct the file, or write the entry by hand.")
+    unit = _indent_of(text)
+    expected = _put(read(text).value, path, [*(other.value for other in owner.items), item])
+    last = owner.items[-1].end if owner.items else None
     written = _indented(item, unit, len(path) + 1)
-    return _checked(_spliced(text, found, last, written, unit, len(path)), expected)
+    return _checked(_spliced(text, owner, last, written, unit, len(path)), expected)
 
 
-def without_items(text: str, path: Sequence[str], ours: Callable[[Any], bool]) -> str:
-    """The document without those items of the list at `path`; a list that is empty then goes too."""
-    while True:
-        found = _at(read(text), path)
-        place = next((place for place, one in enumerate(found.items) if ours(one.value)), None) if found else None
-        if found is None or place is None:
-            return text
-        if len(found.items) == 1:
-            return without_member(text, path)
-        kept = [one.value for one in found.items if one is not found.items[place]]
+def remove_items(text: str, path: Sequence[str], matches: Callable[[Any], bool]) -> str:
+    """Return the document without the matching items of the list at `path`; a list that is empty then goes too."""
+    while (owner := _at(read(text), path)) is not None:
+        item = next((item for item in owner.items if matches(item.value)), None)
+        if item is None:
+            break
+        if len(owner.items) == 1:
+            return remove_member(text, path)
+        kept = [other.value for other in owner.items if other is not item]
         expected = _put(read(text).value, path, kept)
-        text = _checked(_cut(text, found, found.items[place].start, found.items[place].end), expected)
+        text = _checked(_cut(text, owner, item.start, item.end), expected)
+    return text
 
 
 def _spliced(text: str, owner: Node, last: int | None, written: str, unit: str, depth: int) -> str:
-    """The text with `written` as the last member of `owner`, on a line of its own."""
+    """Return the text with `written` as the last member of `owner`, on a line of its own."""
     close = owner.end - 1
     inside = text[owner.start + 1 : close].rstrip()
     place = owner.start + 1 + len(inside)
@@ -211,13 +203,13 @@ def _spliced(text: str, owner: Node, last: int | None, written: str, unit: str, 
 
 
 def _cut(text: str, owner: Node, start: int, end: int) -> str:
-    """The text without a member or item of `owner`, its comma, and the line that is empty then."""
+    """Return the text without a member or item of `owner`, its comma, and the line that is empty then."""
     after = space(text, end)
     ends = [one.end for one in (*owner.items, *(member for _, member in owner.members.values())) if one.end <= start]
     if text[after : after + 1] == ",":
         end = after + 1
     elif ends:
-        comma = space(text, max(ends))  # it parted us from the one before, which is the last now
+        comma = space(text, max(ends))  # it followed the previous item, which is the last now
         text = text[:comma] + text[comma + 1 :]
         start, end = start - 1, end - 1
     line = text.rfind("\n", 0, start) + 1
@@ -235,9 +227,9 @@ def _indented(value: Any, unit: str, depth: int) -> str:
     return json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", f"\n{unit * depth}")
 
 
-def _unit(text: str) -> str:
-    found = _UNIT.search(text)
-    return found[1] if found else "  "
+def _indent_of(text: str) -> str:
+    match = _INDENT.search(text)
+    return match[1] if match else "  "
 
 
 def _at(node: Node, path: Sequence[str]) -> Node | None:
@@ -249,16 +241,16 @@ def _at(node: Node, path: Sequence[str]) -> Node | None:
 
 
 def _put(value: Any, path: Sequence[str], new: Any) -> Any:
-    """A copy of `value` with `new` at `path`."""
-    made: Any = json.loads(json.dumps(value))
-    place = made
+    """Return a copy of `value` with `new` at `path`."""
+    copy: Any = json.loads(json.dumps(value))
+    owner = copy
     for name in path[:-1]:
-        if not isinstance(place, dict):
-            return made
-        place = cast("dict[str, Any]", place).setdefault(name, {})
-    if isinstance(place, dict):
-        place[path[-1]] = new
-    return made
+        if not isinstance(owner, dict):
+            return copy
+        owner = cast("dict[str, Any]", owner).setdefault(name, {})
+    if isinstance(owner, dict):
+        owner[path[-1]] = new
+    return copy
 
 
 def _parent(value: Any, path: Sequence[str]) -> Any:
@@ -269,9 +261,5 @@ def _parent(value: Any, path: Sequence[str]) -> Any:
 
 def _checked(changed: str, expected: Any) -> str:
     if read(changed).value != expected:
-        raise _refused()
+        raise InputError("the file", "it cannot be changed without touching more", "Add the entry by hand (--print).")
     return changed
-
-
-def _refused() -> InputError:
-    return InputError("the file", "it cannot be changed without touching more", "Write the entry by hand (--print).")

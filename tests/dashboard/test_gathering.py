@@ -3,9 +3,9 @@
 import json
 
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.data import gathered
+from mcp_reflect.dashboard.data import collect
 from mcp_reflect.services.engine import Engine
-from tests.board.pages import records
+from tests.dashboard.pages import records
 from tests.held_clock import HeldClock
 from tests.server.calls import LESSON, contents
 
@@ -18,7 +18,7 @@ async def test_a_lesson_comes_with_its_evidence(engine: Engine) -> None:
     found = await engine.recall(task="call get_orders with the customer's name")
     await engine.record_outcome(success=True, recall_id=found.recall_id, **PROVEN)
     await engine.record_outcome(success=False, lesson_ids=[stored.lesson_id])
-    data = await gathered(engine)
+    data = await collect(engine)
     (lesson,) = records(data["lessons"])
     kept = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
     standing = await engine.bank.lessons.effectiveness(engine.scopes.own, kept)
@@ -44,7 +44,7 @@ async def test_what_is_worth_more_comes_first_and_quarantine_last(engine: Engine
     good = await engine.store_lesson(**LESSON)
     held = await engine.store_lesson(mistake="The page was old", correction=ORDER)
     await engine.record_outcome(success=True, lesson_ids=[good.lesson_id], **PROVEN)
-    found = records((await gathered(engine))["lessons"])
+    found = records((await collect(engine))["lessons"])
     assert [one["id"] for one in found] == [good.lesson_id, plain.lesson_id, held.lesson_id]
 
 
@@ -54,7 +54,7 @@ async def test_a_repeat_that_was_stopped_is_told_with_its_call(engine: Engine, c
         clock.time += 60
     assert await engine.before_call("bash", {"command": "make"}, session="s3")
     await engine.end_session("s3")
-    data = await gathered(engine)
+    data = await collect(engine)
     (warning,) = records(data["warnings"])
     assert (warning["tool"], warning["sequel"], warning["shown"]) == ("bash", "heeded", 1)
     assert "No rule" in warning["error"]
@@ -64,7 +64,7 @@ async def test_a_repeat_that_was_stopped_is_told_with_its_call(engine: Engine, c
 async def test_a_board_changes_nothing_and_counts_nothing(engine: Engine) -> None:
     await engine.store_lesson(**LESSON)
     before = await contents(engine)
-    await gathered(engine)
+    await collect(engine)
     assert await contents(engine) == before
 
 
@@ -75,7 +75,7 @@ async def test_another_projects_records_are_on_no_board(engine: Engine, settings
         await other.after_call("quokka", {}, error="quokka", session="q")
         await other.before_call("quokka", {}, session="q2")
     await engine.store_lesson(**LESSON, visibility="global")
-    data = await gathered(engine)
+    data = await collect(engine)
     assert "quokka" not in json.dumps(data)
     assert [one["is_global"] for one in records(data["lessons"])] == [1]
     assert data["recall_days"] == data["warning_days"] == []
@@ -83,8 +83,8 @@ async def test_another_projects_records_are_on_no_board(engine: Engine, settings
 
 async def test_where_a_model_may_read_the_words_in_quarantine_stay_out(engine: Engine) -> None:
     await engine.store_lesson(mistake="The page was old", correction=ORDER, tags=["wiki"])
-    assert ORDER in json.dumps(await gathered(engine))
-    data = await gathered(engine, whole=False)
+    assert ORDER in json.dumps(await collect(engine))
+    data = await collect(engine, whole=False)
     assert ORDER not in json.dumps(data)
     (lesson,) = records(data["lessons"])
     assert lesson["text"].startswith("(in quarantine: ")
@@ -97,7 +97,7 @@ async def test_a_large_bank_shows_its_best(engine: Engine) -> None:
         ).lesson_id
         for n in range(5)
     ]
-    data = await gathered(engine, most=2)
+    data = await collect(engine, most=2)
     assert (data["records"], [one["id"] for one in records(data["lessons"])]) == (5, ids[:-3:-1])
 
 
@@ -110,5 +110,5 @@ async def test_what_rules_would_merge_is_proposed(engine: Engine) -> None:
         other.lesson_id,
         {"mistake": "Read the first page of customers.", "correction": "Follow next_cursor until it is null."},
     )
-    (merge,) = (await gathered(engine))["merges"]
+    (merge,) = (await collect(engine))["merges"]
     assert {merge["keep"], *merge["gone"]} == {first.lesson_id, other.lesson_id}

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.dashboard.data import gathered
-from mcp_reflect.dashboard.page import ASSETS, SCRIPTS, STYLES, VENDORED, Mode, embedded, page
+from mcp_reflect.dashboard.data import collect
+from mcp_reflect.dashboard.page import ASSETS, SCRIPTS, STYLES, VENDORED, Mode, render_page, script_json
 from mcp_reflect.services.engine import Engine
-from tests.board.pages import Context, records
+from tests.dashboard.pages import Context, records
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -31,7 +31,7 @@ def hash_of(text: str) -> str:
 
 @pytest.mark.parametrize("mode", ["written", "served", "app"])
 def test_a_page_may_run_its_own_script_and_style_and_nothing_else(mode: Mode) -> None:
-    made = page(mode, {"lessons": []})
+    made = render_page(mode, {"lessons": []})
     parts = Context(made.html)
     allowed = parts.policy
     assert allowed["default-src"] == ["'none'"]
@@ -45,7 +45,7 @@ def test_a_page_may_run_its_own_script_and_style_and_nothing_else(mode: Mode) ->
 
 
 def test_a_page_loads_nothing() -> None:
-    parts = Context(page("written", None).html)
+    parts = Context(render_page("written", None).html)
     sources = [
         value for _, attributes in parts.elements for name, value in attributes.items() if name in ("src", "href")
     ]
@@ -72,9 +72,9 @@ def test_every_asset_is_in_the_page_and_short() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_a_hostile_lesson_is_data_in_the_page(engine: Engine, text: str) -> None:
     stored = await engine.store_lesson(mistake=f"Saw {text} once", correction="Leave it be", tags=["<b>"])
-    made = Context(page("written", await gathered(engine)).html)
+    made = Context(render_page("written", await collect(engine)).html)
     assert len(made.texts["script"]) == 2
-    assert made.texts["script"][1] == Context(page("written", None).html).texts["script"][1]
+    assert made.texts["script"][1] == Context(render_page("written", None).html).texts["script"][1]
     (lesson,) = records(made.data["lessons"])
     kept = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
     assert (lesson["mistake"], lesson["tags"]) == (kept.mistake, ["<b>"])
@@ -82,13 +82,13 @@ async def test_a_hostile_lesson_is_data_in_the_page(engine: Engine, text: str) -
 
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_no_text_ends_the_block_it_stands_in_and_all_come_out_as_they_were(value: object) -> None:
-    text = embedded({"value": value})
+    text = script_json({"value": value})
     assert not re.search("[<>&\u2028\u2029]", text)
     assert json.loads(text) == {"value": value}
 
 
 def test_half_a_character_is_still_json_that_can_be_written() -> None:
-    text = embedded({"value": "\ud83d"})
+    text = script_json({"value": "\ud83d"})
     assert text.encode()
     assert json.loads(text) == {"value": "\ud83d"}
 

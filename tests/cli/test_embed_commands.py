@@ -58,7 +58,9 @@ def test_a_setting_that_cannot_be_used_is_said_by_doctor_and_embed_and_recall_go
     assert bank
     monkeypatch.setenv("MCP_REFLECT_EMBEDDINGS", "olama:x")
     (problem,) = said(capsys, "doctor")["degraded"]
-    assert problem.startswith('Recall goes by words alone. MCP_REFLECT_EMBEDDINGS: there is no provider "olama"')
+    assert problem.startswith(
+        'Recall finds lessons by their words alone. MCP_REFLECT_EMBEDDINGS: there is no provider "olama"'
+    )
     assert main(["embed"]) == 1
     assert "there is no provider" in capsys.readouterr().out
     found = said(capsys, "recall", "mistake 1")

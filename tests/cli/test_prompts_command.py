@@ -21,10 +21,10 @@ def test_list_says_who_serves(folder: Path, capsys: pytest.CaptureFixture[str]) 
     write(folder, GOOD)
     write(folder, "nothing", "critique")
     assert main(["prompts"]) == 0
-    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[2:]}
+    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[1:]}
     assert list(rows) == NAMES
     assert rows["correct"].split() == ["correct", "7", "corrector", "yours"]
-    assert rows["critique"].endswith("shipped, for yours is broken (see check)")
+    assert rows["critique"].endswith("shipped, because yours is broken (see check)")
     assert rows["distill"].endswith("shipped")
     assert main(["prompts", "list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)

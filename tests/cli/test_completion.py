@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
+from mcp_reflect.cli.commands import COMMANDS
 from mcp_reflect.cli.completion import SHELLS
-from mcp_reflect.cli.main import COMMANDS
-from mcp_reflect.cli.parser import EXAMPLES
-from tests.terminal.typed import Person
+from tests.cli.typed import Person
 
 BASH = """
 source "$1"; shift
@@ -81,4 +80,4 @@ def test_the_help_of_each_command_teaches_by_an_example(command: str, capsys: py
         main([command, "--help"])
     assert left.value.code == 0
     said = capsys.readouterr().out
-    assert f"mcp-reflect {EXAMPLES[command][0]}" in said
+    assert f"mcp-reflect {command} {COMMANDS[command].examples[0]}" in said

@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.common import width
-from tests.terminal.typed import Person
+from tests.cli.typed import Person
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pty")
 
@@ -17,7 +17,7 @@ LINES = [
     {"mistake": "Deployed on a Friday", "correction": "Deploy on a Tuesday", "task_type": "deploy", "importance": 0.9},
     {"mistake": "部署在星期五失败了因为没有人值班" * 6, "correction": "在星期二部署\x1b[2J", "task_type": "deploy"},
 ]
-ONE_PROMPT = "q leaves: "
+ONE_PROMPT = "q quits: "
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_person_searches_looks_retires_and_restores(person: Person) -> None:
     assert "forgotten: a person said so" in person.types("h", "Enter: ")
     person.types("", ONE_PROMPT)
     assert "observed" in person.types("u", ONE_PROMPT)
-    assert "it is no command here" in person.types("fly", ONE_PROMPT)
+    assert "it is not a command here" in person.types("fly", ONE_PROMPT)
     person.types("q", "q")
     assert person.leaves() == 0
 
@@ -72,7 +72,7 @@ def test_a_row_never_is_wider_than_the_terminal(person: Person) -> None:
     first = person.until(ONE_PROMPT)
     (wide,) = [line for line in first.splitlines() if "部署" in line]
     assert "…" in wide
-    assert width(wide.rstrip()) <= 72
+    assert cell_len(wide.rstrip()) <= 72
     person.types("q", "q")
     assert person.leaves() == 0
 
@@ -91,7 +91,7 @@ def test_lessons_are_merged_by_hand_and_put_back(ids: list[str], person: Person)
     person.until(ONE_PROMPT)
     person.types("3", ONE_PROMPT)
     told = person.types("m 2", ONE_PROMPT)
-    assert f"{ids[1]} live on in {ids[0]}" in told
+    assert f"{ids[1]} merged into {ids[0]}" in told
     dream = told.split("lessons undo ")[1].split("`")[0]
     assert "2 records are as they were" in person.types(f"undo {dream}", ONE_PROMPT)
     assert "cannot be merged with itself" in person.types("m 3", ONE_PROMPT)
@@ -128,7 +128,7 @@ def test_an_editor_that_never_mends_the_fault_leaves_the_text_in_its_file(
     assert person.leaves() == 2
     (left,) = tmp_path.glob("lesson-*")
     assert "mistake = [" in left.read_text("utf-8")
-    assert "it is no TOML" in person.screen
+    assert "it is not TOML" in person.screen
     assert left.name in person.screen
 
 
@@ -161,7 +161,7 @@ def test_a_history_tells_wordings_outcomes_and_recalls(ids: list[str], capsys: p
     told = said(capsys, "history", ids[0])
     assert "edited: Pushed to main. Open a pull request" in told
     assert "push to main with git" in told
-    assert "nothing yet" in told.split("what became of it")[1].split("where it was shown")[0]
+    assert "nothing yet" in told.split("outcomes")[1].split("recalls that showed it")[0]
 
 
 def test_only_lessons_in_use_and_alike_are_merged(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,111 @@
+"""The commands: the module of each, its help, and how it is loaded."""
+
+from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final
+
+from mcp_reflect.cli.parser import CliParser
+
+
+@dataclass(frozen=True, slots=True)
+class CommandInfo:
+    """A command's module in this package, its arguments and purpose in the list of commands, and examples.
+
+    The module has `run_NAME(options)`, which returns the exit status and whose docstring is the description in the
+    command's help, and `add_NAME_arguments(parser)` if the command takes any.
+    """
+
+    module: str
+    arguments: str
+    purpose: str
+    examples: tuple[str, ...]
+    has_json: bool = True
+
+
+COMMANDS: Final[Mapping[str, CommandInfo]] = {
+    "serve": CommandInfo(
+        "serve", "", "serve MCP over stdio; --http PORT on this machine's loopback", ("", "--http 8765"), has_json=False
+    ),
+    "install": CommandInfo(
+        "install", "HOST", "register it in a host: claude-code, cursor, codex, ... (--print shows the entry)",
+        ("cursor", "claude-code --hooks", "codex --print", "codex --uninstall"),
+    ),
+    "recall": CommandInfo(
+        "recall", "TASK", "the lessons that fit a task",
+        ('"deploy the shop"', '"run the tests" --symptom "No module named shop" --limit 1'),
+    ),
+    "reflect": CommandInfo(
+        "reflect", "FILE", "reflect on a run, or on each line of a JSONL file (- reads stdin)",
+        ("run.json", "~/.claude/projects/shop/session.jsonl --outcome failure"),
+    ),
+    "lessons": CommandInfo(
+        "lessons", "", "browse lessons: search, show, edit, approve, merge, their history",
+        ("", "list --tag deploy", 'search "git push" --state all', "edit ID"),
+    ),
+    "board": CommandInfo(
+        "board", "", "all of it on one page in your browser (docs/board.md)", ("", "--out board.html")
+    ),
+    "dream": CommandInfo(
+        "dream", "", "tidy the lessons up: merge, link, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
+    ),
+    "stats": CommandInfo("reports", "", "what is in the bank, counted", ("", "--json")),
+    "proof": CommandInfo("reports", "", "whether warnings keep failures from coming back", ("",)),
+    "prompts": CommandInfo("prompts", "", "list, show and check the prompt templates", ("list", "show reflect")),
+    "export": CommandInfo("transfer", "", "lessons as JSONL", ("lessons.jsonl", "--all-projects | wc -l")),
+    "import": CommandInfo("transfer", "FILE", "lessons from JSONL", ("lessons.jsonl",)),
+    "backup": CommandInfo("transfer", "FILE", "a copy of the bank, taken while servers run", ("~/bank-before.db",)),
+    "restore": CommandInfo(
+        "transfer", "FILE", "replace the bank by a copy, for running servers too", ("~/bank-before.db",)
+    ),
+    "embed": CommandInfo("reports", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),
+    "doctor": CommandInfo(
+        "doctor", "", "where everything is, and what is wrong; --rescue recovers a damaged bank", ("", "--json")
+    ),
+    "demo": CommandInfo("demo", "", "see it learn: a failing run, a new server, the lesson recalled", ("",)),
+    "completion": CommandInfo(
+        "completion", "SHELL", "completions for bash, zsh, fish, PowerShell or tcsh", ("bash >> ~/.bash_completion",),
+        has_json=False,
+    ),
+}  # fmt: skip
+
+HOOK: Final = "hook"
+"""The command that hosts run. It parses its arguments without argparse, to start faster."""
+
+
+def usage() -> str:
+    """Return the help of `mcp-reflect` itself."""
+    lines = [(f"{name} {info.arguments}", info.purpose) for name, info in COMMANDS.items()]
+    lines.insert(4, (f"{HOOK} [EVENT]", "answer a host's hook (docs/hooks.md)"))
+    listing = "\n".join(f"  {words:<18} {purpose}" for words, purpose in lines)
+    return f"""usage: mcp-reflect [COMMAND] [ARGUMENTS]
+
+Without a command it serves MCP over stdio: register it in your host (docs/hosts.md).
+
+{listing}
+
+Begin with: mcp-reflect demo, then mcp-reflect install HOST, then mcp-reflect lessons.
+mcp-reflect COMMAND --help tells more, with examples. Tables are for people; --json is for programs.
+"""
+
+
+def load_command(name: str) -> tuple[CliParser, Callable[[Namespace], int]]:
+    """Import a command's module, and return its parser and the function that runs it."""
+    info = COMMANDS[name]
+    module = import_module(f"mcp_reflect.cli.{info.module}")
+    run: Callable[[Namespace], int] = getattr(module, f"run_{name}")
+    examples = "\n".join(f"  mcp-reflect {name} {example}".rstrip() for example in info.examples)
+    parser = CliParser(
+        prog=f"mcp-reflect {name}",
+        description="\n".join(line.removeprefix("    ") for line in (run.__doc__ or "").splitlines()),
+        epilog=f"examples:\n{examples}",
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    if info.has_json:
+        parser.add_argument("--json", action="store_true", help="print JSON for a program")
+    add_arguments: Callable[[CliParser], None] | None = getattr(module, f"add_{name}_arguments", None)
+    if add_arguments:
+        add_arguments(parser)
+    return parser, run

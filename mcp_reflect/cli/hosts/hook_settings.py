@@ -1,0 +1,126 @@
+"""Write hook entries into a host's settings where they are missing, and remove them; docs/hooks.md says why."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from mcp_reflect.cli.hosts.json_edits import append_item, read, remove_items, set_member
+from mcp_reflect.cli.hosts.registry import Command, HostConfig
+from mcp_reflect.errors import InputError
+
+TIMEOUT_SECONDS: Final = 5
+"""The host's time limit for a hook; ours ends after 3 seconds by itself."""
+
+OPTIONS: Final[Mapping[str, str]] = {"MCP_REFLECT_PROJECT": "project", "MCP_REFLECT_BANK": "bank"}
+"""Settings that a hook takes as options, because shells differ in how they set a variable for one command."""
+
+_OUR_COMMAND: Final = re.compile(r"mcp[-_]reflect(?:\.exe)?[\"']? hook(?: |$)")
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettings:
+    """How a host stores hooks.
+
+    `file` is below the home directory or the project; `events` are the host's names. `flat`: an entry is the command
+    itself, not a list of commands with a matcher. `version`: a number that the file must have. `units_per_second`: of
+    its time limits. `end_seconds`: the time limit of the last hook of a session.
+    """
+
+    file: str
+    events: tuple[str, ...]
+    flat: bool = False
+    version: int | None = None
+    units_per_second: int = 1
+    end_seconds: int = TIMEOUT_SECONDS
+    note: str = ""
+
+
+HOOK_SETTINGS: Final[Mapping[str, HookSettings]] = {
+    "claude-code": HookSettings(
+        ".claude/settings.json",
+        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionEnd"),
+    ),
+    "codex": HookSettings(
+        ".codex/hooks.json",
+        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SessionEnd"),
+        end_seconds=3,
+        note="Codex asks you to trust its hooks once: /hooks.",
+    ),
+    "gemini": HookSettings(
+        ".gemini/settings.json", ("SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"), units_per_second=1000
+    ),
+    "cursor": HookSettings(
+        ".cursor/hooks.json",
+        ("sessionStart", "postToolUse", "postToolUseFailure", "sessionEnd"),
+        flat=True,
+        version=1,
+    ),
+}
+"""The hosts whose hooks can give text to the model."""
+
+
+def find_hooks(name: str, host: HostConfig) -> HookSettings:
+    """Return the hook settings of a host. Raises InputError if it has none that we write."""
+    if name not in HOOK_SETTINGS:
+        raise InputError(
+            "--hooks",
+            f"{host.title} has no hooks that can tell the model anything",
+            "Leave it out; `mcp-reflect install rules` prints what to tell its agent.",
+        )
+    return HOOK_SETTINGS[name]
+
+
+def add_hooks(text: str, settings: HookSettings, command: Command) -> str:
+    """Return the settings with one hook of ours per event, and no older one of ours."""
+    if settings.version is not None and "version" not in read(text).value:
+        text = set_member(text, ("version",), settings.version)
+    for event in settings.events:
+        entry = _entry(event, settings, command)
+        if [present for present in _entries(text, event) if _is_ours(present)] != [entry]:
+            text = append_item(remove_items(text, ("hooks", event), _is_ours), ("hooks", event), entry)
+    return text
+
+
+def remove_hooks(text: str, settings: HookSettings) -> str:
+    """Return the settings without our hooks; `{}` if only the version is left."""
+    for event in settings.events:
+        text = remove_items(text, ("hooks", event), _is_ours)
+    only_version = settings.version is not None and read(text).value == {"version": settings.version}
+    return "{}" if only_version else text
+
+
+def hook_line(command: Command, event: str, *, windows: bool = sys.platform == "win32") -> str:
+    """Return the command line for the host's shell. On Windows every shell accepts a slash in a path."""
+    env = command.env or {}
+    options = [f"--{option}={env[name]}" for name, option in OPTIONS.items() if name in env]
+    words = [*command.arguments, "hook", *options, event]
+    if windows:
+        return subprocess.list2cmdline([command.program.replace("\\", "/"), *words])
+    return shlex.join([command.program, *words])
+
+
+def _entry(event: str, settings: HookSettings, command: Command) -> dict[str, Any]:
+    seconds = settings.end_seconds if event.lower() == "sessionend" else TIMEOUT_SECONDS
+    line = {"command": hook_line(command, event), "timeout": seconds * settings.units_per_second}
+    return line if settings.flat else {"hooks": [{"type": "command", **line}]}
+
+
+def _entries(text: str, event: str) -> list[Any]:
+    value: Any = read(text).value
+    for name in ("hooks", event):
+        value = cast("dict[str, Any]", value).get(name, {}) if isinstance(value, dict) else {}
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _is_ours(entry: Any) -> bool:
+    """Return whether an entry runs nothing but `mcp-reflect hook`."""
+    if not isinstance(entry, dict):
+        return False
+    fields = cast("dict[str, Any]", entry)
+    lines: list[Any] = fields["hooks"] if isinstance(fields.get("hooks"), list) else [fields]
+    commands = [str(cast("dict[str, Any]", line).get("command")) for line in lines if isinstance(line, dict)]
+    return bool(commands) and all(map(_OUR_COMMAND.search, commands))

@@ -1,0 +1,141 @@
+"""Format a lesson as text: a row of a list, a page, its history."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, styled, visible, wrapped
+from mcp_reflect.models.lesson import Lesson, State
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.results import compact, plain
+from mcp_reflect.storage.effectiveness import rounded_effectiveness
+
+HEADS: Final = ("id", "lesson", "effective", "applied", "state")
+"""The columns of `list_row`."""
+
+TEXT_COLUMN: Final = 1
+"""The column of HEADS that is cut if a list is wider than the terminal."""
+
+_LONG_FIELDS: Final = ("mistake", "correction", "why", "context")
+_SHORT_FIELDS: Final = ("task_type", "tags", "symptoms", "keywords")
+_STATUS_STYLES: Final[Mapping[str, str]] = {
+    "trusted": GREEN,
+    "confirmed": GREEN,
+    "quarantined": YELLOW,
+    "retired": RED,
+}
+
+
+def list_row(lesson: Lesson) -> tuple[str, ...]:
+    """Return a lesson's cells under HEADS."""
+    score = "" if lesson.effectiveness is None else f"{lesson.effectiveness:.2f}"
+    return (lesson.id, lesson.text, score, str(lesson.times_applied), status(lesson))
+
+
+def status(lesson: Lesson) -> str:
+    """Return the trust of a lesson that is in use, else its state."""
+    return lesson.trust.value if lesson.state is State.ACTIVE else lesson.state.value
+
+
+async def lesson_page(engine: Engine, lesson: Lesson) -> str:
+    """Return all fields of a lesson and its effectiveness, for a terminal."""
+    word = status(lesson)
+    head = styled(lesson.id, BOLD) + f"  {lesson.kind}, " + styled(word, _STATUS_STYLES.get(word, DIM))
+    lines = [f"{head}, from {lesson.source}, of {lesson.project or 'all projects'}"]
+    if lesson.held:
+        lines.append(wrapped(f"waits for a person: {lesson.held}"))
+    lines += field_lines(lesson)
+    standing = rounded_effectiveness(await engine.bank.lessons.effectiveness(engine.scopes.own, lesson))
+    learned = f"{_times(lesson.strength)}, first {_day(lesson.created_at)}, changed {_day(lesson.updated_at)}"
+    lines += [
+        _pair("importance", f"{lesson.importance:.2f}"),
+        _pair("effectiveness", effectiveness_text(lesson, standing)),
+        _pair("learned", learned),
+    ]
+    return "\n".join(lines)
+
+
+def field_lines(lesson: Lesson) -> list[str]:
+    """Return the words of a lesson, each field under its name; characters that a terminal would act on as codes."""
+    lines = [] if lesson.mistake else ["", wrapped(visible(lesson.text))]
+    for name in _LONG_FIELDS:
+        if getattr(lesson, name):
+            lines += ["", styled(name, BOLD), wrapped(visible(getattr(lesson, name)))]
+    lines.append("")
+    for name in _SHORT_FIELDS:
+        value = getattr(lesson, name)
+        if value:
+            text = value if isinstance(value, str) else ", ".join(value)
+            lines.append(_pair(name.replace("_", " "), visible(text)))
+    return lines
+
+
+def effectiveness_text(lesson: Lesson, standing: Mapping[str, Any]) -> str:
+    """Return what the outcomes of a lesson say about it."""
+    if lesson.effectiveness is None:
+        return f"not known yet, shown {_times(lesson.times_applied)}"
+    interval = f"{standing['low']:.2f} to {standing['high']:.2f}"
+    harmful = "; proved harmful" if standing.get("harmful") else ""
+    return f"{lesson.effectiveness:.2f} ({interval} by its evidence), shown {_times(lesson.times_applied)}{harmful}"
+
+
+async def lesson_record(engine: Engine, lesson: Lesson) -> dict[str, Any]:
+    """Return everything known about a lesson, for a program."""
+    own = engine.scopes.own
+    return {
+        **plain(lesson),
+        "standing": rounded_effectiveness(await engine.bank.lessons.effectiveness(own, lesson)),
+        "versions": compact(await engine.bank.lessons.history(own, lesson.id)),
+        "links": await engine.bank.lessons.links(own, lesson.id),
+        "neighbours": await engine.bank.views.neighbors(own, "record", lesson.id),
+    }
+
+
+async def lesson_history(engine: Engine, lesson: Lesson) -> dict[str, list[dict[str, Any]]]:
+    """Return a lesson's earlier versions, the outcomes of its use, and the recalls that showed it."""
+    own = engine.scopes.own
+    versions = compact(await engine.bank.lessons.history(own, lesson.id))
+    return {"versions": versions, **await engine.bank.views.use_of(own, lesson.id)}
+
+
+def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Format what `lesson_history` returned."""
+    return "\n\n".join(
+        (
+            _section(
+                "earlier wordings", history["versions"], lambda version: f"{version['reason']}: {version['text']}"
+            ),
+            _section("outcomes", history["outcomes"], _outcome),
+            _section("recalls that showed it", history["recalls"], _recall),
+        )
+    )
+
+
+def _section(title: str, records: Sequence[Mapping[str, Any]], text: Callable[[Mapping[str, Any]], str]) -> str:
+    lines = [wrapped(f"{_day(one['created_at'])} {' '.join(visible(text(one)).split())}") for one in records]
+    return "\n".join([styled(title, BOLD), *(lines or ["  nothing yet"])])
+
+
+def _outcome(outcome: Mapping[str, Any]) -> str:
+    note = f": {outcome['note']}" if outcome["note"] else ""
+    return f"{_success(outcome['success'])}, by {outcome['evidence']}{note}"
+
+
+def _recall(recall: Mapping[str, Any]) -> str:
+    return recall["task"] + ("" if recall["success"] is None else f" ({_success(recall['success'])})")
+
+
+def _success(share: float) -> str:
+    return {1.0: "worked", 0.0: "failed"}.get(share, "worked in part")
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _pair(name: str, value: str) -> str:
+    return f"{styled(name, DIM)}: {value}"

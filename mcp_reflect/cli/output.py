@@ -1,0 +1,142 @@
+"""Print results: tables and colors for people, JSON and tab-separated rows for programs; ask questions."""
+
+import json
+import os
+import signal
+import sys
+import time
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_reflect.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Styles of ECMA-48 (SGR).
+BOLD: Final = "1"
+DIM: Final = "2"
+GREEN: Final = "32"
+YELLOW: Final = "33"
+RED: Final = "31"
+
+
+def is_terminal() -> bool:
+    """Return whether stdout is a terminal."""
+    return sys.stdout.isatty()
+
+
+def is_interactive() -> bool:
+    """Return whether a person can be asked: stdin and stdout are both terminals."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def write_line(text: str) -> None:
+    """Print a line to stdout."""
+    sys.stdout.write(f"{text}\n")
+
+
+def write_json(value: Any) -> None:
+    """Print a value as one line of JSON to stdout."""
+    write_line(json.dumps(value, ensure_ascii=False))
+
+
+class Progress:
+    """Prints to stderr how far a long command is, at most once a second."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + 1.0
+
+    def report(self, text: str) -> None:
+        if (now := time.monotonic()) >= self._next:
+            sys.stderr.write(f"mcp-reflect: {text}\n")
+            self._next = now + 1.0
+
+
+def styled(text: str, style: str) -> str:
+    """Return a text in a style if stdout is a terminal that has them and NO_COLOR (no-color.org) is not set."""
+    return f"\x1b[{style}m{text}\x1b[0m" if text and _has_styles() else text
+
+
+def _has_styles() -> bool:
+    return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def visible(text: str) -> str:
+    """Return a text in which each character that a terminal would act on, or hide, is written as its code."""
+    return "".join(char if char.isprintable() or char == "\n" else _code(char) for char in text)
+
+
+def _code(char: str) -> str:
+    return "\\t" if char == "\t" else f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
+
+
+def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) -> str:
+    """Return rows under heads.
+
+    On a terminal they are aligned, and the column `flexible` is cut until the table fits. In a pipe each row is one
+    line of whole cells separated by tabs.
+    """
+    cells = [[visible(" ".join(cell.split())) for cell in row] for row in rows]
+    if not is_terminal():
+        return "\n".join("\t".join(row) for row in [list(heads), *cells])
+    from rich.cells import cell_len  # noqa: PLC0415 - only a terminal needs it
+    from rich.table import Table  # noqa: PLC0415 - same
+    from rich.text import Text  # noqa: PLC0415 - same
+
+    console = _console()
+    widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
+    others = sum(width + 2 for place, width in enumerate(widths) if place != flexible)
+    widths[flexible] = min(widths[flexible], max(console.width - others, 20))
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if _has_styles() else "")
+    for head, width in zip(heads, widths, strict=True):
+        grid.add_column(head, no_wrap=True, overflow="ellipsis", width=width)
+    for row in cells:
+        grid.add_row(*map(Text, row))
+    with console.capture() as capture:
+        console.print(grid)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def wrapped(text: str, indent: str = "  ") -> str:
+    """Return a text as indented lines that fit the terminal; its own line breaks stay."""
+    if not is_terminal():
+        return "\n".join(indent + line for line in text.split("\n"))
+    from rich.text import Text  # noqa: PLC0415 - only a terminal needs it
+
+    console = _console()
+    lines = Text(text).wrap(console, max(console.width - len(indent), 20))
+    return "\n".join(indent + line.plain.rstrip() for line in lines)
+
+
+def _console() -> "Console":
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+
+def ask(question: str) -> str | None:
+    """Print a question and return the line that a person types, without spaces around it; None at the end of input.
+
+    Ctrl-C ends the command at once: asyncio's own handler would wait for the line first.
+    """
+    sys.stdout.write(question)
+    sys.stdout.flush()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        line = sys.stdin.readline()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return line.strip() if line else None
+
+
+def confirm(question: str, consequence: str) -> bool:
+    """RecallQuery a yes-or-no question and return whether the answer is yes.
+
+    Raises InputError if nobody can be asked; `consequence` says why the question matters, for example
+    "erasing cannot be undone".
+    """
+    if not is_interactive():
+        raise InputError("--yes", f"{consequence}, and nobody can be asked here", "Add --yes.")
+    return (ask(f"{question} [y/N] ") or "").lower() in ("y", "yes")

@@ -1,0 +1,126 @@
+"""Copy the bank, and lessons in and out of it: `mcp-reflect backup | restore | export | import`."""
+
+import json
+import os
+import sys
+from argparse import Namespace
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from mcp_reflect.cli.engine import with_engine
+from mcp_reflect.cli.files import json_object, read_text, write_output
+from mcp_reflect.cli.output import Progress, write_json, write_line
+from mcp_reflect.cli.parser import CliParser
+from mcp_reflect.config import Settings
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.results import plain
+
+
+def add_backup_arguments(parser: CliParser) -> None:
+    parser.add_argument("file", help="a file that does not exist yet")
+
+
+def run_backup(options: Namespace) -> int:
+    """Copy the bank to one private file (mode 0600), completely or not at all, while servers run."""
+    file = Path(options.file).absolute()
+    size = with_engine(lambda engine: engine.bank.maintenance.backup(file))
+    if options.json:
+        write_json({"file": str(file), "bytes": size})
+    else:
+        write_line(f"Copied to {file}, {size} bytes.")
+    return 0
+
+
+def add_restore_arguments(parser: CliParser) -> None:
+    parser.add_argument("file", help="a copy that `mcp-reflect backup` made")
+
+
+def run_restore(options: Namespace) -> int:
+    """Replace all that is in the bank by what a copy holds.
+
+    Servers that run continue with it. What was in the bank is kept as a copy beside it.
+    """
+    file = Path(options.file).absolute()
+    previous = with_engine(lambda engine: engine.bank.maintenance.restore(file))
+    if options.json:
+        write_json({"restored": str(file), "kept": None if previous is None else str(previous)})
+    else:
+        write_line(f"Restored {file}." + ("" if previous is None else f" The previous content is in {previous}."))
+    return 0
+
+
+def add_export_arguments(parser: CliParser) -> None:
+    parser.add_argument("file", nargs="?", help="the file to write, readable by you alone")
+    parser.add_argument("--all-projects", action="store_true", help="the lessons of all projects, not only this one")
+    parser.add_argument("--force", action="store_true", help="overwrite a file that is not an export")
+
+
+def run_export(options: Namespace) -> int:
+    """Write lessons as JSONL that `import` reads, to stdout unless a file is named."""
+
+    async def work(engine: Engine) -> int:
+        own = engine.scopes.own
+        lines = engine.bank.transfer.export(own.tenant, None if options.all_projects else own.project)
+        if options.file is None:
+            return await _write_lines(sys.stdout, lines)
+        with write_output(options.file, "file", is_ours=_is_export, force=options.force) as file:
+            return await _write_lines(file, lines)
+
+    count = with_engine(work)
+    if options.file and options.json:
+        write_json({"lessons": count, "file": options.file})
+    elif options.file:
+        write_line(f"{count} lessons in {options.file}.")
+    return 0
+
+
+async def _write_lines(file: TextIO, lines: AsyncIterator[dict[str, Any]]) -> int:
+    count = 0
+    async for line in lines:
+        file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        count += 1
+    return count
+
+
+def _is_export(head: str) -> bool:
+    return head.startswith('{"id": "les_')
+
+
+def add_import_arguments(parser: CliParser) -> None:
+    parser.add_argument("file", help="the file; - reads stdin")
+    parser.add_argument("--merge", action="store_true", help="strengthen near-duplicates instead of storing each line")
+
+
+def run_import(options: Namespace) -> int:
+    """Read lessons from JSONL: the fields of store_lesson, with an optional external_id and project.
+
+    If a line is bad, the error names it and nothing is stored. Lessons that the bank has are skipped.
+    """
+    text = read_text(options.file, Settings.from_env())
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    progress = Progress()
+
+    async def work(engine: Engine) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        drafts = engine.import_drafts(_parse_lines(lines, progress))
+        async for batch in engine.import_lessons(drafts, merge=options.merge, processes=os.cpu_count() or 1):
+            for stored in batch:
+                counts[stored.status] += 1
+                if options.json:
+                    write_json(plain(stored))
+            progress.report(f"{counts.total()} of {len(lines)} lessons")
+        return counts
+
+    counts = with_engine(work)
+    if not options.json:
+        summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        write_line(f"{counts.total()} lessons: {summary or 'none in the file'}.")
+    return 0
+
+
+def _parse_lines(lines: list[tuple[int, str]], progress: Progress) -> Iterator[tuple[int, dict[str, Any]]]:
+    for count, (number, line) in enumerate(lines):
+        progress.report(f"read {count} of {len(lines)} lessons")
+        yield number, json_object(line, f"line {number}")
