@@ -48,7 +48,8 @@ def has(diagnosis: Diagnosis, kind: FindingKind) -> bool:
 def read(data: Path) -> list[Row]:
     """Every case with its diagnosis and the seconds that took."""
     rows: list[Row] = []
-    for name, outcome, case in iter_cases(data):
+    for name, record, case in iter_cases(data):
+        outcome = record["outcome"]
         trace = to_trace(case)
         start = time.perf_counter()
         diagnosis = diagnose(trace)

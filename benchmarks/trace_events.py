@@ -27,13 +27,13 @@ _CODE = re.compile(r"(?s)```(\w*)\n(.*?)```")
 TERMINAL = "Computer_terminal"
 
 
-def iter_cases(data_dir: Path) -> Iterator[tuple[str, str, Case]]:
-    """Every record as `(file, recorded outcome, case)`, in the order of the files."""
+def iter_cases(data_dir: Path) -> Iterator[tuple[str, dict[str, Any], Case]]:
+    """Yield every record as `(file, record, case)`, in the order of the files."""
     for name in FILES:
         with (data_dir / "traces" / f"{name}.jsonl").open(encoding="utf-8") as lines:
             for line in lines:
                 record = json.loads(line)
-                yield name, record["outcome"], case_of(name, record)
+                yield name, record, case_of(name, record)
 
 
 def case_of(name: str, record: dict[str, Any]) -> Case:
@@ -51,7 +51,7 @@ def case_of(name: str, record: dict[str, Any]) -> Case:
 
 
 def _react(steps: Steps) -> Steps:
-    """ModelResult, action, observation: a decision, a call written as text, its answer."""
+    """Thought, action, observation: a decision, a call written as text, its answer."""
     events: Steps = []
     for step in steps:
         text = step["content"] or ""
@@ -107,10 +107,11 @@ def _agents(steps: Steps) -> Steps:
     """Messages of several agents. The terminal runs the code of the message before it: a call and its answer."""
     events: Steps = []
     before = ""
-    for step in steps:
-        text, agent = step["content"] or "", step["agent"]
+    for number, step in enumerate(steps):
+        text, agent, first = step["content"] or "", step["agent"], len(events)
         if agent != TERMINAL:
-            events.append({"type": "llm_call", "content": text or "(empty)", "metadata": {"agent": agent}})
+            metadata = {"agent": agent, "step": number}
+            events.append({"type": "llm_call", "content": text or "(empty)", "metadata": metadata})
             before = text
             continue
         blocks = _CODE.findall(before)
@@ -118,5 +119,7 @@ def _agents(steps: Steps) -> Steps:
             arguments = {"code": "\n".join(code for _, code in blocks)}
             events.append({"type": "tool_call", "tool": TERMINAL, "arguments": arguments})
         events.append({"type": "tool_response", "tool": TERMINAL, "content": text or "(empty)"})
+        for event in events[first:]:
+            event["metadata"] = {"step": number}
         before = ""
     return events

@@ -1,9 +1,10 @@
 """Every recorded run through `reflect`, over stdio: `python -m benchmarks.traces --data ../shared/data`.
 
-Prints, for each file, how many runs gave a first failing event, a category, a lesson, and how long a
-call took. For the ReAct runs also: loops (and how many of them are successes, which must be none), and
-the share of runs that failed or were halted of which something is said. Exit code 1 where a tool
-error came back or a figure falls short.
+Prints, for each file, how many runs gave a first failing event, a category and a lesson, and how long a call took.
+An answer is not a right answer: where a person has labeled the step that failed (Who&When), it also prints how many
+first failing events are that step, or at most one step off. For the ReAct runs also: loops (and how many of them are
+successes, which must be none), and the share of runs that failed or were halted of which the answer says why. Exit
+status 1 where a tool error came back or a figure falls short.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmarks.stdio import RawServer
 from benchmarks.trace_events import iter_cases
@@ -47,16 +49,17 @@ def main() -> int:
         with RawServer((sys.executable, "-m", "mcp_reflect"), env=env, timeout=60) as server:
             server.open()
             server.call_tool("recall_lessons", {"task": "warm the engine up"})
-            for name, recorded, case in iter_cases(data):
+            for name, record, case in iter_cases(data):
                 start = time.perf_counter()
                 answer = server.call_tool("reflect", case)
                 seconds.setdefault(name, []).append(time.perf_counter() - start)
-                count(counts.setdefault(name, Counter()), recorded, case, answer)
+                count(counts.setdefault(name, Counter()), record, case, answer)
     return report(counts, seconds)
 
 
-def count(found: Counter[str], recorded: str, case: Mapping[str, Json], answer: Mapping[str, Json]) -> None:
-    """Note what one call said."""
+def count(found: Counter[str], record: Mapping[str, Any], case: Mapping[str, Any], answer: Mapping[str, Json]) -> None:
+    """Count the answer of one call."""
+    recorded = record["outcome"]
     found["runs"] += 1
     if answer.get("isError"):
         found["tool errors"] += 1
@@ -64,6 +67,11 @@ def count(found: Counter[str], recorded: str, case: Mapping[str, Json], answer: 
     result = answer["structuredContent"]
     assert isinstance(result, dict)  # noqa: S101 - the protocol says so
     found["first failing event"] += "first_failing_event" in result
+    if "mistake_step" in record:
+        steps = {event["id"]: event.get("metadata", {}).get("step") for event in case["events"]}
+        step = steps.get(result.get("first_failing_event"))
+        found["at the labeled step"] += step == record["mistake_step"]
+        found["at most one step off"] += step is not None and abs(step - record["mistake_step"]) <= 1
     found["category"] += result.get("error_category", "unknown_error") != "unknown_error"
     found["lesson"] += "lessons" in result
     found["over 2.5 kB"] += len(json.dumps(result, separators=(",", ":"), ensure_ascii=False).encode()) > MOST_BYTES
