@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from mcp_reflect.analysis.known_failures import (
@@ -161,7 +162,8 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
         )
         recalled = await context.bank.recalls.recall(scope, ask, applied=False) if ask.task.strip() else None
         found = [(hit.id, hit.text) for hit in recalled.lessons] if recalled else []
-    new = [(name, text) for name, text in found if name not in state.shown][:MOST_LESSONS]
+    new = (pair for pair in found if pair[0] not in state.shown and not _is_suspicious(pair[1]))
+    new = list(islice(new, MOST_LESSONS))
     if not new:
         return None
     try:
@@ -169,6 +171,13 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
     except BankError:  # shown again the next time, which is better than not at all
         context.log("lessons_not_counted", "debug", session=session)
     return lessons_text([text for _, text in new])
+
+
+def _is_suspicious(text: str) -> bool:
+    """True if a hook must not show the text, whoever wrote it: nobody asked for it, and a model reads it."""
+    from mcp_reflect.security.injection import suspicion  # noqa: PLC0415 - few calls show anything
+
+    return suspicion((text,)) is not None
 
 
 def _standing(lesson: Lesson) -> tuple[int, float, float, float]:
@@ -223,7 +232,8 @@ def _call(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
 async def _lesson(context: Context, scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
     """The lesson that names the failure's error among its symptoms; its id and text."""
     for lesson in await context.bank.warnings.lessons_of(scope, known):
-        if any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms):
+        known_by = any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms)
+        if known_by and not _is_suspicious(lesson.text):
             return lesson.id, lesson.text
     return None, None
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +10,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Stored, Trust, lesson_text
-from mcp_reflect.security.injection import suspicion
+from mcp_reflect.security.injection import repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash, quoted
 from mcp_reflect.storage import similarity
 from mcp_reflect.storage.effectiveness import Effectiveness
@@ -187,15 +187,18 @@ _ENUM_FIELDS: Final = ("kind", "state", "trust", "source")
 _TEXT_FIELDS: Final = tuple(
     field.name for field in fields(LessonDraft) if "str" in str(field.type) and field.name not in _ENUM_FIELDS
 )
+_OUTSIDE: Final = (Source.IMPORT, Source.RULES)
 _HELD_BEFORE: Final = "it was in quarantine where it comes from"
 _SINGLE: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")  # a text with double quotation marks is put in single ones
 _MIN_QUOTE: Final = 12  # characters; a shorter one is a name or a number
 _MAX_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson collects
 
 
-def prepared(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
-    """Return a draft as the record to store: redacted and screened."""
-    return screened(from_draft(draft, scope, clock, lesson_id))
+def prepared(
+    draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None, outside: Iterable[str] = ()
+) -> Lesson:
+    """Return a draft as the record to store: redacted and screened. `outside` are the outputs of the run's tools."""
+    return screened(from_draft(draft, scope, clock, lesson_id), outside)
 
 
 def from_draft(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
@@ -210,15 +213,18 @@ def from_draft(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | 
     )
 
 
-def screened(lesson: Lesson) -> Lesson:
-    """Return a record redacted, and in quarantine if one of its texts is suspicious; `held` gives the reason.
+def screened(lesson: Lesson, outside: Iterable[str] = ()) -> Lesson:
+    """Return a record redacted, and in quarantine if its words are from outside and suspicious; `held` says why.
 
-    A context is used for search only and never shown: a suspicious one is dropped, and the record stays.
+    An import comes from outside, what rules quote of a run does, and a text that repeats one of `outside`. What an
+    agent, a model or a person wrote in words of their own is never put into quarantine. A context is used for search
+    only and never shown: a suspicious one is dropped, and the record stays.
     """
     labels = (lesson.task_type, lesson.external_id, *lesson.symptoms, *lesson.keywords, *lesson.tags)
     # Parts and whole: beside much honest text an order weighs less, and halves of one may each look harmless.
     texts = (lesson.mistake, lesson.correction, lesson.text, lesson.why, "\n".join(filter(None, labels)))
-    reason = suspicion((*texts, *_quotes(lesson)))
+    from_outside = lesson.source in _OUTSIDE or repeats("\n".join(filter(None, texts)), outside)
+    reason = suspicion((*texts, *_quotes(lesson))) if from_outside else None
     if suspicion((lesson.context,)):
         lesson = replace(lesson, context=None)
     if reason is None and lesson.trust is Trust.QUARANTINED:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
@@ -15,6 +15,8 @@ from mcp_reflect.storage import lessons, warnings
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.rows import Row, lesson_from, scope_values
 from mcp_reflect.storage.sqlite.statements import Reader, Transaction
+
+_OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
 
 
 class ReflectionRepository:
@@ -53,7 +55,7 @@ class ReflectionRepository:
             await tx.run("reflection_add", values)
             await _note_calls(tx, scope, draft, reflection_id, now)
             await lessons.archive_excess(tx, scope, self._size, now)
-            return reflection_from(await _row(tx, scope, reflection_id))
+            return _as_written(reflection_from(await _row(tx, scope, reflection_id)), draft)
 
     async def next_version(self, scope: Scope, before: StoredReflection, draft: ReflectionDraft) -> StoredReflection:
         """Replace a reflection by another judgement of the same run; the former one becomes a version.
@@ -82,7 +84,7 @@ class ReflectionRepository:
             }
             await tx.run("reflection_change", values)
             await lessons.archive_excess(tx, scope, self._size, now)
-            return reflection_from(await _row(tx, scope, before.id))
+            return _as_written(reflection_from(await _row(tx, scope, before.id)), draft)
 
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
         """Return the reflection with that id and its redacted trace; NotFoundError names the field."""
@@ -128,13 +130,14 @@ class ReflectionRepository:
         """Write the records of a reflection, and return its body with their ids."""
         assert isinstance(draft.body, dict)  # noqa: S101 - made by the reflect service
         body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}
-        summary = lessons.prepared(draft.face, scope, self._clock, reflection_id)
+        outside = _tool_outputs(draft.trace)
+        summary = lessons.prepared(draft.face, scope, self._clock, reflection_id, outside)
         summary = replace(summary, reflection_id=reflection_id)
         if await tx.row("lesson_by_id", {"id": reflection_id, **scope_values(scope)}) is None:
             await lessons.insert(tx, scope, summary)
         else:
             await lessons.change(tx, scope, summary)
-        if summary.held:  # a text in quarantine is shown nowhere before a person has decided
+        if summary.held:  # a text in quarantine is shown to no other call before a person has decided
             body |= {"reflection": waits(summary.held), "insights": None, "tags": []}
         origin = Link(relation="from", to_kind="reflection", to_id=reflection_id)
         # The events that the reflection rests on; another run has an `e1` of its own.
@@ -142,7 +145,8 @@ class ReflectionRepository:
             replace(link, to_id=f"{reflection_id}/{link.to_id}") for link in draft.links if link.to_kind == "event"
         ]
         if draft.strategy is not None:
-            strategy = replace(lessons.prepared(draft.strategy, scope, self._clock), reflection_id=reflection_id)
+            strategy = lessons.prepared(draft.strategy, scope, self._clock, outside=outside)
+            strategy = replace(strategy, reflection_id=reflection_id)
             await lessons.insert(tx, scope, strategy)
             await lessons.link_mentions(tx, strategy)
             await lessons.add_links(tx, strategy.id, (origin, *events))
@@ -151,7 +155,8 @@ class ReflectionRepository:
                 body["strategy"] = waits(strategy.held)
         learned: list[dict[str, str]] = []
         for lesson_draft in draft.lessons:
-            lesson = replace(lessons.prepared(lesson_draft, scope, self._clock), reflection_id=reflection_id)
+            lesson = lessons.prepared(lesson_draft, scope, self._clock, outside=outside)
+            lesson = replace(lesson, reflection_id=reflection_id)
             lesson_id, status = await lessons.add_or_merge(tx, scope, lesson)
             tools = [link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags]
             await lessons.add_links(tx, lesson_id, (origin, *events, *tools))
@@ -159,6 +164,24 @@ class ReflectionRepository:
         body["lessons"] = learned
         await lessons.add_links(tx, reflection_id, draft.links)
         return body
+
+
+def _as_written(stored: StoredReflection, draft: ReflectionDraft) -> StoredReflection:
+    """Return a reflection with the author's own words for the author: those that wait too."""
+    assert isinstance(stored.body, dict)  # noqa: S101 - written by this module
+    assert isinstance(draft.body, dict)  # noqa: S101 - made by the reflect service
+    own = {name: draft.body[name] for name in ("reflection", "insights", "tags", "strategy") if name in draft.body}
+    return replace(stored, body={**stored.body, **own})
+
+
+def _tool_outputs(run: Json) -> list[str]:
+    """Return the outputs of the tools of a run: words that came from outside, and were not the agent's."""
+    events = run.get("events") if isinstance(run, dict) else None
+    return [
+        content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        for event in (events if isinstance(events, list) else ())
+        if isinstance(event, dict) and event.get("type") in _OUTPUTS and (content := event.get("content"))
+    ]
 
 
 async def _row(reader: Reader, scope: Scope, reflection_id: str) -> Row:

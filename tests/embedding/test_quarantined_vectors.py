@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -39,6 +40,12 @@ async def embedding(settings: Settings, clock: Clock | None = None) -> AsyncGene
         yield engine, concepts
 
 
+async def imported(engine: Engine, lesson: dict[str, Any]) -> str:
+    """The id of an imported lesson, whose words are judged; an agent's own are not."""
+    (stored,) = [one async for batch in engine.import_lessons(engine.import_drafts([(1, lesson)])) for one in batch]
+    return stored.lesson_id
+
+
 def ids(found: Recall) -> list[str]:
     return [hit.id for hit in found.lessons]
 
@@ -71,7 +78,7 @@ async def test_a_lesson_that_goes_into_quarantine_loses_its_place_at_once_in_eve
 ) -> None:
     async with embedding(settings, clock) as (first, _), embedding(settings, clock) as (second, _):
         beside = (await first.store_lesson(**BESIDE)).lesson_id
-        slow = (await first.store_lesson(**SLOW)).lesson_id
+        slow = await imported(first, SLOW)
         await caught_up(first)
         for engine in (first, second):
             assert ids(await engine.recall(task=NO_WORD_IN_COMMON)) == [slow, beside]
@@ -89,7 +96,7 @@ async def test_a_lesson_that_is_gone_has_no_say_in_a_process_that_knew_its_vecto
 ) -> None:
     async with embedding(settings, clock) as (engine, _), embedding(settings, clock) as (fresh, _):
         await engine.store_lesson(**BESIDE)
-        slow = (await engine.store_lesson(**SLOW)).lesson_id
+        slow = await imported(engine, SLOW)
         await caught_up(engine)
         assert len((await engine.recall(task=NO_WORD_IN_COMMON)).lessons) == 2
         if gone == "forgotten":
@@ -106,7 +113,7 @@ async def test_who_takes_the_place_of_what_is_gone_comes_up_among_the_nearest(
 ) -> None:
     monkeypatch.setattr("mcp_reflect.storage.recalls.NEAR", 1)
     async with embedding(settings, clock) as (engine, _):
-        slow = (await engine.store_lesson(**SLOW)).lesson_id
+        slow = await imported(engine, SLOW)
         later = await engine.store_lesson(mistake="The postgres database had a delay", correction="Ask a customer")
         await caught_up(engine)
         assert ids(await engine.recall(task=NO_WORD_IN_COMMON)) == [slow]
@@ -144,7 +151,7 @@ async def test_a_lesson_that_leaves_quarantine_while_others_are_embedded_is_embe
             return await super().embed(texts)
 
     async with Engine(settings, clock=clock, embedder=Approving()) as engine:
-        slow = (await engine.store_lesson(**SLOW)).lesson_id
+        slow = await imported(engine, SLOW)
         mail = (await engine.store_lesson(**BESIDE)).lesson_id
         await caught_up(engine)
         await engine.edit_lesson(slow, ORDERED)

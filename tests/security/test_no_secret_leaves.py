@@ -1,0 +1,209 @@
+"""All the secrets of the cases through every tool, an import and every language model: none is found anywhere after."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from mcp import Client
+
+from mcp_reflect.config import Settings
+from mcp_reflect.llm.endpoint import reply_of
+from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Role, Stop
+from mcp_reflect.security.redact import clean_text
+from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
+from tests.llm.dialects import DIALECTS
+from tests.llm.loopback import Loopback
+from tests.security.corpus import cases
+from tests.security.disguise import survives
+
+Case = dict[str, Any]
+CASES: list[Case] = [case for case in cases("secrets") if not survives(clean_text(case["text"]), case["secret"])]
+OPENAI = next(one for one in DIALECTS if one.name == "openai")
+
+ANSWERS: dict[Role, Any] = {
+    Role.REFLECTOR: {"reflection": "It used $SECRET.", "strategy": "Do not use $SECRET", "mistake": "Sent $SECRET",
+                     "correction": "Leave out $SECRET", "importance": 0.5, "confidence": 0.5},
+    Role.CRITIC: {"quality_score": 0.3, "issues": ["Step 1: it shows $SECRET"], "suggested_fix": "Drop $SECRET"},
+    Role.CORRECTOR: {"corrected_steps": ["It printed $SECRET once"]},
+    Role.PLANNER: {"reasoning": "It holds $SECRET", "strategy": "rewrite", "user_message": "I search for $SECRET",
+                     "new_queries": [{"table": "t", "search_mode": "m", "query_text": "x $SECRET"}]},
+}  # fmt: skip
+
+
+def batches(most: int = 4500) -> Iterator[list[Case]]:
+    """The cases in texts that every argument has room for."""
+    batch: list[Case] = []
+    for case in CASES:
+        if batch and sum(len(one["text"]) + 20 for one in (*batch, case)) > most:
+            yield batch
+            batch = []
+        batch.append(case)
+    yield batch
+
+
+def text_of(batch: list[Case]) -> str:
+    return "\n\n".join(f"Then came\n{case['text']}" for case in batch)
+
+
+def telling(case: Case) -> set[str]:
+    """The beginning, middle and end of a case's secret, where they stand in no other case."""
+    secret = case["secret"]
+    middle = len(secret) // 2
+    parts = (secret[:12], secret[max(middle - 6, 0) : middle + 6], secret[-12:])
+    others = "".join(one["text"] for one in CASES if one is not case)
+    return {part for part in parts if len(part) >= 7 and part not in others}
+
+
+TELLING = {part: case["text"] for case in CASES for part in telling(case)}
+
+
+def leaks(content: bytes) -> list[str]:
+    folded = content.lower()
+    return [text for part, text in TELLING.items() if part.lower().encode() in folded]
+
+
+class Talkative:
+    """A language model that repeats the secrets it must not have been told, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+        self.secret = ""
+
+    async def complete(self, request: Request) -> Reply:
+        self.asked.append(request)
+        said = json.dumps(ANSWERS[request.role]).replace("$SECRET", json.dumps(self.secret)[1:-1])
+        return reply_of(request, "talkative:model", said, Stop.END, NOTHING_USED)
+
+
+async def drive(engine: Engine, text: str) -> list[object]:
+    """Every tool with the text in every argument that holds words; what they return."""
+    events = [
+        {"type": "tool_call", "tool": "bash", "arguments": {"command": text, "nested": [{"text": text}]}},
+        {"type": "tool_response", "tool": "bash", "content": f"Error: refused\n{text}", "error": text},
+        {"type": "tool_call", "tool": "bash", "arguments": text},
+        {"type": "tool_response", "tool": "bash", "content": {"out": text}, "metadata": {"text": text}},
+    ]
+    done: list[object] = [
+        await engine.store_lesson(mistake=text[:5000], correction=f"Do it otherwise. {text}"[:5000], context=text),
+        await engine.recall(task=text, symptoms=[text[:2000]], context=text),
+        await engine.reflect(
+            task=text, goal=text, outcome="failure", events=events, error={"message": text, "context": {"a": text}}
+        ),
+        await engine.critique(goal=text, steps=[text], tool_results=[{"tool": "bash", "content": text}]),
+        await engine.replan(
+            user_message=text, suggestions=[text[:2000]],
+            queries=[{"table": "t", "search_mode": "m", "query_text": text}],
+            catalog=[{"table": "t", "description": text, "search_modes": ["m"], "vocabulary": [text]}],
+        ),
+    ]  # fmt: skip
+    stored, recalled = done[0], done[1]
+    named = await engine.record_outcome(
+        success=True, lesson_ids=[stored.lesson_id], note=text[:2000],  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+        tool_results=[{"tool": "bash", "content": text}],
+    )  # fmt: skip
+    await engine.forget_lesson(lesson_id=stored.lesson_id, reason=text[:2000])  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    return [*done, recalled, named]
+
+
+def everything(folder: Path) -> dict[str, list[str]]:
+    """What of the secrets is in which file, in its pages, its log, and in a backup that is written anew."""
+    return {path.name: found for path in folder.rglob("*") if path.is_file() and (found := leaks(path.read_bytes()))}
+
+
+async def test_no_secret_reaches_a_file_a_model_or_the_log(bank_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert len(CASES) >= 120
+    llm = Talkative()
+    settings = Settings(bank=bank_path, project="app", log_level="debug", critique="always")
+    told: list[object] = []
+    async with Engine(settings, llm=llm) as engine:
+        for batch in batches():
+            llm.secret = text_of(batch)[:4000]
+            told += await drive(engine, text_of(batch))
+        lines = [
+            (
+                number,
+                {
+                    "mistake": case["text"][:4000],
+                    "correction": f"See {case['text']}"[:4000],
+                    "why": case["text"][:4000],
+                },
+            )
+            for number, case in enumerate(CASES)
+        ]
+        async for _ in engine.import_lessons(engine.import_drafts(lines)):
+            pass
+        exported = json.dumps([line async for line in engine.bank.transfer.export("local", None)])
+        with (
+            closing(sqlite3.connect(bank_path)) as source,
+            closing(sqlite3.connect(bank_path.with_suffix(".copy"))) as to,
+        ):
+            source.backup(to)
+        assert everything(bank_path.parent) == {}  # with the bank open: the log of SQLite is there too
+    assert everything(bank_path.parent) == {}
+    assert {request.role for request in llm.asked} == set(ANSWERS)
+    assert leaks("".join(request.system + request.user for request in llm.asked).encode()) == []
+    assert leaks(exported.encode()) == []
+    assert leaks(repr(told).encode()) == []
+    out, err = capfd.readouterr()
+    assert "reflection_stored" in err
+    assert leaks((out + err).encode()) == []
+
+
+async def test_no_secret_goes_over_the_wire_to_a_provider(bank_path: Path) -> None:
+    found = list(batches())
+    answer = OPENAI.say(json.dumps(ANSWERS[Role.REFLECTOR]), OPENAI.stops["end"])
+    async with Loopback(*[answer] * len(found)) as server:
+        settings = Settings(
+            bank=bank_path, project="app", llm=f"openai:test-model@{server.url}", provider_env={OPENAI.key_name: "none"}
+        )
+        async with Engine(settings) as engine:
+            for batch in found:
+                events = [{"type": "tool_response", "tool": "bash", "content": text_of(batch)}]
+                await engine.reflect(task="Look at the log", outcome="failure", events=events)
+    assert len(server.received) == len(found)
+    assert leaks("".join(json.dumps(one.body, ensure_ascii=False) for one in server.received).encode()) == []
+
+
+async def test_no_error_repeats_a_secret(engine: Engine) -> None:
+    """Errors quote what cannot be used: an unknown name, a bad value, an id that is not there."""
+    sent: list[tuple[str, dict[str, Any]]] = []
+    for case in CASES[::3]:
+        text = case["text"]
+        sent += [
+            ("store_lesson", {"mistake": "a", "correction": "b", text: "x"}),
+            ("store_lesson", {"mistake": "a", "correction": "b", "visibility": text}),
+            ("reflect", {"task": "t", "outcome": text}),
+            ("reflect", {"task": "t", "outcome": "failure", "analysis": {"reflection": "r", "importance": text}}),
+            ("reflect", {"task": "t", "outcome": "failure", "events": [{"type": text, "content": "x"}]}),
+            ("critique", {"goal": "g", "response": "r", "analysis": {text: 1}}),
+            ("forget_lesson", {"lesson_id": text[:200], "reason": "r"}),
+            ("record_outcome", {"success": True, "recall_id": text[:200]}),
+            ("replan_search", {"search_id": text[:200]}),
+            ("recall_lessons", {"task": "t", "project": text[:200]}),
+            ("recall_lessons", {"task": "t", "kinds": [text]}),
+            (text, {}),
+        ]
+    said: list[str] = []
+    async with Client(build(engine=engine)) as client:
+        for tool, arguments in sent:
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error, (tool, arguments)
+            said.append(str(result.content))
+        for case in CASES[::3]:
+            said += [
+                await _refusal(client, f"{kind}://{quote(case['text'])}") for kind in ("lesson", "reflection", "x")
+            ]
+    assert leaks("\n".join(said).encode()) == []
+
+
+async def _refusal(client: Client, uri: str) -> str:
+    try:
+        return str(await client.read_resource(uri))
+    except Exception as error:  # noqa: BLE001 - whatever it says is what the caller sees
+        return str(error)
