@@ -23,7 +23,16 @@ from tests.security.corpus import cases
 from tests.security.disguise import survives
 
 Case = dict[str, Any]
-CASES: list[Case] = [case for case in cases("secrets") if not survives(clean_text(case["text"]), case["secret"])]
+
+
+def _is_cut(case: Case) -> bool:
+    """True if the secret is cut out in a text and in JSON: how many are is measured elsewhere."""
+    text = case["text"]
+    wrapped = (text, f"Then came\n{text}\n\nThen came\n{text}", json.dumps({"a": text}), f"Error: refused\n{text}")
+    return not any(survives(clean_text(one), case["secret"]) for one in wrapped)
+
+
+CASES: list[Case] = [case for case in cases("secrets") if _is_cut(case)]
 OPENAI = next(one for one in DIALECTS if one.name == "openai")
 
 ANSWERS: dict[Role, Any] = {
