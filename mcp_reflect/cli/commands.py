@@ -57,7 +57,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "import": CommandInfo("transfer", "FILE", "lessons from JSONL", ("lessons.jsonl",)),
     "backup": CommandInfo("transfer", "FILE", "a copy of the bank, taken while servers run", ("~/bank-before.db",)),
     "restore": CommandInfo(
-        "transfer", "FILE", "replace the bank by a copy, for running servers too", ("~/bank-before.db",)
+        "transfer", "FILE", "replace the bank by a copy, for running servers too", ("~/bank-before.db", "--latest")
     ),
     "embed": CommandInfo("reports", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),
     "doctor": CommandInfo(

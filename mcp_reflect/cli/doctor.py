@@ -3,8 +3,9 @@
 import platform
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from mcp_reflect import __version__
 from mcp_reflect.cli.engine import with_engine
@@ -14,6 +15,9 @@ from mcp_reflect.cli.reports import vector_summary
 from mcp_reflect.errors import BankError
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage.sqlite.backup import Health
+
+_MOST_NAMED: Final = 10  # records with damaged texts
 
 
 def add_doctor_arguments(parser: CliParser) -> None:
@@ -74,20 +78,19 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "bytes": file.st_size,
     }
     health = await engine.bank.maintenance.health()
-    report |= {"sound": health.sound, "set_aside": [str(path) for path in health.aside], "sqlite": health.sqlite}
+    report |= {
+        "sound": health.sound and not health.unreadable,
+        "set_aside": [str(file) for file in health.aside],
+        "copies": [str(file) for file in health.copies],
+        "sqlite": health.sqlite,
+    }
     if health.mended_in and opened.journal_mode == "wal":
         report["notes"].append(
             f"SQLite {health.sqlite} can, very rarely, lose pages if one connection moves the log into the file "
             "while another restarts it. mcp-reflect holds the write lock for that, so it cannot happen here; "
             f"SQLite is fixed from {health.mended_in} on."
         )
-    if not health.sound:
-        degraded.append("The bank is damaged. Run: mcp-reflect doctor --rescue")
-    if health.aside:
-        degraded.append(
-            f"{health.aside[-1]} was set aside because it is damaged. To recover what can be read of it, run: "
-            "mcp-reflect doctor --rescue"
-        )
+    degraded += _damage(health)
     meaning = engine.bank.vectors
     if meaning is not None and (problem := await meaning.probed()) is not None:
         degraded.append(f"Recall finds lessons by their words alone. {problem}")
@@ -105,6 +108,21 @@ async def examine(engine: Engine) -> dict[str, Any]:
             "This directory belongs to no project, so lessons are global. Set MCP_REFLECT_PROJECT to a name."
         )
     return {**report, "degraded": degraded}
+
+
+def _damage(health: Health) -> Iterator[str]:
+    """Yield a sentence for each damage of the bank's file."""
+    if not health.sound:
+        restore = ", or: mcp-reflect restore --latest" if health.copies else ""
+        yield f"The bank is damaged. Run: mcp-reflect doctor --rescue{restore}"
+    if health.unreadable:
+        names = ", ".join(health.unreadable[:_MOST_NAMED])
+        yield f"These records have damaged texts: {names}. Run: mcp-reflect doctor --rescue"
+    if health.aside:
+        yield (
+            f"{health.aside[-1]} was set aside because it is damaged. To recover what can be read of it, run: "
+            "mcp-reflect doctor --rescue"
+        )
 
 
 def _rescue(file: str, *, as_json: bool) -> int:

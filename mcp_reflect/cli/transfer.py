@@ -34,7 +34,9 @@ def run_backup(options: Namespace) -> int:
 
 
 def add_restore_arguments(parser: CliParser) -> None:
-    parser.add_argument("file", help="a copy that `mcp-reflect backup` made")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("file", nargs="?", help="a copy that `mcp-reflect backup` or a server made")
+    source.add_argument("--latest", action="store_true", help="the newest sound daily copy beside the bank")
 
 
 def run_restore(options: Namespace) -> int:
@@ -42,8 +44,13 @@ def run_restore(options: Namespace) -> int:
 
     Servers that run continue with it. What was in the bank is kept as a copy beside it.
     """
-    file = Path(options.file).absolute()
-    previous = with_engine(lambda engine: engine.bank.maintenance.restore(file))
+
+    async def restore(engine: Engine) -> tuple[Path, Path | None]:
+        maintenance = engine.bank.maintenance
+        file = await maintenance.latest_copy() if options.latest else Path(options.file).absolute()
+        return file, await maintenance.restore(file)
+
+    file, previous = with_engine(restore)
     if options.json:
         write_json({"restored": str(file), "kept": None if previous is None else str(previous)})
     else:

@@ -1,9 +1,11 @@
 """The bank: opens the file and composes the repositories. The scope is always the first argument of theirs."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.clock import Clock
@@ -44,6 +46,9 @@ _CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})
 """The statements after which a lesson may need a new vector."""
 
 
+COPY_DELAY_SECONDS: Final = 60.0
+
+
 class Bank:
     """All that was learned, in one SQLite file that many processes share. The file is opened on first use.
 
@@ -80,8 +85,13 @@ class Bank:
         self._size = size
         self._clock = clock or Clock()
         self._db = Database(path, busy_seconds=busy_seconds, log=log, sets_aside=sets_aside)
+        self._log = log or Log()
         self._retention = Retention(keep_days)
         self._recall_log = RecallLog(self._db, self._clock, self._retention)
+        self._copy_timer: asyncio.TimerHandle | None = None
+        self._copying: asyncio.Task[None] | None = None
+        self._stop_copying = Event()
+        self._db.watch(_CHANGES_WORDS, self._copy_later)
         self.vectors = self._open_vectors(embeddings) if embeddings else None
         self.recalls = RecallRepository(self._db, self._clock, self._recall_log, self.vectors)
 
@@ -101,9 +111,24 @@ class Bank:
         try:
             if self.vectors:
                 await self.vectors.close()
+            if self._copy_timer is not None:
+                self._copy_timer.cancel()
+            if self._copying is not None:
+                self._stop_copying.set()
+                await self._copying
             await self._recall_log.settle()
         finally:
             await self._db.close()
+
+    def _copy_later(self) -> None:
+        """Make the daily copy some time after a write: a command that ends at once makes none."""
+        if self._copy_timer is None:
+            self._copy_timer = asyncio.get_running_loop().call_later(COPY_DELAY_SECONDS, self._copy)
+
+    def _copy(self) -> None:
+        self._copy_timer = None
+        if self._copying is None or self._copying.done():
+            self._copying = asyncio.ensure_future(self.maintenance.copy_daily(self._stop_copying))
 
     @cached_property
     def lessons(self) -> "LessonRepository":
@@ -187,4 +212,4 @@ class Bank:
         """The bank's file as a whole: copies, health and recovery."""
         from mcp_reflect.storage.maintenance import Maintenance  # noqa: PLC0415 - see the class
 
-        return Maintenance(self._db, self._clock)
+        return Maintenance(self._db, self._clock, self._log)

@@ -18,7 +18,7 @@ from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
 from mcp_reflect.storage.similarity import contradict, nearest, points, same_lesson, same_text, telling_words, tie
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import LISTS, lesson_from, scope_values
+from mcp_reflect.storage.sqlite.rows import LISTS, lesson_from, lessons_from, scope_values
 from mcp_reflect.storage.sqlite.statements import Transaction
 
 # Similar records. The same records give the same clusters in any order.
@@ -193,7 +193,7 @@ class ConsolidationRepository:
         Global records are left out.
         """
         values = {"limit": MOST_RECORDS, **scope_values(scope)}
-        records = [lesson_from(row) for row in await self._db.rows("dream_records", values)]
+        records = lessons_from(await self._db.rows("dream_records", values))
         similar: dict[str, tuple[str, ...]] = {}
         ids = [record.id for record in records]
         for row in await self._db.rows("links_among", {"ids": ids, "relation": SIMILAR}):
@@ -260,7 +260,7 @@ class ConsolidationRepository:
                 "id": dream_id,
                 "plan": json.loads(json.dumps(asdict(plan))),
                 "changes": {"records": changes.records, "added": changes.added, "links": changes.links},
-                "digest": "" if part else digest_of([lesson_from(row) for row in rows]),
+                "digest": "" if part else digest_of(lessons_from(rows)),
                 "tokens": plan.tokens,
                 "idle": int(idle),
                 "now": self._clock.now(),

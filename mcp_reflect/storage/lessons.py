@@ -18,7 +18,7 @@ from mcp_reflect.storage.recalls import rates
 from mcp_reflect.storage.retrieval import candidates, index
 from mcp_reflect.storage.retrieval.graph import MENTIONS, named
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import LISTS, lesson_from, lesson_values, scope_values
+from mcp_reflect.storage.sqlite.rows import LISTS, lesson_from, lesson_values, lessons_from, scope_values
 from mcp_reflect.storage.sqlite.statements import Bound, Reader, Transaction, Writing, bound
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class LessonRepository:
             "offset": offset,
             **scope_values(scope),
         }
-        return [lesson_from(row) for row in await self._db.rows("lesson_list", values)]
+        return lessons_from(await self._db.rows("lesson_list", values))
 
     async def task_types(self, scope: Scope) -> list[str]:
         """Return the task types of a scope's lessons, the most frequent first."""

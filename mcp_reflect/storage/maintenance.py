@@ -3,17 +3,19 @@
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankError
+from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.sqlite import backup
 from mcp_reflect.storage.sqlite.backup import Health
 from mcp_reflect.storage.sqlite.database import Database, explained
 from mcp_reflect.storage.sqlite.files import note_rescued
-from mcp_reflect.storage.sqlite.recovery import recover
+from mcp_reflect.storage.sqlite.recovery import recover, repair_texts
 from mcp_reflect.storage.sqlite.rows import lesson_from
 
 _PAGE: Final = 200  # lessons indexed in a transaction
@@ -30,14 +32,30 @@ class Rescued:
 class Maintenance:
     """Copies and repairs the bank's file while servers use it. Methods raise BankError and change nothing then."""
 
-    def __init__(self, db: Database, clock: Clock) -> None:
+    def __init__(self, db: Database, clock: Clock, log: Log) -> None:
         self._db = db
         self._clock = clock
+        self._log = log
 
     async def backup(self, file: Path) -> int:
         """Copy the bank as it is now to the new `file`, while servers write; return the copy's bytes."""
         await self._db.opened()
         return await asyncio.to_thread(backup.backup, self._db.path, file)
+
+    async def copy_daily(self, stop: Event) -> None:
+        """Make the daily copy if it is due, unless `stop` is set meanwhile; a failure is logged."""
+        try:
+            with explained(self._db.path):
+                copy = await asyncio.to_thread(backup.copy_daily, self._db.path, self._clock.now(), stop)
+        except BankError as error:
+            self._log("bank_copy_failed", "warning", error=str(error))
+        else:
+            if copy is not None:
+                self._log("bank_copied", file=str(copy))
+
+    async def latest_copy(self) -> Path:
+        """Return the newest sound daily copy; BankError if there is none."""
+        return await asyncio.to_thread(backup.latest_copy, self._db.path)
 
     async def restore(self, file: Path) -> Path | None:
         """Replace all that is in the bank by the content of the copy `file`, also for running servers.
@@ -51,7 +69,9 @@ class Maintenance:
         return await asyncio.to_thread(backup.health, self._db.path)
 
     async def rescue(self, file: Path | None = None) -> list[Rescued]:
-        """Recover the readable rows of `file`, or of all files that were set aside, the newest first.
+        """Repair texts of the bank, and recover the readable rows of `file` or of all files that were set aside.
+
+        The newest file comes first.
 
         A bank that is damaged itself is set aside before. Each file is kept; one that was set aside is renamed.
         """
@@ -60,6 +80,9 @@ class Maintenance:
         if file is not None and not file.is_file():
             raise BankError(f"There is no file {file}.")
         results: list[Rescued] = []
+        if repaired := await asyncio.to_thread(repair_texts, self._db.path, self._db.busy_seconds):
+            await self._index()
+            results.append(Rescued(self._db.path, repaired))
         for damaged in [file] if file else reversed(health.aside):
             with explained(self._db.path):
                 rows = await asyncio.to_thread(recover, damaged, self._db.path, self._db.busy_seconds)

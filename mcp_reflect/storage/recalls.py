@@ -19,7 +19,7 @@ from mcp_reflect.storage.retrieval.graph import with_related
 from mcp_reflect.storage.retrieval.lexical import Question
 from mcp_reflect.storage.retrieval.ranking import Ranked, rank
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import Row, lesson_from, scope_values
+from mcp_reflect.storage.sqlite.rows import Row, lessons_from, scope_values
 from mcp_reflect.storage.sqlite.statements import Reader, Reading, Writing
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class RecallRepository:
         await self._log.flush()
         ids: list[str] = json.loads((await recall_row(self._db, scope, recall_id))["lesson_ids"])
         rows = [await self._db.row("lesson_by_id", {"id": name, **scope_values(scope)}) for name in ids]
-        lessons = [lesson_from(row) for row in rows if row is not None]
+        lessons = lessons_from(row for row in rows if row is not None)
         return [one for one in lessons if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED]
 
 

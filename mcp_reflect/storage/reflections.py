@@ -13,8 +13,8 @@ from mcp_reflect.models.reflection import Link, ReflectionDraft, StoredReflectio
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lessons, warnings
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import Row, lesson_from, scope_values
-from mcp_reflect.storage.sqlite.statements import Reader, Transaction
+from mcp_reflect.storage.sqlite.rows import Row, lesson_from, readable, scope_values
+from mcp_reflect.storage.sqlite.statements import Reader, Transaction, damaged_record
 
 _OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
 
@@ -101,7 +101,7 @@ class ReflectionRepository:
     async def latest(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[StoredReflection]:
         """Return reflections of a scope, newest first."""
         values = {"limit": limit, "offset": offset, **scope_values(scope)}
-        return [reflection_from(row) for row in await self._db.rows("reflection_list", values)]
+        return readable(await self._db.rows("reflection_list", values), reflection_from)
 
     async def of_run(self, scope: Scope, run_id: str) -> str | None:
         """Return the id of the latest reflection on a run of this scope, None if there is none."""
@@ -206,15 +206,19 @@ async def _note_calls(tx: Transaction, scope: Scope, draft: ReflectionDraft, ref
 
 
 def reflection_from(row: Row) -> StoredReflection:
-    """Return a row of `reflections` as the record."""
+    """Return a row of `reflections` as the record; BankError if it is damaged."""
+    try:
+        trace, body = json.loads(row["trace"]), json.loads(row["body"])
+    except ValueError as error:
+        raise damaged_record(row) from error
     return StoredReflection(
         id=row["id"],
         project=row["project"],
         task=row["task"],
         outcome=row["outcome"],
         thinker=row["thinker"],
-        trace=json.loads(row["trace"]),
-        body=json.loads(row["body"]),
+        trace=trace,
+        body=body,
         digest=row["digest"],
         version=row["version"],
         created_at=row["created_at"],

@@ -19,7 +19,7 @@ from mcp_reflect.storage import lessons
 from mcp_reflect.storage.content_hash import says_nothing_new
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import LISTS, lesson_from, scope_values
+from mcp_reflect.storage.sqlite.rows import LISTS, lesson_from, lessons_from, scope_values
 from mcp_reflect.storage.sqlite.statements import Transaction, Writing
 
 PAGE: Final = 200  # lessons prepared at once
@@ -56,9 +56,8 @@ class Transfer:
         after = ""
         while True:
             rows = await self._db.rows("lesson_page", {**values, "after": after})
-            for row in rows:
-                if row["kind"] == RecordKind.LESSON:
-                    lesson = lesson_from(row)
+            for lesson in lessons_from(rows):
+                if lesson.kind is RecordKind.LESSON:
                     line = {name: getattr(lesson, name) for name in _EXPORTED}
                     line |= {name: list(line[name]) for name in LISTS}
                     line["created_at"] = iso(lesson.created_at)

@@ -17,7 +17,7 @@ from mcp_reflect.storage.lessons import lesson_by_id
 from mcp_reflect.storage.recalls import RecallLog, rates
 from mcp_reflect.storage.retrieval.graph import MOST_NEAR, NAMED
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import Row, lesson_from, scope_values
+from mcp_reflect.storage.sqlite.rows import Row, lessons_from, readable, scope_values
 from mcp_reflect.storage.sqlite.statements import Reading
 from mcp_reflect.storage.warnings import LEAST_WARNINGS, WarningRepository, share_difference
 
@@ -48,7 +48,7 @@ class Views:
         """Return the records of a scope that pass a filter, newest first."""
         held = None if wanted.held is None else int(wanted.held)
         rows = await self._db.rows("lesson_browse", {**asdict(wanted), "held": held, **scope_values(scope)})
-        return [lesson_from(row) for row in rows]
+        return lessons_from(rows)
 
     async def use_of(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
         """Return the outcomes of a record, oldest first, and the latest 100 recalls that showed it, newest first."""
@@ -213,7 +213,7 @@ def _board_rows(reading: Reading, scope: Scope, most: int) -> _BoardRows:
 
 
 def _assembled(board: _BoardRows, scope: Scope, now: float, *, whole: bool) -> Table:
-    records = [lesson_from(one) for one in board.lessons]
+    records = lessons_from(board.lessons)
     rows = [lesson_row(record, board.rates, whole=whole) for record in records]
     rows.sort(key=_place)
     places = {one[0]: place for place, one in enumerate(rows)}
@@ -225,10 +225,14 @@ def _assembled(board: _BoardRows, scope: Scope, now: float, *, whole: bool) -> T
         "prior": {"strength": PRIOR_STRENGTH, "interval": INTERVAL},
         "lessons": {"columns": LESSON_COLUMNS, "rows": rows},
         "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(_outcomes(board, places))},
-        "links": [[places[one["from_id"]], one["relation"], places[one["to_id"]]] for one in board.links],
-        "recalls": {"columns": _RECALL_COLUMNS, "rows": [_recall(one) for one in board.recalls]},
+        "links": [
+            [places[link["from_id"]], link["relation"], places[link["to_id"]]]
+            for link in board.links
+            if link["from_id"] in places and link["to_id"] in places
+        ],
+        "recalls": {"columns": _RECALL_COLUMNS, "rows": readable(board.recalls, _recall)},
         "recall_days": [[one["day"], one["became"], one["count"]] for one in board.recall_days],
-        "warnings": {"columns": _WARNING_COLUMNS, "rows": [_warning(one) for one in board.warnings]},
+        "warnings": {"columns": _WARNING_COLUMNS, "rows": readable(board.warnings, _warning)},
         "warning_days": [[one["day"], one["became"], one["count"]] for one in board.warning_days],
     }
 
@@ -299,7 +303,8 @@ def _outcomes(board: _BoardRows, places: Mapping[str, int]) -> Iterable[list[Any
     by_lesson: dict[str, list[Row]] = {}
     for one in board.outcomes:
         by_lesson.setdefault(_keeper(one["lesson_id"], into), []).append(one)
-    for lesson_id, own in by_lesson.items():
+    for lesson_id in by_lesson.keys() & places.keys():
+        own = by_lesson[lesson_id]
         own.sort(key=lambda one: one["created_at"])
         wins = losses = 0.0
         outcomes = (WeightedOutcome(one["success"], one["weight"], one["evidence"] != Evidence.SELF) for one in own)

@@ -14,7 +14,7 @@ from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.outcomes import add_measured_outcome
 from mcp_reflect.storage.retention import Retention
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import Row, lesson_from, scope_values
+from mcp_reflect.storage.sqlite.rows import Row, lessons_from, readable, scope_values
 from mcp_reflect.storage.sqlite.statements import Reader, Transaction, Writing
 
 MOST_WRONG: Final = 3  # wrong warnings after which a failure is not warned of any more
@@ -44,24 +44,24 @@ class WarningRepository:
         own = scope_values(scope)
         calls = await self._db.rows("failure_calls", {"bare": bare, "loose": loose, **own})
         heads = await self._db.rows("failure_heads", {"session": session, "head": head, **own})
-        return list(map(known_from, calls)), list(map(known_from, heads))
+        return readable(calls, known_from), readable(heads, known_from)
 
     async def same_error(self, scope: Scope, tool: str, fingerprint: str) -> list[KnownFailure]:
         """Return a tool's failures with the same error that have a correction, the latest first."""
         values = {"tool": tool, "fingerprint": fingerprint, **scope_values(scope)}
-        return [known_from(row) for row in await self._db.rows("failure_by_error", values)]
+        return readable(await self._db.rows("failure_by_error", values), known_from)
 
     async def most_frequent(self, scope: Scope, limit: int) -> list[KnownFailure]:
         """Return the calls that failed most often, more than once, and have not worked since."""
         rows = await self._db.rows("failure_often", {"limit": limit, **scope_values(scope)})
-        return [known_from(row) for row in rows]
+        return readable(rows, known_from)
 
     async def lessons_of(self, scope: Scope, known: KnownFailure) -> list[Lesson]:
         """Return the active lessons of the reflection that noted a failure last."""
         if known.reflection_id is None:
             return []
         values = {"reflection_id": known.reflection_id, **scope_values(scope)}
-        return [lesson_from(row) for row in await self._db.rows("failure_lesson", values)]
+        return lessons_from(await self._db.rows("failure_lesson", values))
 
     async def add(
         self,

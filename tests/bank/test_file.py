@@ -155,7 +155,7 @@ async def test_what_is_no_file_is_told_at_once_and_never_waited_for(bank_path: P
     bank_path.parent.mkdir()
     os.mkfifo(bank_path)
     async with Engine(Settings(bank=bank_path, project="app")) as engine:
-        with pytest.raises(BankError, match="cannot be used: it is no file"):
+        with pytest.raises(BankError, match="is not a regular file"):
             await asyncio.wait_for(engine.recall(task="anything"), 20)
 
 
@@ -214,3 +214,38 @@ def _insert(connection: sqlite3.Connection, table: str, row: dict[str, object]) 
 def test_a_migration_ends_where_its_statements_end() -> None:
     for _, script in migrations():
         assert json.dumps("".join(statements(script))) == json.dumps(script)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no rights of a group there")
+async def test_a_bank_that_others_can_read_is_closed_to_them_on_opening(settings: Settings, bank_path: Path) -> None:
+    async with Engine(settings) as engine:
+        await engine.store_lesson(mistake="Forgot the key", correction="Take the key")
+    bank_path.chmod(0o664)
+    async with Engine(settings) as engine:
+        await engine.recall(task="Forgot the key")
+    assert bank_path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such files there")
+@pytest.mark.parametrize("kind", ["device", "fifo", "folder"])
+async def test_what_is_not_a_regular_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = Path("/dev/null") if kind == "device" else tmp_path / "bank.db"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    async with asyncio.timeout(10), Engine(Settings(bank=path, project="app")) as engine:
+        with pytest.raises(BankError, match="is not a regular file"):
+            await engine.store_lesson(mistake="Forgot the key", correction="Take the key")
+        with pytest.raises(BankError, match="is not a regular file"):
+            await engine.recall(task="Forgot the key")
+
+
+async def test_a_bank_with_a_negative_schema_version_is_left_as_it_is(settings: Settings, bank_path: Path) -> None:
+    async with Engine(settings) as engine:
+        await engine.store_lesson(mistake="Forgot the key", correction="Take the key")
+    with closing(sqlite3.connect(bank_path)) as connection:
+        connection.execute("PRAGMA user_version = -1")
+    async with Engine(settings) as engine:
+        with pytest.raises(BankError, match="has the schema version -1, which no release writes"):
+            await engine.recall(task="Forgot the key")

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Generator
@@ -350,6 +351,16 @@ def all_aside(path: Path) -> list[Path]:
     """The files that were set aside from `path`, oldest first."""
     found = (one for one in path.parent.iterdir() if one.name.startswith(f"{path.name}{ASIDE}"))
     return sorted(one for one in found if not one.name.endswith(("-wal", "-shm", "-journal")))
+
+
+COPY: Final = ".copy-"
+"""Part of the name of a daily copy, before its date."""
+
+
+def all_copies(path: Path) -> list[Path]:
+    """Return the daily copies of the bank at `path`, oldest first."""
+    name = re.compile(re.escape(path.name + COPY) + r"\d{4}-\d{2}-\d{2}")
+    return sorted(file for file in path.parent.iterdir() if name.fullmatch(file.name) and file.is_file())
 
 
 def note_rescued(aside: Path, path: Path) -> Path:

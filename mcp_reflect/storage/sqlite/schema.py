@@ -74,8 +74,6 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
         raise BankError(f"The bank {path} was removed in this moment. Try again.")
     if emptied(path):
         raise BankDamagedError(f"The bank {path} is empty beside its log.")
-    if not path.is_file():
-        raise NotABankError(f"The bank {path} cannot be used: it is no file. Set MCP_REFLECT_BANK to a file.")
     if not is_opened(found):
         _check_header(path)
     note_opened(found)
@@ -92,6 +90,11 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
         check_ours(connection, path)
         by_hand(connection)
         version = number_of(connection, "user_version")
+        if version < 0:
+            raise NotABankError(
+                f"{path} has the schema version {version}, which no release writes; it was left as it is. "
+                "Restore a copy, or set MCP_REFLECT_BANK to another file."
+            )
         if version > newest():
             return Opened(version, mode, found, newer(version))
         if version < newest():
@@ -128,9 +131,15 @@ def _as_of(path: Path) -> tuple[int, int]:
 
 
 def _make_private(path: Path) -> None:
-    """Make an empty file that only this user can read, before SQLite writes a byte into it."""
+    """Make an empty file that only this user can read, or take the right to read from others, before it is used."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.exists():
+        if not path.is_file():  # a folder, a FIFO (opening it would wait for ever), a device
+            raise NotABankError(
+                f"The bank {path} cannot be used: it is not a regular file. Set MCP_REFLECT_BANK to a file."
+            )
+        for ending in ("", "-wal", "-shm", "-journal"):
+            _close_to_others(beside(path, ending))
         return
     with alone(path.parent):
         if path.exists():
@@ -138,6 +147,16 @@ def _make_private(path: Path) -> None:
         clear_logs(path)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _close_to_others(file: Path) -> None:
+    """Take the rights of the group and others from a file that this user owns."""
+    if os.name != "posix":
+        return
+    with suppress(OSError):
+        status = file.stat()
+        if status.st_mode & 0o077 and status.st_uid == os.geteuid():
+            file.chmod(status.st_mode & 0o700)
 
 
 def _check_header(path: Path) -> None:
@@ -181,8 +200,10 @@ def _looked(path: Path, found: Identity, reason: str, *, frozen: bool) -> Opened
     with closing(sqlite3.connect(uri(path, read_only=True, frozen=frozen), uri=True)) as connection:
         check_ours(connection, path)
         version = number_of(connection, "user_version")
-        if version == 0:
-            raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
+        if version <= 0:
+            raise NotABankError(
+                f"{path} has no bank's schema and may not be written. Set MCP_REFLECT_BANK to another file."
+            )
         mode = "none" if frozen else str(connection.execute("PRAGMA journal_mode").fetchone()[0])
         return Opened(version, mode, found, reason, as_of if frozen else None)
 
@@ -231,12 +252,12 @@ def copy_to(path: Path, copy: Path) -> None:
             source.backup(target)
             # A copy is one file, also where it is only read later.
             target.execute("PRAGMA journal_mode = DELETE")
-        _publish(part, copy)
+        publish(part, copy)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _publish(part: Path, copy: Path) -> None:
+def publish(part: Path, copy: Path) -> None:
     """Give a finished file its name, and overwrite nobody's."""
     try:
         os.link(part, copy)

@@ -12,6 +12,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 import aiosqlite
 
+from mcp_reflect.errors import BankError
+from mcp_reflect.log import Log
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.security.redact import clean, clean_text
 
@@ -91,6 +93,33 @@ Values = Mapping[str, Any]
 _Found = TypeVar("_Found")
 
 
+class _DamagedText(str):
+    """A text of the bank that is not UTF-8, as far as it can be read."""
+
+    __slots__ = ()
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return _DamagedText(value.decode(errors="replace"))
+
+
+def log_damaged(row: sqlite3.Row) -> None:
+    """Log that a damaged row was left out."""
+    Log()("bank_record_damaged", "warning", record=_name_of(row))
+
+
+def damaged_record(row: sqlite3.Row) -> BankError:
+    """Return the error for a record that cannot be read."""
+    return BankError(f"The record {_name_of(row)} is damaged. `mcp-reflect doctor --rescue` repairs what can be read.")
+
+
+def _name_of(row: sqlite3.Row) -> str:
+    return str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
+
+
 class Reading:
     """Named queries, run one after another on the connection's own thread: many cost no more than one."""
 
@@ -98,8 +127,27 @@ class Reading:
         self._connection = connection
 
     def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
-        """The rows of a named query."""
-        return self._select(name, values).fetchall()
+        """Return the rows of a named query. A row with a text that is not UTF-8 is logged and left out.
+
+        BankError if a query by id (its name ends with `_by_id`) finds only such a row.
+        """
+        try:
+            return self._select(name, values).fetchall()
+        except sqlite3.OperationalError as error:
+            if "decode to UTF-8" not in str(error):
+                raise
+        self._connection.text_factory = _text
+        try:
+            rows = self._select(name, values).fetchall()
+        finally:
+            self._connection.text_factory = str
+        sound = [row for row in rows if not any(isinstance(value, _DamagedText) for value in row)]
+        for row in rows:
+            if row not in sound:
+                log_damaged(row)
+        if name.endswith("_by_id") and not sound:
+            raise damaged_record(rows[0])
+        return sound
 
     def schema(self) -> int:
         """The version of the schema in which all this is read."""
