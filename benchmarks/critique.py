@@ -69,8 +69,9 @@ class WorkScore:
     """Counts over the pieces of work of one kind.
 
     `found` counts pieces with a contradicted claim in which a fail is on such a claim; `named` those with an
-    unsupported claim that is named unsupported or contradicted; `alarms` those with a fail on a claim that is not
-    wrong; `kept` the right ones that pass on rules, `slipped` the others that do.
+    unsupported claim that is named unsupported or contradicted; `alarms` those with a fail on a claim that is
+    labelled supported or open, or in right work; `kept` the right ones that pass on rules, `slipped`
+    the others that do.
     """
 
     works: int = 0
@@ -152,14 +153,15 @@ def score_work(case: dict[str, Any], total: WorkScore, misses: list[str] | None 
     result = verified(case)
     texts = {
         status: [claim["text"] for claim in case["claims"] if claim["status"] == status]
-        for status in ("supported", *WRONG)
+        for status in ("supported", "open", *WRONG)
     }
     wrong = [text for status in WRONG for text in texts[status]]
     on_code = "```" in (case.get("response") or "")
     hits = [v for v in result.failed if on_code or any(overlaps(v.claim, text) for text in wrong)]
     named = [v for v in (*result.failed, *result.unsupported) if any(overlaps(v.claim, t) for t in texts[WRONG[1]])]
     right = case["truth"] == "right"
-    alarm = bool(result.failed) if right else any(v not in hits for v in result.failed)
+    others = [text for status in ("supported", "open") for text in texts[status]]
+    alarm = any(right or (v not in hits and any(overlaps(v.claim, text) for text in others)) for v in result.failed)
     passes = result.complete and not result.failed
     total.works += 1
     total.right += right

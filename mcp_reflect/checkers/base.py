@@ -108,6 +108,7 @@ GROUP = "mcp_reflect.checker"
 SHIPPED: tuple[tuple[str, str], ...] = (
     ("evidence", "mcp_reflect.checkers.evidence.checker:EvidenceChecker"),
     ("arithmetic", "mcp_reflect.checkers.arithmetic.checker:ArithmeticChecker"),
+    ("proportions", "mcp_reflect.checkers.proportions:ProportionsChecker"),
     ("units", "mcp_reflect.checkers.units:UnitsChecker"),
     ("dates", "mcp_reflect.checkers.dates:DatesChecker"),
     ("code", "mcp_reflect.checkers.code:CodeChecker"),

@@ -13,7 +13,7 @@ _BULLET = re.compile(r"^\s{0,40}(?:[-*+•>]\s+|\d{1,3}[.)]\s+|#{1,6}\s+)?(?:\[[
 _END = re.compile(r"(?<=[.!?])[\"')\]*_]{0,3}\s+(?=[A-Z0-9`\"'(\[*_~✓✔✅❌•]|$)|(?<=[.!?])$")
 _QUOTED = re.compile(r"\"([^\"\n]{1,300})\"|“([^”\n]{1,300})”|«([^»\n]{1,300})»")
 _CLAUSE = re.compile(
-    r"[,;:—–](?:\s+|$)|\s\(|\)|(?<!\s)(?<!\ball)\s+(?:but|so|because|while|although|though|whereas|since|therefore|hence)\s+",
+    r"[,;:—–](?:\s+|$)|\s+and\s+(?=(?:should|would|could|might|may|will|can|i'll)\b)|\s\(|\)|(?<!\s)(?<!\ball)\s+(?:but|so|because|while|although|though|whereas|since|therefore|hence)\s+",
     re.IGNORECASE,
 )
 

@@ -30,10 +30,10 @@ def test_other_ways_to_say_it_written_after_the_checker_hold_too() -> None:
     assert found.recall >= 0.85
 
 
-@pytest.mark.parametrize("name", ["evidence", "code"])
-def test_honest_claims_pass_where_the_evidence_shows_them(name: str) -> None:
+@pytest.mark.parametrize(("name", "least"), [("evidence", 0.6), ("code", 0.85)])
+def test_honest_claims_pass_where_every_part_of_the_sentence_is_shown(name: str, least: float) -> None:
     found = score(CHECKERS[name], load(name))
-    assert found.passed / found.should_pass >= 0.85
+    assert found.passed / found.should_pass >= least
 
 
 def test_there_are_enough_cases_and_half_of_them_are_honest() -> None:

@@ -1,41 +1,50 @@
-"""Asks every rule about every sentence, given the evidence."""
+"""Claims of the work against what its tools printed."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Work
-from mcp_reflect.checkers.evidence.actions import (
-    judge_actions,
-    judge_commits,
-    judge_coverage,
-    judge_rating,
-    judge_sizes,
-    judge_versions,
-    judge_worktree,
-)
-from mcp_reflect.checkers.evidence.facts import (
-    judge_addresses,
-    judge_codes,
-    judge_exceptions,
-    judge_exits,
-    judge_fields,
-    judge_files,
-    judge_places,
-    judge_quotations,
-    judge_statuses,
-)
+from mcp_reflect.checkers.evidence.facts import Fact, facts, stems, versions
+from mcp_reflect.checkers.evidence.figures import claimed, compare
+from mcp_reflect.checkers.evidence.named import judge_fields, judge_named, judge_places, judge_quotations
 from mcp_reflect.checkers.evidence.outcomes import judge_commands, judge_counts, judge_names, judge_outcomes, polarity
 from mcp_reflect.checkers.evidence.reading import seen
 from mcp_reflect.checkers.evidence.sentences import Evidence, Judgement, Rule
+from mcp_reflect.checkers.evidence.states import judge_acts, judge_good, judge_states
 from mcp_reflect.checkers.sentences import Sentence, sentences
 from mcp_reflect.models.critique import Status, ToolResult
 
-# Whether tool results agree with a claimed outcome.
+_WITHOUT_EVIDENCE: Final[tuple[Rule, ...]] = (judge_outcomes, judge_counts, judge_acts)
+_LONGEST_CLAIM = 300
+
+# Where the steps tell of a repair, an error in the past tense may be of a run whose output is not given.
+_REPAIR = re.compile(
+    r"\b(?:fix|fixed|fixes|now|changed|corrected|resolved|re-?ran|again|after that|repaired)\b", re.IGNORECASE
+)
+_PAST = re.compile(
+    r"\b(?:was|were|failed|raised|crashed|threw|had|stopped|broke|reported|showed|returned|found|gave|did|"
+    r"complained|ended)\b",
+    re.IGNORECASE,
+)
+# Words of a report that state nothing of their own.
+_PLAIN: Final = stems(
+    "test tests suite suites pass passes passed passing fail fails failed failing green red clean fine ok run ran runs "
+    "whole full complete every everything total result results output shows show report reports says said see seen "
+    "count counts there are is was found find finds has have took takes take end ends ended finish finished done "
+    "successfully without error errors warning warnings problem problems new old first second last one other same "
+    "still yet again here command tool check checks checked linter lint build builds built compile compiles compiled "
+    "code exit status returned returns gives gave got after before unit skipped remain remaining left single exactly "
+    "coverage collect collected item items log script program package packages raise raises raised throw throws crash "
+    "crashes panic panics stop stops stopped cause import complain complains type field response endpoint unit doc "
+    "language test_ commit committed compiles including included according expected failure failures "
+    "altogether together overall respectively currently during which because more"
+)
 
 
 def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
-    """True or False where the results show how it went, None where they say nothing.
+    """True or False where the results show how it went, None where they do not say.
 
     The last report of each runner counts; without any report, the last result that says how it ended.
     """
@@ -47,85 +56,104 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
     return ended[-1] == success if ended else None
 
 
-# Reads each step sentence by sentence and asks every rule what the evidence says of it.
+def judge_figures(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Numbers with their unit and label against the figures of the results."""
+    known = evidence.once(_facts)
+    for clause in sentence.clauses:
+        if clause.hedged:
+            continue
+        for claim in claimed(clause.text, sentence.text):
+            compared = compare(claim, known)
+            if compared.holds is False:
+                yield Judgement(
+                    Status.FAIL, clause.text, compared.shown, f"the result has another number: {compared.text}"
+                )
+            elif compared.holds:
+                yield Judgement(Status.PASS, clause.text)
 
 
-_WITHOUT_EVIDENCE: tuple[Rule, ...] = (judge_outcomes, judge_counts, judge_actions)
-_RULES: tuple[Rule, ...] = (
+def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """A version number behind a name against the versions that the results give for the name."""
+    for clause in sentence.clauses:
+        if clause.hedged:
+            continue
+        for said, start, _ in versions(clause.text):
+            name = stems(" ".join(clause.text[:start].split()[-2:]))
+            lines = [line for line in evidence.text.split("\n")[:3_000] if name & stems(line)]
+            shown = [version for line in lines for version, _, _ in versions(line)]
+            if any(version == said or version.startswith(said + ".") for version in shown):
+                yield Judgement(Status.PASS, clause.text)
+            elif shown and said not in evidence.text:
+                yield Judgement(Status.FAIL, clause.text, ", ".join(dict.fromkeys(shown))[:120], "another version")
+
+
+_RULES: Final[tuple[Rule, ...]] = (
     judge_outcomes,
     judge_counts,
     judge_names,
-    judge_exceptions,
-    judge_places,
-    judge_exits,
-    judge_codes,
-    judge_statuses,
-    judge_quotations,
-    judge_addresses,
-    judge_files,
-    judge_fields,
-    judge_coverage,
-    judge_rating,
-    judge_versions,
-    judge_sizes,
-    judge_commits,
-    judge_worktree,
-    judge_actions,
     judge_commands,
-)
-_LONGEST_CLAIM = 300
-
-# Without evidence a step that has none of these holds no claim of ours, and is not read at all.
-_WORTH_READING = (
-    "test spec suite lint type build compil crate check package ci green make jest mocha ruff flake8 prettier black "
-    "clippy biome mypy tsc pyright javac junit go cargo push merg commit install sent mail notif deploy releas "
-    "publish upload restart remov delet updat wrote creat edit saved chang modif ran executed"
-).split()
-
-# Where the steps tell of a repair, an error in the past tense may be of a run whose output is not given.
-_REPAIR = re.compile(
-    r"\b(?:fix|fixed|fixes|now|changed|corrected|resolved|re-?ran|again|after that|repaired)\b", re.IGNORECASE
-)
-_PAST = re.compile(
-    r"\b(?:was|were|failed|raised|crashed|threw|had|stopped|broke|reported|showed|returned|found|gave|did|"
-    r"complained|ended)\b",
-    re.IGNORECASE,
+    judge_named,
+    judge_places,
+    judge_fields,
+    judge_quotations,
+    judge_figures,
+    judge_versions,
+    judge_states,
+    judge_good,
+    judge_acts,
 )
 
 
 class EvidenceChecker:
-    """Contradicted by a tool result is fail, shown by one is pass, merely unsupported is unchecked."""
+    """Claims that a tool result contradicts fail, claims that one shows pass, acts without a trace are unsupported."""
 
     name = "evidence"
 
     def check(self, work: Work) -> Iterator[Finding]:
-        """At most one finding a sentence: a contradiction outweighs support, support a lack of it."""
+        """At most one finding a sentence: it passes only if each of its claims does."""
         evidence = Evidence(seen(work.tool_results))
         rules = _RULES if evidence.seen else _WITHOUT_EVIDENCE
         repaired = bool(evidence.seen) and any(_REPAIR.search(step) for step in work.steps)
         for number, step in enumerate(work.steps, start=1):
-            if not evidence.seen and not _worth_reading(step):
-                continue
             for sentence in sentences(step):
-                found = _strongest(sentence, evidence, rules)
-                if found is not None:
-                    if repaired and found.status is Status.FAIL and _tells_of_the_past(sentence):
-                        found = replace(found, status=Status.UNCHECKED)
-                    yield _finding(number, found)
+                judgement = _judgement(sentence, evidence, rules)
+                if judgement is not None:
+                    if repaired and judgement.status is Status.FAIL and _tells_of_the_past(sentence):
+                        judgement = replace(judgement, status=Status.UNCHECKED)
+                    yield _finding(number, judgement)
 
 
-def _worth_reading(step: str) -> bool:
-    lower = step.lower()
-    return any(word in lower for word in _WORTH_READING)
+def _facts(evidence: Evidence) -> list[Fact]:
+    return facts(evidence.seen)
 
 
-def _strongest(sentence: Sentence, evidence: Evidence, rules: tuple[Rule, ...]) -> Judgement | None:
-    found = [judgement for rule in rules for judgement in rule(sentence, evidence)]
-    for status in (Status.FAIL, Status.PASS, Status.UNSUPPORTED, Status.UNCHECKED):
-        for judgement in found:
+def _judgement(sentence: Sentence, evidence: Evidence, rules: tuple[Rule, ...]) -> Judgement | None:
+    judgements = [judgement for rule in rules for judgement in rule(sentence, evidence)]
+    for status in (Status.FAIL, Status.UNSUPPORTED, Status.PASS, Status.UNCHECKED):
+        for judgement in judgements:
             if judgement.status is status:
-                return judgement
+                if status is Status.PASS and not _explained(sentence, evidence):
+                    return None
+                return replace(judgement, claim=sentence.text) if status is Status.PASS else judgement
     return None
+
+
+def _explained(sentence: Sentence, evidence: Evidence) -> bool:
+    """True if every number and every word of meaning in the sentence stands in the results or says nothing alone."""
+    numbers = {number.replace(",", "") for number in re.findall(r"\d[\d,.]*\d|\d", sentence.text)}
+    known = evidence.once(_known_words)
+    codes = [str(result.exit_code) for result in evidence.seen]
+    for field in ("passed", "failed", "skipped", "total"):
+        counts = [count for report in evidence.reports() if (count := getattr(report, field))]
+        codes.append(str(sum(counts)))
+    shown = " ".join([evidence.text.replace(",", ""), *codes])
+    unknown = {word for word in stems(sentence.text) if not word.isdecimal()} - known - _PLAIN
+    return not unknown and all(re.search(rf"(?<![\w.]){re.escape(number)}(?![\w]|\.\d)", shown) for number in numbers)
+
+
+def _known_words(evidence: Evidence) -> frozenset[str]:
+    names = [report.runner for report in evidence.reports()]
+    return stems(evidence.text) | stems(" ".join([*(result.tool for result in evidence.seen), *names]))
 
 
 def _tells_of_the_past(sentence: Sentence) -> bool:
@@ -142,9 +170,3 @@ def _finding(step: int, judgement: Judgement) -> Finding:
         expected=judgement.expected,
         detail=judgement.detail,
     )
-
-
-# Claims in the answer against what the tools printed.
-
-
-__all__ = ["EvidenceChecker", "agrees"]

@@ -1,400 +1,241 @@
-"""Claims about errors, exit codes, statuses, fields of results and quoted output."""
+"""Facts in tool results: each figure with its unit, what it counts, its labels and its row."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
 
-from mcp_reflect.checkers.evidence.reading import parsed_json
-from mcp_reflect.checkers.evidence.sentences import WORDS, Evidence, Judgement, unsupported, verdict
-from mcp_reflect.checkers.sentences import Sentence, quotations
+from mcp_reflect.checkers.evidence.reading import Seen, parsed_json
+from mcp_reflect.checkers.evidence.reports import Kind
 
-# Claims about exceptions, places in files, error codes, exit codes and HTTP statuses.
+_MOST_LINES: Final = 2_000
+_MOST_FACTS: Final = 6_000
+_LONGEST_LINE: Final = 400
 
-
-_EXCEPTION = re.compile(r"\b([A-Z][a-z]\w{0,60}(?:Error|Exception)|KeyboardInterrupt|SystemExit|StopIteration)\b")
-_SHOWN_EXCEPTION = re.compile(r"\b([a-z_][\w.]{0,80}(?:error|exception))\b")
-_RAISED = re.compile(
-    r"\b(?:fail|fails|failed|raise|raises|raised|throw|throws|threw|thrown|crash|crashes|crashed|error is|is an?|"
-    r"with an?|"
-    r"stops|dies|reports|shows|caused by)\b",
-    re.IGNORECASE,
+# Factors to seconds and bytes. A size is compared with both 1000 and 1024 as its base.
+_TIME: Final = {
+    **dict.fromkeys(("us", "µs"), 1e-6),
+    **dict.fromkeys(("ms", "millisecond"), 1e-3),
+    **dict.fromkeys(("s", "sec", "second", "sekunde"), 1.0),
+    **dict.fromkeys(("min", "minute"), 60.0),
+    **dict.fromkeys(("h", "hour"), 3600.0),
+}
+_SIZE: Final = {
+    **dict.fromkeys(("b", "byte"), 0),
+    **dict.fromkeys(("kb", "kib", "k"), 1),
+    **dict.fromkeys(("mb", "mib", "m"), 2),
+    **dict.fromkeys(("gb", "gib", "g"), 3),
+    **dict.fromkeys(("tb", "tib", "t"), 4),
+}
+WORDS: Final = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen twenty".split()
+    )
+}
+STOP: Final = frozenset(
+    word
+    for line in (
+        "a an the of in on at to for from by with and or but so as is are was were be been has have had it its this",
+        "that these those there all both each every no not none only now then than also still just about some around",
+        "over under up out i we you he she they them their our my your which who what when where will would can could",
+        "per if while because",
+    )
+    for word in line.split()
 )
-_BEHAVIOUR = re.compile(
-    r"\b(?:function|method|helper|handler|constructor|class|decorator|parser|validator|api|which)\b", re.IGNORECASE
+_NUMBER: Final = re.compile(
+    r"(?<![\w.,:/-])(?P<money>[$€£¥])?(?P<n>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?![\d]|[.:/-]\d|[,'’]\d{3})"
+    r"(?:\s?(?P<u>%|µs|us|ms|[kKMGT]i?B|[kMG](?=\s|$|\t)|seconds?|secs?|milliseconds?|minutes?|min|hours?|bytes?|[sh]|B)"
+    r"(?!\w)|(?!\w))"
 )
-_NEGATED = re.compile(
-    r"\b(?:no|not|never|without|n't|instead of|rather than|fixed|avoids?|prevents?|handles?|catch\w*)\b|n't\b",
-    re.IGNORECASE,
+_VERSION: Final = re.compile(
+    r"(?<![\w.-])v?(\d+\.\d+(?:\.\d+)+(?:[-+.][\w.]+)?|(?<=v)\d+\.\d+)(?![\w])|\bv(\d+\.\d+)\b"
+)
+_WORD: Final = re.compile(r"[^\W\d_][\w./@-]*[^\W_]|[^\W\d_]")
+_KEY: Final = re.compile(r"([A-Za-z][\w ./()%-]{0,40}?)\s*[:=]\s*[\"']?$")
+_RULE: Final = re.compile(r"^[\s|+:=─━═┌┐└┘├┤┬┴┼-]{3,}$")
+_SOURCE: Final = re.compile(r"[{};]\s*$|^\s*>?\s*\d+ \|")
+_BOXES: Final = str.maketrans("│┃║", "|||")
+_PERCENTILE: Final = re.compile(
+    r"\bp\(?(\d{2})(?:\.\d+)?\)?|\b(\d{2})(?:\.0+)?\s?%(?=\s+\d|ile)|\b(\d{2})th percentile"
 )
 
 
-def _exceptions(evidence: Evidence) -> set[str]:
-    return {found[1] for found in evidence.every(_SHOWN_EXCEPTION)}
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number as written: `value` in seconds, bytes, percent or plain, as `kind` says; `places` are its decimals."""
+
+    value: float
+    kind: str
+    places: int
+    factor: float
+    start: int
+    end: int
+    text: str
 
 
-def judge_exceptions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Claims like "fails with a KeyError" against the exceptions that the output names."""
-    for clause in sentence.clauses:
-        names = _EXCEPTION.findall(clause.text)
-        if not names or clause.hedged or _NEGATED.search(clause.text) or not _RAISED.search(clause.text):
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A figure of a tool result. `noun` is what follows it, `keys` label it, `row` names the line it stands in."""
+
+    figure: Figure
+    noun: str
+    keys: frozenset[str]
+    row: frozenset[str]
+    line: str
+    source: int
+    alone: bool = False
+    """True for the only plain number of its line: it belongs to whatever the line names."""
+    verb: str = ""
+    """The stem of the word behind the noun: "files changed"."""
+
+
+def stem(word: str) -> str:
+    """Cut the endings of plural and past, so that "packages" and "package", "added" and "add" are the same."""
+    word = word.lower().rstrip(".-/")
+    if len(word) < 4 or not word.isalpha():
+        return word
+    for ending, replacement in (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", "")):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word.removesuffix(ending) + replacement
+            break
+    return word.rstrip("e") if len(word) > 3 else word
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of the words that carry meaning, parts of paths and names among them."""
+    words: set[str] = set()
+    for word in _WORD.findall(text):
+        parts = [word, *re.split(r"[/_.@-]", word)] if re.search(r"[/_.@-]", word) else [word]
+        words |= {stem(part) for part in parts if part and part.lower() not in STOP}
+    words |= {f"p{next(filter(None, found))}" for found in _PERCENTILE.findall(text)}
+    if re.search(r"\bmed(?:ian)?\b", text, re.IGNORECASE):
+        words |= {"p50", "median"}
+    return frozenset(words)
+
+
+def figures(text: str) -> Iterator[Figure]:
+    """Every number in a text with its unit, without versions, dates, times and ids."""
+    for found in _NUMBER.finditer(text):
+        number = re.sub(r"[,'’]", "", found["n"])
+        if len(number) > 15:
             continue
-        shown = evidence.once(_exceptions)
-        if not shown or _BEHAVIOUR.search(clause.text):
-            continue
-        if all(name.lower() in evidence.text for name in names):
-            yield _with_message(sentence, names[0], evidence)
-        elif "traceback" in evidence.text or "exception in thread" in evidence.text or "\n    at " in evidence.text:
-            yield verdict(
-                sentence, holds=False, expected=", ".join(sorted(shown)[:4]), detail="the output names another error"
-            )
+        unit = (found["u"] or "").rstrip("s") if len(found["u"] or "") > 2 else (found["u"] or "")
+        value, kind, factor = float(number), "", 1.0
+        low = unit.lower()
+        if unit == "%":
+            kind = "%"
+        elif low in _TIME and unit != "M":
+            kind, factor = "time", _TIME[low]
+        elif low in _SIZE:
+            kind, factor = "size", 1000.0 ** _SIZE[low]
+        places = len(number.partition(".")[2])
+        yield Figure(value * factor, kind, places, factor, found.start(), found.end(), found[0])
 
 
-_MESSAGE = re.compile(r"\b([A-Z]\w{0,60}(?:Error|Exception)): ([^\n]{1,200}?)[.!]?$")
+def versions(text: str) -> list[tuple[str, int, int]]:
+    """Every version number with its place: three parts, or two after a v."""
+    return [(found[1] or found[2], found.start(), found.end()) for found in _VERSION.finditer(text)]
 
 
-def _with_message(sentence: Sentence, name: str, evidence: Evidence) -> Judgement:
-    """A name with a message, "KeyError: 'total'", must be in the output with that message."""
-    found = _MESSAGE.search(sentence.text)
-    if found is None or f"{name}: {found[2]}".lower() in evidence.text:
-        return verdict(sentence, holds=True)
-    short = re.search(re.escape(name.lower()) + r": ([^\n]{1,200})", evidence.text)
-    # Only a short message, as a key's name is, can be told from a paraphrase.
-    if short and re.fullmatch(r"'[^' ]{1,60}'", found[2]) and re.fullmatch(r"'[^' ]{1,60}'", short[1]):
-        return verdict(sentence, holds=False, expected=short[0], detail="the message differs")
-    return unsupported(sentence, "the error is there, with other words")
-
-
-_PLACE = re.compile(
-    r"\b([\w./-]{1,120}\.[A-Za-z]{1,5})(?::| at line | line |, line | in line )(\d{1,6})\b|"
-    r"\bline (\d{1,6}) (?:of|in) `?([\w./-]{1,120}\.[A-Za-z]{1,5})\b"
-)
-_POINTING = re.compile(
-    r"\b(?:error|fails?|failed|failing|failure|crash\w*|raised?|raises|throws?|complains?|assertion|panics?|"
-    r"violat\w+|warning|"
-    r"exception|bug|reported|reports|points|traceback)\b",
-    re.IGNORECASE,
-)
-
-
-def judge_places(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Claims like "the error is in load.py at line 42": a fail where the output points into it and never at 42."""
-    text = sentence.stated
-    if not _POINTING.search(text) or _NEGATED.search(text):
-        return
-    for first, line, other, second in _PLACE.findall(text.replace("`", "")):
-        name, number = (first or second).rsplit("/", 1)[-1].lower(), line or other
-        pointed: list[str] = re.findall(re.escape(name) + r"(?::|\(|\", line |, line |:line )(\d{1,6})", evidence.text)
-        if number in pointed:
-            yield verdict(sentence, holds=True)
-        elif pointed and not (number in evidence.text and re.search(rf"(?<!\d){number}(?!\d)", evidence.text)):
-            shown = f"{name}:{', '.join(dict.fromkeys(pointed))}"[:120]
-            yield verdict(sentence, holds=False, expected=shown, detail="the output points elsewhere")
-
-
-_EXIT = re.compile(
-    r"\bexit(?:s|ed|ing)?(?: with)?(?: an?)?(?: exit)? ?(?:code|status)?(?: was| is|:)? (\d{1,3})\b(?! means)|"
-    r"\b(?:exit|return) (?:code|status)(?: was| is|:)? (\d{1,3})\b(?! means)",
-    re.IGNORECASE,
-)
-
-
-_SHOWN_EXIT = re.compile(r"exit (?:status|code):? (\d{1,3})\b")
-
-
-def _exit_codes(evidence: Evidence) -> set[int]:
-    given = {result.exit_code for result in evidence.seen if result.exit_code is not None}
-    return given | {int(found[1]) for found in evidence.every(_SHOWN_EXIT)}
-
-
-def judge_exits(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Exit codes."""
-    known = evidence.once(_exit_codes)
-    for clause in sentence.clauses:
-        found = _EXIT.search(clause.text)
-        if found is None or clause.hedged or not known or _NEGATED.search(clause.text):
-            continue
-        code = int(found[1] or found[2])
-        shown = ", ".join(str(number) for number in sorted(known))
-        yield verdict(sentence, holds=code in known, expected=f"exit code {shown}", detail="it ended otherwise")
-
-
-_CODE = re.compile(r"\b(?:(E|TS|CS|C|W|F|S|B|RUF|UP|SC)(\d{3,5})|(E[A-Z]{4,12}))\b")
-_NOT_POSIX = frozenset({"ERROR", "EVERY", "EITHER", "EMAIL", "EVENT", "ENGLISH", "EXAMPLE", "EXCEPT", "EMPTY", "EXIT"})
-
-
-def judge_codes(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Diagnostic codes: E0277, TS2741, F401, ETARGET."""
-    if _NEGATED.search(sentence.stated) or not _POINTING.search(sentence.stated):
-        return
-    for clause in sentence.clauses:
-        for letters, digits, word in () if clause.hedged else _CODE.findall(clause.text):
-            code = (letters + digits or word).lower()
-            if code.upper() in _NOT_POSIX:
-                continue
-            if code in evidence.text:
-                yield verdict(sentence, holds=True)
-            elif letters and (alike := _alike(letters.lower(), len(digits), evidence)):
-                yield verdict(sentence, holds=False, expected=", ".join(alike)[:80].upper())
-
-
-_SHOWN_CODE = re.compile(r"\b([a-z]{1,3})(\d{3,5})\b")
-
-
-def _alike(letters: str, digits: int, evidence: Evidence) -> list[str]:
-    """Codes of the same family that the output has."""
-    shown = [found for found in evidence.every(_SHOWN_CODE) if found[1] == letters and len(found[2]) == digits]
-    return list(dict.fromkeys(found[0] for found in shown))
-
-
-_STATUS = re.compile(
-    r"\b(?:return(?:s|ed)?|respon(?:ds|ded|se)|status(?: code)?|answer(?:s|ed)?|http|gives?|gave|got)\b"
-    r"(?: (?:with|is|was|of|code|status|an?|http|us))*:? ?\b([1-5]\d\d)\b",
-    re.IGNORECASE,
-)
-_SHOWN_STATUS = re.compile(r"\bhttp/\d(?:\.\d)? ([1-5]\d\d)\b|\"(?:status|status_code|statuscode)\": ?([1-5]\d\d)\b")
-_UNREACHED = re.compile(
-    r"\b(?:failed to connect|connection refused|couldn't connect|could not resolve host|econnrefused)\b"
-)
-# What a server does in general, or sometimes, is not what it did here.
-_GENERAL = re.compile(r"\b(?:for|when|if|during|while|only|unless|in case|after|until|sometimes)\b", re.IGNORECASE)
-_REQUEST = re.compile(
-    r"\b(?:request|call|endpoint|server|service)\b.{0,40}\b(?:succeeded|succeeds|successful|reachable|works)\b",
-    re.IGNORECASE,
-)
-
-
-def _statuses(evidence: Evidence) -> set[str]:
-    return {found[1] or found[2] for found in evidence.every(_SHOWN_STATUS)}
-
-
-def judge_statuses(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """HTTP statuses, and requests said to have worked."""
-    shown = evidence.once(_statuses)
-    unreached = bool(evidence.every(_UNREACHED))
-    if not shown and not unreached:
-        return
-    expected = ", ".join(sorted(shown)) or "no connection"
-    for clause in sentence.clauses:
-        if clause.hedged or _NEGATED.search(clause.text) or _GENERAL.search(clause.text):
-            continue
-        if found := _STATUS.search(clause.text):
-            yield verdict(sentence, holds=found[1] in shown, expected=expected, detail="the server answered otherwise")
-        elif _REQUEST.search(clause.text):
-            fine = not unreached and all(status[0] in "23" for status in shown)
-            yield verdict(sentence, holds=fine, expected=expected, detail="the server answered otherwise")
-
-
-# Claims about the fields of a JSON result: "the email is ...", "2 orders were found".
-
-
-_MOST = 3_000
-
-
-@dataclass(slots=True)
-class _Fields:
-    """Leaf values, and lengths of lists (-1 where a key has several), by key in lower case with spaces."""
-
-    leaves: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
-    lengths: dict[str, int] = field(default_factory=dict[str, int])
-
-    def read(self, value: object, key: str = "") -> None:
-        """Takes in a parsed value; its depth is bounded by the reader that parsed it."""
-        if len(self.leaves) > _MOST:
-            return
-        if isinstance(value, dict):
-            for name, inner in cast("dict[str, object]", value).items():
-                self.read(inner, name.replace("_", " ").replace("-", " ").lower())
-        elif isinstance(value, list):
-            items = cast("list[object]", value)
-            self.lengths[key] = -1 if key in self.lengths else len(items)
-            for inner in items:
-                self.read(inner, key)
+def facts(seen: Iterable[Seen]) -> list[Fact]:
+    """Return the figures of all results, in order."""
+    found: list[Fact] = []
+    for result in seen:
+        parsed = parsed_json(result.text)
+        if any(report.kind is Kind.TESTS for report in result.reports):
+            found += [fact for fact in _from_lines(result) if fact.figure.kind]
+        elif parsed is not None:
+            _from_json(parsed, "", frozenset(), result.index, found)
         else:
-            self.leaves.setdefault(key, []).append(value)
+            found += _from_lines(result)
+        if len(found) > _MOST_FACTS:
+            break
+    return found[:_MOST_FACTS]
 
 
-_CLAIM = re.compile(
-    r"[`\"']?\b([A-Za-z][\w-]*(?: [a-z]+)?)[`\"']?(:| ?=| is:?| was:?| equals)? [`\"']?"
-    r"([\w.+-]+@[\w.-]+\w|-?\d[\d,]*(?:\.\d+)?\b|true\b|false\b|[\w]+(?:-[\w]+)+)[`\"']?",
-)
-_FOUND = re.compile(
-    r"\b(?:found|returned|returns|contains|has|lists?|there (?:are|is|were))\b.{0,12}?\b(\w+) (\w+)\b", re.IGNORECASE
-)
-_SKIP = re.compile(
-    r"\b(?:not|never|n't|no longer|was previously|changed|set|from|should|step|line)\b|n't\b", re.IGNORECASE
-)
-
-
-def _read(evidence: Evidence) -> _Fields:
-    fields = _Fields()
-    for result in evidence.seen:
-        if (value := parsed_json(result.text)) is not None:
-            fields.read(value)
-    return fields
-
-
-def judge_fields(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Only a key that stands once in all results can contradict, and only a value of the same type."""
-    fields = evidence.once(_read)
-    if not fields.leaves and not fields.lengths:
+def _from_json(value: object, key: str, row: frozenset[str], source: int, found: list[Fact]) -> None:
+    if len(found) > _MOST_FACTS:
         return
-    for clause in sentence.clauses:
-        if clause.hedged or _SKIP.search(clause.text):
+    if isinstance(value, dict):
+        entries = cast("dict[str, object]", value)
+        names = " ".join(str(v) for v in entries.values() if isinstance(v, str) and len(v) < 60)
+        ids = " ".join(str(v) for k, v in entries.items() if k.lower().endswith(("id", "no", "number")))
+        own = row | stems(names) | frozenset(ids.lower().split())
+        for name, inner in entries.items():
+            _from_json(inner, f"{key} {name}", own, source, found)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            _from_json(inner, key, row, source, found)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        text = repr(value)
+        for figure in figures(text):
+            label = re.sub(r"([a-z])([A-Z])", r"\1 \2", key).replace("_", " ")
+            found.append(Fact(figure, "", stems(label), row, f"{label.strip()}: {text}", source))
+
+
+def _from_lines(result: Seen) -> Iterator[Fact]:
+    header: list[str] = []
+    lines = result.text.translate(_BOXES).split("\n")[:_MOST_LINES]
+    for place, raw in enumerate(lines):
+        line = raw[:_LONGEST_LINE]
+        cells = _cells(line)
+        if _RULE.match(line) or _SOURCE.search(line):
             continue
-        for name, copula, said in _CLAIM.findall(clause.text):
-            if copula or re.search(r"\b(?:id|number)$", name, re.IGNORECASE):
-                yield from _judged(sentence, name, said, fields.leaves)
-        yield from _lengths(sentence, clause.text, fields)
-
-
-def _judged(sentence: Sentence, name: str, said: str, found: dict[str, list[object]]) -> Iterator[Judgement]:
-    key = name.lower().replace("_", " ")
-    last = key.rsplit(" ", 1)[-1]
-    for wanted in (key, last):
-        values = found.get(wanted)
-        if values and len(values) == 1 and (same := _same(values[0], said)) is not None:
-            yield verdict(
-                sentence, holds=same, expected=f"{wanted}: {values[0]}", detail="the result has another value"
-            )
-            return
-
-
-def _same(value: object, said: str) -> bool | None:
-    """None where the two are of different types and nothing can be said."""
-    if isinstance(value, bool):
-        return str(value).lower() == said if said in {"true", "false"} else None
-    if isinstance(value, int | float):
-        number = said.replace(",", "")
-        return (
-            float(number) == value if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", number) and abs(value) < 1e15 else None
-        )
-    if isinstance(value, str) and " " not in value and _shape(value) == _shape(said) != "word":
-        return value.lower() == said.lower().rstrip(".")
-    return None
-
-
-def _shape(text: str) -> str:
-    """Addresses are compared with addresses, numbers with numbers, ids with ids; plain words not at all."""
-    if "@" in text:
-        return "address"
-    if re.fullmatch(r"-?\d+(?:\.\d+)?", text):
-        return "number"
-    return "id" if re.search(r"\d", text) else "word"
-
-
-def _lengths(sentence: Sentence, clause: str, fields: _Fields) -> Iterator[Judgement]:
-    for word, noun in _FOUND.findall(clause):
-        number = WORDS.get(word.lower(), int(word) if word.isdecimal() and len(word) < 8 else None)
-        length = fields.lengths.get(noun.lower(), -1)
-        if number is None or length < 0:
+        if _is_header(lines, place, cells):
+            header = cells
             continue
-        totals = [value for key in ("count", "total", "total count") for value in fields.leaves.get(key, [])]
-        fits = number == length or number in totals
-        yield verdict(sentence, holds=fits, expected=f"{length} {noun}", detail="the result has another number of them")
-
-
-# Quotations, addresses and file names that are said to stand in an output.
-
-
-_SAYING = re.compile(
-    r"\b(?:output|log|logs|error|message|page|report|console|response|traceback|result|terminal|it|file|manual|"
-    r"document|"
-    r"pytest|npm|pip|git|make|jest|mypy|ruff|eslint|tsc|compiler|server|program)\b.{0,60}?"
-    r"\b(?:says?|said|shows?|showed|reads?|prints?|printed|reports?|reported|states?|contains?|is|panics with|"
-    r"fails with)"
-    r"[^\"“«]{0,20}$",
-    re.IGNORECASE,
-)
-_SPACE = re.compile(r"\s+")
-_DIGITS = re.compile(r"\d+(?:\.\d+)?")
-
-
-def judge_quotations(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """A quotation that differs from the output in its numbers only is wrong; one that is not there is unchecked."""
-    upto = len(sentence.stated)
-    quoted = [
-        text
-        for start, text in quotations(sentence.text)
-        if start < upto and len(text) > 7 and _SAYING.search(sentence.plain[:start])
-    ]
-    if not quoted or not evidence.text:
-        return
-    shown = evidence.once(_flat)
-    for text in quoted:
-        wanted = _SPACE.sub(" ", text).strip(" .").lower()
-        if wanted in shown:
-            yield verdict(sentence, holds=True)
-            continue
-        alike = _DIGITS.sub("#", wanted)
-        if "#" in alike and len(alike) > 11 and alike in evidence.once(_masked):
-            yield verdict(
-                sentence, holds=False, expected=_original(shown, alike), detail="the output has other numbers"
-            )
+        if header and len(cells) == len(header):
+            yield from _from_row(cells, header, line, result.index)
         else:
-            yield unsupported(sentence, "the output given does not show this quotation")
+            if not line.strip():
+                header = []
+            yield from _from_line(line, result.index)
 
 
-def _flat(evidence: Evidence) -> str:
-    return _SPACE.sub(" ", evidence.text)
+def _cells(line: str) -> list[str]:
+    for mark in ("|", "\t", ";", ","):
+        if line.count(mark) > (0 if mark == "|" else 1) and not re.search(r"[,;] ", line):
+            return [cell.strip() for cell in line.strip().strip("|").split(mark)]
+    return re.split(r"\s{2,}", line.strip())
 
 
-def _masked(evidence: Evidence) -> str:
-    return _DIGITS.sub("#", evidence.once(_flat))
+def _is_header(lines: Sequence[str], place: int, cells: list[str]) -> bool:
+    """True for a first line of words over lines with as many cells, of which some are numbers."""
+    if len(cells) < 2 or any(re.match(r"[-+]?\d", cell) for cell in cells) or any(len(cell) > 30 for cell in cells):
+        return False
+    after = [line for line in lines[place + 1 : place + 3] if line.strip() and not _RULE.match(line)]
+    ruled = place + 1 < len(lines) and bool(_RULE.match(lines[place + 1]))
+    if ruled:
+        return True
+    return bool(after) and len(_cells(after[0])) == len(cells) and bool(re.search(r"\d", after[0]))
 
 
-def _original(shown: str, alike: str) -> str | None:
-    pattern = r"\d+(?:\.\d+)?".join(re.escape(part) for part in alike.split("#")[:12])
-    found = re.search(pattern, shown)
-    return found[0][:200] if found else None
+def _from_row(cells: list[str], header: list[str], line: str, source: int) -> Iterator[Fact]:
+    row = frozenset(word.lower() for cell in cells for word in cell.split()[:3]) | stems(" ".join(cells))
+    for cell, name in zip(cells, header, strict=True):
+        for figure in list(figures(cell))[:1]:
+            if figure.start == 0:
+                yield Fact(figure, "", stems(name), row - {cell.lower()}, line, source)
 
 
-_ADDRESS = re.compile(r"\bhttps?://[^\s<>\"'`)\]]{3,300}")
-
-
-def judge_addresses(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Addresses that no tool result shows may be made up."""
-    for address in dict.fromkeys(_ADDRESS.findall(sentence.text)):
-        wanted = address.rstrip(".,;:!").lower()
-        path = wanted.split("://", 1)[-1]
-        if wanted in evidence.text or ("/" in path and f"get /{path.split('/', 1)[1]} " in evidence.text):
-            yield verdict(sentence, holds=True)
-        elif evidence.text:
-            yield unsupported(sentence, f"no tool result shows {wanted[:120]}")
-
-
-_FILE = re.compile(
-    r"(?<![\w/.-])((?:[\w-]{1,60}/){0,8}[\w.-]{1,80}\.(?:py|js|ts|tsx|jsx|json|toml|yaml|yml|md|txt|go|rs|java|c|"
-    r"h|lock|cfg|sql|sh|html|css))\b"
-)
-_GIT_STATUS = re.compile(r"^\t(modified|deleted|new file|renamed):[ ]{1,20}(\S{1,300})$", re.MULTILINE)
-_HOLDING = re.compile(
-    r"\b(?:contains?|has|lists?|uses?|there is|there are|in the folder|is in|exists?)\b", re.IGNORECASE
-)
-
-
-def judge_files(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Claims like "a.txt is modified" against git's status, and files said to be there."""
-    names = [name.lower() for name in _FILE.findall(sentence.stated)]
-    if (
-        not names
-        or not evidence.text
-        or sentence.clauses[:1] == ()
-        or any(clause.hedged for clause in sentence.clauses)
-    ):
-        return
-    for name in names:
-        if name not in evidence.text:
-            if _HOLDING.search(sentence.stated):
-                yield unsupported(sentence, f"no tool result shows {name[:80]}")
-            continue
-        claimed = re.search(
-            rf"{re.escape(name)} (?:is|was|has been) (modified|deleted|untracked|new)\b", sentence.stated.lower()
-        )
-        shown = {found[2]: found[1].replace("new file", "new") for found in evidence.every(_GIT_STATUS)}.get(name)
-        if shown and claimed:
-            yield verdict(
-                sentence, holds=claimed[1] == shown, expected=f"{name} is {shown}", detail="git says otherwise"
-            )
-        elif _HOLDING.search(sentence.stated):
-            yield verdict(sentence, holds=True)
+def _from_line(line: str, source: int) -> Iterator[Fact]:
+    names = stems(line)
+    percentiles = frozenset(name for name in names if re.fullmatch(r"p\d\d", name))
+    previous, found = 0, list(figures(line))[:40]
+    plain = sum(not figure.kind for figure in found)
+    for figure in found:
+        before = re.split(r"[,;|(]\s", line[previous : figure.start])[-1]
+        noun = re.match(r"(?:\s*\(\+\)|\s)?\s?([^\W\d_][\w-]*)(?![./])(?: ([^\W\d_]+))?", line[figure.end :])
+        label = stem(noun[1]) if noun and not figure.kind else ""
+        verb = stem(noun[2]) if noun and noun[2] else ""
+        key = _KEY.search(before)
+        words = [word for word in (key[1] if key else before).split() if not re.search(r"[./]\w", word)]
+        keys = stems(" ".join(words if key else words[-2:]))
+        if figure.kind != "%":
+            keys |= percentiles
+        label = "" if label in STOP else label
+        yield Fact(figure, label, keys, names, line.strip(), source, plain == 1 and len(line.split()) < 4, verb)
+        previous = figure.end

@@ -162,7 +162,9 @@ def _value(word: str) -> float | None:
 
 def _no_count(tokens: list[str], place: int) -> bool:
     before = tokens[place - 1] if place else ""
-    if before in _NOT_COUNTS or any(word in ("fixed", "added", "wrote") for word in tokens[max(0, place - 4) : place]):
+    if before in _NOT_COUNTS or any(
+        word in ("fixed", "added", "wrote", "repaired", "resolved") for word in tokens[max(0, place - 4) : place]
+    ):
         return True
     if before in {"but", "except"} or tokens[max(0, place - 2) : place] == ["except", "for"]:
         return True

@@ -86,6 +86,7 @@ _PLACE = re.compile(
     rf"\b(?:tests?|specs?|suite) (?:in|on|for|under|of|from)\b{_ALL_OF}|"
     rf"\b(?:pass|passes|passed|passing|fail|fails|failed|failing) (?:in|on|for|under|against)\b{_ALL_OF}(?! \d| total)"
 )
+_SUBJECT_NAME = re.compile(r"\w+tests? (?:is|are|was|were|pass|has)\b")
 _ELSEWHERE = re.compile(
     r"\b(?:on|in|under|against) (?:the )?(?:windows|macos|mac|linux|ci|staging|production|main|master|python \d|"
     r"node \d|"
@@ -118,7 +119,7 @@ def subjects(clause: str) -> list[Subject]:
 
 
 def _is_scoped(lower: str) -> bool:
-    if _ELSEWHERE.search(lower):
+    if _ELSEWHERE.search(lower) or _SUBJECT_NAME.match(lower):
         return True
     found = re.search(_SUITE, lower)
     if found is None:

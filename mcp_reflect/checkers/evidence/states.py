@@ -1,0 +1,304 @@
+"""Claims that something works, has a status or was done, against how the tool results ended and what they name."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.checkers.evidence.facts import stems
+from mcp_reflect.checkers.evidence.reading import Seen
+from mcp_reflect.checkers.evidence.sentences import Evidence, Judgement
+from mcp_reflect.checkers.sentences import Clause, Sentence
+from mcp_reflect.models.critique import Status
+
+NEGATED: Final = re.compile(
+    r"\b(?:not|never|no longer|nothing|none|neither|nor|cannot|without|nobody|no|un(?:able|likely))\b|n't\b",
+    re.IGNORECASE,
+)
+_BAD_WORD: Final = re.compile(
+    r"\b(?:fail\w*|error\w*|broken|crash\w*|reject\w*|refus\w*|denied|stops?|stopped|except|apart from|only|but|"
+    r"unfinished|remain\w*|still|wrong|missing|problem\w*|conflict\w* (?:is|are|remain)|raises?|raised|throws?)\b",
+    re.IGNORECASE,
+)
+# "It works", "is done", "handles X", "goes through": a run that ended badly contradicts them.
+_GOOD: Final = re.compile(
+    r"\b(?:works?|worked|(?:is|are) (?:now )?(?:done(?! by)|complete|finished|fixed|up|live|healthy|reachable|"
+    r"available|updated|installed|deployed|gone|ready|online|resolved|solved|published|restored|applied|in place)|"
+    r"(?:goes|go|went|come|came|passes|passed|runs|ran) through|handles?|handled|succeed(?:s|ed)?|"
+    r"successful(?:ly)?|finishe[sd]|completed|builds?(?= fine| again| now|[.,;]|$)|bundled|no longer|"
+    r"(?:was|were|has been|have been|is|are) (?:\w+ )?(?:created|saved|written|removed|deleted|uploaded|imported|"
+    r"loaded|exported|registered|booked|cancelled|canceled|refunded|rotated|renewed|applied|executed|migrated|fixed))\b"
+    r"(?!.{0,40}\bon (?:linux|macos|windows))",
+    re.IGNORECASE,
+)
+_PRONOUN: Final = re.compile(r"^(?:and |so |now )?(?:it|this|that|everything|all)\b", re.IGNORECASE)
+_COMMON: Final = stems(
+    "test tests file files line lines error errors code function fix fixed fail failed pass passed run ran check done "
+    "message change changed value values made work works user release"
+)
+# A non-zero exit that is an answer and no fault.
+_BENIGN: Final = re.compile(
+    r"\b(?:diff|grep|rg|cmp|is-enabled|is-active|test -|audit|outdated|--check|lsof|pgrep|which|jq -e|"
+    r"format|lint|status)\b"
+)
+_BAD_LINE: Final = re.compile(
+    r"^\s{0,4}(?:\w{0,30}(?:Error|Exception)\b.{0,200}|(?:error|fatal|panic|err!|npm err!|traceback)\b[: (].{0,200}|"
+    r"HTTP/[\d.]+ [45]\d\d\b.{0,80}|.{0,20}\b(?:Build|Deploy|Rollout|Upload|Backup|Migration) failed\b.{0,80}|"
+    r"ROLLBACK|(?:UPDATE|DELETE|INSERT 0) 0)\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DRY: Final = re.compile(
+    r"\bdry[- ]?run\b|\bwould (?:remove|delete|be|create|copy|move|update|install)\b", re.IGNORECASE
+)
+_JSON_BAD: Final = re.compile(
+    r"\"(?:error|errors|error_code|exception)\"\s*:\s*(?!null|\[\]|\"\"|false|\{\}|0\b)|\"(?:ok|success)\"\s*:\s*false"
+)
+_JSON_STATUS: Final = re.compile(r"\"status\"\s*:\s*\"[\w -]{1,40}\"")
+_ANY_TOOL: Final = re.compile(r"^(?:git|bash|sh|shell|terminal|run|exec)?$")
+
+
+def ended(result: Seen) -> str | None:
+    """Return the line that shows that a result ended badly, None where nothing does."""
+    if found := _JSON_BAD.search(result.text):
+        return result.text[found.start() : found.start() + 160].strip()
+    if found := _BAD_LINE.search(result.text):
+        return found[0].strip()[:160]
+    if found := _JSON_STATUS.search(result.text) if result.ended_well is False else None:
+        return found[0]
+    if result.exit_code not in (None, 0) and not _BENIGN.search(result.tool):
+        return f"exit code {result.exit_code}"
+    return None
+
+
+def judge_good(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Claims that it works or is done, where the result about it ended badly."""
+    for clause in sentence.clauses:
+        if not _says_good(clause, sentence):
+            continue
+        result = _about(clause.text, evidence.seen)
+        if result is None:
+            continue
+        if dry := _DRY.search(result.text) or _DRY.search(result.tool):
+            if not re.search(r"\bdry|\bwould\b|\bplan", sentence.text, re.IGNORECASE) and _says_done(clause.text):
+                yield Judgement(Status.FAIL, clause.text, f"a dry run: {dry[0]}", "nothing was changed by it")
+        elif (bad := ended(result)) is not None and not _good_part(clause.text, result):
+            yield Judgement(Status.FAIL, clause.text, bad, "the tool result shows that it did not go well")
+
+
+def _says_done(clause: str) -> bool:
+    return bool(re.search(r"\b(?:are|is|was|were|been|have|has|I) \w+(?:ed|ne|nt)\b|\bdone\b|ed\b", clause))
+
+
+def _says_good(clause: Clause, sentence: Sentence) -> bool:
+    if clause.hedged or sentence.earlier or re.search(r"\b\d+ (?:\w+ )?(?:fixed|resolved)\b", clause.text):
+        return False
+    found = _GOOD.search(clause.text)
+    if found is None:
+        return False
+    if found[0].lower() != "no longer" and NEGATED.search(clause.text):
+        return False
+    return not _BAD_WORD.search(clause.text)
+
+
+def _about(clause: str, seen: Sequence[Seen]) -> Seen | None:
+    """The latest result that shares a word of meaning with the clause; the last one for "it works"."""
+    for result in reversed(seen):
+        if shares(clause, f"{result.tool}\n{result.text[:8_000]}"):
+            return result
+    return seen[-1] if seen and _PRONOUN.match(clause) else None
+
+
+def shares(clause: str, text: str, besides: frozenset[str] = frozenset()) -> bool:
+    """True if both hold a word of meaning, or words with the same first five letters."""
+    words, others = stems(clause) - _COMMON - besides, stems(text)
+    return bool(words & others) or any(
+        len(word) > 4 and any(other[:5] == word[:5] for other in others if len(other) > 4) for word in words
+    )
+
+
+def _good_part(clause: str, result: Seen) -> bool:
+    """True if a line about the same thing says that this part went well: "ok  example.com/queue 1.08s"."""
+    words = stems(clause)
+    for line in result.text.split("\n")[:500]:
+        if re.search(r"\b(?:ok|done|pass(?:ed)?|success(?:fully)?|created|✓|sent)\b|✓", line, re.IGNORECASE) and (
+            len(words & stems(line)) >= 2
+        ):
+            return True
+    return False
+
+
+# Words for a state that exclude each other; a synonym of the shown one never contradicts.
+_STATES: Final[tuple[frozenset[str], ...]] = tuple(
+    frozenset(group.split())
+    for group in (
+        "cancelled canceled storniert",
+        "closed resolved",
+        "open unpaid outstanding new todo",
+        "paid settled",
+        "overdue",
+        "shipped dispatched",
+        "delivered",
+        "pending queued waiting processing in_progress scheduled",
+        "on_hold hold held",
+        "booked confirmed ticketed",
+        "running active up healthy ready enabled started online",
+        "stopped inactive down dead failed crashloopbackoff unhealthy disabled error exited oomkilled evicted",
+        "completed done finished success succeeded",
+        "approved accepted merged",
+        "rejected declined denied refused",
+        "draft",
+        "archived deleted removed",
+    )
+)
+# Groups that may hold at the same time: what is running may be new, what is overdue is open.
+_TOGETHER: Final = ({2, 4}, {2, 7}, {3, 6}, {3, 5}, {5, 6}, {9, 3}, {12, 13}, {1, 12}, {9, 7}, {10, 12}, {12, 11})
+_FIELD: Final = re.compile(r"\"(?:status|state|phase|conclusion|result)\"\s*:\s*\"([\w -]{2,30})\"", re.IGNORECASE)
+_SAID: Final = re.compile(
+    r"\b(?:is|are|was|were|been|now|stays|remains|lists?|shows?|as|marked|:)\s(?:\w+ly |now |still |already |all )?"
+    r"(\w+)\b|^(closed|cancelled|booked|confirmed|shipped|refunded|approved|merged|archived|deleted)\b",
+    re.IGNORECASE,
+)
+_COLUMN: Final = re.compile(
+    r"(?:^|[|,;\t]|\s\s)\s?(?:status|state|phase)\s*(?:$|[|,;\t]|\s\s)", re.IGNORECASE | re.MULTILINE
+)
+_ALL: Final = re.compile(r"\b(?:all|both|every|each|everything|everyone)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A state in a result and the line or object that it belongs to."""
+
+    word: str
+    group: int
+    row: frozenset[str]
+    line: str
+
+
+def judge_states(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """A state of something against its state in a table or a JSON result."""
+    stated = evidence.once(_states)
+    if not stated:
+        return
+    words = stems(sentence.text) | set(re.findall(r"\d+", sentence.text))
+    for clause in sentence.clauses:
+        if clause.hedged or sentence.earlier or NEGATED.search(clause.text):
+            continue
+        for found in _SAID.finditer(clause.text):
+            word = (found[1] or found[2]).lower()
+            group = _group(word)
+            if group is None:
+                continue
+            own = stems(clause.text) | set(re.findall(r"\d+", clause.text))
+            named = [state for state in stated if state.row & own] or [s for s in stated if s.row & words]
+            sole = len(stated) == 1 and bool(_PRONOUN.match(clause.text))
+            meant = stated if _ALL.search(clause.text) or sole else named
+            if not meant:
+                continue
+            if any(state.group == group for state in meant) and not _ALL.search(clause.text):
+                yield Judgement(Status.PASS, clause.text)
+            elif others := [s for s in meant if s.group != group and {s.group, group} not in _TOGETHER]:
+                yield Judgement(Status.FAIL, clause.text, others[0].line[:160], "the result shows another state")
+            elif all(state.group == group for state in meant):
+                yield Judgement(Status.PASS, clause.text)
+
+
+def _group(word: str) -> int | None:
+    plain = re.sub(r"[ -]", "_", word.strip().lower())
+    return next((place for place, group in enumerate(_STATES) if plain in group), None)
+
+
+def _states(evidence: Evidence) -> list[Stated]:
+    found: list[Stated] = []
+    for result in evidence.seen:
+        for match in _FIELD.finditer(result.text):
+            if (group := _group(match[1])) is not None:
+                start = result.text.rfind("{", 0, match.start())
+                line = result.text[max(start, 0) : match.end() + 120].split("}")[0]
+                row = stems(line) | frozenset(re.findall(r"\d+", line))
+                found.append(Stated(match[1], group, row, match[0]))
+        for line in result.text.split("\n")[1:400] if _COLUMN.search(result.text) else ():
+            cells = re.split(r"\s{2,}|\s?\|\s?|[,;\t]", line.strip())
+            states = [(cell, _group(cell)) for cell in cells[1:] if _group(cell) is not None]
+            if len(cells) > 2 and len(states) == 1 and states[0][1] is not None:
+                row = stems(line) | frozenset(re.findall(r"\d+", line))
+                found.append(Stated(states[0][0], states[0][1], row, line.strip()))
+    return found
+
+
+# Acts that leave a trace in some tool result: without one the claim is unsupported.
+_ACT: Final = re.compile(
+    r"\b(?:I|we)(?:'ve| have)? (?:also |then |now |just |have |already )?(mailed|emailed|sent|posted|notified|informed|"
+    r"called|deployed|released|published|pushed|merged|installed|uploaded|restarted|ran|executed|tested|reproduced|"
+    r"verified|measured|benchmarked|approved|started|restored|migrated|rotated|scaled|committed|tagged|booked|"
+    r"refunded|created|removed|deleted|translated|checked|updated|edited|changed|wrote|saved)\b|"
+    r"\b(?:has|have|was|were|been|is|are) (?:also |now |all |already |successfully )?(mailed|emailed|sent|posted|"
+    r"notified|deployed|released|published|pushed|merged|installed|uploaded|restarted|executed|tested|approved|"
+    r"restored|migrated|rotated|committed|booked|refunded|informed|translated|removed|deleted|live|backed up)\b|"
+    r"\b(?:runs?|ran|passes|passed|builds?) (?:without (?:warnings?|errors?)|clean(?:ly)?|fine)\b|"
+    r"^(?:and |then )?(Ran|Mailed|Posted|Deployed|Pushed|Sent|Tested|Measured|Uploaded|Notified|Merged|Tagged|"
+    r"Published|Installed|Restarted|Started|Executed|Benchmarked|Migrated|Scaled|Booked|posted|pushed|mailed|deployed)\b"
+)
+_CHECKS: Final = re.compile(
+    r"\b(?:tests?|suite|lint|type[- ]?checks?|build|ci|pipeline|specs?|benchmarks?|lighthouse|audit|smoke tests?)\b"
+    r".{0,40}\b(?:pass(?:es|ed)?|green|clean|succeed(?:s|ed)?|gives?|gave|reports?|shows?|ok)\b",
+    re.IGNORECASE,
+)
+_GIT_ACTS: Final = frozenset({"pushed", "merged", "committed", "tagged"})
+_MAY_FAIL: Final = frozenset({"ran", "executed", "tested", "reproduced", "called", "checked", "started", "measured"})
+_SAME_ACT: Final = {
+    "updated": "update write edit patch replace",
+    "edited": "edit write patch replace",
+    "changed": "edit write patch replace change",
+    "wrote": "write edit create",
+    "saved": "write save edit",
+    "created": "create write make mkdir new add",
+    "removed": "rm remove delete prune",
+    "deleted": "rm remove delete prune",
+    "mailed": "mail send smtp message",
+    "emailed": "mail send smtp message",
+    "sent": "send mail post message notify publish email sent",
+    "posted": "post send message slack chat comment",
+    "notified": "notify send mail post message",
+    "informed": "notify send mail post message",
+    "deployed": "deploy apply rollout release helm kubectl upload publish",
+    "live": "deploy apply rollout release helm kubectl publish scale serve",
+    "released": "release publish push upload tag",
+    "published": "publish release push upload",
+    "ran": "run test exec bash shell make npm python",
+    "executed": "run exec bash shell sql psql",
+    "started": "start run exec bash complete",
+    "tested": "test run curl pytest jest",
+    "reproduced": "run test browser curl bash exec",
+    "measured": "bench time run wrk ab hey lighthouse measure",
+    "translated": "write edit update patch translate",
+}
+
+
+def judge_acts(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Acts said to be done, and checks said to pass, of which no tool result has a trace."""
+    for clause in sentence.clauses:
+        if clause.hedged or NEGATED.search(clause.text):
+            continue
+        check = _CHECKS.search(clause.text)
+        act = None if check else _ACT.search(clause.text)
+        if check is None and act is None:
+            continue
+        word = next((group for group in act.groups() if group), "ran").lower() if act else "tested"
+        traces = frozenset(_SAME_ACT.get(word, word).split()) | stems(_SAME_ACT.get(word, "") + " " + word)
+        traced = [result for result in evidence.seen if _has_trace(result, traces)]
+        if not traced:
+            yield Judgement(Status.UNSUPPORTED, clause.text, None, f"no tool result shows it; show what was {word}")
+            continue
+        last, bad = traced[-1], ended(traced[-1])
+        if act is None or bad is None or last.reports or word in _MAY_FAIL:
+            continue
+        own = bool(_ANY_TOOL.match(last.tool)) or bool(traces & stems(f"{last.tool} {bad}"))
+        if own and shares(clause.text, f"{last.tool} {last.text[:4_000]}", traces):
+            yield Judgement(Status.FAIL, clause.text, bad, "the tool result shows that it did not go well")
+
+
+def _has_trace(result: Seen, traces: frozenset[str]) -> bool:
+    text = f"{result.tool} {result.text[:3_000]}"
+    if result.tool == "git" and traces & _GIT_ACTS:
+        return True
+    return bool(traces & stems(text)) or bool(result.reports)
