@@ -121,10 +121,10 @@ def ask(question: str) -> str | None:
 
     Ctrl-C ends the command at once: asyncio's own handler would wait for the line first.
     """
-    sys.stdout.write(question)
-    sys.stdout.flush()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
+        sys.stdout.write(question)
+        sys.stdout.flush()
         line = sys.stdin.readline()
     finally:
         signal.signal(signal.SIGINT, before)

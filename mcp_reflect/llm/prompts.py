@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from stat import S_ISREG
 
 from mcp_reflect.errors import MissingInputError, PromptError
 from mcp_reflect.models.common import Json
@@ -332,6 +333,8 @@ class Prompts:
         """Return the template in a file, or what is wrong with it; None where there is no file."""
         try:
             status = path.stat()
+            if not S_ISREG(status.st_mode):  # reading a pipe would wait for a writer
+                return PromptError(str(path), 1, "is not a regular file", "Replace it by one.")
             stamp = (status.st_mtime_ns, status.st_size)
             cached = self._cache.get(path)
             if cached is None or cached.stamp != stamp:

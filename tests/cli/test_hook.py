@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,11 @@ class Host:
         whole = {"session_id": session, "cwd": str(self.folder), "hook_event_name": event, **values}
         out = self.raw(json.dumps(whole).encode(), event)
         return json.loads(out) if out else None
+
+    def rows(self, query: str) -> list[Any]:
+        """Rows of the bank, read past our own code."""
+        with closing(sqlite3.connect(self.bank)) as connection:
+            return connection.execute(query).fetchall()
 
     def context(self, event: str, session: str = "s1", **values: Any) -> str:
         found = self.send(event, session, **values)["hookSpecificOutput"]
@@ -114,7 +120,7 @@ def test_cursor_names_the_session_a_conversation_and_has_no_place_before_a_call(
     call = {**sent, "tool_input": '{"command": "git push origin main"}'}
     host.raw(json.dumps({**call, "error_message": REFUSED}).encode(), "postToolUseFailure")
     assert host.raw(json.dumps(call).encode(), "preToolUse") == ""
-    rows = sqlite3.connect(host.bank).execute("SELECT arguments, last_session FROM failures").fetchall()
+    rows = host.rows("SELECT arguments, last_session FROM failures")
     assert rows == [('[{"command": "git push origin main"}]', "c1")]
 
 
@@ -216,7 +222,7 @@ def test_sessions_that_run_at_once_share_a_bank(host: Host) -> None:
         out, _ = process.communicate(timeout=60)
         assert process.returncode == 0
         assert not out or "hookSpecificOutput" in json.loads(out)
-    rows = sqlite3.connect(host.bank).execute("SELECT times, (SELECT count(*) FROM sessions) FROM failures").fetchall()
+    rows = host.rows("SELECT times, (SELECT count(*) FROM sessions) FROM failures")
     assert len(rows) == 1
     assert rows[0][0] == rows[0][1] <= 4
 

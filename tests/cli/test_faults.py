@@ -1,0 +1,56 @@
+"""A fault of the machine, or Ctrl-C, is one clear line and an exit status: never a traceback, never a wait."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import Command
+from tests.cli.typed import Person
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pty")
+@pytest.mark.parametrize("words", [["lessons"], ["lessons", "review"]])
+def test_the_first_ctrl_c_ends_a_command_that_asks(command: Command, words: list[str]) -> None:
+    quarantined = {"mistake": "Fed the wombat", "correction": "Feed it once", "trust": "quarantined"}
+    plain = {"mistake": "Fed the fern", "correction": "Water it"}
+    command("import", command.file("lessons.jsonl", [quarantined, plain]))
+    env = {"MCP_REFLECT_BANK": str(command.folder / "bank.db"), "MCP_REFLECT_PROJECT": "app"}
+    person = Person(words, env)
+    person.until("q quits: " if words == ["lessons"] else "Enter to leave it: ")
+    person.presses("\x03", "interrupted.")
+    assert person.leaves() == 130
+    assert "Traceback" not in person.screen
+
+
+@pytest.mark.parametrize("words", [["recall", "x"], ["lessons", "list"], ["stats"], ["doctor"], ["export"]])
+def test_a_bank_whose_folder_cannot_be_used_is_said_in_a_line(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "file").write_text("")
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o000)
+    for bank in (tmp_path / "file" / "bank.db", locked / "deeper" / "bank.db"):
+        if os.name == "nt" or (bank.parent.parent == locked and os.geteuid() == 0):
+            continue  # root may look into any folder
+        env = {**os.environ, "MCP_REFLECT_BANK": str(bank)}
+        done = subprocess.run(
+            [sys.executable, "-m", "mcp_reflect", *words],
+            cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 1, done.stderr
+        assert "Traceback" not in done.stderr + done.stdout
+        assert str(bank.parent) in done.stderr + done.stdout
+    locked.chmod(0o700)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files")
+def test_a_pipe_among_prompt_templates_is_named_and_not_waited_for(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_PROMPTS_DIR", str(command.folder))
+    os.mkfifo(command.folder / "critique.md")
+    assert "is not a regular file" in next(iter(command.json_status("prompts", "check", code=1)))["fault"]
+    assert "critique" in command("prompts", "list")
