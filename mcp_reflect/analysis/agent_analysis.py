@@ -1,6 +1,7 @@
 """The analysis of an agent or a model: read from an object, JSON in text, or markdown; its citations checked."""
 
 import difflib
+import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -12,6 +13,7 @@ from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_json, read_object, without_thinking
 from mcp_reflect.models.common import Json
+from mcp_reflect.models.lesson import told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
 
 # The fields of an analysis, one by one: what is taken, what it becomes, and what is said where it is wrong.
@@ -207,7 +209,7 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 _FIELDS = {name: name for name in SYNONYMS} | {other: name for name, others in SYNONYMS.items() for other in others}
 _WRAPPERS = {"analysis", "result", "output", "response", "reflection", "data", "answer"}
-_FIX = 'Send an object with at least "reflection", or markdown with a Reflection heading.'
+_FIX = 'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
 
 
 def read_analysis(value: Json, event_ids: Collection[str] = (), limits: Limits = DEFAULT) -> Analysis:
@@ -221,11 +223,13 @@ def read_analysis(value: Json, event_ids: Collection[str] = (), limits: Limits =
         return _from_text_analysis(value, event_ids, limits)
     if not isinstance(value, dict):
         raise InputError("analysis", f"is {kind(value)}", _FIX)
-    return _of_object(_checked(_named(_unwrapped(value)), event_ids, limits))
+    return _of_object(_unwrapped(value), event_ids, limits)
 
 
-def _of_object(analysis: Analysis) -> Analysis:
-    """An object's reflection may itself be markdown."""
+def _of_object(value: Mapping[str, Json], event_ids: Collection[str], limits: Limits) -> Analysis:
+    """An object, whose reflection may itself be markdown."""
+    named, aside = _named(value)
+    analysis = _checked(named, event_ids, limits, aside)
     return _of_prose(analysis, analysis.reflection)
 
 
@@ -239,7 +243,7 @@ def _from_text_analysis(text: str, event_ids: Collection[str], limits: Limits) -
         whole = read_json(text)
         found = whole if isinstance(whole, dict) else None
     if found is not None and (_holds_reflection(found) or plain.startswith(("{", "[", "```"))):
-        return _of_object(_checked(_named(_unwrapped(found)), event_ids, limits))
+        return _of_object(_unwrapped(found), event_ids, limits)
     return _from_markdown(plain, event_ids, limits)
 
 
@@ -297,31 +301,33 @@ def _unwrapped(value: dict[str, Json]) -> dict[str, Json]:
     return value
 
 
-def _named(value: Mapping[str, Json]) -> dict[str, Json]:
-    """The values by field. Two names of the same field are one where only one says something."""
+def _named(value: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, str]]:
+    """The values by field, and as text what has no field or stands for one that is given already."""
+    aside: dict[str, str] = {}
     lesson = value.get("lesson")
     if isinstance(lesson, dict):  # {"lesson": {"mistake": ..., "correction": ...}}
         value = {key: inner for key, inner in value.items() if key != "lesson"} | lesson
     named: dict[str, Json] = {}
     for key, inner in value.items():
-        name = _FIELDS.get(field_name(key[:100]))
+        name = _field(key)
         if name is None:
-            raise _unknown(key)
+            aside[key[:100]] = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
+            continue
         before = named.get(name)
         if before in (None, "", []) or before is inner:
             named[name] = inner
         elif name == "reflection" and isinstance(before, str) and isinstance(inner, str):
             named[name] = _joined(before, inner) if inner not in before else before
         elif inner not in (None, "", []):
-            raise InputError(f"analysis.{name}", f"is given twice, the second time as {quoted(key)}", "Send it once.")
-    return named
+            aside[key[:100]] = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
+    return named, aside
 
 
-def _unknown(key: str) -> InputError:
-    near = difflib.get_close_matches(field_name(key[:100]), _FIELDS, 1, 0.6)
-    known = f"The fields are {', '.join(SYNONYMS)}."
-    fix = f'Did you mean "{_FIELDS[near[0]]}"? {known}' if near else known
-    return InputError("analysis", f"has an unknown field {quoted(key)}", fix)
+def _field(key: str) -> str | None:
+    """The field that a key names, also where it is slightly misspelled; None for another."""
+    name = field_name(key[:100])
+    near = difflib.get_close_matches(name, _FIELDS, 1, 0.85)
+    return _FIELDS.get(name) or (_FIELDS[near[0]] if near else None)
 
 
 def _checked(
@@ -333,24 +339,27 @@ def _checked(
     prose: bool = False,
 ) -> Analysis:
     reflection = text("analysis.reflection", named.get("reflection"), limits, "max_judgement_chars")
-    if reflection is None:
-        raise InputError(
-            "analysis.reflection", "is missing or empty", "Say in two or three sentences what happened and why."
-        )
+    strategy = text("analysis.strategy", _one(named.get("strategy")), limits)
     mistake = text("analysis.mistake", named.get("mistake"), limits)
+    correction = text("analysis.correction", _one(named.get("correction")), limits)
+    symptoms = texts("analysis.symptoms", named.get("symptoms"), limits, commas=False)
+    if reflection is None:
+        reflection = " ".join(filter(None, (told_lesson(mistake, correction), strategy, *symptoms[:1])))
+    if not reflection:
+        raise InputError("analysis", "says nothing of the run", _FIX)
     sources = texts("analysis.source_event_ids", named.get("source_event_ids"), limits)
     check_listed("analysis.source_event_ids", sources, event_ids)
     cited = cited_in("analysis.reflection", reflection, event_ids) + cited_in("analysis.mistake", mistake, event_ids)
     tags = texts("analysis.tags", named.get("tags"), limits, "max_list_items")
     return Analysis(
         reflection=reflection,
-        strategy=text("analysis.strategy", _one(named.get("strategy")), limits),
+        strategy=strategy,
         importance=score("analysis.importance", named.get("importance"), prose=prose),
         confidence=score("analysis.confidence", named.get("confidence"), prose=prose),
         tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in tags if tag.strip("#"))),
         mistake=mistake,
-        correction=text("analysis.correction", _one(named.get("correction")), limits),
-        symptoms=texts("analysis.symptoms", named.get("symptoms"), limits, commas=False),
+        correction=correction,
+        symptoms=symptoms,
         keywords=texts("analysis.keywords", named.get("keywords"), limits),
         source_event_ids=tuple(dict.fromkeys(sources + cited)),
         scores=scores("analysis.scores", named.get("scores"), limits),

@@ -140,7 +140,7 @@ def _gemini(session: str | None, messages: Sequence[Record]) -> Gathered:
         for call in _records(message.get("toolCalls")):
             run.called(call.get("name"), call.get("args"), call.get("id"))
             parts = [as_record(as_record(part).get("functionResponse")) for part in as_list(call.get("result"))]
-            values = as_record(parts[0].get("response")) if parts else {}
+            values = as_record((parts or [as_record(None)])[0].get("response"))
             answer = text_of(values.get("output", values.get("error"))) or text_of(call.get("resultDisplay"))
             failed = call.get("status") in ("error", "cancelled") or "error" in values
             run.answered(answer, call.get("id"), error=answer if failed else None)

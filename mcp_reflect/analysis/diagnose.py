@@ -1,5 +1,6 @@
 """The diagnosis of a run: findings, corrections, scores, summary and strategy."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +29,7 @@ from mcp_reflect.models.run import (
     Diagnosis,
     ErrorCategory,
     Event,
+    EventType,
     Failure,
     Finding,
     FindingKind,
@@ -41,7 +43,7 @@ from mcp_reflect.models.run import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """`first` is the earliest failure, `mattered` the one that says most about the run; both null for none."""
+    """`first` is the earliest failure, `mattered` the one that says most about the run; None where nothing failed."""
 
     trace: Trace
     tried: Sequence[Tried]
@@ -53,7 +55,7 @@ class Reading:
 
     @property
     def category(self) -> ErrorCategory | None:
-        """The caller's word, else the error that mattered, a loop, an empty search; null where nothing was seen."""
+        """The caller's word, else the error that mattered, a loop, an empty search; None where nothing was seen."""
         error, fault = self.trace.error, self.mattered.fault if self.mattered else None
         if error is not None and error.category is not None:
             return error.category
@@ -105,7 +107,7 @@ def _empty(item: Tried) -> bool:
     return item.fault is not None and item.fault.empty
 
 
-# The summary, the strategy and the strengths of a diagnosis: only what the findings carry.
+# The summary, the strategy and the strengths of a diagnosis: only what the events show.
 
 
 SUMMARY_FINDINGS = 4  # sentences of findings in a summary; all of them are in `findings`
@@ -127,22 +129,60 @@ _ORDER = (
     FindingKind.USER_OBJECTION,
     FindingKind.RECOVERED,
 )
+_BUDGET = re.compile(
+    r"(?i)\b(?:budget|quota|deadline|time limit|step limit|token limit|cost|elapsed|remaining)\b[^\n]{0,60}\d"
+)
 
 
-def summary_of(trace: Trace, findings: Sequence[Finding]) -> str:
-    """How the run ended and what was found, in a few sentences; that nothing was found where that is so."""
+def summary_of(reading: Reading, findings: Sequence[Finding]) -> str:
+    """How the run ended, what caused it, what was tried, what worked and what is open, in a few sentences."""
+    trace = reading.trace
     head = f"{_ENDED[trace.outcome]} after {_count(len(trace.events), 'event')}."
     if not trace.events:
         head = f"{_ENDED[trace.outcome]}; no events were given."
-    said = f" The caller reports: {quote(trace.error.message, 200)}." if trace.error and trace.error.message else ""
-    if not findings:
-        nothing = "" if said else " The rules see no failing call, no loop and no empty search in it."
-        return f"{head}{said}{nothing}"
     ordered = sorted(findings, key=lambda finding: _ORDER.index(finding.kind))
-    told = " ".join(finding.text for finding in ordered[:SUMMARY_FINDINGS])
-    righted = all(finding.kind is FindingKind.RECOVERED for finding in findings)
-    open_end = " Nothing else in the events shows why." if righted and trace.outcome is not Outcome.SUCCESS else ""
-    return f"{head}{said} {told}{open_end}"
+    parts = [head]
+    if trace.error and trace.error.message:
+        parts.append(f"The caller reports: {quote(trace.error.message, 200)}.")
+    parts += [finding.text for finding in ordered[:SUMMARY_FINDINGS]]
+    if not findings:
+        parts += _what_was_done(reading)
+    parts += _feedback(trace, findings)
+    parts += _budgets(trace)
+    open_end = said_of_outcome(reading)
+    righted = bool(findings) and all(finding.kind is FindingKind.RECOVERED for finding in findings)
+    if righted and trace.outcome is not Outcome.SUCCESS and open_end is None:
+        parts.append("Every failure was put right; what is still open is not in the events.")
+    return " ".join(part for part in (*parts, open_end) if part)
+
+
+def _what_was_done(reading: Reading) -> list[str]:
+    """What a run did in which rules find no fault: its calls, and the agent's last words."""
+    worked = [item.call.tool for item in reading.tried if item.worked]
+    parts = [f"{_count(len(worked), 'call')} worked ({', '.join(unique(worked)[:5])})."] if worked else []
+    last = next((event for event in reversed(reading.trace.events) if event.type is EventType.LLM_CALL), None)
+    if last is not None and last.content.strip():
+        parts.append(f"The agent ended with {quote(last.content, 160)} ({last.id}).")
+    return parts
+
+
+def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
+    """What a person said after the agent had begun, where no finding quotes it; the last word only."""
+    begun = next((at for at, event in enumerate(trace.events) if event.type is not EventType.USER_FEEDBACK), None)
+    said = [event for event in trace.events[begun or 0 :] if event.type is EventType.USER_FEEDBACK]
+    if begun is None:
+        said = [event for event in trace.events if event.content.strip() not in trace.task]
+    quoted = {name for finding in findings if finding.kind is FindingKind.USER_OBJECTION for name in finding.event_ids}
+    if not said or said[-1].id in quoted or not said[-1].content.strip():
+        return []
+    return [f"The user said ({said[-1].id}): {quote(said[-1].content, 160)}."]
+
+
+def _budgets(trace: Trace) -> list[str]:
+    """The last note of the environment on a budget, a deadline or the time that is left."""
+    notes = [event for event in trace.events if event.type is EventType.SYSTEM_EVENT and len(event.content) <= 500]
+    last = next((event for event in reversed(notes) if _BUDGET.search(event.content)), None)
+    return [] if last is None else [f"The environment noted ({last.id}): {quote(last.content, 160)}."]
 
 
 def strategy_of(reading: Reading, corrections: Sequence[Correction]) -> str | None:
@@ -360,7 +400,7 @@ def diagnose(trace: Trace) -> Diagnosis:
     strategy = strategy_of(reading, corrections)
     fault = reading.mattered.fault if reading.mattered else None
     return Diagnosis(
-        summary=" ".join(part for part in (summary_of(trace, findings), said_of_outcome(reading)) if part),
+        summary=summary_of(reading, findings),
         category=reading.category,
         first_failing_event=reading.first.failing_event if reading.first else None,
         findings=findings,
@@ -378,7 +418,26 @@ def diagnose(trace: Trace) -> Diagnosis:
         worked=_worked(reading),
         calls=sum(item.call.made for item in reading.tried),
         wasted=_wasted(reading),
+        without_lesson=_without_lesson(reading, corrections),
     )
+
+
+def _without_lesson(reading: Reading, corrections: Sequence[Correction]) -> tuple[Finding, ...]:
+    """What was put right or stayed open and no rule made a lesson of: what somebody who can write is asked about."""
+    told = {name for lesson in corrections for name in (lesson.failed_event_id, *lesson.also)}
+    righted = {pair.failed.index for pair in reading.pairs}
+    open_ = [
+        Finding(
+            kind=FindingKind.FAILING_EVENT,
+            event_ids=item.call.event_ids,
+            text=failing_text(item),
+            category=item.fault.category if item.fault else None,
+        )
+        for item in reading.tried
+        if item.failed and not _empty(item) and item.index not in righted and item.failing_event not in told
+    ]
+    recovered = [finding for finding in _recovered(reading) if finding.event_ids[0] not in told]
+    return (*recovered, *open_)[:MAX_FINDINGS]
 
 
 def failures(trace: Trace) -> tuple[Failure, ...]:

@@ -171,7 +171,8 @@ _OBJECTION = re.compile(
     r"(?:wrong|incorrect|not right|not correct|not what|broken|false|failing)|"
     r"not what i (?:asked|wanted|meant)|(?:does|did|is)(?:n[o']t| not) work|"
     r"still (?:fails|failing|broken|wrong|does)|you (?:forgot|missed|ignored)|"
-    r"wrong (?:answer|file|result|one))|^\s{0,4}(?:no, |wrong\b|incorrect\b)"
+    r"too (?:long|short|formal|informal|slow|vague|many|much|complicated|detailed|late)|not (?:good|clear) enough|"
+    r"should(?:n't| not)? have|wrong (?:answer|file|result|one))|^\s{0,4}(?:no, |wrong\b|incorrect\b)"
 )
 LAST_EVENTS = 3  # a step limit is announced in the last events, or it is about something else
 

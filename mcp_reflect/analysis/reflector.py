@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_reflect.analysis.text import clip
-from mcp_reflect.models.lesson import UNKNOWN_SCORE, LessonDraft, RecordKind, Source, lesson_text
+from mcp_reflect.models.lesson import UNKNOWN_SCORE, LessonDraft, RecordKind, Source, lesson_text, told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Link, Score
 from mcp_reflect.models.run import Correction, Diagnosis, FindingKind, Trace
 
@@ -205,18 +205,18 @@ def _insights(seen: Diagnosis, analysis: Analysis | None) -> Insights | None:
 def _lessons(
     trace: Trace, seen: Diagnosis, analysis: Analysis | None, tags: tuple[str, ...], source: Source
 ) -> tuple[LessonDraft, ...]:
-    if analysis is not None and analysis.mistake and analysis.correction:
-        return (_told(trace, analysis, tags, source),)
+    text = told_lesson(analysis.mistake, analysis.correction) if analysis is not None else None
+    if analysis is not None and text is not None:
+        return (_told(trace, analysis, text, tags, source),)
     best = sorted(seen.corrections, key=lambda one: (-one.importance, -one.confidence, one.failed_event_id))
     return tuple(_seen(trace, one) for one in best[:MOST_LESSONS])
 
 
-def _told(trace: Trace, analysis: Analysis, tags: tuple[str, ...], source: Source) -> LessonDraft:
-    mistake, correction = analysis.mistake or "", analysis.correction or ""
+def _told(trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], source: Source) -> LessonDraft:
     return LessonDraft(
-        text=lesson_text(mistake, correction),
-        mistake=mistake,
-        correction=correction,
+        text=text,
+        mistake=analysis.mistake or "",
+        correction=analysis.correction or "",
         why=analysis.reflection,
         task_type=trace.task_type,
         context=trace.task,

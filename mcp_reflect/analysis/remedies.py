@@ -9,9 +9,19 @@ reads for certain stays a finding, for a person or a model to write from.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 
 from mcp_reflect.analysis.call_results import Tried
+from mcp_reflect.analysis.command_differences import (
+    NO_QUESTIONS,
+    NOT_THERE,
+    PREPARES,
+    SHOWN_COMMAND,
+    SHOWN_VALUE,
+    Difference,
+    difference,
+    is_absolute,
+    is_short,
+)
 from mcp_reflect.analysis.related_calls import changes_between, mistyped, points_at, suggested
 from mcp_reflect.analysis.shell import commands_in, head_of, segments
 from mcp_reflect.analysis.text import call_text, pattern, quote, sentence, subject_only, without_own_values, word_set
@@ -29,8 +39,6 @@ from mcp_reflect.models.run import Change, ErrorCategory
 
 HORIZON = 12  # later calls in which the proof must come
 MAX_STEPS = 2  # steps between two equal calls that can be named as what made the difference
-SHOWN_COMMAND = 140  # characters of a command in a lesson; a longer one is named by what it runs
-SHOWN_VALUE = 60  # characters of an argument in a lesson; a longer one belongs to its task
 
 # Failures that pass by themselves, or that are what was asked for: nothing follows from their end.
 _TEACHES_NOTHING = frozenset({ErrorCategory.RATE_LIMIT, ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT})
@@ -38,19 +46,12 @@ _STOPPED = re.compile(
     r"(?i)user doesn't want to proceed|command aborted|interrupted by (?:the )?user|operation was cancell?ed"
     r"|haven't granted|request(?:ed)? permissions?|user (?:rejected|denied|declined|cancell?ed)"
 )
-_PROBES = word_set(
-    "which command type test [ ls stat ping pgrep lsof grep egrep rg ag find diff cmp curl wget nc dig host ps kill"
-)
+_PROBES = frozenset(("which", "command", "type", "test", "["))
 _PROBING = re.compile(r"(?:^|\s)(?:--help|--version|-V|--check|--dry-run)(?:\s|$)|\|\|\s*(?:true|echo|:)")
 _NO_WORK = re.compile(
     r"(?i)\bnot done\b|\b0 (?:rows|results?|passed|selected|tests?|files?|matches|items|records)\b|no tests ran"
     r"|nothing to (?:do|commit|install|migrate)|no (?:results?|matches|rows) (?:found|returned)"
 )
-_NOT_THERE = re.compile(
-    r"(?i)no such file|not found|no module named|does(?:n't| not) exist|cannot find|could not find|can't find"
-    r"|not a git repository|couldn't find"
-)
-_NO_PROGRAM = re.compile(r"(?i)command not found|: not found|is not recognized|executable file not found|no such file")
 _REASON = re.compile(r"(?i)(?:reason for the rejection|user feedback|the user said):\s*(\S[^\n]{1,200})")
 _PREFERENCE = re.compile(r"(?i)^\W{0,2}(?:please )?(?:use|don't|do not|never|always|prefer|avoid)\b|\binstead\b")
 
@@ -59,12 +60,6 @@ _SUPPRESSES = re.compile(
     r"(?i)continue-on-error|allow[_-]failure|--no-verify|--force\b|--legacy-peer-deps|\|\|\s*(?:true|:)|skip[_-]|ignore"
     r"|noqa|\bdisabled?\b|--no-check"
 )
-# Options and settings that keep a program from asking.
-_NO_QUESTIONS = word_set(
-    "-y --yes --assume-yes --non-interactive --no-input --no-interaction --no-pager --batch --run --watch=false "
-    "--watchAll=false CI=1 CI=true DEBIAN_FRONTEND=noninteractive GIT_PAGER=cat PAGER=cat"
-)
-
 _EDITS = word_set("edit write replace patch multiedit create insert update str")
 _LISTS = word_set("glob ls list dir tree find")
 _READ_FIRST = re.compile(
@@ -82,19 +77,8 @@ _OFTEN_IN_FILE = pattern(
     |appears (?:\d+|multiple) times|must be unique"""
 )
 
-_ACTIVATES = word_set("source . activate conda nvm export eval module workon pyenv")
 _FOLDERS = frozenset(("workdir", "cwd", "dir_path", "directory"))
 _UNCONFINED = frozenset(("with_escalated_permissions", "sandbox_permissions", "dangerouslyDisableSandbox"))
-_RUNNERS = word_set("sudo doas uv poetry pipenv npx pnpm yarn bundle python python3 pdm rye hatch conda env xvfb-run")
-# Commands that change the state in which other commands run, by a word that says so.
-_PREPARES = word_set(
-    """
-    install add sync ci restore i login auth authenticate sso checkout switch pull fetch rebase merge stash submodule
-    migrate migration upgrade export use-context update-kubeconfig set-context build rebuild reindex index init setup
-    configure config bootstrap generate compile seed refresh up start restart enable register unlock link mkdir chmod
-    chown ln source activate use approve grant connect
-    """
-)
 _CONFIGURATION = re.compile(
     r"(?i)(?:^|/)(?:\.[\w.-]+|[\w.-]+\.(?:toml|ini|cfg|conf|ya?ml|env|properties)|dockerfile|makefile|package\.json"
     r"|tsconfig[\w.-]*\.json|[\w.-]*config\.(?:js|ts|json|mjs|cjs)|settings\.json|requirements[\w.-]*\.txt)$"
@@ -135,7 +119,7 @@ def remedy_for(tried: Sequence[Tried], failed: Tried) -> Remedy | None:
         return remedy
     if fault.category is ErrorCategory.TIMEOUT:
         remedy = _command(failed, later)
-        return remedy if remedy is not None and any(word in remedy.correction for word in _NO_QUESTIONS) else None
+        return remedy if remedy is not None and any(word in remedy.correction for word in NO_QUESTIONS) else None
     if fault.category in _TEACHES_NOTHING:
         return None
     remedy = _command(failed, later) or _argument(failed, later) or _prepared(tried, failed) or _tool(failed, later)
@@ -302,120 +286,23 @@ def _command(failed: Tried, later: Sequence[Tried]) -> Remedy | None:
         if second is None or not is_shell(item.call.tool) or not _did_work(item):
             continue
         changes = changes_between(failed.call.arguments, item.call.arguments)
-        told = _difference(failed, first, second) if first != second else _run_otherwise(failed, changes)
-        if told is not None:
-            mistake, correction = told if isinstance(told, tuple) else (_failed(failed), told)
-            return Remedy(mistake=mistake, correction=correction, worked=item, confidence=0.9, changes=changes)
+        error = failed.fault.text[:3_000] if failed.fault else ""
+        found = difference(first, second, error) if first != second else _run_otherwise(changes, error)
+        if found is not None:
+            mistake = found.mistake or _failed(failed)
+            return Remedy(mistake=mistake, correction=found.correction, worked=item, confidence=0.9, changes=changes)
     return None
 
 
-def _run_otherwise(failed: Tried, changes: Sequence[Change]) -> str | None:
+def _run_otherwise(changes: Sequence[Change], error: str) -> Difference | None:
     """The correction where the same command was run in another folder, or outside of a sandbox."""
-    error = (failed.fault.text if failed.fault else "")[:3_000]
     for change in changes:
-        if change.path in _FOLDERS and _NOT_THERE.search(error):
-            return f"Set `{change.path}` to the project's folder."
+        if change.path in _FOLDERS and NOT_THERE.search(error):
+            return Difference(correction=f"Set `{change.path}` to the project's folder.")
         if change.path in _UNCONFINED and change.after not in (None, False, "use_default"):
-            return f"Run it with `{change.path}` = {quote(change.after)}: the sandbox refuses it."
+            correction = f"Run it with `{change.path}` = {quote(change.after)}: the sandbox refuses it."
+            return Difference(correction=correction)
     return None
-
-
-def _difference(failed: Tried, first: str, second: str) -> str | tuple[str, str] | None:
-    """The correction in words, or None where the commands differ in more than one place or in nothing that tells."""
-    old, new = segments(first), segments(second)
-    error = (failed.fault.text if failed.fault else "")[:3_000]
-    if not old or not new:
-        return None
-    if old == new:
-        quoted = re.sub(r"['\"\\]", "", first) == re.sub(r"['\"\\]", "", second) and len(second) > len(first)
-        return f"Put the argument in quotation marks: `{second}`." if quoted and _short(second) else None
-    if len(old) == len(new) + 1 and old[0][0] == "cd" and re.search(r"\bcd\b.{0,20}no such file", error, re.IGNORECASE):
-        return _ALREADY_THERE if _alike(old[1:], new) else None
-    if len(new) > len(old) and new[-len(old) :] == old:
-        return _led_by(new[: -len(old)], second, error)
-    places = [place for place, words in enumerate(old) if len(old) == len(new) and words != new[place]]
-    if len(places) != 1 or (old[places[0]][0] in _PROBES and not _NOT_THERE.search(error)):
-        return None
-    return _one_word(old[places[0]], new[places[0]], second, error)
-
-
-_KEEPS = "the shell keeps its working folder between calls"
-_ALREADY_THERE = (
-    "`cd` into a folder of the project failed: the shell was already in it.",
-    f"Leave out the `cd`, or use absolute paths: {_KEEPS}.",
-)
-_ELSEWHERE = (
-    "A path relative to the project's root was not found: the shell was in another folder.",
-    f"Use the absolute path, or change back to the root: {_KEEPS}.",
-)
-
-
-def _led_by(added: list[list[str]], second: str, error: str) -> str | None:
-    """The correction where the working command only begins with more."""
-    if all(words[0] == "cd" for words in added):
-        folder = "the project's root" if added[0][-1].startswith(("/", "~")) else f"`{added[0][-1]}`"
-        return f"Run it in {folder}: `cd` there in the same command." if _NOT_THERE.search(error) else None
-    if any(words[0] in _ACTIVATES or set(words[:3]) & _PREPARES for words in added) and _short(second):
-        return f"Run it as `{without_own_values(second)}`."
-    return None
-
-
-def _one_word(old: list[str], new: list[str], second: str, error: str) -> str | tuple[str, str] | None:
-    """The correction where one run of words of a command differs."""
-    changed = [code for code in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if code[0] != "equal"]
-    if len(changed) != 1:
-        return None
-    _, start, end, new_start, new_end = changed[0]
-    gone, come = old[start:end], new[new_start:new_end]
-    before, after = " ".join(gone), " ".join(come)
-    if start == 0:
-        return _program(gone, come, second, error)
-    if len(before) > SHOWN_VALUE or len(after) > SHOWN_VALUE:
-        return _ELSEWHERE if _is_absolute(before, after) and _NOT_THERE.search(error) else None
-    if (gone or come)[0].startswith("-") and (come or gone)[0].startswith("-"):
-        names = [word.strip("-").split("=")[0].casefold() for word in (*gone, *come)]
-        if not _NO_QUESTIONS & {*come} and not any(len(name) > 1 and name in error.casefold() for name in names):
-            return None
-        return (
-            f"Use `{after}` instead of `{before}`."
-            if gone and come
-            else f"Add `{after}`."
-            if come
-            else f"Leave out `{before}`."
-        )
-    if _is_absolute(before, after) and _NOT_THERE.search(error):
-        return _ELSEWHERE
-    proposed = len(gone) == len(come) == 1 and after.casefold() in error.casefold()
-    return f"Use `{after}` instead of `{before}`, as the error says." if proposed else None
-
-
-def _program(gone: list[str], come: list[str], second: str, error: str) -> str | None:
-    """The correction where the words before a command's arguments differ: its program, or what runs that."""
-    before, after = " ".join(gone), " ".join(come)
-    if not gone:
-        runs = come[0] in _RUNNERS or "=" in come[0]
-        return f"Run it as `{without_own_values(second)}`." if runs and _short(second) else None
-    if len(gone) > 1 or not _NO_PROGRAM.search(error):
-        return None
-    return f"Use `{after}` instead of `{before}`." if come else f"Leave out `{before}`."
-
-
-def _is_absolute(before: str, after: str) -> bool:
-    """True where the second is the first as an absolute path."""
-    relative = before.removeprefix("./").strip("'\"")
-    return (
-        not before.startswith(("/", "-"))
-        and after.startswith("/")
-        and bool(relative)
-        and after.endswith(f"/{relative}")
-    )
-
-
-def _alike(first: list[list[str]], second: list[list[str]]) -> bool:
-    """True for commands of the same programs whose words are mostly shared."""
-    heads = [words[:2] for words in first] == [words[:2] for words in second]
-    ratio = SequenceMatcher(None, " ".join(map(" ".join, first))[:4_000], " ".join(map(" ".join, second))[:4_000])
-    return heads and ratio.quick_ratio() > 0.8
 
 
 # Arguments of other tools.
@@ -498,7 +385,7 @@ def _absolute(changes: Sequence[Change], error: str) -> bool:
     """True where the one change is a relative path that became an absolute one, after an error about it."""
     if len(changes) != 1 or not isinstance(changes[0].before, str) or not isinstance(changes[0].after, str):
         return False
-    return _is_absolute(changes[0].before, changes[0].after) and bool(_NOT_THERE.search(error) or "absolute" in error)
+    return is_absolute(changes[0].before, changes[0].after) and bool(NOT_THERE.search(error) or "absolute" in error)
 
 
 def _slip(changes: Sequence[Change], error: str) -> bool:
@@ -506,9 +393,7 @@ def _slip(changes: Sequence[Change], error: str) -> bool:
     before, after = changes[0].before, changes[0].after
     if len(changes) != 1 or not isinstance(before, str) or not isinstance(after, str):
         return False
-    return (
-        len(after) <= SHOWN_VALUE and bool(_NOT_THERE.search(error)) and mistyped(before.casefold(), after.casefold())
-    )
+    return len(after) <= SHOWN_VALUE and bool(NOT_THERE.search(error)) and mistyped(before.casefold(), after.casefold())
 
 
 def _sent(change: Change) -> str:
@@ -525,7 +410,8 @@ def _sent(change: Change) -> str:
 def _prepared(tried: Sequence[Tried], failed: Tried) -> Remedy | None:
     """The same call worked after one or two steps that changed the state in which it runs, and no other change."""
     worked = next((item for item in tried[failed.index + 1 : failed.index + 31] if item.exact == failed.exact), None)
-    if worked is None or not _did_work(worked):
+    probes = is_shell(failed.call.tool) and _named(failed).split(" ")[0] in _PROBES
+    if worked is None or not _did_work(worked) or probes:
         return None
     steps = list(_changing(tried[failed.index + 1 : worked.index]))
     told = [_step(item) for item in steps]
@@ -559,13 +445,13 @@ def _step(item: Tried) -> str | None:
     if command is not None:
         words = [word for part in segments(command) for word in part[:4]]
         prepares = (
-            any(word.lower() in _PREPARES for word in words) and _short(command) and not _SUPPRESSES.search(command)
+            any(word.lower() in PREPARES for word in words) and is_short(command) and not _SUPPRESSES.search(command)
         )
         return f"run `{without_own_values(command)}`" if prepares else None
     file = file_of(item.call.arguments)
     if file is not None and tool_words(item.call.tool) & _EDITS:
         return _configured(item, file)
-    prepares = bool(tool_words(item.call.tool) & _PREPARES)
+    prepares = bool(tool_words(item.call.tool) & PREPARES)
     text = call_text(item.call.tool, item.call.arguments, SHOWN_COMMAND)
     return f"call `{text}`" if prepares and " ... " not in text else None
 
@@ -606,8 +492,4 @@ def _shown(item: Tried) -> str:
     command = command_of(item.call.arguments) if is_shell(item.call.tool) else None
     if command is None:
         return f"`{item.call.tool}`"
-    return f"`{without_own_values(command) if _short(command) else head_of(commands_in(command)) or item.call.tool}`"
-
-
-def _short(command: str, limit: int = SHOWN_COMMAND) -> bool:
-    return len(command.strip()) <= limit and "\n" not in command.strip()
+    return f"`{without_own_values(command) if is_short(command) else head_of(commands_in(command)) or item.call.tool}`"

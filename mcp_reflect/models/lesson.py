@@ -63,6 +63,13 @@ def lesson_text(mistake: str, correction: str) -> str:
     return f"{mistake.rstrip()}{end} {correction.strip()}"
 
 
+def told_lesson(mistake: str | None, correction: str | None) -> str | None:
+    """A lesson of which only a part is known: what was tried without success, or what works; None for neither."""
+    if mistake and correction:
+        return lesson_text(mistake, correction)
+    return f"Tried without success: {mistake}" if mistake else correction
+
+
 def waits(reason: str) -> str:
     """What stands in the place of a text in quarantine."""
     return f"(in quarantine: {reason}. A person sees it with `mcp-reflect lessons review`.)"

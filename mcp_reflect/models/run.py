@@ -209,7 +209,8 @@ class Diagnosis:
 
     `first_failing_event` is the earliest event that failed; `category` is that of the failure that
     mattered most, which is a later one where the first was put right. `calls` counts the calls that were
-    made, `wasted` those of them that failed or went round in a loop.
+    made, `wasted` those of them that failed or went round in a loop. `without_lesson` is what was put right or stayed
+    open and no rule made a lesson of.
     """
 
     summary: str
@@ -228,3 +229,4 @@ class Diagnosis:
     worked: tuple[WorkedCall, ...] = ()
     calls: int = 0
     wasted: int = 0
+    without_lesson: tuple[Finding, ...] = ()

@@ -69,9 +69,11 @@ class ReflectionRepository:
                 return reflection_from(current)
             version = {"record_id": before.id, "reason": "analysed", "body": json.loads(current["body"]), "now": now}
             await tx.run("version_add", version)
-            # The strategy of the earlier judgement is retired; its lessons stay, because they were shown.
+            # The strategy of the earlier judgement is retired, and the lessons of rules where the new one has its own;
+            # other lessons stay, because they were shown.
             for row in await tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant}):
-                if row["kind"] == "strategy" and row["state"] == "active":
+                by_rules = row["source"] == "rules" and row["kind"] == "lesson" and row["strength"] == 1
+                if (row["kind"] == "strategy" or (by_rules and draft.lessons)) and row["state"] == "active":
                     retired = replace(lesson_from(row), state=State.RETIRED, updated_at=now)
                     await lessons.change(tx, scope, retired)
             values = {

@@ -159,11 +159,8 @@ def test_words_for_a_score_are_refused_in_markdown_too() -> None:
 @pytest.mark.parametrize(
     ("value", "field"),
     [
-        ({}, "analysis.reflection"),
-        ({"reflection": "  "}, "analysis.reflection"),
-        ({"strategy": "s"}, "analysis.reflection"),
-        ('{"strategy": "s"}', "analysis.reflection"),
-        ("## Strategy\nx", "analysis.reflection"),
+        ({}, "analysis"),
+        ({"reflection": "  "}, "analysis"),
         ({"reflection": 3}, "analysis.reflection"),
         ({"reflection": {"text": "r"}}, "analysis.reflection"),
         ({"reflection": "r", "strategy": ["a", "b"]}, "analysis.strategy"),
@@ -175,7 +172,6 @@ def test_words_for_a_score_are_refused_in_markdown_too() -> None:
         ({"reflection": "r" * 20_001}, "analysis.reflection"),
         ({"reflection": "r\x00"}, "analysis.reflection"),
         ({"reflection": "r\ud800"}, "analysis.reflection"),
-        ({"reflection": "r", "strategy": "s", "strategy_text": "t"}, "analysis.strategy"),
         ("", "analysis"),
         ("  \n", "analysis"),
         ("x" * 10_000_000, "analysis"),
@@ -192,10 +188,25 @@ def test_bad_input_names_its_field(value: Json, field: str) -> None:
     assert len(str(error)) < 400
 
 
-def test_an_unknown_field_is_told_the_nearest() -> None:
-    error = fault({"reflection": "r", "importence": 0.5})
-    assert '"importence"' in error.fault
-    assert 'Did you mean "importance"?' in error.fix
+def test_a_misspelled_field_is_understood_and_an_unknown_one_is_kept_aside() -> None:
+    read = read_analysis({"reflecton": "r", "mood": "fine", "correction": "a", "fix": "b"})
+    assert (read.reflection, read.correction) == ("r", "a")
+    assert read.raw_sections == {"mood": "fine", "fix": "b"}
+
+
+@pytest.mark.parametrize(
+    ("value", "reflection"),
+    [
+        ({"mistake": "Ran npm", "correction": "Use pnpm."}, "Ran npm. Use pnpm."),
+        ({"mistake": "Ran npm with --force"}, "Tried without success: Ran npm with --force"),
+        ({"correction": "Use pnpm."}, "Use pnpm."),
+        ({"strategy": "Look first."}, "Look first."),
+        ({"symptoms": ["ERESOLVE"]}, "ERESOLVE"),
+        ("## Strategy\nLook first.", "Look first."),
+    ],
+)
+def test_any_part_of_an_analysis_is_enough(value: Json, reflection: str) -> None:
+    assert read_analysis(value).reflection == reflection
 
 
 def test_lists_may_be_text() -> None:

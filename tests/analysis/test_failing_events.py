@@ -231,13 +231,29 @@ def test_the_callers_message_gives_a_category_where_no_event_failed() -> None:
     assert diagnose(Run().trace(Outcome.ERROR, RunError(message="Deadline exceeded after 300 s"))).category is C.TIMEOUT
 
 
-def test_a_failed_run_with_nothing_to_see_gets_no_invented_words() -> None:
+def test_a_run_in_which_no_rule_finds_a_fault_says_what_was_done_and_how_it_ended() -> None:
     diagnosis = diagnose(
         Run().call("get_weather", {"city": "Rome"}, "22 degrees").says(EventType.LLM_CALL, "It is 25.").trace()
     )
     assert diagnosis.category is diagnosis.strategy is diagnosis.importance is diagnosis.confidence is None
     assert diagnosis.findings == diagnosis.corrections == diagnosis.failures == ()
-    assert "no failing call" in diagnosis.summary
+    assert diagnosis.summary == (
+        'The run failed after 3 events. 1 call worked (get_weather). The agent ended with "It is 25." (e3).'
+    )
+
+
+def test_what_a_person_and_the_environment_said_is_in_the_summary() -> None:
+    run = (
+        Run("Write the mail")
+        .says(EventType.LLM_CALL, "Dear Sir or Madam, ...")
+        .says(EventType.SYSTEM_EVENT, "Budget: 0.48 of 0.50 dollars used")
+        .says(EventType.USER_FEEDBACK, "Make it a haiku next time")
+    )
+    summary = diagnose(run.trace(Outcome.PARTIAL)).summary
+    assert 'The user said (e3): "Make it a haiku next time".' in summary
+    assert "Budget: 0.48 of 0.50" in summary
+    objected = diagnose(run.says(EventType.USER_FEEDBACK, "Too long and too formal").trace(Outcome.PARTIAL))
+    assert 'The user objected (e4): "Too long and too formal".' in objected.summary
 
 
 def test_the_word_of_a_user_is_a_finding_and_no_failing_event() -> None:

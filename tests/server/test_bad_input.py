@@ -58,7 +58,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("reflect", {**RUN, "analysis": {"reflection": "x", "source_event_ids": ["e1"]}}, "analysis.source_event_ids"),
     ("reflect", {**RUN, "analysis": {**GIVEN, "importance": 1.2}}, "analysis.importance: is 1.2, outside 0..1"),
     ("reflect", {**RUN, "analysis": {"reflection": "x", "importance": "NaN"}}, "analysis.importance: is nan"),
-    ("reflect", {**RUN, "analysis": {}}, "analysis.reflection: is missing or empty"),
+    ("reflect", {**RUN, "analysis": {}}, "analysis: says nothing of the run"),
     ("reflect", {"reflection_id": "ref_none"}, "analysis: it is missing beside reflection_id."),
     ("reflect", {"reflection_id": "ref_none", "analysis": "It broke"}, "reflection_id: there is no 'ref_none'"),
     ("reflect", {**RUN, "recall_id": "rec_none"}, "recall_id: there is no 'rec_none' in project app."),
