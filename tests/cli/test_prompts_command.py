@@ -7,8 +7,8 @@ import pytest
 
 from mcp_reflect.cli import main
 from mcp_reflect.llm.prompts import Prompts
-from tests.prompts.test_overrides import GOOD, write
-from tests.prompts.test_shipped import NAMES
+from tests.llm.test_prompt_overrides import GOOD, write
+from tests.llm.test_shipped_prompts import NAMES
 
 
 @pytest.fixture

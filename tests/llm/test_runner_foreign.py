@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.llm.reflect_calls import reflect, rows, serving
 from tests.llm.test_llm_foreign import ECHO, RAISES, install
-from tests.thinking.asked import reflect, rows, serving
 
 
 async def test_a_bug_of_another_package_leaves_it_to_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

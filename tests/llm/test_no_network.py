@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp import Client, StdioServerParameters
 
-from tests.thinking.asked import EVENTS, TASK
+from tests.llm.reflect_calls import EVENTS, TASK
 
 # The interpreter tells of each socket that is made or used, each name that is looked up, each import.
 WATCHED = """

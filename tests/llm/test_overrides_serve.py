@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.llm.prompts import shipped_folder
+from tests.llm.reflect_calls import GOOD, reflect, said, serving
 from tests.scripted import Scripted
-from tests.thinking.asked import GOOD, reflect, said, serving
 
 SHIPPED = (shipped_folder() / "reflect_failure.md").read_text("utf-8")
 MINE = SHIPPED.replace("You look back at an agent's run", "In our house we look back at a run").replace(

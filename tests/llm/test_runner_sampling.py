@@ -20,8 +20,8 @@ from mcp.types import (
 
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.server.sampling import MOST_REQUESTS, InputNeeded, Sampling
+from tests.llm.reflect_calls import BAD, EVENTS, GOOD, TASK, both_eras, reflect, rows, said, serving
 from tests.llm.requests import asking
-from tests.thinking.asked import BAD, EVENTS, GOOD, TASK, both_eras, reflect, rows, said, serving
 
 CHANCE = {"reflection_id", "strategy_id", "generated_at", "lessons"}
 

@@ -9,8 +9,8 @@ from mcp_reflect.models.lesson import Source
 from tests.llm.contract import every_dialect
 from tests.llm.dialects import Dialect
 from tests.llm.loopback import Loopback
+from tests.llm.reflect_calls import BAD, GOOD, both_eras, bound_to, reflect, rows, said, serving
 from tests.scripted import NAME, Scripted
-from tests.thinking.asked import BAD, GOOD, both_eras, bound_to, reflect, rows, said, serving
 
 
 @both_eras

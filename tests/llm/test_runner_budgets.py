@@ -8,7 +8,7 @@ import pytest
 from mcp_reflect.models.common import Json
 from tests.llm.dialects import OPENAI
 from tests.llm.loopback import Answer, Loopback
-from tests.thinking.asked import BAD, GOOD, bound_to, reflect, rows, said, serving
+from tests.llm.reflect_calls import BAD, GOOD, bound_to, reflect, rows, said, serving
 
 DEAR = 100_000  # tokens that a reply says it took
 

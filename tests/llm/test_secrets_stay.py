@@ -7,8 +7,8 @@ from typing import Any
 from tests.llm.contract import every_dialect
 from tests.llm.dialects import KEY, Dialect
 from tests.llm.loopback import Loopback
+from tests.llm.reflect_calls import BAD, bound_to, reflect, said, serving
 from tests.scripted import Scripted
-from tests.thinking.asked import BAD, bound_to, reflect, said, serving
 
 AWS, GITHUB = "AKIAQ7X3M2LT5RW8ZK4D", "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 PASSWORD, TOKEN = "hunter2-Tr0ub4dor", "sk-ant-api03-0123456789abcdefghij"

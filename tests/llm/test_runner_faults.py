@@ -11,7 +11,7 @@ import pytest
 from tests.llm.contract import every_dialect, failing, left_nothing_behind
 from tests.llm.dialects import KEY, Dialect
 from tests.llm.loopback import Answer, Hang, Loopback, Step, Trickle
-from tests.thinking.asked import both_eras, bound_to, reflect, rows, serving
+from tests.llm.reflect_calls import both_eras, bound_to, reflect, rows, serving
 
 pytestmark = every_dialect
 nothing_is_left_behind = pytest.fixture(autouse=True)(left_nothing_behind)

@@ -11,7 +11,7 @@ from mcp_reflect.llm.prompts import Prompts, shipped_folder
 from mcp_reflect.models.run import Outcome
 from mcp_reflect.security.fencing import DATA_RULE
 
-HASHES = Path(__file__).with_name("hashes.json")
+HASHES = Path(__file__).with_name("prompt_hashes.json")
 NAMES = (
     "correct critique critique_answer distill distill_lessons dream evaluate reflect_error reflect_failure "
     "reflect_partial reflect_success reflect_timeout replan replan_search review_task start_task"
