@@ -1,6 +1,7 @@
 """How well the mechanical plan finds what an empty search missed, and what a call costs.
 
     python -m benchmarks.replan --data DIR [--mode NAME]
+    python -m benchmarks.replan --failed        (see `failed_searches`; needs no data folder)
 
 Each record is one search that found nothing, planned once: at most three new queries, run against a
 full-text index (SQLite FTS5, porter stemming, BM25) that takes any word (OR) or asks for all (AND), with
@@ -28,6 +29,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.failed_searches import measure as measure_failed
 from benchmarks.replan_calls import Call, calls
 from benchmarks.retrieval import DEPTH, lines, ndcg, recall
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
@@ -119,7 +121,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--mode", default=_MODE)
+    parser.add_argument("--failed", action="store_true", help="searches that failed for one reason each")
     sent = parser.parse_args()
+    if sent.failed:
+        for line in measure_failed():
+            print(json.dumps(line), flush=True)
+        return 0
     data: Path = sent.data
     if not (data / "replan").is_dir():
         print(f"no data: {data / 'replan'} is not a folder", file=sys.stderr)
@@ -140,10 +147,14 @@ class Task:
 
 
 def tasks(data: Path) -> tuple[Task, ...]:
-    """The two sets of empty searches."""
+    """The sets of empty searches. Those of cranfield are the questions that find nothing where all words must match."""
     banking = list(_banking(lines(data / "replan/banking77_zero.jsonl")))
     titles = list(_titles(lines(data / "replan/react_titles_queries.jsonl")))
+    abstracts = Index(lines(data / "recall/cranfield/docs.jsonl"))
+    questions = _banking(lines(data / "recall/cranfield/queries.jsonl"))
+    cranfield = [record for record in questions if not abstracts.search(_any(record.text), "AND")]
     return (
+        Task("cranfield_zero", cranfield, abstracts, DEPTH),
         Task("banking77_zero", banking, Index(lines(data / "recall/banking77/docs.jsonl")), DEPTH),
         Task("react_titles", titles, Index(lines(data / "replan/react_titles_docs.jsonl")), 5),
     )
@@ -190,6 +201,10 @@ def run(task: Task, operator: Operator, mode: str, *, words: bool, suggestions: 
             raise AssertionError(f"{len(new)} queries for record {record.id}")
         tally.add(record, [task.index.search(query, operator) for query in new])
     return tally
+
+
+def _any(text: str) -> Query:
+    return Query(table="documents", query_text=text)
 
 
 def _query(record: Record, mode: str) -> dict[str, Any]:

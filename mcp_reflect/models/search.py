@@ -26,6 +26,8 @@ class EmptyCause(StrEnum):
     JARGON = "jargon"
     THRESHOLD = "threshold"
     EXACT_PHRASE = "exact_phrase"
+    WRITTEN_FORM = "written_form"
+    OPERATOR = "operator"
     NOTHING_THERE = "nothing_there"
 
 
@@ -33,8 +35,8 @@ class EmptyCause(StrEnum):
 class Query:
     """One search as the caller's tool takes it.
 
-    `search_mode` is empty where the tool has no modes. `limit` is a number of rows, `score_threshold` is
-    in 0..1; null means that the search has none, and then none is ever put in.
+    `search_mode` is empty where the tool has no modes, `tool` where nobody named it. `limit` is a number of rows,
+    `score_threshold` is in 0..1; None means that the search has none, and then none is ever added.
     """
 
     table: str
@@ -43,6 +45,7 @@ class Query:
     limit: int | None = None
     score_threshold: float | None = None
     filters: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    tool: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from mcp_reflect.models.search import (
     Strategy,
     Tried,
 )
-from mcp_reflect.replan.words import fold, normalised
+from mcp_reflect.replan.words import fold, normalized
 
 # What has been tried in one search, what came of it, and what that teaches for the next one.
 #
@@ -36,9 +36,9 @@ _MOST: Final = 20  # queries in one line
 
 
 def key(query: Query) -> Key:
-    """What near-identical queries share: table, mode, normalised text and filters."""
+    """What near-identical queries share: table, mode, normalized text and filters."""
     filters = json.dumps(dict(query.filters), sort_keys=True, ensure_ascii=True, default=str) if query.filters else ""
-    return fold(query.table), fold(query.search_mode), normalised(query.query_text), filters
+    return fold(query.table), fold(query.search_mode), normalized(query.query_text), filters
 
 
 def is_looser(query: Query, tried: Query) -> bool:

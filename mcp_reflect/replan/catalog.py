@@ -5,10 +5,8 @@ from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest
-from mcp_reflect.replan.words import INTENTS, STOP_WORDS, content, edit_distance, fold, stem, tokens, vocabulary
-
-DEFAULT_MODES: Final = ("faceted", "master")
-"""Offered where there is no catalog: the narrow and the wide mode that search tools of this kind have."""
+from mcp_reflect.replan.vocabulary import Vocabulary, nearest, synonyms_of, vocabulary
+from mcp_reflect.replan.words import INTENTS, STOP_WORDS, content, fold, stem, tokens
 
 _BREADTH: Final = {
     "exact": 0, "phrase": 0, "literal": 0, "regex": 0,
@@ -19,29 +17,45 @@ _BREADTH: Final = {
 }  # fmt: skip
 """How much a mode lets through, by its usual name. A name that is not here counts as lexical."""
 
+_SYNONYM: Final = 0.5
+
 _INTENTS: Final = tuple((frozenset(map(stem, cues)), frozenset(map(stem, signs))) for cues, signs in INTENTS)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The tables of one request. `given` says whether the caller named them or we know them from queries only."""
+    """The tables of one request: those that the caller described, and those that it searched without a description."""
 
-    entries: tuple[CatalogEntry, ...]
-    given: bool
+    described: tuple[CatalogEntry, ...]
+    seen: tuple[CatalogEntry, ...] = ()
+
+    @property
+    def entries(self) -> tuple[CatalogEntry, ...]:
+        return (*self.described, *self.seen)
 
     def entry(self, table: str) -> CatalogEntry | None:
+        """Return the table of exactly that name, or None."""
         return next((entry for entry in self.entries if entry.table == table), None)
 
+    def is_described(self, table: str) -> bool:
+        """True if the caller's catalog has the table."""
+        return any(entry.table == table for entry in self.described)
+
     def nearest(self, table: str) -> CatalogEntry | None:
-        """The table that was meant: other case, other separators, singular for plural, one or two slips."""
+        """Return the described table that was meant: other case, separators or number, or one or two slips."""
+        plain = {_plain(entry.table): entry for entry in reversed(self.described or self.entries)}
         wanted = _plain(table)
-        for entry in self.entries:
-            if _plain(entry.table) == wanted:
-                return entry
-        slips = 1 if len(wanted) < 8 else 2
-        close = [(edit_distance(wanted, _plain(entry.table), slips), entry.table) for entry in self.entries]
-        best = min(close, default=(slips + 1, ""))
-        return self.entry(best[1]) if len(wanted) > 3 and best[0] <= slips else None
+        near = wanted if wanted in plain else nearest(wanted, plain)
+        return plain[near] if near else None
+
+    def words_of(self, table: str) -> Vocabulary:
+        """Return the vocabulary of a table; of all tables where it has none."""
+        entry = self.entry(table)
+        if entry and entry.vocabulary:
+            return vocabulary(entry.vocabulary)
+        if self.is_described(table):
+            return vocabulary(())
+        return vocabulary(tuple(word for entry in self.described for word in entry.vocabulary))
 
 
 @lru_cache(maxsize=256)
@@ -51,16 +65,19 @@ def breadth(mode: str) -> int:
 
 
 def of(request: SearchRequest) -> Catalog:
-    """The caller's catalog; without one, the tables seen with the modes seen and the default ones.
+    """Return the caller's catalog, and the searched tables that are neither in it nor a slip of one that is.
 
-    A query without a mode has been seen too: it stays without one as long as nothing wider is needed.
+    A table that is not described has the modes that it was searched in, and no others.
     """
-    if request.catalog:
-        return Catalog(request.catalog, given=True)
-    seen = tuple(dict.fromkeys(query.search_mode for query in request.queries))
-    modes = tuple(dict.fromkeys((*seen, *DEFAULT_MODES)))
-    tables = dict.fromkeys(query.table for query in request.queries)
-    return Catalog(tuple(CatalogEntry(table=table, search_modes=modes) for table in tables), given=False)
+    described = Catalog(request.catalog)
+    seen: dict[str, CatalogEntry] = {}
+    for query in request.queries:
+        if described.is_described(query.table) or (request.catalog and described.nearest(query.table)):
+            continue
+        entry = seen.get(query.table, CatalogEntry(table=query.table))
+        modes = tuple(dict.fromkeys((*entry.search_modes, query.search_mode)))
+        seen[query.table] = replace(entry, search_modes=modes)
+    return Catalog(request.catalog, tuple(seen.values()))
 
 
 def widest(entry: CatalogEntry) -> str:
@@ -81,17 +98,19 @@ def in_table(query: Query, entry: CatalogEntry) -> Query:
 def fit(entry: CatalogEntry, need: str) -> float:
     """How well a table's name and description answer a need; 0 is not at all.
 
-    A word shared with the description counts 1, with the name 2, an intent that the description answers
-    1.5, and 1 for the share of the telling words that the table's vocabulary knows.
+    A word shared with the description counts 1, a synonym .5, a word shared with the name 2, an intent that the
+    description answers 1.5, and the share of the telling words that the table's vocabulary knows up to 1.
     """
     described, named = _described(entry), {stem(word) for word in tokens(entry.table)}
     asked = {stem(word) for word in tokens(need)}
     told = content(need)
     shared = {stem(word) for word in told}
+    meant = {stem(other) for word in told for other in synonyms_of(word)} - shared
     intents = sum(1 for cues, signs in _INTENTS if asked & cues and signs & (described | named))
     known = vocabulary(entry.vocabulary)
     share = sum(known.knows(word) for word in told) / len(told) if entry.vocabulary and told else 0.0
-    return len(shared & described) + 2.0 * len(shared & named) + 1.5 * intents + share
+    words = len(shared & described) + _SYNONYM * len(meant & described) + 2.0 * len(shared & named)
+    return words + 1.5 * intents + share
 
 
 def subject(entry: CatalogEntry, text: str) -> tuple[str, ...]:

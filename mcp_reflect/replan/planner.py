@@ -19,11 +19,13 @@ from mcp_reflect.models.search import (
     Strategy,
 )
 from mcp_reflect.replan import attempts, catalog
-from mcp_reflect.replan import moves as suggested
 from mcp_reflect.replan.attempts import is_empty
 from mcp_reflect.replan.catalog import Catalog
+from mcp_reflect.replan.forms import has_form, terms
 from mcp_reflect.replan.moves import loosest, mechanical, misspelled_values, pivoted, relaxed, rewritten
-from mcp_reflect.replan.words import ABBREVIATIONS, content, fold, is_quoted, tokens, vocabulary
+from mcp_reflect.replan.syntax import Tool, read_operators, tool_of
+from mcp_reflect.replan.wordings import ranked_suggestions
+from mcp_reflect.replan.words import ABBREVIATIONS, content, fold, is_quoted, tokens, unquoted
 
 # What to tell the person: one or two friendly sentences without technical terms.
 
@@ -94,6 +96,7 @@ def _place_messages(table: str) -> str:
 
 _HIGH_THRESHOLD = 0.5  # similarity scores of good hits lie between .3 and .6 with common embeddings
 _READ_DIAGNOSE = 12  # words looked up; the plan asks for no more either
+_FEW_WORDS = 2
 _MANY_WORDS = 4  # a search that asks for all of four words finds nothing for most questions
 
 
@@ -105,6 +108,7 @@ def diagnose(request: SearchRequest, places: Catalog) -> SearchDiagnosis:
         if is_empty(request, query.table)
         for finding in (
             *_suggested(query, request),
+            *_written(query, places),
             *_place_diagnose(query, request, places),
             *_conditions(query, places),
             *_words(query, places),
@@ -115,7 +119,7 @@ def diagnose(request: SearchRequest, places: Catalog) -> SearchDiagnosis:
 
 def _suggested(query: Query, request: SearchRequest) -> Iterator[SearchFinding]:
     """Does the search tool itself know other words? In recorded searches, taking them is what worked."""
-    offered = suggested.ranked_suggestions(request.suggestions, query.query_text, request.user_message)[:3]
+    offered = ranked_suggestions(request.suggestions, query.query_text, request.user_message)[:3]
     if offered:
         yield SearchFinding(
             kind=EmptyCause.UNKNOWN_WORDS,
@@ -124,6 +128,25 @@ def _suggested(query: Query, request: SearchRequest) -> Iterator[SearchFinding]:
             weight=0.9,
             detail=f"the search tool suggests: {'; '.join(offered)}",
         )
+
+
+def _written(query: Query, places: Catalog) -> Iterator[SearchFinding]:
+    """Does the tool compare exact characters, or the text hold a term or an operator that can be written otherwise?"""
+
+    def found(kind: EmptyCause, weight: float, detail: str) -> SearchFinding:
+        return SearchFinding(kind=kind, table=query.table, strategy=Strategy.REWRITE, weight=weight, detail=detail)
+
+    tool, text = tool_of(query), query.query_text
+    reading = read_operators(text)
+    known = places.words_of(query.table)
+    if tool in {Tool.SQL, Tool.COMMAND, Tool.PATTERN}:
+        yield found(EmptyCause.EXACT_PHRASE, 0.92, f"a {tool} search compares exact characters")
+        return
+    if reading.has_operators and reading.plain != unquoted(text):
+        yield found(EmptyCause.OPERATOR, 0.9, "it holds operators that the tool may read otherwise")
+    formed = [term for term in terms(reading.plain) if has_form(term) and not known.knows(fold(term))]
+    if formed:
+        yield found(EmptyCause.WRITTEN_FORM, 0.9, f"{', '.join(formed[:3])} may be written otherwise")
 
 
 def _place_diagnose(query: Query, request: SearchRequest, places: Catalog) -> Iterator[SearchFinding]:
@@ -136,14 +159,16 @@ def _place_diagnose(query: Query, request: SearchRequest, places: Catalog) -> It
     if entry is None:
         yield found(EmptyCause.WRONG_TABLE, 1.0, f"there is no table {query.table}")
         return
+    if places.described and not places.is_described(query.table) and query.table != query.tool:
+        yield found(EmptyCause.WRONG_TABLE, 0.5, f"{query.table} is not in the catalog")
     if query.search_mode and query.search_mode not in entry.search_modes:
         modes = ", ".join(entry.search_modes) or "none"
         yield found(EmptyCause.WRONG_MODE, 0.9, f"{query.table} has no mode {query.search_mode} (it has: {modes})")
     need = f"{request.user_message} {query.query_text}"
     here = catalog.fit(entry, need)
-    others = [(catalog.fit(other, need), other.table) for other in places.entries if other.table != query.table]
+    others = [(catalog.fit(other, need), other.table) for other in places.described if other.table != query.table]
     best, table = max(others, default=(0.0, ""))
-    if best > here:
+    if places.is_described(query.table) and query.table != query.tool and best > here:
         weight = min(0.95, 0.45 + 0.2 * (best - here))
         yield found(EmptyCause.WRONG_TABLE, weight, f"{table} fits the need better ({best:.1f} to {here:.1f})")
 
@@ -185,9 +210,10 @@ def _words(query: Query, places: Catalog) -> Iterator[SearchFinding]:
         strategy = Strategy.RELAX if kind is EmptyCause.NOTHING_THERE else Strategy.REWRITE
         return SearchFinding(kind=kind, table=query.table, strategy=strategy, weight=weight, detail=detail)
 
-    entry = places.entry(query.table)
-    known = vocabulary(entry.vocabulary if entry else ())
-    words = content(query.query_text)[:_READ_DIAGNOSE]
+    known = places.words_of(query.table)
+    words = content(read_operators(query.query_text).plain)[:_READ_DIAGNOSE]
+    if 0 < len(words) <= _FEW_WORDS:
+        yield found(EmptyCause.WRITTEN_FORM, 0.2, "a search of few words finds nothing where one is written otherwise")
     if not known.words:
         short = [word for word in words if word in ABBREVIATIONS]
         if short:
@@ -263,6 +289,7 @@ MOST_QUERIES: Final = 3
 
 _MOST_IN_ALL: Final = 30  # where more tables are empty than that allows, each has fewer, and at least one
 
+_FEW_TABLES: Final = 3
 _READ_CANDIDATES = 24  # candidates looked at for a table and strategy; the moves list the best first
 _T = TypeVar("_T")
 
@@ -282,8 +309,15 @@ def possible_moves(
     most = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
     for table in tables:
         starts = _starts(table, failed, state)
-        sources = [_fresh(strategy, starts, request, state, places) for strategy in order]
-        candidates = chain(*sources) if state.retry_count == 0 else _taking_turns(sources)
+        sources = {strategy: _fresh(strategy, starts, request, state, places) for strategy in order}
+        if state.retry_count == 0:
+            candidates = chain(*sources.values())
+        else:
+            # Where one table of many was the wrong one, the right one is among many: they have two turns.
+            turns = 2 if len(places.described) > _FEW_TABLES else 1
+            candidates = _taking_turns(
+                [source for key, source in sources.items() for _ in range(turns if key is Strategy.PIVOT else 1)]
+            )
         new += _different(candidates, state, new, most)
     return new
 
@@ -298,20 +332,24 @@ def ladder(request: SearchRequest, state: SearchState, places: Catalog, failed: 
     return new
 
 
-def _starts(table: str, failed: tuple[Query, ...], state: SearchState) -> list[Query]:
+def _starts(table: str, failed: tuple[Query, ...], state: SearchState) -> tuple[list[Query], list[Query]]:
     """The queries to start from: on a later try the original ones, with bounds as wide as they have become."""
     now = [query for query in failed if query.table == table]
-    if state.retry_count == 0:
-        return now
     originals = [query for query in state.original_queries if query.table == table and query not in now]
-    return [*(loosest(query, now) for query in originals), *now]
+    return ([loosest(query, now) for query in originals], now) if state.retry_count else ([], now)
 
 
 def _fresh(
-    strategy: Strategy, starts: list[Query], request: SearchRequest, state: SearchState, places: Catalog
+    strategy: Strategy,
+    starts: tuple[list[Query], list[Query]],
+    request: SearchRequest,
+    state: SearchState,
+    places: Catalog,
 ) -> Iterator[Move]:
-    """The strategy's candidates that can be run and were not tried; the failed queries take turns."""
-    candidates = _taking_turns([_moved(strategy, query, request, state, places) for query in starts])
+    """The strategy's candidates that can be run and were not tried; the queries of one group take turns."""
+    candidates = chain(
+        *(_taking_turns([_moved(strategy, query, request, state, places) for query in group]) for group in starts)
+    )
     for query in islice(candidates, _READ_CANDIDATES):
         if _can_run(query, places) and not attempts.is_hopeless(query, state):
             yield strategy, query
@@ -325,7 +363,7 @@ def _moved(
         case Strategy.RELAX:
             return relaxed(query, entry, request.user_message, retry)
         case Strategy.REWRITE:
-            return rewritten(query, entry, request.user_message, request.suggestions, retry)
+            return rewritten(query, places, request.user_message, request.suggestions, retry)
         case Strategy.PIVOT:
             searched = frozenset(tried.query.table for tried in state.tried)
             return pivoted(query, places, request.user_message, searched, retry)
@@ -385,9 +423,13 @@ class _Case:
     kept: tuple[Query, ...]
     diagnosis: SearchDiagnosis
 
+    is_first: bool
+
     @property
     def is_over(self) -> bool:
-        return self.state.retry_count >= self.request.max_retries
+        """The first call helps as long as its count is not above the maximum: callers count from 0 or from 1."""
+        count, most = self.state.retry_count, self.request.max_retries
+        return count > most if self.is_first else count >= most
 
 
 def plan(request: SearchRequest, state: SearchState) -> Plan:
@@ -429,6 +471,7 @@ def _case(request: SearchRequest, state: SearchState) -> _Case:
         failed=failed,
         kept=tuple(query for query in request.queries if query not in failed),
         diagnosis=diagnose(request, places),
+        is_first=not state.tried,
     )
 
 
@@ -449,7 +492,7 @@ def _plan(case: _Case, strategy: Strategy, new: tuple[Query, ...]) -> Plan:
 def _corrections(case: _Case) -> tuple[str, ...]:
     """What the failed queries named and the caller's catalog does not have."""
     notes: dict[str, None] = {}
-    for query in case.failed if case.places.given else ():
+    for query in case.failed if case.places.described else ():
         entry, near = case.places.entry(query.table), case.places.nearest(query.table)
         if entry is None:
             instead = f"corrected to {near.table}" if near else "left: it is not in the catalog"

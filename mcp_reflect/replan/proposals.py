@@ -6,7 +6,7 @@ from typing import Final
 from mcp_reflect.models.search import Plan, Proposal, Query, SearchRequest, SearchState, Strategy
 from mcp_reflect.replan import attempts, catalog, planner
 from mcp_reflect.replan.catalog import Catalog
-from mcp_reflect.replan.words import fold, normalised
+from mcp_reflect.replan.words import fold, normalized
 
 _NO_RETRIES: Final = "the proposal was not used: no retries are left"
 _NOT_EMPTY: Final = "the proposal was not used: nothing came back empty"
@@ -17,7 +17,8 @@ UNUSED: Final = frozenset({_NO_RETRIES, _NOT_EMPTY, _REPLACED})
 
 def is_closed(mechanical: Plan, request: SearchRequest, state: SearchState) -> bool:
     """Whether no proposal could be used, so that nobody need be asked for one."""
-    over = mechanical.give_up and max(state.retry_count, request.retry_count) >= request.max_retries
+    count = max(state.retry_count, request.retry_count)
+    over = mechanical.give_up and (count > request.max_retries or (bool(state.tried) and count >= request.max_retries))
     empty = any(attempts.is_empty(request, query.table) for query in request.queries)
     return over or (bool(request.queries) and not empty)
 
@@ -28,9 +29,9 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Pl
     To replace the pending plan of the same failure, pass `attempts.reopen(state)`.
     """
     mechanical = planner.plan(request, state)
-    state = attempts.observe(state, request)
     if is_closed(mechanical, request, state):
         return replace(mechanical, notes=(_NO_RETRIES if mechanical.give_up else _NOT_EMPTY,))
+    state = attempts.observe(state, request)
     new, notes = _checked(proposal, request, state)
     if not new:
         why = "; ".join(notes) or "it has no queries"
@@ -99,7 +100,7 @@ def _corrected(query: Query, places: Catalog, request: SearchRequest) -> tuple[Q
 def _never_narrower(query: Query, before: tuple[Query, ...]) -> Query:
     """Limit and threshold at least as wide as those of the same text in the same table."""
     for other in before:
-        if fold(other.table) != fold(query.table) or normalised(other.query_text) != normalised(query.query_text):
+        if fold(other.table) != fold(query.table) or normalized(other.query_text) != normalized(query.query_text):
             continue
         if query.limit is not None:
             query = replace(query, limit=None if other.limit is None else max(query.limit, other.limit))
@@ -122,8 +123,8 @@ def _message(
 
 def _kind_of(new: tuple[Query, ...], request: SearchRequest) -> Strategy:
     """The strategy that the queries show, where the proposal does not name one."""
-    before = {(fold(query.table), normalised(query.query_text)) for query in request.queries}
+    before = {(fold(query.table), normalized(query.query_text)) for query in request.queries}
     if not {fold(query.table) for query in new} & {table for table, _ in before}:
         return Strategy.PIVOT
-    same = all((fold(query.table), normalised(query.query_text)) in before for query in new)
+    same = all((fold(query.table), normalized(query.query_text)) in before for query in new)
     return Strategy.RELAX if same else Strategy.REWRITE

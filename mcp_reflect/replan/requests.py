@@ -75,6 +75,7 @@ _QUERY_NAMES = {
     "limit": ("limit", "k", "top_k"),
     "score_threshold": ("score_threshold", "threshold", "min_score"),
     "filters": ("filters", "filter"),
+    "tool": ("tool", "engine"),
 }
 MOST_ROWS: Final = 1_000_000
 """The highest limit that is believed."""
@@ -112,7 +113,8 @@ def read_query(value: object, field: str, limits: Limits = DEFAULT) -> Query:
     if not is_object(value):
         raise InputError(field, "is not an object", _QUERY_FIX)
     given = {ours: next((value[n] for n in names if value.get(n) is not None), None) for ours, names in _names()}
-    table = _text(given["table"], f"{field}.table")
+    tool = _text(given["tool"], f"{field}.tool")
+    table = _text(given["table"], f"{field}.table") or tool
     if not table:
         raise InputError(f"{field}.table", "is missing", "Name the table to search")
     filters = given["filters"]
@@ -129,6 +131,7 @@ def read_query(value: object, field: str, limits: Limits = DEFAULT) -> Query:
         limit=_limit(given["limit"], f"{field}.limit"),
         score_threshold=_threshold(given["score_threshold"], f"{field}.score_threshold"),
         filters=dict(filters or {}),
+        tool=tool,
     )
 
 

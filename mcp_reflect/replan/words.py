@@ -2,14 +2,8 @@
 
 import re
 import unicodedata
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
-from itertools import islice, takewhile
-from typing import Final, NamedTuple
-
-from mcp_reflect.models.search import EmptyCause
+from functools import lru_cache
+from typing import Final
 
 # Words about words: what carries no meaning in a search, short forms, near synonyms, and what people ask for.
 #
@@ -52,130 +46,88 @@ LIGHT_WORDS: Final = _words(
 )
 """Words of conversation: they say that somebody asks, not what about."""
 
-ABBREVIATIONS: Final = {
-    "2fa": "two factor authentication",
-    "ac": "air conditioning",
-    "ai": "artificial intelligence",
-    "api": "application programming interface",
-    "apt": "apartment",
-    "asap": "as soon as possible",
-    "auth": "authentication",
-    "b2b": "business to business",
-    "blvd": "boulevard",
-    "bmi": "body mass index",
-    "cd": "continuous delivery",
-    "ceo": "chief executive officer",
-    "cfo": "chief financial officer",
-    "ci": "continuous integration",
-    "config": "configuration",
-    "crm": "customer relationship management",
-    "cto": "chief technology officer",
-    "cv": "computer vision",
-    "db": "database",
-    "dept": "department",
-    "dev": "development",
-    "dob": "date of birth",
-    "docs": "documentation",
-    "ecg": "electrocardiogram",
-    "env": "environment",
-    "faq": "frequently asked questions",
-    "gc": "garbage collection",
-    "gp": "general practitioner",
-    "gpu": "graphics processor",
-    "hdd": "hard disk",
-    "hr": "human resources",
-    "hvac": "heating ventilation air conditioning",
-    "icu": "intensive care unit",
-    "info": "information",
-    "iot": "internet of things",
-    "ip": "internet protocol",
-    "js": "javascript",
-    "k8s": "kubernetes",
-    "kyc": "know your customer",
-    "lab": "laboratory",
-    "llm": "large language model",
-    "math": "mathematics",
-    "mfa": "multi factor authentication",
-    "mgmt": "management",
-    "ml": "machine learning",
-    "mri": "magnetic resonance imaging",
-    "nda": "non disclosure agreement",
-    "nlp": "natural language processing",
-    "oop": "object oriented programming",
-    "org": "organisation",
-    "os": "operating system",
-    "pic": "picture",
-    "pr": "pull request",
-    "pto": "paid time off",
-    "pwd": "password",
-    "py": "python",
-    "qa": "quality assurance",
-    "rag": "retrieval augmented generation",
-    "regex": "regular expression",
-    "repo": "repository",
-    "rfc": "request for comments",
-    "roi": "return on investment",
-    "seo": "search engine optimisation",
-    "ssd": "solid state drive",
-    "sso": "single sign on",
-    "stats": "statistics",
-    "tel": "telephone",
-    "tz": "time zone",
-    "ui": "user interface",
-    "uni": "university",
-    "univ": "university",
-    "ux": "user experience",
-    "vat": "value added tax",
-    "vm": "virtual machine",
-    "vpn": "virtual private network",
-    "vr": "virtual reality",
+_ABBREVIATIONS: Final = """
+    2fa two factor authentication; ac air conditioning; ai artificial intelligence;
+    api application programming interface; apt apartment; asap as soon as possible; auth authentication;
+    b2b business to business; blvd boulevard; bmi body mass index; cd continuous delivery;
+    ceo chief executive officer; cfo chief financial officer; ci continuous integration; config configuration;
+    crm customer relationship management; cto chief technology officer; cv computer vision; db database;
+    dept department; dev development; dob date of birth; docs documentation; ecg electrocardiogram; env environment;
+    faq frequently asked questions; gc garbage collection; gp general practitioner; gpu graphics processor;
+    hdd hard disk; hr human resources; hvac heating ventilation air conditioning; icu intensive care unit;
+    info information; iot internet of things; ip internet protocol; js javascript; k8s kubernetes;
+    kyc know your customer; lab laboratory; llm large language model; math mathematics;
+    mfa multi factor authentication; mgmt management; ml machine learning; mri magnetic resonance imaging;
+    nda non disclosure agreement; nlp natural language processing; oop object oriented programming;
+    org organisation; os operating system; pic picture; pr pull request; pto paid time off; pwd password; py python;
+    qa quality assurance; rag retrieval augmented generation; regex regular expression; repo repository;
+    rfc request for comments; roi return on investment; seo search engine optimisation; ssd solid state drive;
+    sso single sign on; stats statistics; tel telephone; tz time zone; ui user interface; uni university;
+    univ university; ux user experience; vat value added tax; vm virtual machine; vpn virtual private network;
+    vr virtual reality
+    """
+ABBREVIATIONS: Final[dict[str, str]] = {
+    short: " ".join(phrase) for short, *phrase in (entry.split() for entry in _ABBREVIATIONS.split(";"))
 }
 """Short forms that texts write out. Those that are words by now (ATM, GPS, PIN, TV) are left as they are."""
 
 SYNONYMS: Final = tuple(
-    tuple(line.split())
+    tuple(word.strip() for word in group.split(","))
     for line in """
-    buy purchase order
-    bill invoice
-    tax vat duty
-    fee charge cost price
-    lost missing stolen
-    broken damaged defective faulty
-    delete remove erase
-    cancel stop terminate
-    change modify edit update
-    error fault failure problem issue bug
-    crash abort exception
-    arrive deliver receive
-    send transfer dispatch
-    phone mobile
-    laptop notebook computer
-    car vehicle automobile
-    wrong incorrect invalid
-    fail decline reject refuse
-    allow permit enable
-    start begin launch
-    end finish close
-    check verify confirm validate
-    assistance support service
-    fast quick rapid
-    slow delay late latency
-    pending waiting
-    money cash funds
-    refund reimbursement
-    guide tutorial manual
-    meeting session event
-    doctor physician
-    film movie
-    job position vacancy
-    house home flat
-    picture photo image
-    company firm business
-    child children kids
-    login signin logon
-    """.strip().splitlines()
+    buy, purchase, order, acquire | bill, invoice | tax, vat, duty | fee, charge, cost, price, rate
+    lost, missing, stolen | broken, damaged, defective, faulty | delete, remove, erase, drop, purge
+    cancel, stop, terminate, abort, revoke | change, modify, edit, update, adjust, alter
+    error, fault, failure, problem, issue, bug, defect | crash, abort, exception, panic, segfault
+    arrive, deliver, receive | send, transfer, dispatch, ship, forward | phone, mobile, telephone, cell
+    laptop, notebook, computer | car, vehicle, automobile | wrong, incorrect, invalid, mistaken
+    fail, decline, reject, refuse, deny | allow, permit, enable, grant, authorise, authorize
+    start, begin, launch, boot, open | end, finish, close, complete | check, verify, confirm, validate, test
+    assistance, support, service, help | fast, quick, rapid | slow, delay, late, latency, lag | pending, waiting, queued
+    money, cash, funds | refund, reimbursement, chargeback | guide, tutorial, manual, handbook, howto
+    meeting, session, event, appointment | doctor, physician | film, movie | job, position, vacancy, role
+    house, home, flat, apartment | picture, photo, image, avatar | company, firm, business, enterprise
+    child, children, kids | login, signin, logon, sign in, log in | logout, sign out, log out
+    signup, register, registration, sign up, enrol, enroll | coupon, voucher, promo code, discount code
+    throttle, throttling, rate limit, rate limiting | notification, toast, alert, banner, snackbar, message
+    block, blocked, lock, locked, ban, banned, suspended, disabled | maternity, paternity, parental
+    contract, agreement, treaty | salary, wage, pay, compensation, remuneration, payroll | sofa, couch, settee
+    lorry, truck, van | tyre, tire | holiday, vacation, leave, time off | employee, staff, worker, personnel
+    boss, manager, supervisor, head, lead | customer, client, buyer | seller, vendor, merchant, supplier
+    dismiss, fire, lay off, terminate | resign, quit, leave | illness, sickness, sick, disease
+    stock, inventory, warehouse | shop, store | cart, basket, trolley | checkout, payment | package, parcel, shipment
+    postcode, zip code, postal code | address, location | city, town | street, road | rubbish, trash, garbage, waste
+    backup, snapshot, copy | restore, recovery, recover | rollback, revert, undo | deploy, release, rollout, ship
+    outage, downtime, incident, disruption | monitoring, observability, metrics | alarm, alert, page
+    cache, buffer | queue, backlog | retry, backoff, attempt | timeout, deadline, expiry, ttl
+    expire, expiry, expiration, lapse | secret, credential, password, token, key | encrypt, cipher, tls, ssl
+    database, db, storage | schema, migration | index, lookup | config, configuration, settings, preferences, options
+    container, docker, pod | cluster, kubernetes | server, host, machine, node | memory leak, oom, out of memory
+    freeze, hang, stuck, unresponsive | blank, empty, white | button, control | menu, navigation, sidebar
+    dialog, modal, popup | dropdown, select, combobox | upload, attach, attachment, import | download, export
+    print, printer | screen, display, monitor | dark mode, night mode | font, typeface | colour, color
+    language, locale, translation | currency, exchange rate | deposit, down payment, prepayment | debt, liability, loan
+    profit, earnings, income, revenue | expense, expenditure, outlay, cost | budget, allowance
+    warranty, guarantee | repair, fix, mend, maintenance | spare part, replacement | insurance, cover, coverage
+    accident, crash, collision | theft, stolen, burglary, robbery | fuel, petrol, gas, diesel
+    engine, motor | brake, braking | garage, workshop, depot | driver, chauffeur | trip, journey, tour, run, ride
+    room, hall, venue | course, training, class, workshop | teacher, trainer, instructor, tutor | student, pupil
+    exam, test | speech, talk, lecture, presentation | paper, article, publication | author, writer
+    heart attack, myocardial infarction, cardiac arrest | high blood pressure, hypertension | medicine, drug, medication
+    stroke, apoplexy | cancer, tumour, tumor, carcinoma | surgery, operation | kidney, renal | liver, hepatic
+    rain, precipitation | cold, freezing | warm, hot, heat | heating, boiler, furnace | fridge, refrigerator
+    curtain, drape, blind | cupboard, cabinet, wardrobe, closet | lamp, light | tap, faucet | lift, elevator
+    autumn, fall | yearly, annual | monthly, per month | quick, express | gone, missing | free, gratis, complimentary
+    two factor authentication, two-factor, 2fa, mfa, authenticator, one time code | rotate, rotation, rollover, renewal
+    law, legal, statute | privacy, gdpr, data protection, personal data | rule, policy, guideline, regulation
+    delay, postpone, defer, reschedule | approve, approved, accept, accepted, authorise | hire, recruit, recruitment
+    discontinued, retired, withdrawn, deprecated, obsolete | active, enabled, live, current | inactive, disabled
+    duplicate, double, twice, repeated | merge, combine, join, consolidate | split, separate, divide
+    search, find, lookup | filter, narrow | sort, order, rank | list, overview, catalog
+    """.splitlines()
+    for group in line.split("|")
+    if group.strip()
 )
-"""Words that one person writes and another person means; only used where the data has the other one."""
+"""Words that one person writes and another person means. They are used only where the vocabulary has the other one."""
 
 INTENTS: Final = tuple(
     (_words(cues), _words(signs))
@@ -197,49 +149,13 @@ INTENTS: Final = tuple(
 """What a person's words ask for, and the words of a description that answer it. Compared by stem."""
 
 
-# How many slips of the finger are between two words.
-
-
-def edit_distance(one: str, other: str, most: int) -> int:
-    """Slips between two words (insert, delete, replace, swap neighbours); `most` + 1 stands for any more."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        earlier, before, row = before, row, [i]
-        for j, sign in enumerate(other, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != sign))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == sign:
-                cost = min(cost, earlier[j - 2] + 1)
-            row.append(cost)
-        if min(row) > most:
-            return most + 1
-    return min(row[-1], most + 1)
-
-
-def distance_to(word: str, others: Iterable[tuple[int, str]], most: int) -> Iterator[tuple[int, str]]:
-    """The words within `most` slips, each with its distance. The others come with their letter masks."""
-    mask = letters(word)
-    for other_mask, other in others:
-        if (other_mask ^ mask).bit_count() <= 2 * most:
-            slips = edit_distance(word, other, most)
-            if slips <= most:
-                yield slips, other
-
-
-def letters(word: str) -> int:
-    """A bit for each letter; two words n slips apart differ in at most 2n bits."""
-    mask = 0
-    for letter in word:
-        mask |= 1 << (ord(letter) & 63)
-    return mask
-
-
 # The words of a search: cut, compared, weighed.
 
 
 _WORD = re.compile(r"[^\W_]+")
 _QUOTES = re.compile('["“”„«»]')
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WRITTEN = re.compile(r"\w[-_./:]+\w|[a-z][A-Z]|[|*%\\\[\]<>=^$]")
+CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ENDINGS = (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("s", ""))
 _LONG = 4000  # characters read of one text; a message longer than that is a document, not a question
 
@@ -267,18 +183,20 @@ def unquoted(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def normalised(text: str) -> str:
-    """What makes two query texts near-identical: the same words, in any order, however often.
+def normalized(text: str) -> str:
+    """Return a key that near-identical texts share: the same words in any order, however often.
 
-    A quoted phrase keeps its order.
+    A quoted phrase keeps its order. A text with an identifier or an operator is its own key.
     """
     words = tokens(text)
+    if _WRITTEN.search(text):
+        return " ".join(text.split())
     return '"' + " ".join(words) + '"' if is_quoted(text) else " ".join(sorted(set(words)))
 
 
 def name_parts(word: str) -> tuple[str, ...]:
     """The words inside `parseConfig` or `parse_config`; one word where there is nothing to part."""
-    return tokens(_CAMEL.sub(" ", word[:_LONG]))
+    return tokens(CAMEL.sub(" ", word[:_LONG]))
 
 
 @lru_cache(maxsize=65536)
@@ -334,137 +252,6 @@ def telling(words: tuple[str, ...], context: str = "") -> tuple[str, ...]:
     return tuple(sorted(words, key=lambda word: (word not in proper, -len(word))))
 
 
-# The words the data uses, and the way to them from the words that were asked for.
-
-
-_SYNONYMS: dict[str, tuple[str, ...]] = {stem(word): group for group in SYNONYMS for word in group}
-_LONGEST = 30  # letters; longer "words" are keys and hashes, and nobody misspells them
-
-
-class Mended(NamedTuple):
-    """Words of the data in place of another one; `kind` is null where it was in the data as it stood."""
-
-    kind: EmptyCause | None
-    words: tuple[str, ...]
-
-
-class Vocabulary:
-    """An index over a catalog's word list. Empty means that nothing is known, not that nothing is there.
-
-    What a lookup needs is built when it is first needed: most calls ask for a few words only.
-    """
-
-    def __init__(self, entries: tuple[str, ...]) -> None:
-        self._phrases = tuple(entry for entry in entries if not _is_plain(entry))
-        plain = frozenset(entry for entry in entries if _is_plain(entry))
-        self.words: frozenset[str] = plain.union(*(tokens(phrase) for phrase in self._phrases))
-        self._mended: dict[str, Mended] = {}
-
-    def knows(self, word: str) -> bool:
-        """Whether the data has the word or a form of it."""
-        return word in self.words or stem(word) in self._by_stem
-
-    def forms(self, word: str) -> tuple[str, ...]:
-        """The word as the data writes it (singular, plural, tense), the likest form first."""
-        found = self._by_stem.get(stem(word), ())
-        return tuple(sorted(found, key=lambda form: (form != word, abs(len(form) - len(word)), form)))
-
-    def mended(self, word: str) -> Mended:
-        """What to ask for instead of a word, and what was the matter with it. Worked out once for each word."""
-        if word not in self._mended:
-            self._mended[word] = self._mend(word)
-        return self._mended[word]
-
-    def synonyms(self, word: str) -> tuple[str, ...]:
-        """Near synonyms that the data has."""
-        group = _SYNONYMS.get(stem(word), ())
-        return tuple(form for other in group if stem(other) != stem(word) for form in self.forms(other)[:1])
-
-    def _mend(self, word: str) -> Mended:
-        if word in self.words:
-            return Mended(None, (word,))
-        ways = (
-            (EmptyCause.JARGON, self._expanded),
-            (EmptyCause.UNKNOWN_WORDS, self._form),
-            (EmptyCause.SPELLING, self._parted),
-            (EmptyCause.SPELLING, self._spelled),
-            (EmptyCause.JARGON, self._longer),
-        )
-        for kind, way in ways:
-            if words := way(word):
-                return Mended(kind, words)
-        return Mended(EmptyCause.UNKNOWN_WORDS, ())
-
-    def _form(self, word: str) -> tuple[str, ...]:
-        return self.forms(word)[:1]
-
-    def _expanded(self, word: str) -> tuple[str, ...]:
-        """The words that a short form stands for, if the data has most of them."""
-        phrase = self._by_initials.get(word) if 1 < len(word) < 6 else None
-        full = phrase or tokens(ABBREVIATIONS.get(word, ""))
-        known = tuple(form for part in full for form in self.forms(part)[:1])
-        return tuple(part for part in known if part not in STOP_WORDS) if 2 * len(known) > len(full) else ()
-
-    def _parted(self, word: str) -> tuple[str, ...]:
-        """`headlamp` as `head lamp`, where the data has both; `email` as `e mail`."""
-        for cut in (*range(3, len(word) - 2), 2, 1):
-            head, tail = word[:cut], word[cut:]
-            if len(tail) > 2 and head in self.words and tail in self.words:
-                return head, tail
-        return ()
-
-    def _spelled(self, word: str) -> tuple[str, ...]:
-        """The nearest word by edit distance: one slip up to 7 letters, two above; none below 4 letters."""
-        if not 4 <= len(word) <= _LONGEST or word.isdigit():
-            return ()
-        allowed = 1 if len(word) <= 7 else 2
-        best = (allowed + 1, True, "")
-        for length in range(len(word) - allowed, len(word) + allowed + 1):
-            for place in (0, -1):
-                near = self._by_ends.get((length, place, word[place]), ())
-                for slips, other in distance_to(word, near, allowed):
-                    best = min(best, (slips, other[0] != word[0], other))
-        return (best[2],) if best[0] <= allowed else ()
-
-    def _longer(self, word: str) -> tuple[str, ...]:
-        """The shortest word that a cut one of four letters or more begins: `config` for `configuration`."""
-        start = bisect_left(self._sorted, word)
-        beginning = takewhile(lambda other: other.startswith(word), islice(self._sorted, start, None))
-        return tuple(sorted(beginning, key=len)[:1]) if len(word) > 3 else ()
-
-    @cached_property
-    def _sorted(self) -> list[str]:
-        return sorted(self.words)
-
-    @cached_property
-    def _by_stem(self) -> dict[str, list[str]]:
-        index: defaultdict[str, list[str]] = defaultdict(list)
-        for word in self._sorted:
-            index[stem(word)].append(word)
-        return dict(index)
-
-    @cached_property
-    def _by_ends(self) -> dict[tuple[int, int, str], list[tuple[int, str]]]:
-        """Words by length and first letter (place 0) or last letter (place -1): a slip seldom hits both."""
-        index: defaultdict[tuple[int, int, str], list[tuple[int, str]]] = defaultdict(list)
-        for word in self._sorted:
-            entry = (letters(word), word)
-            index[len(word), 0, word[0]].append(entry)
-            index[len(word), -1, word[-1]].append(entry)
-        return dict(index)
-
-    @cached_property
-    def _by_initials(self) -> dict[str, tuple[str, ...]]:
-        phrases = (tokens(phrase) for phrase in reversed(self._phrases))
-        return {"".join(word[0] for word in phrase): phrase for phrase in phrases if len(phrase) > 1}
-
-
-@lru_cache(maxsize=128)
-def vocabulary(entries: tuple[str, ...]) -> Vocabulary:
-    """The index of a word list; the last lists are kept, since a catalog seldom changes."""
-    return Vocabulary(entries)
-
-
 def short_forms(text: str) -> tuple[str, ...]:
     """Short forms of phrases in the text: `ml` for `machine learning`."""
     line = " ".join(tokens(text))
@@ -474,8 +261,3 @@ def short_forms(text: str) -> tuple[str, ...]:
 def parts_of_names(text: str) -> tuple[str, ...]:
     """The words of the text with names of code taken apart."""
     return tuple(part for word in text.split() for part in name_parts(word))
-
-
-def _is_plain(entry: str) -> bool:
-    """Whether an entry is one word as an index would cut it, which most are."""
-    return entry.isascii() and entry.isalnum() and entry.islower()

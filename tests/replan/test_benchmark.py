@@ -14,6 +14,8 @@ def _write(path: Path, *lines: dict[str, Any]) -> None:
 
 def _data(root: Path) -> Path:
     _write(root / "recall/banking77/docs.jsonl", {"id": "a", "text": "card lost"}, {"id": "b", "text": "new phone"})
+    _write(root / "recall/cranfield/docs.jsonl", {"id": "a", "text": "heat of a wing"}, {"id": "b", "text": "drag"})
+    _write(root / "recall/cranfield/queries.jsonl", {"id": "1", "text": "does a wing heat air", "relevant": ["a"]})
     _write(root / "replan/banking77_zero.jsonl", {"id": "1", "text": "my lost cards were stolen", "relevant": ["a"]})
     _write(root / "replan/react_titles_docs.jsonl", {"id": "t", "text": "Antic (magazine)"})
     _write(
@@ -25,7 +27,7 @@ def _data(root: Path) -> Path:
 
 def test_every_set_engine_and_catalog_gets_a_line(tmp_path: Path) -> None:
     lines = list(measure(_data(tmp_path)))
-    assert len(lines) == 12
+    assert len(lines) == 16
     assert all(line["repeats"] == 0 for line in lines)
     assert {line["recall@10"] for line in lines if line["suggestions"]} == {1.0}
 

@@ -105,7 +105,8 @@ def test_relaxing_lowers_the_threshold_and_doubles_the_limit() -> None:
 
 def test_relaxing_again_takes_the_wide_mode() -> None:
     failed = {**_FAILED, "score_threshold": 0.4}
-    made = nodes.relax_and_retry(_state(planned_queries=[failed], retry_count=1))["planned_queries"][0]
+    catalog = [{"table": "sessions", "search_modes": ["faceted", "master"]}]
+    made = nodes.relax_and_retry(_state(planned_queries=[failed], retry_count=1, catalog=catalog))["planned_queries"][0]
     assert (made["search_mode"], made["score_threshold"], made["limit"]) == ("master", 0.2, 20)
 
 

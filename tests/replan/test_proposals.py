@@ -104,7 +104,8 @@ def test_technical_words_do_not_reach_the_person() -> None:
 
 
 def test_no_plan_is_taken_after_the_last_retry() -> None:
-    made = accept(Proposal(new_queries=(query("physics"),)), request(retry_count=2), empty_state())
+    state = attempts.observe(empty_state(), request())
+    made = accept(Proposal(new_queries=(query("physics"),)), request(retry_count=2), state)
     assert made.give_up
     assert made.new_queries == ()
 

@@ -3,11 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.models.search import EmptyCause
+from mcp_reflect.replan.vocabulary import Vocabulary, edit_distance
 from mcp_reflect.replan.words import (
-    Vocabulary,
     content,
-    edit_distance,
-    normalised,
+    normalized,
     other_number,
     short_forms,
     stem,
@@ -97,9 +96,9 @@ def test_names_are_more_telling_than_long_words() -> None:
 
 
 def test_word_order_and_case_do_not_make_a_text_new_but_quotes_do() -> None:
-    assert normalised("Zero Trust!") == normalised("trust, zero") == normalised("zero zero trust")
-    assert normalised('"zero trust"') != normalised("zero trust")
-    assert normalised('"zero trust"') != normalised('"trust zero"')
+    assert normalized("Zero Trust!") == normalized("trust, zero") == normalized("zero zero trust")
+    assert normalized('"zero trust"') != normalized("zero trust")
+    assert normalized('"zero trust"') != normalized('"trust zero"')
 
 
 @given(st.text())

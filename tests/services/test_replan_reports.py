@@ -112,8 +112,8 @@ async def test_a_plan_of_repeats_is_replaced_and_the_result_says_so(engine: Engi
 async def test_after_the_last_retry_it_gives_up_and_asks_nobody(settings: Settings) -> None:
     with Scripted() as llm:
         async with Engine(settings, llm=llm) as engine:
-            found = await engine.replan(**QUANTUM, retry_count=2)
-    assert (found.give_up, found.retry_count, found.new_queries) == (True, 3, ())
+            found = await engine.replan(**QUANTUM, retry_count=3)
+    assert (found.give_up, found.retry_count, found.new_queries) == (True, 4, ())
     assert '"quantum computing" in sessions' in found.reasoning
     assert found.user_message
     assert not found.next

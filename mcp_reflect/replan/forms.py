@@ -1,0 +1,199 @@
+"""Other ways to write a term: separators, case, number, compounds, accents, numbers and suffixes."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from mcp_reflect.replan.vocabulary import Vocabulary
+from mcp_reflect.replan.words import CAMEL, STOP_WORDS, fold, other_number, stem
+
+_SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
+_OUTSIDE: Final = "\"'“”„«»`.,;:!?()[]{}<>"
+_TICKET: Final = re.compile(r"([A-Za-z]{1,10})[-_ #]?0*(\d+)")
+_VERSION: Final = re.compile(r"v?(\d+(?:\.\d+)+)", re.IGNORECASE)
+_FILE: Final = re.compile(r"(?:.*[/\\])?([^/\\]+)\.([A-Za-z]\w{0,4})")
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
+_ANY_SEPARATOR: Final = "[-_. ]*"
+
+_TAILS: Final = frozenset(
+    """
+    back bank bar base board book box boy break by card check code coin date day down fall field file fit force
+    guard head hold hook house in key lane less line link list load lock log loop man mark mate name net note off on
+    order out over pack page pass path phone place plan play point pool port post print proof quake road room route
+    runner set share sheet shop shot side sign site slot space spot stamp stand start stock stone stop storm sync table
+    tag through time token tool track tracker type up wall ware watch way wear weight wide word work worker yard zone
+    """.split()
+)
+"""Second parts of English compounds that are also written as two words or with a hyphen."""
+
+
+def terms(text: str) -> tuple[str, ...]:
+    """Return the parts of a text between blanks as they are written, without the punctuation around them."""
+    return tuple(term for raw in text.split() if (term := raw.strip(_OUTSIDE)))
+
+
+def parts(term: str) -> tuple[str, ...]:
+    """Return the words of `calculateShippingCost`, `pay-out` or `CONN_MAX_AGE`, as they are written."""
+    spaced = CAMEL.sub(" ", _SEPARATORS.sub(" ", term))
+    return tuple(spaced.split())
+
+
+def has_form(term: str) -> bool:
+    """True if a term can be written otherwise: it has separators, humps, accents, or letters beside digits."""
+    words = parts(term)
+    if (len(words) > 1 and any(len(word) > 1 for word in words)) or fold(term) != term.lower():
+        return True
+    digits = sum(letter.isdigit() for letter in term)
+    return 0 < digits < len(term) or (digits > 1 and term.startswith("0")) or digits >= 7
+
+
+def variants(term: str, known: Vocabulary | None = None) -> tuple[str, ...]:
+    """Return other ways to write a term that has a form, the likeliest first. Numbers keep their digits."""
+    separated = tuple(_separated(term))
+    likely = (*_numbers(term), *_files(term), *separated[:1], *_split(term, known))
+    return _others(term, (*likely, *_unaccented(term), *separated[1:]))
+
+
+def plain_variants(text: str, known: Vocabulary | None = None) -> tuple[str, ...]:
+    """Return other ways to write words without a form: parted, joined or hyphenated, in the other number, bare."""
+    words = text.split()
+    if len(words) == 1:
+        split = _compound(words[0], known)
+        bare = words[0][:-3] if words[0].endswith("ing") and len(words[0]) > 6 else ""
+        forms = (" ".join(split), "-".join(split), "_".join(split), bare, other_number(words[0]))
+        return _others(text, (form for form in forms if form))
+    numbers = [word if word.endswith("ed") else other_number(word) for word in words]
+    plural_first = sorted(range(len(words)), key=lambda place: (not words[place].endswith("s"), -place))
+    changed = [" ".join((*words[:place], numbers[place], *words[place + 1 :])) for place in plural_first]
+    joined = ["-".join(words), "".join(words), "_".join(words)] if len(words) == 2 else []
+    has_plural = any(word.endswith("s") for word in words)
+    first, second = (changed, joined) if has_plural else (joined, changed)
+    return _others(text, (*first, *second, " ".join(numbers)))
+
+
+def loose_pattern(text: str, known: Vocabulary | None = None) -> str:
+    """Return a pattern that finds the words of a text in any case, number and with any separators between them.
+
+    Only bracket expressions and `*` are used, so basic, extended and Perl expressions read it alike.
+    """
+    pieces: list[str] = []
+    for term in terms(text):
+        for word in (half for part in parts(term) for half in _halves(part, known)):
+            bare = _bare(word) if not has_form(term) else word
+            pieces.append("".join(_any_case(letter) for letter in bare) + ("[a-z]*" if bare != word else ""))
+    return _ANY_SEPARATOR.join(pieces).removesuffix("[a-z]*")
+
+
+def sql_pattern(value: str) -> str:
+    """Return a LIKE pattern that finds a value in any case, number and with any separators."""
+    found = [_bare(word.lower()) for term in terms(value.replace("%", " ").replace("*", " ")) for word in parts(term)]
+    return "%" + "%".join(word.replace("'", "''") for word in found) + "%"
+
+
+def filter_variants(value: str) -> tuple[str, ...]:
+    """Return a filter's value in the other cases, and with other separators."""
+    return _others(value, (value.upper(), value.capitalize(), value.lower(), value.title(), *variants(value)[:2]))
+
+
+def _numbers(term: str) -> Iterator[str]:
+    """Tickets, versions, and numbers with zeros or a sign before them."""
+    if ticket := _TICKET.fullmatch(term):
+        prefix, number = ticket.groups()
+        yield from (f"{prefix}-{number}", f"{prefix}{number}", f"{prefix} {number}", term[term.index(number[0]) :])
+        yield number
+    elif version := _VERSION.fullmatch(term):
+        number = version.group(1)
+        yield from (f"v{number}", number) if term == number else (number,)
+        if number.count(".") > 1:
+            yield number.rpartition(".")[0]
+    elif term.lstrip("#0") and term.lstrip("#0").isdigit():
+        yield term.lstrip("#")
+        yield term.lstrip("#0")
+
+
+def _files(term: str) -> Iterator[str]:
+    """A file's name without its folder and suffix."""
+    if (match := _FILE.fullmatch(term)) and not _VERSION.fullmatch(term):
+        if match.group(0) != f"{match.group(1)}.{match.group(2)}":
+            yield f"{match.group(1)}.{match.group(2)}"
+        yield match.group(1)
+
+
+def _separated(term: str) -> Iterator[str]:
+    """The words of a term in the other conventions, and without the first one where there are three or more."""
+    words = [word.lower() for word in parts(term)]
+    if len(words) < 2 or _VERSION.fullmatch(term) or all(word.isdigit() for word in words):
+        if len(words) > 1:
+            yield from ("".join(words), " ".join(words), "-".join(words))
+        return
+    tail = words[1:]
+    snake, camel, kebab = "_".join(words), _camel(words), "-".join(words)
+    if CAMEL.search(term):
+        yield snake
+    elif "_" in term:
+        yield from (camel, snake) if term.isupper() else (camel, snake.upper())
+    else:
+        yield from (snake, "".join(words), " ".join(words), camel)
+    if len(tail) > 1:
+        yield from (_camel(tail), " ".join(tail))
+    pascal = "".join(map(str.capitalize, words))
+    yield from (" ".join(words), kebab, camel, snake, pascal, snake.upper(), "".join(words))
+
+
+def _unaccented(term: str) -> Iterator[str]:
+    """`Größl` as `Groessl` and `Grossl`."""
+    if not term.isascii():
+        yield term.translate(_UMLAUTS)
+        bare = "".join(fold(letter).upper() if letter.isupper() else fold(letter) for letter in term)
+        yield bare
+
+
+def _split(term: str, known: Vocabulary | None) -> Iterator[str]:
+    """A term with the compounds among its words parted: `PAYOUT_DELAY` as `PAY_OUT_DELAY`."""
+    words = parts(term)
+    split = [_compound(word.lower(), known) or (word,) for word in words]
+    if any(len(word) > 1 for word in split):
+        flat = [part for word in split for part in word]
+        line = "_".join(flat)
+        yield line.upper() if term.isupper() else line.lower()
+
+
+def _compound(word: str, known: Vocabulary | None) -> tuple[str, ...]:
+    """The two words that a compound is made of, by the vocabulary or by a usual second part; else ()."""
+    if known is not None and (split := known.split(word)):
+        return split
+    singular = other_number(word) if word.endswith("s") else word
+    for cut in range(len(singular) - 2, 2, -1):
+        head, tail = singular[:cut], singular[cut:]
+        if tail in _TAILS and head not in STOP_WORDS and tail not in {"in", "on", "by", "up"}:
+            return head, word[cut:]
+    return ()
+
+
+def _halves(word: str, known: Vocabulary | None) -> tuple[str, ...]:
+    """A word of one case as the two parts of a compound, else as it is."""
+    compound = _compound(word.lower(), known) if word.isalpha() else ()
+    return (word[: len(compound[0])], word[len(compound[0]) :]) if compound else (word,)
+
+
+def _camel(words: list[str]) -> str:
+    return words[0] + "".join(map(str.capitalize, words[1:]))
+
+
+def _bare(word: str) -> str:
+    """A word without its plural ending, or its `-ing`: the beginning that its forms share."""
+    if len(word) < 4 or not word.isalpha():
+        return word
+    start = stem(word)
+    return word[: len(start)] if word.lower().startswith(start) and len(start) > 2 else word.removesuffix("s")
+
+
+def _any_case(letter: str) -> str:
+    if letter.isalpha() and letter.lower() != letter.upper() and len(letter.upper()) == 1:
+        return f"[{letter.lower()}{letter.upper()}]"
+    return letter if letter.isalnum() or letter in "_-/: ," else f"[{letter}]" if letter not in "^\\]" else "."
+
+
+def _others(text: str, forms: Iterable[str]) -> tuple[str, ...]:
+    """The forms that differ from the text, each once."""
+    return tuple(dict.fromkeys(form for form in forms if form.strip() and form != text))
