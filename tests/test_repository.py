@@ -154,7 +154,7 @@ def test_the_readme_carries_the_name_of_server_json() -> None:
 
 
 def test_versions_agree() -> None:
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    newest = re.search(r"^## (\d\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert newest
     versions = {SERVER["version"], *(package["version"] for package in SERVER["packages"]), newest.group(1)}
     assert versions == {PROJECT["version"]} == {mcp_reflect.__version__}

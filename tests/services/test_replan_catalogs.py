@@ -1,6 +1,7 @@
 """A catalog that is sent once, or late, or again, or with what no store should hold."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ LONG: list[dict[str, Any]] = [{**CATALOG[0], "vocabulary": [*WORDS, "quanta", "c
 
 
 def rows(path: Path, table: str) -> list[sqlite3.Row]:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         return list(connection.execute(f"SELECT * FROM {table}"))  # noqa: S608
 
