@@ -41,8 +41,8 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("run.json", "~/.claude/projects/shop/session.jsonl --outcome failure"),
     ),
     "lessons": CommandInfo(
-        "lessons", "", "browse lessons: search, show, edit, approve, merge, their history",
-        ("", "list --tag deploy", 'search "git push" --state all', "edit ID"),
+        "lessons", "", "browse lessons: search, add, show, edit, approve, merge, their history",
+        ("", "add", "list --tag deploy", 'search "git push" --state all', "edit ID"),
     ),
     "board": CommandInfo(
         "board", "", "all of it on one page in your browser (docs/board.md)", ("", "--out board.html")

@@ -67,8 +67,10 @@ async def examine(engine: Engine) -> dict[str, Any]:
     try:
         opened = await engine.bank.open()
         await engine.get_stats()
+        projects = await engine.bank.lessons.projects(engine.scopes.own.tenant)
     except BankError as error:
         return {**report, "bank_works": False, "degraded": [*degraded, str(error)]}
+    report["projects_in_bank"] = {project or "(global)": count for project, count in projects.items()}
     file = engine.bank.path.stat()
     report |= {
         "schema": opened.schema,
@@ -143,6 +145,9 @@ def _text(value: Any) -> str:
     """Format a value for a person: roles with the same language model are grouped."""
     if isinstance(value, dict) and "with_vector" in value:
         return vector_summary(cast("dict[str, Any]", value))
+    if isinstance(value, dict) and all(isinstance(count, int) for count in cast("dict[str, Any]", value).values()):
+        counts = cast("dict[str, int]", value)
+        return ", ".join(f"{name} ({count} lessons)" for name, count in counts.items()) or "none"
     if isinstance(value, dict):
         roles: dict[str, list[str]] = {}
         for role, llm in cast("dict[str, str]", value).items():

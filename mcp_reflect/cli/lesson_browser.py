@@ -12,8 +12,9 @@ from mcp_reflect.cli.dream import undo
 from mcp_reflect.cli.lesson_editor import edit_in_editor
 from mcp_reflect.cli.lesson_filter import describe_filter, narrow_filter
 from mcp_reflect.cli.lesson_text import HEADS, TEXT_COLUMN, history_text, lesson_history, lesson_page, list_row
-from mcp_reflect.cli.output import DIM, RED, ask, styled, table, write_line
+from mcp_reflect.cli.output import DIM, RED, ask, other_projects, styled, table, write_line
 from mcp_reflect.errors import DreamBusyError, InputError
+from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.services.engine import Engine
@@ -89,8 +90,15 @@ class Browser:
         rows = [
             (str(number), *list_row(lesson)[1:]) for number, lesson in enumerate(self._page, self._filter.offset + 1)
         ]
-        write_line(table(rows, ("", *HEADS[1:]), TEXT_COLUMN) if rows else "No lesson is like that.")
-        if description := describe_filter(self._filter):
+        description = describe_filter(self._filter)
+        if rows:
+            write_line(table(rows, ("", *HEADS[1:]), TEXT_COLUMN))
+        else:
+            unfiltered = not description and not self._filter.offset
+            write_line(
+                await nothing_listed(self._engine, self._engine.scopes.own) if unfiltered else "No lesson is like that."
+            )
+        if description:
             write_line(styled(f"only: {description}", DIM))
 
     def _numbered(self, text: str) -> Lesson:
@@ -135,6 +143,20 @@ class Browser:
             case _:
                 raise _unknown(line)
         return True
+
+
+async def nothing_listed(engine: Engine, scope: Scope) -> str:
+    """Return what to tell a person whose list is empty: where lessons are, or how the first one comes."""
+    counts = await engine.bank.lessons.projects(scope.tenant)
+    if counts.get(scope.project) or counts.get(GLOBAL):
+        return f"No such lessons in {scope}."
+    if counts:
+        return f"No lessons in {scope}. {other_projects(counts, scope.project)}"
+    return (
+        f"No lessons in {scope} yet. An agent stores them when a run fails; write the first one yourself:\n"
+        "  mcp-reflect lessons add\n"
+        "or see it learn: mcp-reflect demo. To register your agent: mcp-reflect install HOST."
+    )
 
 
 async def merge_into(engine: Engine, kept_id: str, merged_ids: list[str], *, quiet: bool = False) -> str:

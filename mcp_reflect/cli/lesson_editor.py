@@ -14,13 +14,15 @@ import tempfile
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import Lesson, RecordKind
 
 FIELDS: Final = ("mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags", "importance")
 _LIST_FIELDS: Final = ("symptoms", "keywords", "tags")
+_Result = TypeVar("_Result")
+
 _FAULT_MARK: Final = "#! "
 _HEADER: Final = """\
 # {title}: change what you like, save, and leave the editor. Unchanged, or empty: nothing is stored.
@@ -38,9 +40,15 @@ async def edit_in_editor(lesson: Lesson, store: Callable[[dict[str, Any]], Await
     return await _edit_document(lesson_document(before, lesson.id), before, store)
 
 
+async def add_in_editor(store: Callable[[dict[str, Any]], Awaitable[_Result]]) -> _Result | None:
+    """Let a person write a new lesson, and `store` its fields; None if they wrote nothing."""
+    empty: dict[str, Any] = {name: () if name in _LIST_FIELDS else None for name in FIELDS} | {"importance": 0.5}
+    return await _edit_document(lesson_document(empty, "A new lesson"), empty, store)
+
+
 async def _edit_document(
-    document: str, before: Mapping[str, Any], store: Callable[[dict[str, Any]], Awaitable[Lesson]]
-) -> Lesson | None:
+    document: str, before: Mapping[str, Any], store: Callable[[dict[str, Any]], Awaitable[_Result]]
+) -> _Result | None:
     descriptor, name = tempfile.mkstemp(prefix="lesson-", suffix=".toml")
     os.close(descriptor)
     file, content = Path(name), document

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mcp_reflect.cli.dream import undo
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.lesson_browser import Browser, merge_into
-from mcp_reflect.cli.lesson_editor import edit_in_editor
+from mcp_reflect.cli.lesson_browser import Browser, merge_into, nothing_listed
+from mcp_reflect.cli.lesson_editor import add_in_editor, edit_in_editor
 from mcp_reflect.cli.lesson_filter import add_filter_options, filter_of_options
 from mcp_reflect.cli.lesson_text import (
     HEADS,
@@ -49,13 +49,11 @@ def add_lessons_arguments(parser: CliParser) -> None:
     add_filter_options(search)
     _one(_action(actions, "show", "one lesson, and how effective it is", "show LES"))
     _one(_action(actions, "history", "its earlier wordings, outcomes and recalls", "history LES"))
+    add = _action(actions, "add", "write a lesson yourself, in $EDITOR or by options", "add --mistake A --correction B")
+    _add_field_options(add)
+    add.add_argument("--global", action="store_true", dest="is_global", help="for all projects, not only this one")
     edit = _one(_action(actions, "edit", "change a lesson, in $EDITOR or by options", "edit LES --tag deploy"))
-    edit.add_argument("--mistake", help="what went wrong")
-    edit.add_argument("--correction", help="what works")
-    edit.add_argument("--why", help="why it does")
-    edit.add_argument("--task-type", help="like debugging, search, deploy")
-    edit.add_argument("--importance", type=float, help="0 to 1")
-    edit.add_argument("--tag", action="append", dest="tags", help="replaces the tags; may be given again")
+    _add_field_options(edit)
     _many(_action(actions, "approve", "vouch for quarantined lessons: trusted, and recalled", "approve LES"))
     _many(_action(actions, "reject", "retire quarantined lessons", "reject LES"))
     merge = _action(actions, "merge", "merge lessons that say the same into the first", "merge LES SAME")
@@ -85,13 +83,24 @@ def _action(actions: Any, name: str, description: str, example: str) -> Argument
     return parser
 
 
+def _add_field_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--mistake", help="what went wrong")
+    parser.add_argument("--correction", help="what works")
+    parser.add_argument("--why", help="why it does")
+    parser.add_argument("--task-type", help="like debugging, search, deploy")
+    parser.add_argument("--importance", type=float, help="0 to 1")
+    parser.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
+
+
 def _one(parser: ArgumentParser) -> ArgumentParser:
-    parser.add_argument("id", help="the lesson's id")
+    parser.add_argument("id", help="the lesson's id, or its first or last characters")
     return parser
 
 
 def _many(parser: ArgumentParser) -> ArgumentParser:
-    parser.add_argument("ids", nargs="+", metavar="ID", help="the ids of quarantined lessons")
+    parser.add_argument(
+        "ids", nargs="+", metavar="ID", help="quarantined lessons, by their ids or first or last characters"
+    )
     return parser
 
 
@@ -113,7 +122,7 @@ async def _list(engine: Engine, options: Namespace) -> int:
     elif lessons:
         write_line(table([list_row(lesson) for lesson in lessons], HEADS, TEXT_COLUMN))
     elif is_terminal():
-        write_line(f"No such lessons in {scope}.")
+        write_line(await nothing_listed(engine, scope))
     return 0
 
 
@@ -140,30 +149,57 @@ async def _history(engine: Engine, options: Namespace) -> int:
     return 0
 
 
+async def _add(engine: Engine, options: Namespace) -> int:
+    fields: dict[str, Any] = {"visibility": "global" if options.is_global else "project"}
+    given = _given_fields(options)
+    if given or not is_interactive():
+        stored = await engine.add_lesson(**fields, **given)
+    else:
+        stored = await add_in_editor(lambda written: engine.add_lesson(**fields, **written))
+    if stored is None:
+        write_line("Nothing was stored.")
+        return 1
+    if options.json:
+        write_json(plain(stored))
+    else:
+        write_line(f"{stored.lesson_id}: {stored.status}, trusted. `mcp-reflect recall` finds it from now on.")
+    return 0
+
+
+def _given_fields(options: Namespace) -> dict[str, Any]:
+    values = {name: getattr(options, name) for name in _EDITABLE}
+    return {name: tuple(value) if name == "tags" else value for name, value in values.items() if value is not None}
+
+
 async def _edit(engine: Engine, options: Namespace) -> int:
     lesson = await _lesson(engine, options.id)
-    values = {name: getattr(options, name) for name in _EDITABLE}
-    changes = {name: tuple(value) if name == "tags" else value for name, value in values.items() if value is not None}
+    changes = _given_fields(options)
     if changes:
         edited = await engine.edit_lesson(lesson.id, changes)
     elif is_interactive():
         edited = await edit_in_editor(lesson, lambda after: engine.edit_lesson(lesson.id, after))
     else:
         raise InputError("edit", "it changes nothing", "Give --mistake, --correction, --why, --importance or --tag.")
-    _report([edited or lesson], options, "changed; the wording before is in its history" if edited else "as it was")
+    _report(edited or lesson, options, "changed; the wording before is in its history" if edited else "as it was")
     return 0
 
 
-async def _decide(engine: Engine, ids: Sequence[str], options: Namespace, *, approved: bool) -> int:
-    decided = [await engine.bank.lessons.decide(engine.scopes.own, lesson_id, approved=approved) for lesson_id in ids]
-    _report(decided, options, "trusted, and recalled from now on" if approved else "retired")
+async def _decide(engine: Engine, parts: Sequence[str], options: Namespace, *, approved: bool) -> int:
+    """Decide about quarantined lessons, after showing each: a person approves what they have read."""
+    for part in parts:
+        lesson = await _lesson(engine, part)
+        if not options.json and lesson.held:
+            _print_waiting(lesson)
+        decided = await engine.bank.lessons.decide(engine.scopes.own, lesson.id, approved=approved)
+        _report(decided, options, "trusted, and recalled from now on" if approved else "retired")
     return 0
 
 
 async def _merge(engine: Engine, options: Namespace) -> int:
-    dream_id = await merge_into(engine, options.id, options.others, quiet=options.json)
+    kept_id, *merged_ids = [(await _lesson(engine, part)).id for part in (options.id, *options.others)]
+    dream_id = await merge_into(engine, kept_id, merged_ids, quiet=options.json)
     if options.json:
-        write_json({"id": options.id, "merged": options.others, "dream_id": dream_id})
+        write_json({"id": kept_id, "merged": merged_ids, "dream_id": dream_id})
     return 0
 
 
@@ -172,17 +208,19 @@ async def _undo(engine: Engine, options: Namespace) -> int:
     return 0
 
 
+async def _set_state(engine: Engine, options: Namespace, state: State, reason: str, result: str) -> int:
+    lesson_id = (await _lesson(engine, options.id)).id
+    _report(await engine.bank.lessons.set_state(engine.scopes.own, lesson_id, state, reason), options, result)
+    return 0
+
+
 async def _forget(engine: Engine, options: Namespace) -> int:
     reason = f"forgotten: {options.reason}"
-    lesson = await engine.bank.lessons.set_state(engine.scopes.own, options.id, State.RETIRED, reason)
-    _report([lesson], options, "retired; `lessons restore` brings it back")
-    return 0
+    return await _set_state(engine, options, State.RETIRED, reason, "retired; `lessons restore` brings it back")
 
 
 async def _restore(engine: Engine, options: Namespace) -> int:
-    lesson = await engine.bank.lessons.set_state(engine.scopes.own, options.id, State.ACTIVE, "restored")
-    _report([lesson], options, "active again")
-    return 0
+    return await _set_state(engine, options, State.ACTIVE, "restored", "active again")
 
 
 async def _erase(engine: Engine, options: Namespace) -> int:
@@ -240,7 +278,9 @@ async def _ask_about_each(engine: Engine, waiting: Sequence[Lesson], options: Na
         _print_waiting(lesson)
         answer = (ask("[a]pprove, [r]eject, Enter to leave it: ") or "").lower()
         if answer in ("a", "approve", "r", "reject"):
-            await _decide(engine, [lesson.id], options, approved=answer.startswith("a"))
+            approved = answer.startswith("a")
+            decided = await engine.bank.lessons.decide(engine.scopes.own, lesson.id, approved=approved)
+            _report(decided, options, "trusted, and recalled from now on" if approved else "retired")
 
 
 _ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int]]]] = {
@@ -249,6 +289,7 @@ _ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int]]]] = {
     "search": _list,
     "show": _show,
     "history": _history,
+    "add": _add,
     "edit": _edit,
     "approve": lambda engine, options: _decide(engine, options.ids, options, approved=True),
     "reject": lambda engine, options: _decide(engine, options.ids, options, approved=False),
@@ -261,13 +302,14 @@ _ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int]]]] = {
 }
 
 
-async def _lesson(engine: Engine, lesson_id: str) -> Lesson:
-    return await engine.bank.lessons.get(engine.scopes.own, lesson_id, "id")
+async def _lesson(engine: Engine, part: str) -> Lesson:
+    """Return the lesson with that id, or the one whose id begins or ends with it."""
+    own = engine.scopes.own
+    return await engine.bank.lessons.get(own, await engine.bank.lessons.resolve_id(own, part), "id")
 
 
-def _report(lessons: Sequence[Lesson], options: Namespace, result: str) -> None:
-    for lesson in lessons:
-        if options.json:
-            write_json({"id": lesson.id, "state": lesson.state.value, "trust": lesson.trust.value})
-        else:
-            write_line(f"{lesson.id}: {result}.")
+def _report(lesson: Lesson, options: Namespace, result: str) -> None:
+    if options.json:
+        write_json({"id": lesson.id, "state": lesson.state.value, "trust": lesson.trust.value})
+    else:
+        write_line(f"{lesson.id}: {result}.")

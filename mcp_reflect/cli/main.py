@@ -5,9 +5,21 @@ Only the module of that command is imported, because `recall` and hooks must ans
 
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from mcp_reflect import __version__
 from mcp_reflect.errors import InputError, McpReflectError
+
+_WELCOME: Final = """\
+mcp-reflect is a server that AI agents talk to (MCP over stdio); a host starts it, so there is nothing to run here.
+
+  mcp-reflect demo            see it learn, in half a minute
+  mcp-reflect install HOST    register it: claude-code, claude-desktop, vscode, cursor, codex, gemini, goose, windsurf
+  mcp-reflect lessons         what it has learned
+  mcp-reflect --help          all commands
+
+To serve in this terminal anyway: mcp-reflect serve. Ctrl-C ends it.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,6 +45,9 @@ def _run(words: list[str]) -> int:
     for place, word in enumerate(words, 1):
         if any("\ud800" <= char <= "\udfff" for char in word):  # how Python hands over bytes that are not UTF-8
             raise InputError(f"argument {place}", "it is not UTF-8", "Give arguments in UTF-8.")
+    if not words and sys.stdin.isatty() and sys.stdout.isatty():
+        sys.stdout.write(_WELCOME)
+        return 0
     name = words[0] if words else "serve"
     if name in ("-V", "--version"):
         sys.stdout.write(f"mcp-reflect {__version__}\n")

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.errors import InputError
@@ -114,6 +114,12 @@ def _console() -> "Console":
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
 
     return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+
+def other_projects(counts: Mapping[str, int], own: str) -> str:
+    """Return the projects of the bank beside one's own, with their number of lessons, or an empty string."""
+    others = [f"{project or '(global)'} ({count})" for project, count in counts.items() if project != own]
+    return f"This bank has lessons of other projects: {', '.join(others)}." if others else ""
 
 
 def ask(question: str) -> str | None:

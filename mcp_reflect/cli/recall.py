@@ -3,11 +3,12 @@
 from argparse import Namespace
 
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.output import write_json, write_line
+from mcp_reflect.cli.output import other_projects, write_json, write_line
 from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.config import Limits, Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import Recall, RecallQuery, RecordKind
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.results import plain
 
 
@@ -29,11 +30,20 @@ def run_recall(options: Namespace) -> int:
     """Print the lessons that fit a task, best first, each with the reason why."""
     settings = Settings.from_env()
     request = _request(options, settings)
-    recall = with_engine(lambda engine: engine.recall_for(request, options.project), settings)
-    if options.json:
-        write_json(plain(recall))
-    else:
+
+    async def work(engine: Engine) -> None:
+        # A person who looks is not an agent who applies: it does not count as a use.
+        recall = await engine.recall_for(request, options.project, applied=False)
+        if options.json:
+            write_json(plain(recall))
+            return
         _print(recall)
+        if not recall.lessons:
+            counts = await engine.bank.lessons.projects(engine.scopes.own.tenant)
+            if others := other_projects(counts, engine.scopes.named(options.project).project):
+                write_line(others)
+
+    with_engine(work, settings)
     return 0
 
 

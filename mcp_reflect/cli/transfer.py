@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import json_object, read_text, write_output
-from mcp_reflect.cli.output import Progress, write_json, write_line
+from mcp_reflect.cli.output import Progress, confirm, write_json, write_line
 from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
@@ -37,6 +37,7 @@ def add_restore_arguments(parser: CliParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("file", nargs="?", help="a copy that `mcp-reflect backup` or a server made")
     source.add_argument("--latest", action="store_true", help="the newest sound daily copy beside the bank")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def run_restore(options: Namespace) -> int:
@@ -45,12 +46,19 @@ def run_restore(options: Namespace) -> int:
     Servers that run continue with it. What was in the bank is kept as a copy beside it.
     """
 
-    async def restore(engine: Engine) -> tuple[Path, Path | None]:
+    async def restore(engine: Engine) -> tuple[Path, Path | None] | None:
         maintenance = engine.bank.maintenance
         file = await maintenance.latest_copy() if options.latest else Path(options.file).absolute()
+        question = f"Replace all that is in {engine.bank.path} by {file}?"
+        if not options.yes and not confirm(question, "it replaces all that is in the bank"):
+            return None
         return file, await maintenance.restore(file)
 
-    file, previous = with_engine(restore)
+    restored = with_engine(restore)
+    if restored is None:
+        write_line("Nothing was restored.")
+        return 1
+    file, previous = restored
     if options.json:
         write_json({"restored": str(file), "kept": None if previous is None else str(previous)})
     else:

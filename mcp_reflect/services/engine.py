@@ -276,6 +276,10 @@ class Engine:
         """Retire a lesson. It leaves every recall and stays in the history."""
         return await lessons.forget(self.context, arguments)
 
+    async def add_lesson(self, /, **arguments: Any) -> Stored:
+        """Store a lesson that a person wrote, with the fields of an import line. It is trusted."""
+        return await lessons.add(self.context, arguments)
+
     async def edit_lesson(self, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
         """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
         return await lessons.edit(self.context, lesson_id, changes)

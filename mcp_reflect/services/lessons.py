@@ -18,6 +18,7 @@ from mcp_reflect.models.lesson import (
     Source,
     State,
     Stored,
+    Trust,
 )
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.scopes import kept_name
@@ -50,6 +51,16 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     stored = await context.bank.lessons.store(scope, sent.draft(Source.AGENT))
     context.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
     return stored
+
+
+async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
+    """Store a lesson that a person wrote: it is trusted, and never quarantined."""
+    from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import ImportArguments  # noqa: PLC0415 - see above
+
+    sent = read(ImportArguments, arguments, context.settings)
+    scope = _visible(context.scopes.own, sent.visibility)
+    return await context.bank.lessons.store(scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED))
 
 
 async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> OutcomeResult:

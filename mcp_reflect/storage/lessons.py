@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
 
 
+_MIN_ID_CHARS: Final = 4
+"""The fewest characters that stand for an id."""
+
+_MAX_NAMED_IDS: Final = 5
+
+
 class LessonRepository:
     """The records that recall can show: lessons, strategies, and the summaries of reflections.
 
@@ -50,6 +56,22 @@ class LessonRepository:
     async def get(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """Return the record with that id; NotFoundError names `field`."""
         return await lesson_by_id(self._db, scope, lesson_id, field)
+
+    async def resolve_id(self, scope: Scope, part: str, field: str = "id") -> str:
+        """Return the one id that is `part`, or begins or ends with it (4 characters or more).
+
+        Raises NotFoundError if there is none, InputError if there are several.
+        """
+        values = {"part": part, "limit": _MAX_NAMED_IDS, **scope_values(scope)}
+        rows = await self._db.rows("lesson_ids_like", values) if len(part) >= _MIN_ID_CHARS else []
+        ids = [str(row["id"]) for row in rows]
+        if len(ids) > 1 and part not in ids:
+            raise InputError(field, f"'{quoted(part)}' is the start or end of {', '.join(ids)}", "Give more of it.")
+        return ids[0] if len(ids) == 1 else part
+
+    async def projects(self, tenant: str) -> dict[str, int]:
+        """Return the number of active lessons of each project; the empty name is global."""
+        return {row["project"]: row["count"] for row in await self._db.rows("lesson_projects", {"tenant": tenant})}
 
     async def latest(
         self,

@@ -41,7 +41,7 @@ def test_a_copy_taken_and_put_back_under_a_running_server(bank: Path, tmp_path: 
         assert main(["backup", str(copy)]) == 0
         assert copy.stat().st_mode & 0o777 == 0o600
         told(running, "store_lesson", LATER)
-        assert main(["restore", str(copy)]) == 0
+        assert main(["restore", str(copy), "--yes"]) == 0
         assert not told(running, "recall_lessons", {"task": "read the configuration"}).get("lessons")
         assert told(running, "recall_lessons", {"task": "deploy on a Friday"})["lessons"]
         told(running, "store_lesson", {**LESSON, "mistake": "Stored after the restore"})
@@ -62,7 +62,7 @@ def test_a_damaged_bank_is_set_aside_by_a_restore(bank: Path, tmp_path: Path) ->
     fill(bank)
     assert main(["backup", str(tmp_path / "copy.db")]) == 0
     bank.write_bytes(b"\x00" * 8192)
-    assert main(["restore", str(tmp_path / "copy.db")]) == 0
+    assert main(["restore", str(tmp_path / "copy.db"), "--yes"]) == 0
     (aside,) = bank.parent.glob("bank.db.damaged-*")
     assert aside.read_bytes() == b"\x00" * 8192
     assert mistakes(bank) == {LESSON["mistake"]}
@@ -126,7 +126,7 @@ def test_what_is_no_sound_copy_is_not_restored(
     assert main(["backup", str(copy)]) == 0
     spoil(copy)
     before = copy.read_bytes() if copy.exists() else None
-    assert main(["restore", str(copy)]) == 1
+    assert main(["restore", str(copy), "--yes"]) == 1
     assert said in capsys.readouterr().err
     assert (copy.read_bytes() if copy.exists() else None) == before
     assert mistakes(bank) == {LESSON["mistake"]}

@@ -90,7 +90,7 @@ async def test_the_latest_sound_copy_is_restored(
     assert second
     second.write_bytes(bytes(8192))
     await store(settings, "Lost the key")
-    assert await asyncio.to_thread(main, ["restore", "--latest"]) == 0
+    assert await asyncio.to_thread(main, ["restore", "--latest", "--yes"]) == 0
     assert f"Restored {first}" in capsys.readouterr().out
     assert mistakes(bank_path) == ["Deployed on a Friday"]
 

@@ -26,6 +26,18 @@ DELETE FROM lessons WHERE id = :id AND tenant = :tenant;
 -- One lesson that this scope may see: its own project's or a global one.
 SELECT * FROM lessons WHERE id = :id AND tenant = :tenant AND project IN (:project, '');
 
+-- name: lesson_ids_like
+-- Ids of records of a scope that begin or end with some characters.
+SELECT id FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '')
+  AND (substr(id, 1, length(:part)) = :part OR substr(id, -length(:part)) = :part)
+ORDER BY id LIMIT :limit;
+
+-- name: lesson_projects
+-- The projects of a tenant that have active lessons, with their number.
+SELECT project, count(*) AS count FROM lessons
+WHERE tenant = :tenant AND kind = 'lesson' AND state = 'active' GROUP BY project ORDER BY project;
+
 -- name: lesson_list
 -- Lessons of a scope, newest first. NULL for kind or state means any; `held` is 1 for what is in quarantine.
 SELECT * FROM lessons

@@ -1,0 +1,123 @@
+"""What a person does by hand: writes a lesson, names one by a few characters, approves what was shown, restores."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.cli import main
+from tests.cli.commands import Command
+from tests.cli.typed import Person
+
+ADDED = ("lessons", "add", "--mistake", "Deployed on a Friday", "--correction", "Deploy on a Tuesday")
+terminal = pytest.mark.skipif(os.name == "nt", reason="Windows has no pty")
+
+
+def env(command: Command, **more: str) -> dict[str, str]:
+    return {"MCP_REFLECT_BANK": str(command.folder / "bank.db"), "MCP_REFLECT_PROJECT": "app", **more}
+
+
+def test_a_lesson_written_by_a_person_is_trusted_and_recalled(command: Command) -> None:
+    stored = command.json(*ADDED, "--tag", "deploy", "--why", "Nobody is there on a Saturday")
+    lesson = command.json("lessons", "show", stored["lesson_id"])
+    assert (lesson["source"], lesson["trust"], lesson["tags"]) == ("person", "trusted", ["deploy"])
+    assert lesson["why"] == "Nobody is there on a Saturday"
+    assert stored["lesson_id"] in command("recall", "deploy on a friday")
+
+
+def test_a_lesson_without_a_correction_names_the_field_and_stores_nothing(command: Command) -> None:
+    assert "correction: it is missing" in command("lessons", "add", "--mistake", "x", code=2)
+    assert command.json("lessons", "list") == []
+
+
+@terminal
+def test_a_lesson_is_written_in_an_editor(command: Command) -> None:
+    editor = command.folder / "editor"
+    editor.write_text(
+        "#!/bin/sh\nsed -i -e 's/^mistake.*/mistake = \"Fed the quokka\"/' -e "
+        '\'s/^correction.*/correction = "Feed it at noon"/\' "$1"\n'
+    )
+    editor.chmod(0o755)
+    person = Person(["lessons", "add"], env(command, EDITOR=str(editor), TMPDIR=str(command.folder)))
+    assert person.leaves() == 0, person.screen
+    (lesson,) = command.json("lessons", "list")
+    assert (lesson["mistake"], lesson["trust"]) == ("Fed the quokka", "trusted")
+
+
+@terminal
+def test_without_an_editor_in_the_environment_vi_is_taken(command: Command) -> None:
+    programs = command.folder / "bin"
+    programs.mkdir()
+    vi = programs / "vi"
+    vi.write_text("#!/bin/sh\necho vi was here\n")
+    vi.chmod(0o755)
+    person = Person(["lessons", "add"], env(command, EDITOR="", VISUAL="", PATH=str(programs)))
+    assert person.leaves() == 1, person.screen
+    assert "vi was here" in person.screen
+    assert "Nothing was stored." in person.screen
+
+
+def test_an_id_is_named_by_its_first_or_last_characters(command: Command) -> None:
+    lesson_id = command.json(*ADDED)["lesson_id"]
+    for part in (lesson_id[:-1], lesson_id[-6:]):
+        assert command.json("lessons", "show", part)["id"] == lesson_id
+    assert command.json("lessons", "forget", lesson_id[-6:])["id"] == lesson_id
+    other = command.json("lessons", "add", "--mistake", "Lost the key", "--correction", "Keep it")["lesson_id"]
+    said = command("lessons", "show", "les_", code=2)
+    assert f"'les_' is the start or end of {lesson_id}, {other}. Give more of it." in said
+    assert "there is no 'zz'" in command("lessons", "show", "zz", code=2)
+
+
+def test_approve_shows_what_it_approves(command: Command) -> None:
+    line = {"mistake": "Fed the wombat", "correction": "Feed it once", "trust": "quarantined"}
+    command("import", command.file("lessons.jsonl", [line]))
+    (waiting,) = command.json("lessons", "review")
+    said = command("lessons", "approve", waiting["id"])
+    assert said.index("Feed it once") < said.index("trusted, and recalled from now on")
+
+
+def test_a_recall_by_hand_is_no_use_of_a_lesson(command: Command) -> None:
+    lesson_id = command.json(*ADDED)["lesson_id"]
+    assert lesson_id in command("recall", "deploy on a friday")
+    assert command.json("lessons", "show", lesson_id)["times_applied"] == 0
+
+
+def test_other_projects_of_the_bank_are_named(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    command(*ADDED)
+    monkeypatch.setenv("MCP_REFLECT_PROJECT", "shop")
+    assert "This bank has lessons of other projects: app (1)." in command("recall", "deploy on a friday")
+    assert command.json("doctor")["projects_in_bank"] == {"app": 1}
+    assert "projects in bank: app (1 lessons)" in command("doctor")
+
+
+@terminal
+def test_an_empty_bank_says_what_to_do_next(command: Command) -> None:
+    person = Person(["lessons"], env(command))
+    shown = person.until("q quits: ")
+    assert "No lessons in project app yet." in shown
+    assert "mcp-reflect lessons add" in shown
+    person.types("q", "q")
+    assert person.leaves() == 0
+
+
+@terminal
+def test_the_bare_command_in_a_terminal_explains_itself(command: Command) -> None:
+    person = Person([], env(command))
+    assert person.leaves() == 0
+    assert "a host starts it" in person.screen
+    assert "mcp-reflect demo" in person.screen
+
+
+@terminal
+def test_restore_asks_and_a_no_changes_nothing(command: Command, tmp_path: Path) -> None:
+    command(*ADDED)
+    copy = tmp_path / "copy.db"
+    command("backup", str(copy))
+    command("lessons", "add", "--mistake", "Lost the key", "--correction", "Keep it")
+    assert "--yes: it replaces all that is in the bank" in command("restore", str(copy), code=2)
+    person = Person(["restore", str(copy)], env(command))
+    person.until("[y/N] ")
+    person.types("n", "Nothing was restored.")
+    assert person.leaves() == 1
+    assert len(command.json("lessons", "list")) == 2
+    assert main(["restore", str(copy), "--yes"]) == 0
