@@ -53,6 +53,10 @@ def test_a_known_miss_is_still_one(case: Case) -> None:
     assert read_json(case.text) != case.value
 
 
+def test_words_behind_a_broken_object_are_not_read_into_it() -> None:
+    assert read_json('{"a": [1, 2], "b": {"c": 3} and that is all I have') == {"a": [1, 2], "b": {"c": 3}}
+
+
 @given(values)
 def test_what_json_writes_is_read_back(value: Json) -> None:
     assert read_json(json.dumps(value)) == value

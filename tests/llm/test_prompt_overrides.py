@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.errors import MissingInputError, PromptError
-from mcp_reflect.llm.prompts import NONE, Prompts
+from mcp_reflect.llm.prompts import NONE, SIZE_LIMIT, Prompts
 
 GOOD = """---
 name: correct
@@ -76,6 +76,7 @@ def test_an_edit_serves_on_the_next_call_and_a_removal_too(tmp_path: Path) -> No
         ("inputs: goal, steps", "inputs: goal", 12, "steps"),
         ("inputs: goal, steps", "inputs: goal, steps, issues", 5, "issues"),
         ("$goal then", "$goal then $mood", 12, "mood"),
+        ("$goal then", "So:\n$goal then $mood", 13, "mood"),
         ("for $$3", "for $3", 12, "$$"),
         ('["string"],', '["string"', 6, "JSON"),
         ('{"corrected_steps": ["string"],\n  "suggested_fix": "string"}', '{"x": 1}', 6, "another output"),
@@ -90,6 +91,17 @@ def test_a_broken_override_is_named_by_file_and_line(tmp_path: Path, old: str, n
     error = problem(tmp_path, GOOD.replace(old, new, 1))
     assert error.line == line
     assert said in str(error)
+
+
+def test_an_empty_override_is_refused(tmp_path: Path) -> None:
+    assert "front matter" in str(problem(tmp_path, ""))
+
+
+def test_an_override_may_have_as_many_bytes_as_the_limit_and_no_more(tmp_path: Path) -> None:
+    most = GOOD + "x" * (SIZE_LIMIT - len(GOOD))
+    write(tmp_path, most)
+    assert Prompts(tmp_path).render("correct", **INPUTS).overridden
+    assert "bytes" in str(problem(tmp_path, most + "x"))
 
 
 def test_all_names_that_do_not_match_are_listed_at_once(tmp_path: Path) -> None:
