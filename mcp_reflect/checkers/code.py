@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mcp_reflect.checkers.base import Finding, Work
+from mcp_reflect.checkers.lint import DEFECTS, unused_imports
 from mcp_reflect.models.critique import Status
 
 # What every reader of a block shares: its answer, and the marks of text that is no whole program.
@@ -266,10 +267,8 @@ def _line(body: str, found: re.Match[str]) -> int:
 # YAML by its structure alone: only faults that no YAML allows. Anything else stays unchecked.
 
 
-_KEY = re.compile(r"^(\s{0,200})(?:- {1,20}){0,10}([\w.\"'/-]{1,100}) {0,5}:(?: {1,80}(\S.*)|\s*)$")
-_ITEM = re.compile(r"^(\s{0,200})- {1,20}(\S.*)$")
+_KEY = re.compile(r"^([\w.\"'/-]{1,100}) {0,5}:(?: {1,80}(\S.*)|\s*)$")
 _BLOCK = re.compile(r"(?:^|[:\s-])[|>][+-]?\d?[+-]?\s*(?:#.*)?$")
-_TOP = re.compile(r"^([A-Za-z_][\w.-]{0,100}):(?:\s|$)")
 _TAB = re.compile(r"^ {0,200}\t")
 
 
@@ -277,97 +276,90 @@ def yaml_fault(body: str) -> Fault | bool | None:
     """A certain fault, None where none is found, True where the text is cut short or a template."""
     if not body.strip() or is_partial(body, dashes=True):
         return True
-    lines = body.split("\n")
-    return _flow_and_tabs(lines) or _twice(lines)
-
-
-def _flow_and_tabs(lines: list[str]) -> Fault | None:
-    block: int | None = None
-    flow = _Flow()
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        indent = len(line) - len(line.lstrip())
-        if block is not None and indent > block:
-            continue
-        block = None
-        if flow.open:
-            flow.read(line, number)
-            continue
-        if _TAB.match(line) and line.strip()[:1] not in "#]}":
-            return Fault("a tab cannot indent", number)
-        if _BLOCK.search(line) and not line.lstrip().startswith("#"):
-            block = indent
-            continue
-        if (value := _value(line)) and value[0] in "[{\"'":
-            flow.read(value, number)
-    return Fault(f"{flow.what} is not closed", flow.since) if flow.open else None
-
-
-def _value(line: str) -> str | None:
-    if line.lstrip().startswith("#"):
+    reader = _YamlReader()
+    for number, line in enumerate(body.split("\n"), start=1):
+        if line.strip() and (fault := reader.read(line, number)):
+            return fault
+    if not reader.flow:
         return None
-    found = _KEY.match(line)
-    if found:
-        return found[3]
-    item = _ITEM.match(line)
-    return item[2] if item else None
+    kind = "quote" if reader.flow[-1] in QUOTES else "bracket"
+    return Fault(f"the {kind} {reader.flow[-1]} is not closed", reader.since)
 
 
-class _Flow:
-    """Brackets and quotes of a value that may run over lines."""
+class _YamlReader:
+    """The columns of the open mappings with their keys, the open brackets and quote, and the column of a block."""
 
     def __init__(self) -> None:
-        self.brackets: list[str] = []
-        self.quote = ""
+        self.levels: list[tuple[int, set[str]]] = []
+        self.flow: list[str] = []
         self.since = 0
+        self.block = -1
 
-    @property
-    def open(self) -> bool:
-        return bool(self.brackets or self.quote)
-
-    @property
-    def what(self) -> str:
-        return f"the quote {self.quote}" if self.quote else f"the bracket {self.brackets[-1]}"
-
-    def read(self, text: str, number: int) -> None:
-        """Follows one line; a closing bracket without an opening one is left to others to judge."""
-        if not self.open:
+    def read(self, line: str, number: int) -> Fault | None:
+        """Follow one line that is not blank."""
+        text, indent = line.strip(), len(line) - len(line.lstrip(" "))
+        if self.flow:
+            _follow(text, self.flow)
+            return None
+        if text.startswith("#") or 0 <= self.block < indent:
+            return None
+        self.block = -1
+        if _TAB.match(line) and text[:1] not in "#]}":
+            return Fault("a tab cannot indent", number)
+        if text.startswith("---"):
+            self.levels = []
+            return None
+        while text.startswith("- ") and text[2:].strip():  # an item opens a level at the column of its content
+            self.levels = [level for level in self.levels if level[0] <= indent]
+            indent += len(text) - len(text[2:].lstrip())
+            text = text[2:].lstrip()
+            self.levels = [level for level in self.levels if level[0] < indent]
+        if _BLOCK.search(text):
+            self.block = indent
+        key = _KEY.match(text)
+        value = key[2] if key else text
+        if value and value[0] in "[{\"'" and self.block < 0:
             self.since = number
-        skip = False
-        for place, char in enumerate(text):
-            if skip:
-                skip = False
-            elif self.quote:
-                skip = char == "\\" and self.quote == '"'
-                self.quote = "" if char == self.quote else self.quote
-            elif char == "#" and (place == 0 or text[place - 1] in " \t"):
-                return
-            elif char in "\"'" and (place == 0 or text[place - 1] in " \t[{,:"):
-                self.quote = char
-            elif char in "[{":
-                self.brackets.append(char)
-            elif char in "]}" and self.brackets:
-                self.brackets.pop()
-            if not self.open:
-                return
+            _follow(value, self.flow)
+        return _placed(key[1], indent, self.levels, number) if key else None
 
 
-def _twice(lines: list[str]) -> Fault | None:
-    """The same key twice at the top of one document."""
-    seen: set[str] = set()
-    block = False
-    for number, line in enumerate(lines, start=1):
-        if line.startswith("---"):
-            seen = set()
-        elif line[:1].isspace() and block:
-            continue
-        elif found := _TOP.match(line):
-            if found[1] in seen:
-                return Fault(f"the key {found[1]} stands twice", number)
-            seen.add(found[1])
-            block = bool(_BLOCK.search(line))
+QUOTES = "\"'"
+
+
+def _placed(key: str, indent: int, levels: list[tuple[int, set[str]]], number: int) -> Fault | None:
+    """Put a key into the mapping at its column; a fault where no mapping is open there or it stands twice."""
+    closed = [levels.pop() for _ in range(sum(level[0] > indent for level in levels))]
+    if not levels or levels[-1][0] < indent:
+        if closed:
+            return Fault(f"{key} is indented like no line before it", number)
+        levels.append((indent, set()))
+    keys = levels[-1][1]
+    if key in keys and key != "<<":
+        return Fault(f"the key {key} stands twice", number)
+    keys.add(key)
     return None
+
+
+def _follow(text: str, flow: list[str]) -> None:
+    """Follow brackets and quotes of a value that may run over lines; stop where all are closed."""
+    skip = False
+    for place, char in enumerate(text):
+        quote = flow[-1] if flow and flow[-1] in QUOTES else ""
+        if skip:
+            skip = False
+        elif quote:
+            skip = char == "\\" and quote == '"'
+            if char == quote:
+                flow.pop()
+        elif char == "#" and (place == 0 or text[place - 1] in " \t"):
+            return
+        elif char in "[{" or (char in QUOTES and (place == 0 or text[place - 1] in " \t[{,:")):
+            flow.append(char)
+        elif char in "]}" and flow:
+            flow.pop()
+        if not flow:
+            return
 
 
 # Parses each fenced block whose language is known and that means to be whole.
@@ -401,13 +393,18 @@ _WRONG_AFTER = re.compile(
 )
 
 
+_IMPORTS_USED = re.compile(
+    r"\b(?:every|all(?: the)?|each) imports? (?:is|are) used|\bno unused imports?", re.IGNORECASE
+)
+
+
 class CodeChecker:
-    """Python, JSON and TOML that parse pass; YAML and SQL can only fail or stay unchecked."""
+    """Blocks that parse pass as such, unless a linter's rule finds a defect; a defect or a syntax error fails."""
 
     name = "code"
 
     def check(self, work: Work) -> Iterator[Finding]:
-        """One finding a block that we can judge."""
+        """One finding a block that can be judged, and one for an import said to be used that is not."""
         left = _MOST_READ
         for number, step in enumerate(work.steps, start=1):
             if "```" not in step and "~~~" not in step:
@@ -416,38 +413,37 @@ class CodeChecker:
                 left -= len(block.body)
                 if left < 0:
                     return
-                finding = _finding(number, block)
-                if finding is not None:
-                    yield finding
+                if len(block.body) <= LONGEST and not too_deep(block.body):
+                    yield from _findings(number, block)
+                    yield from _imports(number, step, block)
 
 
-def _finding(number: int, block: Block) -> Finding | None:
-    read = _READERS.get(block.language)
-    if read is None or len(block.body) > LONGEST or too_deep(block.body):
-        return None
-    fault = read(block.body)
-    if fault is True or fault is False:
-        return None
+def _findings(number: int, block: Block) -> Iterator[Finding]:
+    read, find_defects = _READERS.get(block.language), DEFECTS.get(block.language)
     claim = f"{block.language} block: {block.body.strip().split(chr(10), 1)[0][:80]}"
-    if fault is None:
-        structure = read in _STRUCTURE_ONLY
-        status = Status.UNCHECKED if structure else Status.PASS
-        return Finding(
-            step=number,
-            status=status,
-            claim=claim,
-            detail="only brackets and quotes were checked" if structure else None,
+    fault = read(block.body) if read else None
+    defect = next(find_defects(block.body), None) if find_defects and not isinstance(fault, Fault) else None
+    if (isinstance(fault, Fault) or defect) and not _meant_wrong(block):
+        message, line = (fault.message, fault.line) if isinstance(fault, Fault) else defect or ("", None)
+        expected = (
+            f"{block.language} that parses" if isinstance(fault, Fault) else f"{block.language} without this defect"
         )
-    if _meant_wrong(block):
-        return None
-    where = f"line {fault.line}: " if fault.line else ""
-    return Finding(
-        step=number,
-        status=Status.FAIL,
-        claim=claim,
-        expected=f"{block.language} that parses",
-        detail=where + fault.message,
-    )
+        where = f"line {line}: " if line else ""
+        yield Finding(step=number, status=Status.FAIL, claim=claim, expected=expected, detail=where + message)
+    elif read and fault is None and read in _STRUCTURE_ONLY:
+        detail = "only brackets and quotes were checked"
+        yield Finding(step=number, status=Status.UNCHECKED, claim=claim, detail=detail)
+    elif read and fault is None:
+        yield Finding(step=number, status=Status.PASS, claim=claim, detail="it parses; what it does was not checked")
+
+
+def _imports(number: int, step: str, block: Block) -> Iterator[Finding]:
+    said = _IMPORTS_USED.search(step)
+    if said and block.language in {"python", "py", "python3"} and (names := unused_imports(block.body)):
+        detail = "F401: imported and never used"
+        yield Finding(
+            step=number, status=Status.FAIL, claim=said[0], expected=f"unused: {', '.join(names)}", detail=detail
+        )
 
 
 def _meant_wrong(block: Block) -> bool:
@@ -455,9 +451,3 @@ def _meant_wrong(block: Block) -> bool:
     if _SHOWN_AS_WRONG.search(leading) and not _REPAIR.search(leading):
         return True
     return bool(_WRONG_AFTER.search(block.after))
-
-
-# Fenced code and data that does not parse.
-
-
-__all__ = ["CodeChecker"]

@@ -26,6 +26,7 @@ _ABOUT: Final = re.compile(
     re.IGNORECASE,
 )
 _SHARE: Final = re.compile(rf"\b{_N}(?:\s[a-z]+)?\s(?:of|out of)\s(?:the\s|all\s)?{_N}(?![\d%])")
+_BETWEEN: Final = re.compile(r"^(?:\s\w+){0,3}\s?(?:\(|[,—–-]\s|is\s|are\s|=\s|makes\s|or\s)(?!and)[^\d;()]{0,30}$")
 _CHANGE: Final = re.compile(
     rf"\bfrom\s{_N}({_UNIT})\s(?:down |up )?to\s{_N}({_UNIT})|(?<![\w.]){_N}({_UNIT})\s?(?:→|->)\s?{_N}({_UNIT})"
 )
@@ -120,7 +121,8 @@ def _shares(text: str) -> Iterator[tuple[str, bool, str]]:
     share, percent = shares[0], percents[0]
     part, whole = _value(share[1], share[2]), _value(share[3], share[4])
     between = text[share.end() : percent.start()]
-    if not whole or part > whole or abs(percent.start() - share.end()) > 40 or ";" in between:
+    after = text[percent.end() :]
+    if not whole or part > whole or not _BETWEEN.search(between) or re.match(r"\sof\b", after):
         return
     value = 100 * part / whole
     before = text[: percent.start()]
@@ -131,7 +133,7 @@ def _shares(text: str) -> Iterator[tuple[str, bool, str]]:
 def _changes(text: str) -> Iterator[tuple[str, bool, str]]:
     """Check "from 200k to 250k, a 20 % increase": one change and one percentage that names its kind."""
     changes, said = list(_CHANGE.finditer(text)), list(_CHANGED.finditer(text))
-    if len(changes) != 1 or len(said) != 1:
+    if len(changes) != 1 or len(said) != 1 or len(_PERCENT.findall(text)) != 1:
         return
     groups = changes[0].groups()
     first, unit, second, other = groups[:2], groups[2], groups[3:5], groups[5]

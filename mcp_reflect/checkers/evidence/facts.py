@@ -110,7 +110,7 @@ def stems(text: str) -> frozenset[str]:
     for word in _WORD.findall(text):
         parts = [word, *re.split(r"[/_.@-]", word)] if re.search(r"[/_.@-]", word) else [word]
         words |= {stem(part) for part in parts if part and part.lower() not in STOP}
-    words |= {f"p{next(filter(None, found))}" for found in _PERCENTILE.findall(text)}
+    words |= {f"p{''.join(found)}" for found in _PERCENTILE.findall(text)}
     if re.search(r"\bmed(?:ian)?\b", text, re.IGNORECASE):
         words |= {"p50", "median"}
     return frozenset(words)

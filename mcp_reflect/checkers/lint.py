@@ -1,0 +1,239 @@
+"""Defects that a linter finds in a block of code without its project, each with the name of its rule.
+
+Python is read with `ast`; SQL, JavaScript, TypeScript and shell by patterns over the text without strings and
+comments. Only defects that change what the code does are reported. Nothing is run.
+"""
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Final, cast
+
+Defect = tuple[str, int | None]
+"""A rule with what is wrong, and the line (from 1) where it is known."""
+
+_MUTATORS: Final = frozenset("append extend insert add update setdefault pop remove clear".split())
+_DISCARDED: Final = frozenset("strip lstrip rstrip replace upper lower title casefold".split())
+
+
+def python_defects(body: str) -> Iterator[Defect]:
+    """Find mutable defaults, unbound names, unreachable code, constant conditions and discarded results."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _in_function(node)
+        elif message := _defect_of(node):
+            yield message, getattr(node, "lineno", None)
+        for block in ("body", "orelse", "finalbody"):
+            statements: object = getattr(node, block, None)
+            for before, after in pairwise(cast("list[ast.stmt]", statements)) if isinstance(statements, list) else ():
+                if isinstance(before, ast.Return | ast.Raise | ast.Continue | ast.Break):
+                    yield "unreachable: no path leads to this line", after.lineno
+
+
+def _defect_of(node: ast.AST) -> str | None:
+    match node:
+        case ast.BoolOp(op=ast.Or(), values=[ast.Compare(), *others]):
+            if any(isinstance(value, ast.Constant) and value.value for value in others):
+                return "PLR1714: the condition is always true"
+        case ast.Assert(test=ast.Tuple(elts=[_, *_])):
+            return "F631: an assertion on a tuple is always true"
+        case ast.Compare(ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=str() | int() as value)]):
+            return None if isinstance(value, bool) else "F632: `is` compares identity, not the value"
+        case ast.Dict(keys=keys):
+            values = [key.value for key in keys if isinstance(key, ast.Constant)]
+            repeated = next((value for value in values if values.count(value) > 1), None)
+            return None if repeated is None else f"F601: the key {repeated!r} stands twice"
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(), attr=method))) if method in _DISCARDED:
+            return f"B018: the result of .{method}() is not used"
+        case _:
+            return None
+    return None
+
+
+def unused_imports(body: str) -> list[str]:
+    """Return the names that are imported and never used; empty where the block does not parse."""
+    try:
+        tree = ast.parse(body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    imported = {
+        (alias.asname or alias.name).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return sorted(imported - used)
+
+
+def _in_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Defect]:
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args]
+    defaults = [*zip(named[len(named) - len(arguments.defaults) :], arguments.defaults, strict=True)]
+    defaults += [
+        (name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value
+    ]
+    nodes = list(ast.walk(function))
+    for name, default in defaults:
+        literal = isinstance(default, ast.List | ast.Dict | ast.Set)
+        if (literal or _makes_container(default)) and any(_changes(node, name.arg) for node in nodes):
+            yield f"B006: the default of `{name.arg}` is shared by all calls", default.lineno
+    bound = {name.arg for name in [*named, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg] if name}
+    bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    augmented = [
+        node.target.id for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
+    ]
+    declared = {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    for node in nodes:
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            name = node.target.id
+            stores = sum(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name for n in nodes)
+            if stores == augmented.count(name) and name not in declared and name not in _arguments(arguments):
+                yield f"F821: `{name}` is never assigned before it is changed", node.lineno
+
+
+def _arguments(arguments: ast.arguments) -> set[str]:
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return {argument.arg for argument in every if argument}
+
+
+def _makes_container(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"list", "dict", "set"}
+
+
+def _changes(node: ast.AST, name: str) -> bool:
+    """True for `name.append(…)`, `name[…] = …` and `name += …`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method)):
+            return owner == name and method in _MUTATORS
+        case ast.Subscript(value=ast.Name(id=owner), ctx=ast.Store()) | ast.AugAssign(target=ast.Name(id=owner)):
+            return owner == name
+        case _:
+            return False
+
+
+_SQL_NOISE: Final = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
+_NULL: Final = re.compile(r"\b(?:where|and|or|on|having|when|not)\s+[\w.\"()]+\s*(?:=|<>|!=)\s*null\b", re.IGNORECASE)
+_OUTER: Final = re.compile(r"\bleft\s+(?:outer\s+)?join\s+(?:[\w.\"]+\s+(?:as\s+)?)?(\w+)\s+on\b", re.IGNORECASE)
+_AGGREGATE: Final = re.compile(r"\b(?:count|sum|avg|min|max|array_agg|string_agg|group_concat)\s*\(", re.IGNORECASE)
+_SELECT: Final = re.compile(
+    r"\bselect\s+(?:distinct\s+)?(?P<columns>[^;]*?)\bfrom\b(?P<rest>(?:(?!\bselect\b|\bunion\b)[^;])*)", re.IGNORECASE
+)
+
+
+def sql_defects(body: str) -> Iterator[Defect]:
+    """Find comparisons with NULL, outer joins that WHERE undoes, and columns that are not grouped."""
+    text = _SQL_NOISE.sub("''", body)
+    for found in _NULL.finditer(text):
+        yield "a comparison with NULL is never true: write IS NULL or IS NOT NULL", _line(text, found)
+    where = re.search(
+        r"\bwhere\b(.*?)(?:\bgroup\s+by\b|\border\s+by\b|\bhaving\b|;|$)", text, re.IGNORECASE | re.DOTALL
+    )
+    for found in _OUTER.finditer(text) if where else ():
+        alias = re.escape(found[1])
+        condition = where[1] if where else ""
+        tested = re.search(rf"\b{alias}\.\w+\s*(?:=|<>|!=|<|>|\bin\b|\blike\b|\bbetween\b)", condition, re.IGNORECASE)
+        if tested and not re.search(rf"\b{alias}\.\w+\s+is\s+null|\bor\b|coalesce", condition, re.IGNORECASE):
+            yield f"WHERE on {found[1]} turns the LEFT JOIN into an inner join", _line(text, found)
+    for found in _SELECT.finditer(text):
+        columns = re.split(r",(?![^()]*\))", found["columns"])
+        plain = [re.split(r"\s+as\s+", column.strip(), flags=re.IGNORECASE)[0] for column in columns]
+        grouped = re.search(
+            r"\bgroup\s+by\s+([^;]*?)(?:\bhaving\b|\border\b|\blimit\b|\)|;|$)", found["rest"], re.IGNORECASE
+        )
+        bare = [column for column in plain if re.fullmatch(r"(?:\w+\.)?[a-zA-Z_]\w*", column)]
+        if any(_AGGREGATE.search(column) and " over" not in column.lower() for column in plain) and bare:
+            names = {part.strip().rsplit(".", 1)[-1].lower() for part in (grouped[1] if grouped else "").split(",")}
+            if not any(name.isdecimal() for name in names):
+                loose = [column for column in bare if column.rsplit(".", 1)[-1].lower() not in names]
+                if loose and not (grouped and re.search(r"\bid\b", grouped[1])):
+                    yield f"{loose[0]} is neither grouped nor aggregated", _line(text, found)
+
+
+_JS_NOISE: Final = re.compile(r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+_ASSIGNED: Final = re.compile(r"\b(?:if|while)\s*\(\s*!?[\w.$\[\]]+\s*=(?![=>])")
+_ASYNC: Final = re.compile(r"\basync\s+function\s+(\w+)|\b(\w+)\s*=\s*async\b")
+_CONST: Final = re.compile(r"\bconst\s+(\w+)\s*(?::[^=\n]{1,80})?=")
+
+
+def javascript_defects(body: str) -> Iterator[Defect]:
+    """Find assignments in conditions, unreachable lines, promises that are not awaited and changed constants."""
+    text = _JS_NOISE.sub(lambda found: "''" if found[0][0] in "'\"" else "\n" * found[0].count("\n"), body)
+    for found in _ASSIGNED.finditer(text):
+        yield "no-cond-assign: the condition assigns instead of comparing", _line(text, found)
+    lines = text.split("\n")
+    for number, (line, after) in enumerate(pairwise(lines), start=2):
+        ends = re.match(r"^(\s*)(?:return\b.*|throw\b.*|break|continue);\s*$", line)
+        if ends and re.match(
+            rf"^{ends[1]}(?=\S)(?![}})\]]|case\b|default\b|else\b|function\b|export\b|async\b)", after
+        ):
+            yield "no-unreachable: no path leads to this line", number
+    for name in {found[1] or found[2] for found in _ASYNC.finditer(text)}:
+        for found in re.finditer(rf"\b(?:const|let|var)\s+(\w+)\s*=\s*{re.escape(name)}\(", text):
+            used = re.search(rf"\b{found[1]}\.(?!then\b|catch\b|finally\b)\w+|\b{found[1]}\[", text[found.end() :])
+            if used and not re.search(rf"await\s+{found[1]}\b", text):
+                yield f"no-floating-promises: `{found[1]}` is a promise that is not awaited", _line(text, found)
+    for found in _CONST.finditer(text):
+        after = text[found.end() :]
+        again = re.search(rf"(?<![\w.$]){found[1]}\s*(?:[-+*/]?=(?![=>])|\+\+|--)", after)
+        if again and len(re.findall(rf"\b(?:const|let|var)\s+{found[1]}\b|[(,]\s*{found[1]}\s*[,)=]", text)) == 1:
+            yield f"no-const-assign: `{found[1]}` is a constant", _line(text, found)
+
+
+_SHELL_NOISE: Final = re.compile(
+    r"(?<![\w$&])#[^\n]*|'[^']*'|\"(?:\\.|\$\([^)]*\)|[^\"\\])*\"|<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def shell_defects(body: str) -> Iterator[Defect]:
+    """Find blocks that are not closed, assignments with blanks and tests without them."""
+    text = _SHELL_NOISE.sub("''", body)
+    for opening, closing in (("if", "fi"), ("case", "esac"), ("do", "done")):
+        begins = r"(?:^|[;&|]|\bthen|\bdo|\belse)\s*" if opening != "do" else r"(?:^|[;\s])\s*"
+        opened = len(re.findall(rf"{begins}{opening}(?=\s|$)", text, re.MULTILINE))
+        closed = len(re.findall(rf"(?:^|[;\s]){closing}(?=\s|$|[;)|&])", text, re.MULTILINE))
+        if opened > closed:
+            yield f"SC1073: `{opening}` is not closed with `{closing}`", None
+    if found := re.search(r"^\s*(?:el)?if\s+\[[^\s\[]", text, re.MULTILINE):
+        yield "SC1035: a blank is missing behind [", _line(text, found)
+    if found := re.search(r"^\s*[a-zA-Z_]\w* = \S", text, re.MULTILINE):
+        yield "SC1068: no blanks may stand around = in an assignment", _line(text, found)
+
+
+def json_defects(body: str) -> Iterator[Defect]:
+    """Find keys that stand twice in one object: the last one wins silently."""
+    twice: list[str] = []
+
+    def pairs(entries: list[tuple[str, object]]) -> None:
+        names = [name for name, _ in entries]
+        twice.extend(name for name in dict.fromkeys(names) if names.count(name) > 1)
+
+    try:
+        json.loads(body, object_pairs_hook=pairs)
+    except (ValueError, RecursionError):
+        return
+    for name in twice:
+        yield f"the key {name!r} stands twice, and the last one wins", None
+
+
+def _line(text: str, found: re.Match[str]) -> int:
+    return text.count("\n", 0, found.start()) + 1
+
+
+DEFECTS: Final[dict[str, Callable[[str], Iterator[Defect]]]] = {
+    **dict.fromkeys(("python", "py", "python3"), python_defects),
+    **dict.fromkeys(("sql", "postgresql", "mysql", "sqlite"), sql_defects),
+    **dict.fromkeys(("javascript", "js", "jsx", "typescript", "ts", "tsx"), javascript_defects),
+    **dict.fromkeys(("bash", "sh", "shell", "zsh"), shell_defects),
+    "json": json_defects,
+}

@@ -1,0 +1,78 @@
+"""Each rule of the linter finds its defect and leaves the sound twin alone."""
+
+import pytest
+
+from mcp_reflect.checkers.base import Work
+from mcp_reflect.checkers.code import CodeChecker
+from mcp_reflect.models.critique import Status
+
+DEFECTS = [
+    ("python", "def f(x, seen=[]):\n    seen.append(x)\n    return seen", "B006"),
+    ("python", "def f(xs):\n    for x in xs:\n        totl += x\n    return xs", "F821"),
+    ("python", "def f():\n    return 1\n    print(2)", "unreachable"),
+    ("python", 'def f(x):\n    if x == "a" or "b":\n        return 1', "PLR1714"),
+    ("python", 'assert (x > 1, "small")', "F631"),
+    ("python", 'ok = name is "admin"', "F632"),
+    ("python", 'd = {"a": 1, "a": 2}', "F601"),
+    ("python", "def f(s):\n    s.strip()\n    return s", "B018"),
+    ("sql", "SELECT id FROM t WHERE phone = NULL;", "IS NULL"),
+    ("sql", "SELECT a.x FROM a LEFT JOIN b ON b.i = a.i WHERE b.state = 'x';", "inner join"),
+    ("sql", "SELECT city, COUNT(*) FROM people;", "city is neither"),
+    ("sql", "SELECT city, zip, COUNT(*) FROM people GROUP BY city;", "zip is neither"),
+    ("javascript", "if (a = 1) { go(); }", "no-cond-assign"),
+    ("javascript", "function f() {\n  return 1;\n  go();\n}", "no-unreachable"),
+    (
+        "typescript",
+        "async function load() { return 1; }\nfunction f() {\n  const u = load();\n  return u.name;\n}",
+        "no-floating",
+    ),
+    ("javascript", "const n = 1;\nn = 2;", "no-const-assign"),
+    ("bash", "if true; then\n  echo a\n", "SC1073"),
+    ("bash", "for f in *; do\n  echo $f\n", "SC1073"),
+    ("bash", "if [$x = 1 ]; then echo a; fi", "SC1035"),
+    ("bash", "name = value", "SC1068"),
+    ("json", '{"a": 1, "b": {"c": 1, "c": 2}}', "stands twice"),
+    ("yaml", "a:\n  b:\n    c: 1\n   d: 2\n", "indented like no line"),
+    ("yaml", "a:\n  b: 1\n  b: 2\n", "stands twice"),
+]
+SOUND = [
+    ("python", "def f(x, seen=None):\n    seen = [] if seen is None else seen\n    seen.append(x)\n    return seen"),
+    ("python", "def f(x, names=()):\n    total = 0\n    total += x\n    return total"),
+    ("python", "count = 0\ndef f():\n    global count\n    count += 1"),
+    ("python", 'def f(x):\n    if x == "a" or x == "b":\n        return 1\n    return 2'),
+    ("python", "def f(x, cache={}):\n    return cache.get(x)"),
+    ("sql", "UPDATE t SET phone = NULL WHERE id = 1;"),
+    ("sql", "SELECT a.x FROM a LEFT JOIN b ON b.i = a.i WHERE b.i IS NULL;"),
+    ("sql", "SELECT city, COUNT(*) FROM people WHERE age > 3 GROUP BY city HAVING COUNT(*) > 1;"),
+    ("sql", "SELECT date_trunc('month', at), SUM(x) FROM t GROUP BY date_trunc('month', at);"),
+    ("javascript", "if (a === 1 && (b = next())) { go(); }\nconst f = (x) => x;\nlet n = 1;\nn += 1;"),
+    ("javascript", "switch (x) {\n  case 1:\n    return 1;\n  case 2:\n    return 2;\n}"),
+    ("typescript", "async function load() { return 1; }\nconst u = await load();\nconsole.log(u.name);"),
+    ("bash", 'if true; then\n  for f in *; do echo "$f if"; done\nfi # if not'),
+    ("bash", "x=1; [[ -d $x ]] || { echo no; exit 1; }"),
+    ("yaml", "a:\n  - b: 1\n    c: 2\n  - b: 3\n    c: 4\nd: |\n  if: x\n   y: z\n"),
+]
+
+
+def faults(language: str, code: str) -> list[str]:
+    found = CodeChecker().check(Work(goal="", steps=(f"```{language}\n{code}\n```",)))
+    return [finding.detail or "" for finding in found if finding.status is Status.FAIL]
+
+
+@pytest.mark.parametrize(("language", "code", "rule"), DEFECTS)
+def test_a_defect_is_reported_by_its_rule(language: str, code: str, rule: str) -> None:
+    assert rule in "".join(faults(language, code))
+
+
+@pytest.mark.parametrize(("language", "code"), SOUND)
+def test_sound_code_is_left_alone(language: str, code: str) -> None:
+    assert faults(language, code) == []
+
+
+def test_an_unused_import_counts_only_where_the_text_says_that_all_are_used() -> None:
+    code = "```python\nimport os\nimport json\nprint(os.name)\n```\n"
+    statuses = [
+        [finding.status for finding in CodeChecker().check(Work(goal="", steps=(code + text,)))]
+        for text in ("It prints the name.", "Every import is used.")
+    ]
+    assert statuses == [[Status.PASS], [Status.PASS, Status.FAIL]]
