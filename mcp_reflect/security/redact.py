@@ -1,185 +1,138 @@
-"""Redaction of secrets and invisible characters from a text, a structure or a context."""
+"""Redaction: secrets and characters that nobody sees are taken out of a text, a structure or a context.
 
+Every text passes here once at the entrance, before it is split, and the database does it again over all that it
+writes. Doing it twice changes nothing.
+"""
+
+import base64
 import hashlib
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final, cast
+from urllib.parse import unquote
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_assignments as assigned
 from mcp_reflect.security import secret_places as places
-from mcp_reflect.security.secret_assignments import cut_assigned
-from mcp_reflect.security.secret_places import cut_places
-from mcp_reflect.security.secret_shapes import cut_armour, cut_shapes
-from mcp_reflect.security.secret_values import Holds, compiled, holds, is_mark, mark
-
-# Texts in which signs are written as JSON escapes them: `\\u0142` for `ł`, `\\u0022` for a quote.
-
-
-_ESCAPE: Final = lazy_compile(r"(?<!\\)(?P<slashes>\\{1,16})u(?P<code>[0-9a-fA-F]{4})")
-
-
-def unescaped(text: str) -> str:
-    r"""The text with the signs that its escapes stand for, so that what was JSON is the same JSON.
-
-    An escape of JSON within JSON has twice the backslashes, and a quote that it stands for has them too. Control
-    characters and halves of pairs stay as they are.
-    """
-    return _ESCAPE.sub(_sign, text)
-
-
-def _sign(found: re.Match[str]) -> str:
-    code = int(found["code"], 16)
-    slashes = len(found["slashes"])
-    if code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or slashes & (slashes - 1):
-        return found[0]
-    sign = chr(code)
-    match sign:
-        case '"':
-            return "\\" * (2 * slashes - 1) + sign
-        case "\\":
-            return "\\" * (2 * slashes)
-        case _:
-            return sign
-
-
-# Which words of the door a text can hold, told from the text's own words: most texts hold none, and are through.
-#
-# A word of the door (`password`, `identified by`, `jdbc:`) can be in a text only where its stem, its longest run of
-# letters, is in a word of the text. The words of texts are learnt as they come: one without a stem is known from then
-# on, so that a text of known words costs a split and a look into a set. What a text may hold is never too little: the
-# gate says where looking is of use, and the patterns say what is there.
-
+from mcp_reflect.security.normalize import normalize
+from mcp_reflect.security.secret_assignments import assigned_secrets
+from mcp_reflect.security.secret_places import placed_secrets
+from mcp_reflect.security.secret_shapes import private_keys, shaped_secrets
+from mcp_reflect.security.secret_values import Holds, Secret, compiled, holds, is_mark, mark, replaced
 
 _LETTERS: Final = bytes(at if chr(at).islower() and at < 128 else 32 for at in range(256))
-_RUNS: Final = re.compile(r"[a-z]+")
-_LEAST_GATE: Final = 2  # letters of a stem
-_LONGEST: Final = 24  # letters of a word that is worth knowing: what is longer is seldom a word
-_MOST_KNOWN: Final = 40_000  # words, some 3 MB
+_RUNS: Final = lazy_compile(r"[a-z]+")
+_MOST_WORDS: Final = 40_000  # remembered, some 3 MB
+_MOST_NEW: Final = 400  # words of one text: what has more is no text of words
+_LONGEST_WORD: Final = 24
 
 
-class Gate:
-    """The words of a door, by their stems."""
+class Anchors:
+    """Texts in lower case of which one stands wherever a name or a place tells a secret, by their longest letter runs.
 
-    def __init__(self, words: Iterable[str]) -> None:
-        """`words` are in lower case; those without two letters a to z in a row have no stem."""
-        self._by_stem: dict[bytes, list[str]] = {}
-        self._plain_signs: list[str] = []
-        self._foreign: list[str] = []
-        self._order = {word: place for place, word in enumerate(dict.fromkeys(words))}
-        for word in self._order:
-            stem = max(_RUNS.findall(word), key=len, default="")
-            if len(stem) >= _LEAST_GATE:
-                self._by_stem.setdefault(stem.encode(), []).append(word)
-            else:
-                (self._plain_signs if word.isascii() else self._foreign).append(word)
-        self._plain: set[bytes] = set()
-        self._telling: dict[bytes, tuple[bytes, ...]] = {}
+    An anchor is in a text only where its run is in a word of the text. The words of texts are remembered, so that a
+    text of known words costs a split and a look into a set.
+    """
 
-    @property
-    def known(self) -> int:
-        """How many words of texts are kept in mind."""
-        return len(self._plain) + len(self._telling)
+    def __init__(self, anchors: Iterable[str]) -> None:
+        self._order = {anchor: place for place, anchor in enumerate(dict.fromkeys(anchors))}
+        self._by_run: dict[bytes, list[str]] = {}
+        self._others: list[str] = []  # without two letters a to z in a row
+        for anchor in self._order:
+            run = max(_RUNS.findall(anchor), key=len, default="")
+            (self._by_run.setdefault(run.encode(), []) if len(run) > 1 else self._others).append(anchor)
+        self._known: dict[bytes, tuple[bytes, ...]] = {}
 
-    def opened(self, folded: str) -> list[str]:
-        """The door's words that are in a text, in their order; `folded` is its lower case."""
-        found: set[bytes] = set()
-        unknown: list[bytes] = []
-        for word in set(folded.encode(errors="replace").translate(_LETTERS).split()) - self._plain:
-            stems = self._telling.get(word)
-            if stems is None:
-                unknown.append(word)
-            else:
-                found.update(stems)
-        if unknown:
-            found.update(self._learn(unknown))
-        words = [word for word in self._plain_signs if word in folded]
-        if not folded.isascii():
-            words += [word for word in self._foreign if word in folded]
-        if found:
-            words += [word for stem in found for word in self._by_stem[stem] if word in folded]
-            words.sort(key=self._order.__getitem__)
-        return words
-
-    def _learn(self, unknown: list[bytes]) -> list[bytes]:
-        """The stems in words that were not met before; the words are kept in mind, but for those too long to be any."""
-        joined = b" ".join(unknown)
-        found = [stem for stem in self._by_stem if stem in joined]
-        if self.known + len(unknown) > _MOST_KNOWN:
-            self._plain.clear()
-            self._telling.clear()
-        for word in unknown:
-            if len(word) <= _LONGEST:
-                stems = tuple(stem for stem in found if stem in word)
-                if stems:
-                    self._telling[word] = stems
-                else:
-                    self._plain.add(word)
-        return found
+    def within(self, folded: str) -> list[str]:
+        """Return the anchors in a text in lower case, in their order."""
+        words = set(folded.encode(errors="replace").translate(_LETTERS).split())
+        new = words - self._known.keys()
+        runs = {run for word in words - new for run in self._known[word]}
+        if new:
+            joined = b" ".join(new)
+            found = [run for run in self._by_run if run in joined]
+            runs.update(found)
+            if len(new) <= _MOST_NEW:
+                if len(self._known) > _MOST_WORDS:
+                    self._known.clear()
+                for word in new:
+                    if len(word) <= _LONGEST_WORD:
+                        self._known[word] = tuple(run for run in found if run in word)
+        anchors = [anchor for anchor in self._others if anchor in folded]
+        anchors += [anchor for run in runs for anchor in self._by_run[run] if anchor in folded]
+        return sorted(anchors, key=self._order.__getitem__)
 
 
-# The door itself: what is done to a text, a structure, a context.
+_LEAST: Final = 20  # characters of one word from which on it can be a key
+_PASSES: Final = 6  # a cut may lay bare another secret; one pass is enough for nearly every text
 
+_ANCHORS: Final = Anchors((*places.WORDS, *assigned.WORDS))
 
-# Control characters but tab, newline and return; zero-width and direction marks, tags: they hide text.
-_UNSEEN: Final = lazy_compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
-_PLAIN: Final = bytes([9, 10, 13, *range(32, 127)])
-_LEAST_DOOR: Final = 20  # signs in one word from which on it can be a key
-_PASSES: Final = 6  # a cut may lay bare another; one pass is enough for nearly every text
-
-_GATE: Final = Gate((*places.WORDS, *assigned.WORDS))
-
-# Texts that came through unchanged: one call takes the same text through the door several times, on its way in, into
-# the index, and onto the disk. None that held a secret is kept here.
-_passed: Final[set[str]] = set()
-_MOST_PASSED: Final = 2_000
-_LONGEST_PASSED: Final = 2_000
+# Texts without a secret: one call redacts the same text several times, at the entrance, for the index, for the disk.
+_clean: Final[set[str]] = set()
+_MOST_CLEAN: Final = 2_000
+_LONGEST_CLEAN: Final = 20_000
 
 
 def clean_text(text: str) -> str:
-    """`text` without unseen characters, each secret replaced by `[redacted:KIND]`."""
-    if text.encode().translate(None, _PLAIN) if text.isascii() else _UNSEEN.search(text):
-        text = _UNSEEN.sub("", text)
-    if len(text) < _LEAST_DOOR and text.isalnum():
-        return text  # a single short word, of which indexes have many
-    if text in _passed:
+    """Return the normal form of a text, each secret replaced by `[redacted:KIND]`."""
+    text = normalize(text)
+    if (len(text) < _LEAST and text.isalnum()) or text in _clean:
         return text
-    cut = _cut(text)
-    if cut == text and len(text) <= _LONGEST_PASSED:
-        if len(_passed) >= _MOST_PASSED:
-            _passed.clear()
-        _passed.add(text)
-    return cut
-
-
-def _cut(text: str) -> str:
-    cut = _passed_over(text)
-    if "\\u" in cut:
-        plain = unescaped(cut)
-        again = _passed_over(plain)
-        if again != plain:
-            return again
-    return cut
-
-
-def _passed_over(text: str) -> str:
-    for _ in range(_PASSES):
-        cut = _cut_named(cut_shapes(cut_armour(text)))
-        if cut == text:
-            break
-        text = cut
+    spans = secrets_of(text)
+    if spans:
+        return replaced(text, spans)
+    if len(text) <= _LONGEST_CLEAN:
+        if len(_clean) >= _MOST_CLEAN:
+            _clean.clear()
+        _clean.add(text)
     return text
 
 
-def _cut_named(text: str) -> str:
-    """The text without what its place or a name before it tells."""
+def secrets_of(text: str) -> list[Secret]:
+    """Return the secrets of a text in normal form, in order and apart: as it stands, and as each view of it reads."""
+    spans = _find(text)
+    for view in _views(text):
+        spans += view.mapped(_find(view.text))
+    return _joined(spans)
+
+
+def _joined(spans: Iterable[Secret]) -> list[Secret]:
+    """Return the spans in order, those that overlap as one of the first one's kind."""
+    joined: list[Secret] = []
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if joined and start < joined[-1][1]:
+            first, last, kind_before = joined[-1]
+            joined[-1] = (first, max(last, end), kind_before)
+        else:
+            joined.append((start, end, kind))
+    return joined
+
+
+def _find(text: str) -> list[Secret]:
+    """Return the secrets of a text as it stands. What is found is cut before the next rule looks."""
+    found: list[Secret] = []
+    current = text
+    for _ in range(_PASSES):
+        before = current
+        for finder in (private_keys, shaped_secrets, _told):
+            if spans := finder(current):
+                cut = View(text, [(start, end, mark(kind)) for start, end, kind in found])
+                found = _joined([*found, *cut.mapped(spans)])
+                current = replaced(text, found)
+        if current == before:
+            break
+    return found
+
+
+def _told(text: str) -> list[Secret]:
+    """Return the secrets that their place or a name before them tells."""
     folded = _folded(text)
-    words = _GATE.opened(folded)
-    placed = cut_places(text, folded, words)
-    return cut_assigned(placed, folded if placed is text else _folded(placed), words)
+    anchors = _ANCHORS.within(folded)
+    return [*placed_secrets(text, folded, anchors), *assigned_secrets(text, folded, anchors)]
 
 
 def _folded(text: str) -> str:
@@ -190,8 +143,154 @@ def _folded(text: str) -> str:
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
+# Views: a text as it reads once it is decoded, or its lines are joined. What is found in one is cut in the text.
+
+Change = tuple[int, int, str]  # start and end in the text, and what stands there in the view
+
+
+class View:
+    """A text with changes, and the way back from a place in it to the text."""
+
+    def __init__(self, text: str, changes: Sequence[Change], *, across: bool = False) -> None:
+        """`changes` are in order and apart. With `across`, only what stands across a change counts as found."""
+        pieces: list[str] = []
+        self._at: list[int] = []  # where each segment begins in the view
+        self._segments: list[tuple[int, int | None]] = []  # and in the text; the end, where it was changed
+        self._across = across
+        place = length = 0
+        for start, end, instead in (*changes, (len(text), len(text), "")):
+            for piece, segment in ((text[place:start], (place, None)), (instead, (start, end))):
+                self._at.append(length)
+                self._segments.append(segment)
+                pieces.append(piece)
+                length += len(piece)
+            place = end
+        self.text = "".join(pieces)
+
+    def mapped(self, spans: Iterable[Secret]) -> list[Secret]:
+        """Return where spans of the view stand in the text."""
+        return [
+            (self._place(start)[0], self._place(end - 1)[1], kind)
+            for start, end, kind in spans
+            if end > start and not (self._across and self._segment(start) == self._segment(end - 1))
+        ]
+
+    def _segment(self, at: int) -> int:
+        return bisect_right(self._at, at) - 1
+
+    def _place(self, at: int) -> tuple[int, int]:
+        """Return where the character of the view begins and ends in the text."""
+        segment = self._segment(at)
+        start, end = self._segments[segment]
+        if end is not None:
+            return start, end
+        start += at - self._at[segment]
+        return start, start + 1
+
+
+_ESCAPE: Final = lazy_compile(r"\\{1,16}(?:u([0-9a-fA-F]{4})|([nrt\"'/]))")
+_PERCENT: Final = lazy_compile(r"(?:%[0-9A-Fa-f]{2})+")
+_WIDE: Final = lazy_compile("[\uff01-\uff5e]{4}")
+_TO_NARROW: Final = {0xFF01 + offset: 0x21 + offset for offset in range(0x5E)}
+_BASE64: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4000}={0,2}")
+_BACKSLASH: Final = lazy_compile(r"\\[ \t]{0,8}\r?\n[ \t]{0,80}")
+_FOLDED_BLOCK: Final = lazy_compile(r":[ \t]{0,8}>[+-]?[ \t]{0,8}\n")
+_INDENT: Final = lazy_compile(r"\n[ \t]{1,80}")
+_LEVEL: Final = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\S{0,3}[ \t]{1,4}(?:[\w.-]{1,60}:[ \t])?"
+_PREFIX: Final = lazy_compile(  # of diffs, quotations, comments, `grep -n`, numbered lines, logs; cells of tables
+    r"^(?:[ \t]{0,20}(?:[+>|#*]|//|--?)(?=[ \t\w\"'-])[ \t]?|[\w./-]{1,80}:\d{1,7}:(?:\d{1,5}:)?[ \t]?"
+    r"|[ \t]{0,8}\d{1,6}[:|\t][ \t]?"
+    rf"|\[?\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{{0,12}}[ \t]{{1,4}}(?:\S{{1,40}}[ \t]{{1,4}})?{_LEVEL})|<br ?/?>|\\\|",
+    re.MULTILINE,
+)
+_WIDTHS: Final = frozenset((40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 132))  # columns at which programs wrap
+_LEAST_WIDTH: Final = 32
+_SIGNS: Final = {"n": "\n", "r": "\n", "t": "\t"}
+
+
+def _views(text: str) -> Iterator[View]:
+    """Return the views of a text that show more than the text itself."""
+    if "\\" in text and (changes := [_unescaped(match) for match in _ESCAPE.finditer(text)]):
+        yield View(text, changes)
+    if "base64" in text and (changes := list(_plain_base64(text))):
+        yield View(text, changes)
+    if "%" in text and len(changes := [(*one.span(), unquote(one[0])) for one in _PERCENT.finditer(text)]) > 1:
+        yield View(text, changes)
+    if not text.isascii() and _WIDE.search(text):
+        wide = View(text, [])
+        wide.text = text.translate(_TO_NARROW)
+        yield wide
+    if "\n" in text or "<br" in text:
+        yield from _line_views(text)
+
+
+def _unescaped(match: re.Match[str]) -> Change:
+    code = int(match[1], 16) if match[1] else 0
+    char = _SIGNS.get(match[2], match[2]) if match[2] else chr(code)
+    return (*match.span(), " " if 0xD800 <= code < 0xE000 else char)
+
+
+def _plain_base64(text: str) -> Iterator[Change]:
+    """Yield what stands in base64 beside a command that decodes it."""
+    for run in _BASE64.finditer(text):
+        try:
+            plain = base64.b64decode(run[0] + "=" * (-len(run[0]) % 4)).decode()
+        except ValueError:
+            continue
+        if plain.isprintable() or "\n" in plain:
+            yield (*run.span(), plain)
+
+
+def _line_views(text: str) -> Iterator[View]:
+    prefixes = [
+        (*one.span(), "\n" if one[0][:1] == "<" else "|" if one[0] == "\\|" else "") for one in _PREFIX.finditer(text)
+    ]
+    if prefixes:
+        yield View(text, prefixes)
+    if continued := [(*one.span(), "") for one in _BACKSLASH.finditer(text)]:
+        yield View(text, continued, across=True)
+    if wrapped := _wraps(text):
+        yield View(text, wrapped, across=True)
+    if block := _FOLDED_BLOCK.search(text):
+        breaks = _INDENT.finditer(text, block.end() - 1)
+        yield View(text, [(*one.span(), "" if _is_broken(text, one) else " ") for one in breaks])
+
+
+def _wraps(text: str) -> list[Change]:
+    """Return the line ends at which a program wrapped a line, through words; the lines that are whole are left out."""
+    lines = text.split("\n")
+    lengths = Counter(map(len, lines))
+    longest = max(lengths)
+    widths = _WIDTHS | {longest} if lengths[longest] > 1 else _WIDTHS
+    ends = [False]  # of each line: it is wrapped
+    ends += [_is_wrapped(line, following, widths) for line, following in pairwise(lines)]
+    if not any(ends):
+        return []
+    changes: list[Change] = []
+    place = 0
+    for line, before, after in zip(lines, ends, [*ends[1:], False], strict=True):
+        end = place + len(line)
+        if after:
+            changes.append((end, end + 1, ""))
+        elif not before and line:
+            changes.append((place, end, ""))
+        place = end + 1
+    return changes
+
+
+def _is_wrapped(line: str, following: str, widths: frozenset[int]) -> bool:
+    in_word = line[-1:].isalnum() or following[:1].isalnum()
+    return in_word and len(line) >= _LEAST_WIDTH and len(line) in widths and not following[:1].isspace()
+
+
+def _is_broken(text: str, line_end: re.Match[str]) -> bool:
+    """True if a word without a blank goes on behind the line end."""
+    before = text[max(0, line_end.start() - _LEAST) : line_end.start()]
+    return len(before) == _LEAST and not any(map(str.isspace, before)) and any(map(str.isdigit, before))
+
+
 def quoted(value: object, most: int = 80) -> str:
-    """What an error may repeat of a value: cleaned first, then cut, for half a secret would pass the door."""
+    """Return what an error may repeat of a value: redacted first, then cut, because half a secret is not recognized."""
     text = str(value)
     return clean_text(text[: most * 50])[:most]
 
@@ -253,13 +352,6 @@ def _whole(name: str) -> bool:
 def context_hash(context: str | None) -> str | None:
     """The first 16 hex digits of the SHA-256 of a context, as it is kept: cleaned."""
     return hashlib.sha256(clean_text(context).encode()).hexdigest()[:16] if context else None
-
-
-# The door: what every text passes before it is written. Secrets and invisible characters stay outside.
-#
-# The database runs it over every value that it is given to write, so nothing goes round it; the engine
-# runs it over a trace before anything reads it, so what an agent sees is what was kept; errors that repeat
-# what was sent pass it too. Running it twice changes nothing.
 
 
 __all__ = ["clean", "clean_text", "compiled", "context_hash", "quoted"]

@@ -10,8 +10,10 @@ from mcp_reflect.security.secret_values import (
     FOREIGN_CORES,
     LONG_VALUE,
     START,
+    Barren,
     Holds,
     Place,
+    Secret,
     alone,
     anything,
     chance,
@@ -27,7 +29,6 @@ from mcp_reflect.security.secret_values import (
     is_said,
     is_salt,
     is_type,
-    replaced,
     strange,
     word,
 )
@@ -73,7 +74,7 @@ _AFTER_COLON: Final = lazy_compile(r"[^\s\"',;)<>\]}\\]{1,4000}")
 _LINE_VALUE: Final = lazy_compile(r"[^\s\"'\\]{1,4000}")
 _ENV_NAME: Final = lazy_compile(r"[A-Z][A-Z0-9_]*$")
 _LINE_ENDS: Final = lazy_compile(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|(?<=\\)n|$|(?<=[ \t])(?:#|//|--)[ \t])")
-_ARGUMENT_ENDS: Final = lazy_compile(r"\\{0,31}[\"'`][ \t]{0,3}(?P<end>[,)])")
+_ARGUMENT_ENDS: Final = lazy_compile(r"\\{0,31}[\"'`][ \t]{0,3}(?P<end>[,)\]])")
 _LISTED: Final = lazy_compile(r",(?=[A-Za-z_]{2,40}=)")  # of settings in one line
 _OBJECT: Final = lazy_compile(
     r"(?:self|this|args?|settings|conf(?:ig)?|cfg|form|request|req|env|opts|options|params|props|ctx|user|data|creds?"
@@ -90,24 +91,28 @@ WORDS: Final = frozenset((*CORES, *FOREIGN_CORES))
 """Without one of these in it, no text gives a secret to a name."""
 
 
-def cut_assigned(text: str, folded: str, words: list[str]) -> str:
-    """The text with a mark for each value of a secret's name.
+def assigned_secrets(text: str, folded: str, words: list[str]) -> list[Secret]:
+    """Return the values of secrets' names.
 
     `folded` is its lower case, sign by sign, and `words` are those of `WORDS` that are in it.
     """
     flags = " -" in text
     found = sorted({at for word in words if word in WORDS for at in _places(text, folded, word, flags=flags)})
-    if not found:
-        return text
     spans: list[tuple[int, int, str]] = []
     done = 0
+    barren = Barren(text)
     for at in found:
-        if at >= done and (span := _value_at(text, at, done)):
+        if at < done or barren.knows(at):
+            continue
+        span = _value_at(text, at, done)
+        if span is None or not span[2]:
+            barren.add()
+        if span:
             if span[2]:
                 spans.append(span)
             if span[2] or span[1] - span[0] > LONG_VALUE:
                 done = span[1]
-    return replaced(text, spans)
+    return spans
 
 
 def _places(text: str, folded: str, core: str, *, flags: bool) -> list[int]:
@@ -168,7 +173,7 @@ def _is_argument(text: str, value: str, held: Holds, end: int) -> bool:
     if after is None or is_place(value):
         return False
     if held is Holds.PASSWORD:
-        return after["end"] == ")" and len(value) >= 8 and is_password(value) and not is_reference(value)
+        return after["end"] in ")]" and len(value) >= 8 and is_password(value) and not is_reference(value)
     return is_chance(value) or is_salt(value)
 
 
@@ -238,10 +243,11 @@ def _is_told(value: str) -> bool:
 def _is_dotted(text: str, value: str, sign: re.Match[str], name: str, end: int) -> bool:
     """Whether what looks like an attribute is a value of a settings file: a line of its own, a digit last."""
     start = sign.start() - len(name)
-    alone = start == 0 or text[start - 1] in "\n\"'"
+    before = text[max(0, start - 40) : start].rstrip(" \t")
+    alone = not before or before[-1] in "\n\"'"
     if _OBJECT.match(value):
         return False
-    return alone and sign[0] == "=" and value[-1].isdigit() and bool(_LINE_ENDS.match(text, end))
+    return alone and sign[0].strip() == "=" and any(map(str.isdigit, value)) and bool(_LINE_ENDS.match(text, end))
 
 
 def _is_word_given(text: str, value: str, sign: re.Match[str], name: str, end: int, *, flag: bool) -> bool:
@@ -324,9 +330,13 @@ def told(text: str, folded: str, nouns: Iterable[str]) -> list[tuple[int, int, s
     found: list[tuple[int, int, str]] = []
     for noun in nouns:
         fits = chance if noun in _KEYS else in_prose
+        barren = Barren(text)
         at = folded.find(noun)
         while at >= 0:
             start = at + len(noun)
+            if barren.knows(at):
+                at = folded.find(noun, start)
+                continue
             line = text.find("\n", start, start + _WINDOW)
             end = line if line >= 0 else min(start + _WINDOW, len(text))
             spoken = noun == "token" and text[start : start + 1] == "s"  # of a language model
@@ -335,6 +345,8 @@ def told(text: str, folded: str, nouns: Iterable[str]) -> list[tuple[int, int, s
             )  # a longer name
             if not spoken and _TELLING.search(text, start, end) and (span := _told_between(text, start, end, fits)):
                 found.append(span)
+            else:
+                barren.add()
             at = folded.find(noun, start)
     return found
 

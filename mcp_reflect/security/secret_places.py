@@ -9,14 +9,13 @@ from mcp_reflect.security.secret_assignments import NOUNS, PROSE, told
 from mcp_reflect.security.secret_values import (
     Holds,
     Place,
+    Secret,
     anything,
     by_word,
     chance,
     credential,
     drawn,
     holds,
-    mark,
-    replaced,
     spans_at,
     strange,
     strong,
@@ -272,6 +271,23 @@ HEADERS: Final = (
         rf"{_HEADER}(?:[a-z][a-z0-9-]{{2,20}}[ \t]+)?(?P<secret>[A-Za-z0-9._~+/=:-]{{8,4000}})(?![(A-Za-z0-9._~+/=:-])",
         credential,
     ),
+    Place(  # a header as a pair in a list
+        "authorization",
+        (
+            'authorization"',
+            "authorization'",
+            '-key"',
+            "-key'",
+            'token"',
+            "token'",
+            'secret"',
+            "secret'",
+            'cookie"',
+            '-auth"',
+        ),
+        r"[\w-]{3,20}\\{0,7}[\"'],\s{0,3}\\{0,7}[\"'](?:(?:bearer|basic|token|digest) )?(?P<secret>[^\"'\\\n]{8,4000})\\{0,7}[\"']\s{0,3}[\])]",
+        drawn,
+    ),
     Place(
         "bearer_token",
         ("bearer ", "basic ", "bearer, ", "ssws "),
@@ -329,7 +345,7 @@ FILES: Final = (
 
 # A line of a .pgpass file: host:port:database:user:password; amid other words only a strong password is one.
 _PGPASS: Final = lazy_compile(
-    r":(?:\d{2,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<secret>[^\s:\\\"']{4,200})(?=[ \t\"']*(?:$|\\|>))", re.MULTILINE
+    r":(?:\d{2,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<secret>[^\s:\\\"']{4,200})(?=[ \t\"']*(?:$|\\|>|#))", re.MULTILINE
 )
 # A name and its password before a host, without a scheme: `user:password@tcp(…)`, `user/password@//host`
 _BEFORE_HOST: Final = lazy_compile(
@@ -353,8 +369,8 @@ WORDS: Final = (*_PLACES, *NOUNS, "cookie", '"kty', "'kty", "into ")
 """Without one of these in it, no place of a text is one of a secret, but for a line of a .pgpass file."""
 
 
-def cut_places(text: str, folded: str, words: list[str]) -> str:
-    """The text with a mark for each secret that its place tells; the arguments are those of `cut_assigned`."""
+def placed_secrets(text: str, folded: str, words: list[str]) -> list[Secret]:
+    """Return the secrets that their place tells; the arguments are those of `assigned_secrets`."""
     found = [span for word in words if word in _PLACES for span in spans_at(text, folded, word, _PLACES[word])]
     found += told(text, folded, [word for word in words if word in NOUNS])
     if ":" in text:
@@ -365,10 +381,9 @@ def cut_places(text: str, folded: str, words: list[str]) -> str:
         found += inserted(text)
     if '"kty' in words or "'kty" in words:
         found += [(*one.span("secret"), "private_key") for one in _JWK.finditer(text) if chance(one["secret"])]
-    text = replaced(text, found)
     if "cookie" in words:
-        text = _COOKIES.sub(_cut_cookies, text)
-    return text
+        found += _cookies(text)
+    return found
 
 
 def _before_hosts(text: str) -> list[tuple[int, int, str]]:
@@ -390,8 +405,11 @@ def _is_of_pgpass(text: str, one: re.Match[str]) -> bool:
     return (word if alone else strong)(one["secret"])
 
 
-def _cut_cookies(found: re.Match[str]) -> str:
-    line = _PAIR.sub(
-        lambda pair: f"{pair['name']}={mark('cookie')}" if chance(pair["secret"]) else pair[0], found["line"]
-    )
-    return found[0][: found.start("line") - found.start()] + line
+def _cookies(text: str) -> list[Secret]:
+    """Return the values of cookies that look drawn by chance."""
+    return [
+        (*pair.span("secret"), "cookie")
+        for line in _COOKIES.finditer(text)
+        for pair in _PAIR.finditer(text, *line.span("line"))
+        if chance(pair["secret"])
+    ]

@@ -1,11 +1,13 @@
 """Secrets with a shape of their own: private keys, providers' tokens, JWTs."""
 
 import re
+from bisect import bisect_right
 from functools import cache
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.security.secret_values import compiled, is_drawn, is_example, is_mixed, mark, replaced
+from mcp_reflect.security.secret_values import Secret, compiled, is_drawn, is_example, is_mixed
 
 # Private keys in the armour of their files: from the line that begins them to the line that ends them.
 
@@ -30,15 +32,16 @@ def _is_key(body: str) -> bool:
     return found is not None and bool(_DIGIT.search(body, found.start(), found.start() + 64))
 
 
-def cut_armour(text: str) -> str:
-    """The text with a mark for each private key."""
+def private_keys(text: str) -> list[Secret]:
+    """Return the private keys that stand in their armor."""
+    spans: list[tuple[int, int]] = []
     if "PRIVATE KEY" in text or "OpenVPN Static key" in text:
-        text = _PEM.sub(lambda found: mark("private_key") if _is_key(found["body"]) else found[0], text)
+        spans += [match.span() for match in _PEM.finditer(text) if _is_key(match["body"])]
     if "Private-Lines:" in text:
-        text = _PUTTY.sub(lambda found: found["keep"] + mark("private_key"), text)
+        spans += [(match.end("keep"), match.end()) for match in _PUTTY.finditer(text)]
     if "<RSAKeyValue>" in text:
-        text = replaced(text, [(*found.span("secret"), "private_key") for found in _XML.finditer(text)])
-    return text
+        spans += [match.span("secret") for match in _XML.finditer(text)]
+    return [(start, end, "private_key") for start, end in spans]
 
 
 # Secrets that begin with their provider's own letters: the kinds, their alphabets, lengths and beginnings.
@@ -223,17 +226,14 @@ def _beginnings() -> dict[str, tuple[Beginning, ...]]:
     return {key: tuple(sorted(some, key=lambda one: -len(one.letters))) for key, some in found.items()}
 
 
-def of_providers(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
-    """Where keys of the table stand in a word of a text, which begins and ends there: start, end and kind of each."""
+def _of_providers(text: str) -> list[Secret]:
+    """Return the keys of the table, by the letters that they begin with."""
     table = _beginnings()
-    word = text[start:end]
-    found = [*_EDGES.findall(word), *(_ESCAPED.findall(word) if "\\" in word or "%" in word else ())]
-    if table.keys().isdisjoint(found):
-        return []
-    spans: list[tuple[int, int, str]] = []
-    done = start
-    for at in sorted({edge.start(1) for edges in (_EDGES, _ESCAPED) for edge in edges.finditer(text, start, end)}):
-        if at >= done and (known := table.get(text[at : at + _KEY_PROVIDERS])) and (span := _key_at(text, at, known)):
+    spans: list[Secret] = []
+    done = 0
+    edges = [_EDGES, _ESCAPED] if "\\" in text or "%" in text else [_EDGES]
+    for at in sorted({edge.start(1) for pattern in edges for edge in pattern.finditer(text) if edge[1] in table}):
+        if at >= done and (span := _key_at(text, at, table[text[at : at + _KEY_PROVIDERS]])):
             spans.append(span)
             done = span[1]
     return spans
@@ -253,7 +253,7 @@ def _key_at(text: str, at: int, known: tuple[Beginning, ...]) -> tuple[int, int,
 # The shapes are those that the providers document for their own keys, or that their keys have had for years.
 
 
-class Arguments(NamedTuple):
+class Shape(NamedTuple):
     """A kind of secret: texts of which one must be in it, the pattern, and how far before them it may begin.
 
     What a pattern's group `keep` holds stays, the rest of the match goes.
@@ -265,22 +265,23 @@ class Arguments(NamedTuple):
     back: int
 
 
-def shape(kind: str, hints: str, pattern: str, back: int = 0) -> Arguments:
+def shape(kind: str, hints: str, pattern: str, back: int = 0) -> Shape:
     r"""A shape from its hints, parted by spaces. A `\b` at the start of its pattern is an edge: see `_EDGE`."""
-    return Arguments(kind, tuple(hints.split()), re.sub(r"^\\b", lambda _: _EDGE, pattern), back)
+    return Shape(kind, tuple(hints.split()), re.sub(r"^\\b", lambda _: _EDGE, pattern), back)
 
 
 _EDGE: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"  # escapes may stand before
 
 
-_SHORTEST: Final = 20  # characters without a space between: no shape has fewer
+_LONG: Final = lazy_compile(r"\S{20,}")  # no shape has fewer characters
+_VARIETY: Final = 8  # different characters of a word that holds a key
 _RUN: Final = lazy_compile(r"[A-Za-z0-9_+/=~-]{16}")  # and in each there is such a run
 
 
 # An address up to its path
 _ADDRESS: Final = r"(?:(?<![A-Za-z0-9./:\\-])|(?<=\\[nrt]))(?:https?://)?[A-Za-z0-9-]{1,60}(?:\.[A-Za-z0-9-]{1,60}){1,6}(?::\d{2,5})?/"
 
-SHAPES: Final[tuple[Arguments, ...]] = (
+SHAPES: Final[tuple[Shape, ...]] = (
     shape("google_key", ":APA91", r"\b[A-Za-z0-9_-]{8,40}:APA91[A-Za-z0-9_-]{60,300}", 40),
     shape("azure_secret", "Q~", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}", 4),
     shape("gitlab_token", "gl", r"\bgl[a-z]{2,6}-(?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.-]{18,200}"),
@@ -331,7 +332,7 @@ SHAPES: Final[tuple[Arguments, ...]] = (
     shape(
         "password_hash",
         "$",
-        r"\$(?:apr1|[1256y]|2[abxy]|argon2(?:id?|d))\$(?:[A-Za-z0-9./=,+_-]{1,100}\$){0,3}[A-Za-z0-9./+]{20,120}",
+        r"\$(?:apr1|[156y])\$(?:[A-Za-z0-9./=,+_-]{1,100}\$){0,3}[A-Za-z0-9./+]{20,120}",
     ),
 )  # fmt: skip
 
@@ -342,62 +343,44 @@ _OPEN: Final = ("pk_", "phc")  # of keys that anybody may have, followed by an u
 _LONGEST_NAME: Final = 30
 
 
-def cut_shapes(text: str) -> str:
-    """The text without what a shape tells. Texts without long words are through at once."""
-    words = text.split()
-    if max(map(len, words), default=0) < _SHORTEST:
-        return text
-    words = [word for word in words if len(word) >= _SHORTEST and _is_mixed(word)]
+def shaped_secrets(text: str) -> list[Secret]:
+    """Return the secrets that their own shape tells, which stand in long words alone."""
+    words = [match for match in _LONG.finditer(text) if _is_mixed(match[0])]
     if not words:
-        return text
-    long = "\n".join(words)
-    shapes = [one for one in SHAPES if any(hint in long for hint in one.hints)]
-    spans: list[tuple[int, int, str]] = []
-    end = 0
-    for word in words:
-        start = text.index(word, end)
-        end = start + len(word)
-        spans += of_providers(text, start, end)
-        for one in shapes:
-            spans += _spans(text, start, end, one)
-        if "_" in word:
-            spans += _named(text, start, end)
-    return replaced(text, spans)
+        return []
+    long = "\n".join(match[0] for match in words)
+    starts = [0, *accumulate(len(match[0]) + 1 for match in words)]
+    found = [*_of_providers(long), *_of_shapes(long)]
+    if "_" in long:
+        found += _named(long)
+
+    def place(at: int) -> int:
+        word = bisect_right(starts, at) - 1
+        return words[word].start() + at - starts[word]
+
+    return [(place(start), place(end - 1) + 1, kind) for start, end, kind in found]
 
 
 def _is_mixed(word: str) -> bool:
-    """Whether a key could be in a word: a long run, with a digit or a capital."""
-    return bool((not word.islower() or _DIGIT.search(word)) and _RUN.search(word))
+    """True if a key could be in a word: a long run, with a digit or a capital, of eight characters or more."""
+    return bool((not word.islower() or _DIGIT.search(word)) and len(set(word)) >= _VARIETY and _RUN.search(word))
 
 
-def _spans(text: str, start: int, end: int, one: Arguments) -> list[tuple[int, int, str]]:
-    """What matches a shape around each place of its hints in a word: start, end and kind."""
+def _of_shapes(text: str) -> list[Secret]:
+    return [
+        (match.end("keep") if "keep" in match.re.groupindex else match.start(), match.end(), shape.kind)
+        for shape in SHAPES
+        if any(hint in text for hint in shape.hints)
+        for match in compiled(shape.pattern).finditer(text)
+        if not is_example(match[0])
+    ]
+
+
+def _named(text: str) -> list[Secret]:
+    """Return where a short name, an underscore and chance stand."""
     spans: list[tuple[int, int, str]] = []
-    for hint in one.hints:
-        done = start
-        at = text.find(hint, start, end)
-        while at >= 0:
-            found = _match(text, one, at, done)
-            if found and not is_example(found[0]):
-                kept = found.end("keep") if "keep" in found.re.groupindex else found.start()
-                spans.append((kept, found.end(), one.kind))
-                done = found.end()
-            at = text.find(hint, max(at + 1, done), end)
-    return spans
-
-
-def _match(text: str, one: Arguments, at: int, done: int) -> re.Match[str] | None:
-    if not one.back:
-        return compiled(one.pattern).match(text, at)
-    start, pattern = max(at - one.back, done), compiled(one.pattern)
-    return next((found for place in range(start, at + 1) if (found := pattern.match(text, place))), None)
-
-
-def _named(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
-    """Where a short name, an underscore and chance stand in a word."""
-    spans: list[tuple[int, int, str]] = []
-    for found in _NAMED.finditer(text, start, end):
-        name = _NAME_BEFORE.search(text, max(found.start() - _LONGEST_NAME, start), found.start())
+    for found in _NAMED.finditer(text):
+        name = _NAME_BEFORE.search(text, max(found.start() - _LONGEST_NAME, 0), found.start())
         if name and not name[0].startswith(_OPEN) and is_mixed(found["chance"]):
             spans.append((name.start(), found.end(), "token"))
     return spans

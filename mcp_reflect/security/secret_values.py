@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from mcp_reflect.patterns import lazy_compile
 
@@ -25,7 +25,11 @@ def is_mark(text: str) -> bool:
     return text.startswith(START)
 
 
-def replaced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
+Secret: TypeAlias = tuple[int, int, str]
+"""Where a secret stands in a text: start, end, kind."""
+
+
+def replaced(text: str, spans: Iterable[Secret]) -> str:
     """The text with a mark for each span (start, end, kind); of two that overlap, the first or longer one."""
     pieces: list[str] = []
     done = 0
@@ -425,6 +429,34 @@ _CODE: Final = lazy_compile(r"[\w.]+[(\[]|[A-Za-z_]\w*=(?:$|[\w.]+$)")
 LONG_VALUE: Final = 300  # characters
 
 
+_LONG_TEXT: Final = 5_000  # characters from which on equal windows are worth remembering
+_MOST_WINDOWS: Final = 2_000
+
+
+class Barren:
+    """Windows of a text in which nothing was found: a log repeats the same words thousands of times."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._windows: set[str] = set()
+        self._window = ""
+
+    def knows(self, at: int) -> bool:
+        """True if nothing was found where the text around was the same."""
+        if len(self._text) < _LONG_TEXT:
+            return False
+        self._window = self._text[max(0, at - 64) : at + 256]
+        return self._window in self._windows
+
+    def add(self) -> None:
+        """Remember that nothing was found in the window that was asked for last."""
+        if self._window and len(self._windows) < _MOST_WINDOWS:
+            self._windows.add(self._window)
+
+
+_TELLING: Final = lazy_compile(r"[^a-z ,.;\n\r\t-]")  # in the values that places tell, or around them
+
+
 def by_word(places: Iterable[Place]) -> dict[str, tuple[Place, ...]]:
     """The places by each of the words that they begin with."""
     found: dict[str, list[Place]] = {}
@@ -442,9 +474,14 @@ def spans_at(text: str, folded: str, word: str, places: tuple[Place, ...]) -> li
         if not one.needs or any(need in folded for need in one.needs)
     ]
     found: list[tuple[int, int, str]] = []
+    barren = Barren(text)
     at = folded.find(word) if some else -1
     while at >= 0:
         after = at + len(word)
+        if barren.knows(at):
+            at = folded.find(word, after)
+            continue
+        count = len(found)
         for pattern, one in some:
             match = pattern.match(text, at)
             if match is None:
@@ -456,5 +493,7 @@ def spans_at(text: str, folded: str, word: str, places: tuple[Place, ...]) -> li
                 end - start > LONG_VALUE
             ):  # what is long is looked at once, or a text of words alone would take its square
                 after = max(after, end)
+        if len(found) == count:
+            barren.add()
         at = folded.find(word, after)
     return found

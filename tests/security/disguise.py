@@ -1,3 +1,4 @@
+# pyright: basic
 """Twelve disguises that real programs put on a text, and their undoing.
 
     disguised(secret_line) -> {name: text}     13 entries: `wrapped` is there at 40 and at 80 columns

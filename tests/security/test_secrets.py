@@ -93,10 +93,11 @@ def test_cleaning_what_was_cleaned_changes_nothing(parts: list[tuple[str, str, i
 
 
 @given(
-    st.sampled_from(SECRETS), st.sampled_from(["The run failed there", "Retry with port 8080", "v1.2.3 ok (see log)"])
+    st.sampled_from(range(len(SECRETS))),
+    st.sampled_from(["The run failed there", "Retry with port 8080", "v1.2.3 ok (see log)"]),
 )
-def test_text_around_a_secret_stays_as_it_is(case: Case, around: str) -> None:
-    cleaned = clean_text(f"{around}\n{case['text']}\n{around}")
+def test_text_around_a_secret_stays_as_it_is(number: int, around: str) -> None:
+    cleaned = clean_text(f"{around}\n{SECRETS[number]['text']}\n{around}")
     assert cleaned.startswith(f"{around}\n")
     assert cleaned.endswith(f"\n{around}")
 
