@@ -91,7 +91,7 @@ class Bank:
         self._copy_timer: asyncio.TimerHandle | None = None
         self._copying: asyncio.Task[None] | None = None
         self._stop_copying = Event()
-        self._db.watch(_CHANGES_WORDS, self._copy_later)
+        self._db.on_commit(_CHANGES_WORDS, self._copy_later)
         self.vectors = self._open_vectors(embeddings) if embeddings else None
         self.recalls = RecallRepository(self._db, self._clock, self._recall_log, self.vectors)
 
@@ -99,7 +99,7 @@ class Bank:
         from mcp_reflect.storage.retrieval.vectors import VectorIndex  # noqa: PLC0415 - imports numpy
 
         vectors = VectorIndex(self._db, self._clock, config.open_embedder, config.scopes, config.seconds)
-        self._db.watch(_CHANGES_WORDS, vectors.written)
+        self._db.on_commit(_CHANGES_WORDS, vectors.written)
         return vectors
 
     async def open(self) -> Opened:
