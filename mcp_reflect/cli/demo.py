@@ -58,7 +58,7 @@ async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
         narrate(f"\n  {hit['text']}\n  Why: {hit['why']}.\n")
         narrate("It runs the tests as the lesson says, they pass, and record_outcome gets what they printed.")
         outcome = {"success": True, "recall_id": recalled["recall_id"], "evidence": "test", "tool_results": RESULTS}
-        updated = (await second.call("record_outcome", outcome))["updated"][0]
+        updated = (await second.call("record_outcome", {**outcome, "detail": True}))["updated"][0]
     narrate(f"\n  Effectiveness of {updated['id']}: not known yet → {updated['effectiveness']}\n")
     narrate("That is the loop. Register the server in your host: docs/hosts.md.")
     return {"lesson": lesson, "reflection": reflection, "recalled": recalled, "updated": updated}
