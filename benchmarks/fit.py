@@ -1,36 +1,38 @@
-"""What each parameter of the score is worth: python -m benchmarks.fit --data DIR [--queries N].
+"""What each part of the score is worth: python -m benchmarks.fit --data DIR [--queries N].
 
-For every set in DIR (as `benchmarks.recall` reads them), nDCG@10 of the lexical score before the gate, in all and
-by halves of the queries (every second one), with the fitted parameters and with one of them changed at a time.
-A choice counts where both halves of most sets agree. The rows of a query are gathered once, for no parameter moves
-them; of a set with more than N queries, N are taken, evenly (300; that takes a minute or two).
+For every set in DIR (as `benchmarks.recall` reads them), nDCG@10 of the score with the fitted weights, and with one
+of them changed at a time. The last column is the mean over all sets, and the two lines at the end say which setting
+of this list is best for the other sets when one set is left out, and what it gives on that one. Candidates are
+searched once for each query, for no weight changes them; of a set with more than N queries, N are taken, evenly.
 """
 
 import argparse
 import asyncio
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from benchmarks.recall import bank_of, rows_by_document
-from benchmarks.retrieval import DEPTH, Asked, Judged, collections, ndcg
+from benchmarks.recall import bank_of
+from benchmarks.retrieval import DEPTH, Judged, Query, collections, ndcg
 from mcp_reflect.models.common import Scope
-from mcp_reflect.storage.retrieval.lexical import FITTED, Parameters, Question, gathered, matched
+from mcp_reflect.models.lesson import RecallQuery
+from mcp_reflect.storage.retrieval.candidates import Search
+from mcp_reflect.storage.retrieval.scoring import FITTED, Weights, score
+from mcp_reflect.storage.retrieval.vectors import VectorIndex, words_query
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.statements import Reading
 
 GRID: Final[dict[str, tuple[float, ...]]] = {
-    "k1": (0.4, 0.6, 0.9, 1.2),
-    "b": (0.3, 0.6, 0.75, 1.0),
+    "k1": (0.4, 1.2),
+    "b": (0.3, 0.6, 0.75),
     "stop": (0.0, 0.2, 0.6),
-    "trigrams": (0.0, 0.5, 0.8, 1.4),
-    "trigram_rows": (15, 60),
-    "feedback": (0.0, 0.3, 0.8),
-    "feedback_rows": (1, 5),
-    "feedback_terms": (5, 20),
+    "closeness": (0.0, 0.3, 0.45, 0.6, 0.75, 0.9, 1.2),
+    "identifiers": (0.0, 0.1, 0.2, 0.4),
+    "feedback": (0.0, 0.4, 0.6, 0.8, 1.2),
+    "feedback_rows": (1, 2, 5),
 }
 
 
@@ -38,54 +40,62 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--queries", type=int, default=300, help="how many of a set are taken at most")
-    given = parser.parse_args()
-    sets = collections(given.data)
+    arguments = parser.parse_args()
+    sets = collections(arguments.data)
     if not sets:
         print("no data: there is no folder with docs.jsonl and queries.jsonl", file=sys.stderr)
         return 2
-    asyncio.run(fit(sets, given.queries))
+    asyncio.run(fit(sets, arguments.queries))
     return 0
 
 
 async def fit(sets: Sequence[Judged], queries: int = 300) -> None:
     """Print a line for each setting, from at most so many `queries` of each set."""
-    columns = [await _column(one, queries) for one in sets]
-    print(f"{'':22}" + "".join(f"{one.name:>26}" for one in sets))
-    for (name, _), *cells in zip(_settings(), *columns, strict=True):
-        print(f"{name:22}" + "".join(f"{cell:>26}" for cell in cells), flush=True)
+    settings = [("fitted", FITTED)]
+    settings += [(f"{name} {value}", replace(FITTED, **{name: value})) for name, some in GRID.items() for value in some]
+    columns = [await _column(judged, queries, [weights for _, weights in settings]) for judged in sets]
+    print(f"{'':18}" + "".join(f"{judged.name:>14}" for judged in sets) + f"{'mean':>14}")
+    lines = list(zip(*columns, strict=True))
+    for (name, _), cells in zip(settings, lines, strict=True):
+        print(f"{name:18}" + "".join(f"{cell:14.4f}" for cell in (*cells, sum(cells) / len(cells))), flush=True)
+    for place, judged in enumerate(sets):
+        others = [sum(cells) - cells[place] for cells in lines]
+        best = max(range(len(others)), key=others.__getitem__)
+        print(f"without {judged.name}: best is {settings[best][0]}, which gives it {lines[best][place]:.4f}")
 
 
-def _settings() -> Iterator[tuple[str, Parameters]]:
-    yield "fitted", FITTED
-    for name, values in GRID.items():
-        for value in values:
-            yield f"{name} {value}", replace(FITTED, **{name: value})
-
-
-async def _column(one: Judged, queries: int) -> list[str]:
+async def _column(judged: Judged, queries: int, settings: Sequence[Weights]) -> list[float]:
     """The figures of a set for every setting."""
-    asked = one.queries[:: max(1, math.ceil(len(one.queries) / queries))]
-    async with bank_of(one.documents) as engine:
+    some = judged.queries[:: max(1, math.ceil(len(judged.queries) / queries))]
+    async with bank_of(judged.documents) as engine:
         database, scope = Database(engine.bank.path), engine.scopes.own
         try:
             names = await rows_by_document(database, scope)
-            gains = await database.look(lambda reading: [_gains(reading, scope, query, names) for query in asked])
+            gains = await database.look(
+                lambda reading: [_gains(reading, scope, query, names, settings) for query in some]
+            )
         finally:
             await database.close()
-    return [_cell([gain[place] for gain in gains]) for place in range(len(gains[0]))]
+    return [sum(column) / len(some) for column in zip(*gains, strict=True)]
 
 
-def _gains(reading: Reading, scope: Scope, query: Asked, names: dict[int, str]) -> list[float]:
+def _gains(
+    reading: Reading, scope: Scope, query: Query, names: dict[int, str], settings: Sequence[Weights]
+) -> list[float]:
     """nDCG@10 of one query for every setting."""
-    found = gathered(reading, scope, Question(query.text))
-    tops = [matched(found, parameters)[:DEPTH] if found else [] for _, parameters in _settings()]
-    return [ndcg([names[match.row] for match in top], query.relevant) for top in tops]
+    scored = Search(RecallQuery(task=query.text), words_query(query.text), VectorIndex()).scored_rows(reading, scope)
+    gains: list[float] = []
+    for weights in settings:
+        matches = score(scored.question, scored.rows, scored.counts.average, scored.closeness, weights)
+        gains.append(ndcg([names[match.row] for match in matches[:DEPTH]], query.relevant))
+    return gains
 
 
-def _cell(gains: Sequence[float]) -> str:
-    """The mean, and the means of the halves."""
-    means = [sum(half) / max(1, len(half)) for half in (gains, gains[::2], gains[1::2])]
-    return f"{means[0]:.4f} ({means[1]:.3f} {means[2]:.3f})"
+async def rows_by_document(database: Database, scope: Scope) -> dict[int, str]:
+    """Return the id of the document that each row of a bank was made of."""
+    page = {"held": 0, "kind": None, "state": None, "limit": 10**9, "offset": 0}
+    rows = await database.rows("lesson_list", {"tenant": scope.tenant, "project": scope.project, **page})
+    return {row["row"]: row["external_id"] for row in rows}
 
 
 if __name__ == "__main__":

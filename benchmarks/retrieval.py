@@ -20,7 +20,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Query:
     """A query with the ids of the documents that are relevant."""
 
     id: str
@@ -35,7 +35,7 @@ class Judged:
 
     name: str
     documents: tuple[Document, ...]
-    queries: tuple[Asked, ...]
+    queries: tuple[Query, ...]
 
 
 def collections(data: Path) -> list[Judged]:
@@ -49,7 +49,7 @@ def collections(data: Path) -> list[Judged]:
 def _read(place: Path) -> Judged:
     documents = [Document(line["id"], line["text"], line.get("type")) for line in lines(place / "docs.jsonl")]
     queries = [
-        Asked(line["id"], line["text"], frozenset(line["relevant"]), line.get("type"))
+        Query(line["id"], line["text"], frozenset(line["relevant"]), line.get("type"))
         for line in lines(place / "queries.jsonl")
     ]
     return Judged(place.name, tuple(documents), tuple(query for query in queries if query.relevant))

@@ -75,13 +75,13 @@ class Limits:
     max_queries: int = 50
     """Queries of a search, sent or proposed."""
     max_query_chars: int = 4_000
-    """Characters of one text in a query, a plan or a catalog."""
+    """Characters of one text in a query, a plan or a catalogue."""
     max_filter_chars: int = 10_000
     """Characters of a query's filters, as JSON."""
     max_tables: int = 200
-    """Entries of a catalog."""
+    """Entries of a catalogue."""
     max_catalog_words: int = 60_000
-    """Words of all vocabularies of a catalog; the rest is left out, and the result says so."""
+    """Words of all vocabularies of a catalogue; the rest is left out, and the result says so."""
     max_catalog_chars: int = 1_000_000
     """Characters of those words."""
     max_recalled: int = 50
@@ -138,7 +138,7 @@ _FOR_PROVIDERS: Final = (f"{PREFIX}LLM", f"{PREFIX}EMBEDDINGS")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(Limits):
-    """The settings of the person who runs the server."""
+    """What the person who runs the server has decided."""
 
     bank: Path | None = setting(None, "The bank's file. Default: `bank.db` in the platform's data directory.")
     project: str | None = setting(
@@ -149,15 +149,15 @@ class Settings(Limits):
     projects: tuple[str, ...] = setting((), "Other projects that a tool argument may name, separated by commas.")
     llm: str = setting(
         "off",
-        "The language model: `anthropic:MODEL`, `openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), or `off`: "
-        "then the host's agent and rules do the work.",
+        "Who thinks on the server: `anthropic:MODEL`, `openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), "
+        "or `off`: then the host's agent does, and rules.",
     )
-    llm_reflector: str = setting("", "Another model to reflect.")
-    llm_critic: str = setting("", "Another model to critique.")
-    llm_corrector: str = setting("", "Another model to correct.")
-    llm_planner: str = setting("", "Another model to replan a search.")
-    llm_evaluator: str = setting("", "Another model to evaluate.")
-    llm_dreamer: str = setting("", "Another model to dream.")
+    llm_reflector: str = setting("", "Another one to reflect.")
+    llm_critic: str = setting("", "Another one to critique.")
+    llm_corrector: str = setting("", "Another one to correct.")
+    llm_planner: str = setting("", "Another one to replan a search.")
+    llm_evaluator: str = setting("", "Another one to evaluate.")
+    llm_dreamer: str = setting("", "Another one to dream.")
     llm_key_file: str = setting(
         "", "A file of mode 0600 with the keys (`ANTHROPIC_API_KEY=…` lines), where they are not in the environment."
     )
@@ -191,9 +191,10 @@ class Settings(Limits):
         2, "How often should_reflect says yes for one step of a run (with `run_id`); all processes of a run share it."
     )
     embeddings: str = setting(
-        "off",
-        "The embedding model: `local` (all-MiniLM-L6-v2, where its package is installed), `local:FOLDER`, "
-        "`openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), or `off`: see [embeddings](embeddings.md).",
+        "words",
+        "How recall compares meanings: `words` (the table of word vectors that comes with the package), `local` "
+        "(all-MiniLM-L6-v2, where its package is installed), `local:FOLDER`, `openai:MODEL@BASE_URL` (any "
+        "OpenAI-compatible endpoint), or `off`: see [embeddings](embeddings.md).",
     )
     critique: Literal["auto", "always", "off"] = setting(
         "auto", "When critique asks a language model: where checks leave something open, always, or never."
@@ -201,14 +202,14 @@ class Settings(Limits):
     replan_llm: bool = setting(
         default=True, meaning="Whether a language model may plan a search; false keeps to the plan by rules."
     )
-    max_retries: int = setting(2, "replan_search gives up after this many plans for one search.")
+    max_retries: int = setting(2, "After so many plans for one search replan_search gives up, and says what to say.")
     bank_size: int | None = setting(
         None,
         "How many lessons, strategies and reflections each a project keeps active; more are archived, the least "
         "important first and never deleted. Default: unlimited.",
     )
     warn_certainty: float = setting(
-        0.6, "The least certainty (0 to 1) that a call fails at which a warning is given; above 1: never."
+        0.6, "How certain (0 to 1) it must be that a call fails before a word is said of it; above 1 none is."
     )
     dream_idle_minutes: float = setting(
         5.0, "In `full`, how many minutes after the last call a server begins to dream; 0: never by itself."
@@ -225,9 +226,9 @@ class Settings(Limits):
     )
     keep_days: float = setting(
         180.0,
-        "Days after its last use that the bank deletes working state: logs of searches and critiques, "
-        "sessions with their warnings, counts of steps, recalls without an outcome. Lessons, reflections and outcomes "
-        "are never deleted. 0: nothing is.",
+        "How many days after its last use the bank drops what only helps to go on: ledgers of searches and critiques, "
+        "sessions with their warnings, counts of steps, recalls that nobody told the outcome of. What was learned, "
+        "reflections and outcomes are never dropped. 0: nothing is.",
     )
     prompts_dir: Path | None = setting(None, "A folder of prompt templates that override the shipped ones by name.")
     log_level: Literal["debug", "info", "warning", "error"] = setting(
@@ -248,9 +249,9 @@ class Settings(Limits):
     """Consolidations at idle that a project has in a day (UTC), over all its servers."""
     bank_busy_seconds: float = 30.0
     """Seconds that a write waits for another process."""
-    # Names of the environment that look like settings and are not: doctor and the log report them.
+    # Names of the environment that look like settings and are none: doctor and the log say them.
     unknown: tuple[str, ...] = ()
-    # A damaged bank is moved aside, but not by a hook, which cannot report it.
+    # A damaged bank is moved out of the way, but never by who may not say so.
     sets_aside: bool = True
     # Keys and addresses that the providers themselves name: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -272,7 +273,7 @@ class Settings(Limits):
         return cls(**given, unknown=unknown, provider_env=provider_env)
 
     def misspelt(self) -> list[str]:
-        """Return a sentence for each name that looks like a setting and is none, with the nearest that is one."""
+        """A sentence for each name that looks like a setting and is none, with the nearest that is one."""
         from difflib import get_close_matches  # noqa: PLC0415 - only where one is misspelt
 
         # Without the prefix: it would make any two names alike.
@@ -286,18 +287,18 @@ class Settings(Limits):
 
     @property
     def llm_settings(self) -> dict[str, str]:
-        """The settings of providers and their limits, by the names of the environment."""
+        """What the providers and their limits read, by the names of the environment."""
         own = {PREFIX + item.name.upper(): str(getattr(self, item.name)) for item in documented()}
         return {**self.provider_env, **{name: text for name, text in own.items() if name.startswith(_FOR_PROVIDERS)}}
 
     @property
     def has_embeddings(self) -> bool:
         """Whether an embedder is named: if not, nothing of it is imported."""
-        return self.embeddings.strip().casefold() not in ("", "off")
+        return self.embeddings.strip().casefold() not in ("", "off", "words")
 
     @property
     def prompts_folder(self) -> Path | None:
-        """The folder of prompt overrides, absolute, None where none is set."""
+        """The folder of prompt overrides, absolute, null where none is set."""
         return self.prompts_dir and self.prompts_dir.expanduser().absolute()
 
     @property
@@ -320,7 +321,7 @@ def documented() -> tuple[Field[Any], ...]:
 
 
 def data_directory() -> Path:
-    """Return the folder of this platform for a person's application data.
+    """Where this platform keeps a person's application data.
 
     `platformdirs` says the same and costs 40 ms at every start of the command line.
     """
@@ -352,7 +353,7 @@ def _read(name: str, text: str, item: Field[Any]) -> Any:
 
 
 def _quoted(text: str) -> str:
-    """Return the part of a value that an error may repeat: a key may have been put into the wrong variable."""
+    """What an error may repeat of a value: a key may have been put into the wrong variable."""
     from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
     return quoted(text)

@@ -93,10 +93,10 @@ async def examine(engine: Engine) -> dict[str, Any]:
             f"SQLite is fixed from {health.mended_in} on."
         )
     degraded += _damage(health)
-    meaning = engine.bank.vectors
-    if meaning is not None and (problem := await meaning.probed()) is not None:
-        degraded.append(f"Recall finds lessons by their words alone. {problem}")
-    report["embeddings"] = await meaning.state(engine.scopes.own) if meaning else "off"
+    embeddings = engine.bank.embeddings
+    if embeddings is not None and (problem := await embeddings.probed()) is not None:
+        degraded.append(f"Recall compares word vectors only. {problem}")
+    report["embeddings"] = await engine.bank.recalls.embedding_state(engine.scopes.own)
     if opened.read_only:
         degraded.append(f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored.")
     if opened.journal_mode != "wal" and not opened.frozen:

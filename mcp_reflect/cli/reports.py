@@ -65,15 +65,16 @@ def run_embed(options: Namespace) -> int:
     """Give every lesson of this project and every global one its vector now, not when the server is idle."""
 
     async def work(engine: Engine) -> tuple[int, dict[str, object]]:
-        meaning = engine.bank.vectors
-        if meaning is None:
-            raise InputError("MCP_REFLECT_EMBEDDINGS", "it is off", "Set it, as docs/embeddings.md says.")
+        embeddings = engine.bank.embeddings
+        if embeddings is None:
+            fault = "it names no embedder: every lesson got its word vector when it was stored"
+            raise InputError("MCP_REFLECT_EMBEDDINGS", fault, "Name one, as docs/embeddings.md says.")
         total = 0
-        async for count in meaning.caught_up():
+        async for count in embeddings.embed_all():
             total += count
             if not options.json:
                 write_line(f"{total} lessons embedded ...")
-        return total, dict(await meaning.state(engine.scopes.own))
+        return total, dict(await embeddings.state(engine.scopes.own))
 
     total, state = with_engine(work)
     if options.json:

@@ -44,6 +44,13 @@ class Source(StrEnum):
     RULES = "rules"
 
 
+class Fit(StrEnum):
+    """How well a lesson fits a task. A weak hit never scores as much as a strong one."""
+
+    STRONG = "strong"
+    WEAK = "weak"
+
+
 class Evidence(StrEnum):
     """What an outcome rests on; an agent's own word counts least."""
 
@@ -126,7 +133,10 @@ class Lesson(LessonDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuery:
-    """What is asked of the bank, and how much of an answer is wanted."""
+    """A question to the bank, and how much of an answer is wanted.
+
+    `strong_only` leaves out lessons that fit weakly: for readers who did not ask, such as hooks.
+    """
 
     task: str
     task_type: str | None = None
@@ -138,6 +148,7 @@ class RecallQuery:
     max_chars: int = 1500
     min_importance: float = 0.0
     min_effectiveness: float = 0.0
+    strong_only: bool = False
 
     @property
     def text(self) -> str:
@@ -155,7 +166,11 @@ class Near:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A lesson as recall shows it: `score` orders the hits, `why` says in words what it rests on."""
+    """A lesson as recall shows it.
+
+    `score` (0..1, strong hits from .5 on) orders the hits and can be compared between answers; `why` gives the
+    reasons in words.
+    """
 
     id: str
     external_id: str | None = None
@@ -173,6 +188,7 @@ class Hit:
     source: Source
     age_days: int
     score: float
+    fit: Fit
     why: str
     related: tuple[Near, ...] = ()
     scope: str | None = None

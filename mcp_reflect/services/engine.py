@@ -20,7 +20,7 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services import lessons
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.scopes import Scopes
-from mcp_reflect.storage.bank import Bank, EmbeddingConfig
+from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:
     from mcp_reflect.analysis.reflector import Scorer
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mcp_reflect.models.warning import AfterCall, CallWarning
     from mcp_reflect.services.critique import Iteration, OnComplete, OnStart
     from mcp_reflect.services.reflect import Generated, Kept
+    from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig
 
 
 class Engine:
@@ -77,6 +78,7 @@ class Engine:
             log=self.log,
             sets_aside=self.settings.sets_aside,
             embeddings=_embeddings(self.settings, self.scopes, embedder),
+            words_only=self.settings.embeddings.strip().casefold() == "off" and embedder is None,
         )
         self.context = Context(
             settings=self.settings,
@@ -380,10 +382,11 @@ class Engine:
         return await undo(self.context, dream_id)
 
 
-def _embeddings(settings: Settings, scopes: Scopes, embedder: "Embedder | None") -> EmbeddingConfig | None:
+def _embeddings(settings: Settings, scopes: Scopes, embedder: "Embedder | None") -> "EmbeddingConfig | None":
     """The configuration of recall by vectors, or None where no embedding model is given or configured."""
     if embedder is None and not settings.has_embeddings:
         return None
+    from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig  # noqa: PLC0415 - most name no embedder
 
     def open_embedder() -> "Embedder":
         from mcp_reflect.llm.embeddings.choose import open_embedder  # noqa: PLC0415 - see the module's docstring

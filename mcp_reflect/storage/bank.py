@@ -1,8 +1,6 @@
 """The bank: opens the file and composes the repositories. The scope is always the first argument of theirs."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Event
@@ -10,36 +8,22 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.log import Log
-from mcp_reflect.models.common import Scope
 from mcp_reflect.storage.recalls import RecallLog, RecallRepository
 from mcp_reflect.storage.retention import Retention
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.schema import Opened
 
 if TYPE_CHECKING:
-    from mcp_reflect.llm.embeddings.embedders import Embedder
     from mcp_reflect.storage.consolidation import ConsolidationRepository
     from mcp_reflect.storage.lessons import LessonRepository
     from mcp_reflect.storage.maintenance import Maintenance
     from mcp_reflect.storage.outcomes import OutcomeRepository
     from mcp_reflect.storage.reflections import ReflectionRepository
-    from mcp_reflect.storage.retrieval.vectors import VectorIndex
+    from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig, Embeddings
     from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, UsageStore
     from mcp_reflect.storage.transfer import Transfer
     from mcp_reflect.storage.views import Views
     from mcp_reflect.storage.warnings import WarningRepository
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingConfig:
-    """How lessons are found by meaning: the embedder, whose lessons, and how long a recall waits for it (seconds).
-
-    The first of `scopes` is the server's own; global lessons always belong to them.
-    """
-
-    open_embedder: "Callable[[], Embedder]"
-    scopes: Sequence[Scope]
-    seconds: float = 1.0
 
 
 _CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})
@@ -67,7 +51,8 @@ class Bank:
         keep_days: float = 0.0,
         log: Log | None = None,
         sets_aside: bool = True,
-        embeddings: EmbeddingConfig | None = None,
+        embeddings: "EmbeddingConfig | None" = None,
+        words_only: bool = False,
     ) -> None:
         """Compose the repositories of the bank at `path`; this opens nothing yet.
 
@@ -79,7 +64,8 @@ class Bank:
             keep_days: See `Retention`.
             log: Receives events about the file.
             sets_aside: Whether a damaged file is moved away, so that the next call begins a new one.
-            embeddings: How lessons are found by meaning; None finds them by words alone.
+            embeddings: An embedder that a person named; without it, word vectors are compared.
+            words_only: True compares no vectors.
         """
         self.path = path
         self._size = size
@@ -91,16 +77,16 @@ class Bank:
         self._copy_timer: asyncio.TimerHandle | None = None
         self._copying: asyncio.Task[None] | None = None
         self._stop_copying = Event()
-        self._db.on_commit(_CHANGES_WORDS, self._copy_later)
-        self.vectors = self._open_vectors(embeddings) if embeddings else None
-        self.recalls = RecallRepository(self._db, self._clock, self._recall_log, self.vectors)
+        self._db.watch(_CHANGES_WORDS, self._copy_later)
+        self.embeddings = self._open_embeddings(embeddings) if embeddings else None
+        self.recalls = RecallRepository(self._db, self._clock, self._recall_log, self.embeddings, words_only=words_only)
 
-    def _open_vectors(self, config: EmbeddingConfig) -> "VectorIndex":
-        from mcp_reflect.storage.retrieval.vectors import VectorIndex  # noqa: PLC0415 - imports numpy
+    def _open_embeddings(self, config: "EmbeddingConfig") -> "Embeddings":
+        from mcp_reflect.storage.retrieval.embeddings import Embeddings  # noqa: PLC0415 - most have no embedder
 
-        vectors = VectorIndex(self._db, self._clock, config.open_embedder, config.scopes, config.seconds)
-        self._db.on_commit(_CHANGES_WORDS, vectors.written)
-        return vectors
+        embeddings = Embeddings(self._db, self._clock, config)
+        self._db.watch(_CHANGES_WORDS, embeddings.wake)
+        return embeddings
 
     async def open(self) -> Opened:
         """Open the file now; return its schema version, journal mode and whether it can be written."""
@@ -109,8 +95,8 @@ class Bank:
     async def close(self) -> None:
         """Write the queued recalls if no other process writes, and close the file."""
         try:
-            if self.vectors:
-                await self.vectors.close()
+            if self.embeddings:
+                await self.embeddings.close()
             if self._copy_timer is not None:
                 self._copy_timer.cancel()
             if self._copying is not None:
@@ -198,7 +184,7 @@ class Bank:
         """What a person looks at: filtered records, counts, the dashboard's data."""
         from mcp_reflect.storage.views import Views  # noqa: PLC0415 - see the class
 
-        return Views(self._db, self._clock, self._recall_log, self.warnings, self.vectors)
+        return Views(self._db, self._clock, self._recall_log, self.warnings, self.recalls)
 
     @cached_property
     def transfer(self) -> "Transfer":

@@ -159,7 +159,7 @@ class LessonRepository:
         """Remove a record with its index entries, history, links and outcomes, and overwrite their bytes."""
         async with self._db.write() as tx:
             lesson = await lesson_by_id(tx, scope, lesson_id)
-            await index.remove(tx, lesson.id)
+            await index.erase(tx, lesson.id)
             for name in ("version_erase", "link_erase"):
                 await tx.run(name, {"id": lesson.id})
             for name in ("failure_erase", "lesson_erase", "reflection_erase"):
@@ -182,14 +182,14 @@ class LessonRows:
 
 def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
     """Return the rows of a record; the project is the record's own, the tenant the scope's."""
-    symptoms = tuple(map(bound, candidates.values_of(scope, lesson)))
+    symptoms = tuple(map(bound, candidates.symptom_values(scope, lesson)))
     return LessonRows(bound(lesson_values(scope, lesson)), index.entry(scope, lesson), symptoms)
 
 
 def insert_rows(writing: Writing, records: Sequence[LessonRows]) -> None:
     """Store records and index them."""
     writing.run_many("lesson_add", [record.row for record in records])
-    index.add_at_once(writing, [record.entry for record in records if record.entry])
+    index.add(writing, [record.entry for record in records if record.entry])
     if symptoms := [values for record in records for values in record.symptoms]:
         writing.run_many("symptom_add", symptoms)
 
@@ -344,7 +344,7 @@ async def change(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
     """Write a changed lesson and its index entry; the caller keeps the version."""
     await tx.run("lesson_change", lesson_values(scope, lesson))
     await index.renew(tx, scope, lesson)
-    await candidates.renew(tx, scope, lesson)
+    await candidates.renew_symptoms(tx, scope, lesson)
 
 
 _VERSION_FIELDS: Final = tuple(

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotFoundError
-from mcp_reflect.models.common import Scope
+from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Lesson, Recall, RecallQuery, State, Trust
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.storage import similarity as contradictions
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.retention import Retention
-from mcp_reflect.storage.retrieval.candidates import Looked, Meant, candidates
+from mcp_reflect.storage.retrieval.candidates import MOST_SCORED, Search
 from mcp_reflect.storage.retrieval.graph import with_related
-from mcp_reflect.storage.retrieval.lexical import Question
 from mcp_reflect.storage.retrieval.ranking import Ranked, rank
+from mcp_reflect.storage.retrieval.vectors import WORDS, VectorIndex, words_query
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.rows import Row, lessons_from, scope_values
 from mcp_reflect.storage.sqlite.statements import Reader, Reading, Writing
 
 if TYPE_CHECKING:
-    from mcp_reflect.storage.retrieval.vectors import VectorIndex
+    from mcp_reflect.storage.retrieval.embeddings import Embeddings
 
 
 # Hold-out: in a share of the tasks the recalled lessons are not shown, so that their use can be measured.
@@ -44,11 +44,8 @@ def withheld(scope: Scope, task: str, share: float) -> bool:
 # Recall, and the ledger of what was shown, which nobody ever waits for.
 
 
-NEAR: Final = 100  # lessons that are compared because they mean something near: as many as words bring
-_SCORED: Final = 20  # rows that get an exact score, and two more for each hit that is wanted
-_LOOK: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
-_MORE: Final = 10  # where a caller's filters leave too few, so many times as many are looked at
-_MOST_SCORED: Final = 7_000  # rows looked at for that
+_READ: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
+_MORE: Final = 10  # where a caller's filters leave too few, so many times as many are scored
 _MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; the oldest go first
 
 
@@ -71,7 +68,7 @@ class RecallLog:
         if not self._queue:
             return
         try:
-            self._drop(await self._db.write_briefly(self._write))
+            self._drop(await self._db.count_at_once(self._write))
         except BankReadOnlyError:
             self._queue.clear()  # nothing can be counted here
         except BankError:
@@ -110,14 +107,27 @@ def rates(reading: Reading, scope: Scope) -> Rates:
 class RecallRepository:
     """Recalls lessons, and knows what earlier recalls showed."""
 
-    def __init__(self, db: Database, clock: Clock, log: RecallLog, vectors: "VectorIndex | None") -> None:
+    def __init__(
+        self, db: Database, clock: Clock, log: RecallLog, embeddings: "Embeddings | None", *, words_only: bool
+    ) -> None:
         self._db = db
         self._clock = clock
         self._log = log
-        self._vectors = vectors
+        self._embeddings = embeddings
+        self._words_only = words_only
+        self._vectors = VectorIndex()
+
+    async def embedding_state(self, scope: Scope) -> Json:
+        """Return which vectors the lessons of a scope have; "off" where none are compared."""
+        if self._embeddings:
+            return await self._embeddings.state(scope)
+        if self._words_only:
+            return "off"
+        (counts,) = await self._db.rows("vector_counts", {"name": WORDS, **scope_values(scope)})
+        return {"embedder": "words", "lessons": counts["lessons"], "with_vector": counts["vectors"]}
 
     async def recall(self, scope: Scope, ask: RecallQuery, *, applied: bool = True, holdout: float = 0.0) -> Recall:
-        """Return the few lessons that fit a task, best first; an empty list if none is relevant.
+        """Return the few lessons that fit a task best, each with how well it fits.
 
         Args:
             scope: Whose lessons.
@@ -126,8 +136,11 @@ class RecallRepository:
             holdout: The share (0..1) of tasks whose lessons are not shown.
         """
         now = self._clock.now()
-        meant = await self._vectors.ask(scope, ask.text, NEAR) if self._vectors else None
-        ranked = await self._db.look(lambda reading: _ranked(reading, scope, ask, now, meant))
+        query = await self._embeddings.ask(ask.text) if self._embeddings else None
+        if query is None and not self._words_only:
+            query = words_query(clean_text(ask.text))
+        search = Search(ask, query, self._vectors)
+        ranked = await self._db.look(lambda reading: _ranked(reading, scope, search, now))
         held_out = len(ranked.hits) if withheld(scope, ask.task, holdout) else 0
         if held_out:
             ranked = Ranked((), {**ranked.hidden, "held_out": held_out})
@@ -148,7 +161,7 @@ class RecallRepository:
             recall_id=recall_id,
             lessons=ranked.hits,
             hidden=ranked.hidden,
-            mode="hybrid" if meant else "lexical",
+            mode="hybrid" if query else "lexical",
             scope=str(scope),
         )
 
@@ -176,32 +189,16 @@ async def recall_row(reader: Reader, scope: Scope, recall_id: str) -> Row:
     return rows[0]
 
 
-def _ranked(reading: Reading, scope: Scope, ask: RecallQuery, now: float, meant: Meant | None) -> Ranked:
-    """The best hits. Where the caller's filters leave too few of those looked at, ever more are looked at."""
+def _ranked(reading: Reading, scope: Scope, search: Search, now: float) -> Ranked:
+    """Return the best hits. Where the caller's filters leave too few candidates, more are scored."""
+    ask = search.ask
     filtered = bool(ask.kinds or ask.tags or ask.min_importance or ask.min_effectiveness)
-    wanted = max(_LOOK, ask.limit * 5)
-    kinds = tuple(kind.value for kind in ask.kinds)
-    question = Question(ask.text, ask.task_type, ask.tags, kinds, _SCORED + 2 * ask.limit)
-    told = rates(reading, scope)
+    search = replace(search, read=None if filtered else max(_READ, ask.limit * 5))
+    base_rates = rates(reading, scope)
     while True:
-        found = _looked(reading, scope, ask, question, None if filtered else wanted, meant)
-        tied = contradictions.among(reading, (candidate.lesson for candidate in found.candidates))
-        ranked = rank(found, ask, told, now, tied)
-        # What comes after something irrelevant is not relevant either.
-        enough = len(ranked.hits) >= ask.limit or bool(ranked.hidden.get("not_relevant"))
-        few = len(found.candidates) + found.not_relevant < question.scored
-        if not filtered or enough or few or question.scored >= _MOST_SCORED:
+        found = search.candidates(reading, scope)
+        tied = contradictions.among(reading, (candidate.lesson for candidate in found.best))
+        ranked = rank(found, ask, base_rates, now, tied)
+        if not filtered or len(ranked.hits) >= ask.limit or found.every or search.scored >= MOST_SCORED:
             return replace(ranked, hits=with_related(reading, scope, ranked.hits, ask.max_chars))
-        question = replace(question, scored=min(question.scored * _MORE, _MOST_SCORED))
-
-
-def _looked(
-    reading: Reading, scope: Scope, ask: RecallQuery, question: Question, limit: int | None, meant: Meant | None
-) -> Looked:
-    """The candidates, before them the lessons that an error which was told shows, even irrelevant ones."""
-    found = candidates(reading, scope, question, limit, meant, whole=bool(ask.symptoms))
-    if not ask.symptoms:
-        return found
-    from mcp_reflect.storage.retrieval.candidates import with_symptoms  # noqa: PLC0415 - only where an error is told
-
-    return replace(found, candidates=with_symptoms(reading, scope, ask.symptoms, found.candidates))
+        search = replace(search, scored=min(search.scored * _MORE, MOST_SCORED))

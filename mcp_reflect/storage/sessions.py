@@ -13,7 +13,7 @@ from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage.retention import Retention
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.rows import scope_values
-from mcp_reflect.storage.sqlite.statements import Writing
+from mcp_reflect.storage.sqlite.statements import Transaction, Writing
 
 
 class StoredSearch(NamedTuple):
@@ -90,27 +90,28 @@ class SearchRepository:
         """
         own, now = scope_values(scope), self._clock.now()
 
-        def write(writing: Writing) -> bool:
+        async def write(tx: Transaction) -> bool:
             values = {"id": search_id, "body": body, "now": now, **own}
             if version is None:
-                writing.run("search_add", values)
-                self._retention.drop_old(writing, now, "search")
-            elif writing.run("search_replace", {**values, "version": version}) == 0:
+                await tx.run("search_add", values)
+                await tx.at_once(lambda writing: self._retention.drop_old(writing, now, "search"))
+            elif await tx.run("search_replace", {**values, "version": version}) == 0:
                 return False
-            if catalog is not None and not writing.rows("catalog_known", {"digest": catalog.digest, **own}):
+            if catalog is not None and await tx.row("catalog_known", {"digest": catalog.digest, **own}) is None:
                 # The text is redacted already, and is stored unchanged: its hash names it.
-                writing.run("catalog_add", {"digest": catalog.digest, "body": catalog.text, "now": now, **own})
-                writing.run("catalog_trim", own)
+                await tx.run("catalog_add", {"digest": catalog.digest, "body": catalog.text, "now": now, **own})
+                await tx.run("catalog_trim", own)
             for payoff in learned:
                 counts = {"used": payoff.used, "paid": payoff.paid, **own}
-                writing.run("payoff_add", {"kind": payoff.kind.value, "strategy": payoff.strategy.value, **counts})
+                await tx.run("payoff_add", {"kind": payoff.kind.value, "strategy": payoff.strategy.value, **counts})
             return True
 
         try:
-            return await self._db.write_briefly(write)
+            async with self._db.count() as tx:
+                return await write(tx)
         except BankBusyError:
             async with self._db.write() as tx:
-                return await tx.at_once(write)
+                return await write(tx)
 
 
 class StepBudget:

@@ -1,9 +1,9 @@
 """When two lessons are the same, alike, or contradict each other."""
 
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.models.common import Scope
@@ -11,10 +11,11 @@ from mcp_reflect.models.lesson import Lesson, RecordKind, Trust
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.retrieval.candidates import lessons_at
-from mcp_reflect.storage.retrieval.features import HELD
-from mcp_reflect.storage.retrieval.index import Sums, Top, read_blocks
-from mcp_reflect.storage.retrieval.lexical import Counts
-from mcp_reflect.storage.retrieval.terms import ENGLISH, STOP_WORDS, words_of
+from mcp_reflect.storage.retrieval.identifiers import is_rare
+from mcp_reflect.storage.retrieval.index import TermCounts, find_rows
+from mcp_reflect.storage.retrieval.scoring import weigh
+from mcp_reflect.storage.retrieval.terms import ENGLISH
+from mcp_reflect.storage.retrieval.vectors import cosine_of_packed, word_vector
 from mcp_reflect.storage.sqlite.statements import Reading, Transaction
 
 # When two lessons are one lesson in other words.
@@ -26,6 +27,12 @@ from mcp_reflect.storage.sqlite.statements import Reading, Transaction
 # Jaccard similarity of the words; chosen so that a changed word in six or more still is the same lesson.
 SAME_WORDS: Final = 0.7
 
+SAME_HIT: Final = 0.9
+"""The same for two lessons of one answer, the second of which is left out."""
+
+SAME_MEANING: Final = 0.9
+"""The cosine of the word vectors of two texts that say the same."""
+
 _TOKEN: Final = lazy_compile(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
 _TURNS: Final = frozenset(
     """not no never none without don't doesn't didn't can't cannot won't shouldn't isn't aren't avoid stop instead
@@ -36,8 +43,46 @@ _ENDING: Final = lazy_compile(r"(?:ing|ed|es|s)$")
 
 
 def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Whether two lessons, each as (mistake, correction), say the same."""
-    return all(same_text(first, second) for first, second in zip(one, other, strict=True))
+    """True if two lessons, each as (mistake, correction), say the same, in nearly the same words or by meaning."""
+    return all(same_text(first, second) for first, second in zip(one, other, strict=True)) or (
+        all(_same_meaning(first, second) for first, second in zip(one, other, strict=True))
+        and not contradict(one, other)
+    )
+
+
+def says_the_same(one: str, other: str, vector: bytes | None = None, beside: bytes | None = None) -> bool:
+    """True if who has read one text learns nothing from the other; the vectors are those of the texts."""
+    if points(one) != points(other):
+        return False
+    if alike(one, other) >= SAME_HIT:
+        return True
+    differing = telling_words(one) ^ telling_words(other)
+    if differing & _TURNING or _names_differ(one, other, differing):
+        return False
+    return vector is not None and beside is not None and cosine_of_packed(vector, beside) >= SAME_MEANING
+
+
+def _same_meaning(one: str, other: str) -> bool:
+    """True if two texts differ in other words only, none of which carries the point or turns it round.
+
+    Word vectors of opposites are close (increase, decrease), so such words must not differ.
+    """
+    differing = telling_words(one) ^ telling_words(other)
+    if points(one) != points(other) or differing & _TURNING or _names_differ(one, other, differing):
+        return False
+    first, second = _vector(one), _vector(other)
+    return first is not None and second is not None and cosine_of_packed(first, second) >= SAME_MEANING
+
+
+def _names_differ(one: str, other: str, differing: set[str]) -> bool:
+    """True if one of the stems that differ is of a rare word: the table does not know what it means."""
+    words = re.findall(r"[^\W_]+", f"{one} {other}".lower())
+    return any(is_rare(word) for word in words if stem(word) in differing)
+
+
+@lru_cache(maxsize=500)
+def _vector(text: str) -> bytes | None:
+    return word_vector(text)
 
 
 def alike(one: str, other: str) -> float:
@@ -303,76 +348,28 @@ def settled(
     return scores, reasons
 
 
-# Which stored lessons could say the same as another one, or the opposite: those of nearly the same situation.
-#
-# Both ask that most words of the mistake are shared (see `merging`), so that the rarest words tell most lessons apart
-# without a look at them: where a part s of n words must be shared, a text with none of the n - ⌈s·n⌉ + 1 rarest does
-# not share enough (prefix filtering; Chaudhuri, Ganti and Kaushik 2006, "A Primitive Operator for Similarity Joins").
+# Stored lessons that could say the same as another one, or the opposite.
 
 
 COMPARED: Final = 30  # lessons whose words are compared
-MORE_WORDS: Final = 2  # words beyond the rarest that are looked up, as many more of which must be shared
 
 
 async def nearest(tx: Transaction, scope: Scope, lesson: Lesson) -> list[Lesson]:
-    """The active lessons out of quarantine, of the scope and global, of nearly the same situation.
+    """Return the active lessons, out of quarantine, of the scope and global, that share most of a lesson's words.
 
-    As a transaction sees them, those whose whole text is most alike first. The lesson itself is among them where it
-    is stored.
+    They are read as the transaction sees them; the lesson itself is among them if it is stored.
     """
     return await tx.look(lambda reading: _nearest(reading, scope, lesson))
 
 
 def _nearest(reading: Reading, scope: Scope, lesson: Lesson) -> list[Lesson]:
-    index = Counts(reading, scope)
-    situation, todo = telling_words(lesson.mistake or ""), _telling(lesson.correction or "")
-    rows = _rows(index, _telling(lesson.mistake or ""), len(situation), todo)
-    found = lessons_at(reading, scope, rows).values() if rows else ()
+    counts = TermCounts(reading, scope)
+    weights = weigh(counts, lesson.text).own
+    rows = find_rows(counts, weights, COMPARED)
     words = telling_words(lesson.text)
     near = [
         (-shared(words, telling_words(other.text)), other.id, other)
-        for other in found
-        if other.kind is RecordKind.LESSON and shared(situation, telling_words(other.mistake or "")) >= SAME_WORDS
+        for other in lessons_at(reading, scope, rows).values()
+        if other.kind is RecordKind.LESSON
     ]
-    return [other for _, _, other in sorted(near, key=lambda one: one[:2])]
-
-
-def _telling(text: str) -> list[str]:
-    words = list(words_of(text))
-    return [word for word in words if word not in STOP_WORDS] or words
-
-
-def _rows(index: Counts, words: Sequence[str], count: int, todo: Sequence[str]) -> list[int]:
-    """Rows that share so many of the rarest words that they may share enough of all (of `count` at least).
-
-    Of too many, those that share most of what is `todo`, then the newest.
-    """
-    index.look_up(words)
-    total = max(len(words), count)
-    rarest = total - math.ceil(SAME_WORDS * total) + 1
-    asked = sorted(words, key=lambda word: (index.rows_with(word), word))[: rarest + MORE_WORDS]
-    least = max(len(asked) - rarest + 1, 1)
-    rows: list[int] = []
-    for number in index.numbers:
-        places = index.places[number]
-        alike = {
-            block: found
-            for block, bits in read_blocks(index.reading, number, places, (*asked, HELD)).items()
-            if (found := (counts := _counted(bits, asked)).above(least - 1, counts.any() & ~bits.get(HELD, 0)))
-        }
-        many = sum(found.bit_count() for found in alike.values()) > COMPARED
-        more = read_blocks(index.reading, number, places, todo) if many else {}
-        top = Top(COMPARED)
-        for block, found in alike.items():
-            top.take(block, _counted(more.get(block, {}), todo), found)
-        values = {"scope": number, "places": top.places()}
-        rows += [row["row"] for row in index.reading.rows("index_rows", values)]
-    return rows
-
-
-def _counted(bits: Mapping[str, int], words: Sequence[str]) -> Sums:
-    """How many of the words each row of a block holds."""
-    counts = Sums()
-    for word in words:
-        counts.add(bits.get(word, 0), 1)
-    return counts
+    return [other for _, _, other in sorted(near, key=lambda pair: pair[:2])]

@@ -22,7 +22,7 @@ from mcp_reflect.storage.sqlite.statements import Reading
 from mcp_reflect.storage.warnings import LEAST_WARNINGS, WarningRepository, share_difference
 
 if TYPE_CHECKING:
-    from mcp_reflect.storage.retrieval.vectors import VectorIndex
+    from mcp_reflect.storage.recalls import RecallRepository
 
 _MOST_RECALLS: Final = 100
 
@@ -36,13 +36,13 @@ class Views:
         clock: Clock,
         recall_log: RecallLog,
         warnings: WarningRepository,
-        vectors: "VectorIndex | None",
+        recalls: "RecallRepository",
     ) -> None:
         self._db = db
         self._clock = clock
         self._recall_log = recall_log
         self._warnings = warnings
-        self._vectors = vectors
+        self._recalls = recalls
 
     async def browse(self, scope: Scope, wanted: Filter) -> list[Lesson]:
         """Return the records of a scope that pass a filter, newest first."""
@@ -131,7 +131,7 @@ class Views:
             "uplift": await self._uplift(scope),
             "proof": await self._warnings.effect(scope),
             **dict(counts or {}),
-            "embeddings": await self._vectors.state(scope) if self._vectors else "off",
+            "embeddings": await self._recalls.embedding_state(scope),
         }
 
     async def _uplift(self, scope: Scope) -> dict[str, Json]:

@@ -59,6 +59,6 @@ async def test_an_outcome_without_lessons_is_told_for_the_comparison_and_moves_n
 async def test_nothing_is_held_out_unless_it_is_set(engine: Engine) -> None:
     stored = await engine.store_lesson(**LESSON)
     assert [hit.id for hit in (await engine.recall(task=TASK)).lessons] == [stored.lesson_id]
-    nothing = await engine.recall(task="zebra")
+    nothing = await engine.recall(task="?!")
     with pytest.raises(InputError, match="showed nothing"):
         await engine.record_outcome(success=True, recall_id=nothing.recall_id)

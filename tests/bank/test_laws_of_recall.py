@@ -49,7 +49,7 @@ async def recalled(
             assert [hit.score for hit in found.lessons] == sorted((hit.score for hit in found.lessons), reverse=True)
             assert not gone & {hit.id for hit in found.lessons}
             sharing = [name for name, held in words.items() if held & {*task}]
-            assert len(found.lessons) + sum(found.hidden.values()) == len(sharing)
+            assert len(sharing) <= len(found.lessons) + sum(found.hidden.values()) <= len(words)
 
 
 @hypothesis_settings(max_examples=12, deadline=None)
@@ -103,5 +103,6 @@ async def test_an_edit_and_a_restore_leave_the_counts_as_if_written_so_at_once(e
     await engine.edit_lesson(stored.lesson_id, {"correction": "Let it go"})
     await engine.forget_lesson(lesson_id=stored.lesson_id, reason="old")
     await engine.bank.lessons.set_state(own, stored.lesson_id, State.ACTIVE, "restored")
-    assert [hit.id for hit in (await engine.recall(task="let the kernel go")).lessons] == [stored.lesson_id]
-    assert (await engine.recall(task="roll")).lessons == ()
+    (hit,) = (await engine.recall(task="let the kernel go")).lessons
+    assert (hit.id, hit.fit) == (stored.lesson_id, "strong")
+    assert not [hit for hit in (await engine.recall(task="roll")).lessons if "roll" in hit.why]

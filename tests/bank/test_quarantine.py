@@ -54,14 +54,14 @@ def test_a_recall_is_the_same_whatever_waits_in_quarantine(
     assert {**beside.hidden, "quarantined": 0} == {**without.hidden, "quarantined": 0}
 
 
-async def test_what_is_sure_but_in_quarantine_opens_the_gate_for_no_other(engine: Engine) -> None:
+async def test_what_waits_in_quarantine_lets_no_other_fit_better(engine: Engine) -> None:
     depots = "harbour station airport village market castle forest".split()
     await stored(engine, [f"sent the parcels of {one} by mail to the {two}" for one in depots for two in depots], [])
     task = "migrate the warehouse database of the billing team to another region before the market opens"
-    assert not (await engine.recall(task=task)).lessons
+    without = await engine.recall(task=task)
     await stored(engine, [], [task])
     found = await engine.recall(task=task)
-    assert (found.lessons, found.hidden["quarantined"]) == ((), 1)
+    assert (shown(found), found.hidden["quarantined"]) == (shown(without), 1)
 
 
 async def test_a_lesson_finds_its_twin_behind_any_number_in_quarantine(engine: Engine) -> None:

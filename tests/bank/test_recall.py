@@ -57,12 +57,21 @@ async def test_a_lesson_is_found_by(engine: Engine, ids: dict[str, str], name: s
 async def test_an_error_text_among_the_symptoms_finds_what_the_task_does_not(
     engine: Engine, ids: dict[str, str]
 ) -> None:
-    assert await first(engine, "release the app") is None
-    assert await first(engine, "release the app", symptoms=["curl: ERR_SSL_4711"]) == ids["code"]
+    found = await engine.recall(task="release the app", symptoms=["curl: ERR_SSL_4711"])
+    assert (found.lessons[0].id, found.lessons[0].fit) == (ids["code"], "strong")
+    assert "both name ERR_SSL_4711" in found.lessons[0].why
 
 
 @pytest.mark.parametrize("task", ["bake a chocolate cake", "the a of and", "?!", "zzz"])
-async def test_nothing_relevant_gives_an_empty_list(engine: Engine, ids: dict[str, str], task: str) -> None:
+async def test_what_has_nothing_to_do_with_the_task_does_not_fit_strongly(
+    engine: Engine, ids: dict[str, str], task: str
+) -> None:
+    assert ids
+    assert not [hit for hit in (await engine.recall(task=task)).lessons if hit.fit == "strong"]
+
+
+@pytest.mark.parametrize("task", ["the a of and", "?!"])
+async def test_a_task_without_a_telling_word_finds_nothing(engine: Engine, ids: dict[str, str], task: str) -> None:
     assert ids
     assert (await engine.recall(task=task)).lessons == ()
 

@@ -1,51 +1,61 @@
-"""Whether to answer: what speaks for a lesson, and that what has nothing to do with the bank finds nothing in it."""
+"""How well a lesson fits: strong and weak hits, identifiers, tools, scores that can be compared."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
+from benchmarks.recall import own_lessons
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.lexical import chance_in, evidence
-
-PART = st.floats(0, 1)
 
 
-@given(PART, PART, st.integers(1, 32), PART, st.floats(1, 1e7))
-def test_more_of_the_question_is_more_evidence(
-    one: float, other: float, asked: int, part: float, length: float
-) -> None:
-    less, more = sorted((one, other))
-    assert evidence(less, asked, part, chance_in(length)) <= evidence(more, asked, part, chance_in(length))
+async def test_a_shared_identifier_alone_fits_strongly(engine: Engine) -> None:
+    stored = await engine.store_lesson(
+        mistake="Ran `./deployctl sync` before the lock was free", correction="Wait until the lock file is gone"
+    )
+    (hit,) = (await engine.recall(task="call deployctl for the second region")).lessons
+    assert (hit.id, hit.fit) == (stored.lesson_id, "strong")
+    assert hit.why.startswith("both name deployctl")
 
 
-@given(PART, st.integers(1, 32), PART, PART, st.floats(1, 1e7))
-def test_more_of_the_lesson_is_more_evidence(share: float, asked: int, one: float, other: float, length: float) -> None:
-    less, more = sorted((one, other))
-    assert evidence(share, asked, less, chance_in(length)) <= evidence(share, asked, more, chance_in(length))
+async def test_a_shared_common_word_alone_never_fits_strongly(engine: Engine) -> None:
+    await engine.store_lesson(mistake="Read the first page only", correction="Ask for the next page until it is empty")
+    for hit in (await engine.recall(task="write the first chapter of a novel")).lessons:
+        assert (hit.fit, hit.score < 0.5) == ("weak", True)
 
 
-@given(PART, st.integers(1, 32), PART, st.floats(1, 1e7), st.floats(1, 1e7))
-def test_the_same_in_a_larger_bank_is_no_more_evidence(
-    share: float, asked: int, part: float, one: float, other: float
-) -> None:
-    small, large = sorted((one, other))
-    assert evidence(share, asked, part, chance_in(large)) <= evidence(share, asked, part, chance_in(small))
+async def test_a_lesson_on_another_tool_than_the_task_names_does_not_fit_strongly(engine: Engine) -> None:
+    npm = await engine.store_lesson(
+        mistake="Installed the packages with npm against another lock file", correction="Run npm ci for the lock file"
+    )
+    task = "install the packages of the lock file with {}"
+    (hit,) = (await engine.recall(task=task.format("pip"))).lessons
+    assert (hit.id, hit.fit) == (npm.lesson_id, "weak")
+    assert "another tool" in hit.why
+    (hit,) = (await engine.recall(task=task.format("npm"))).lessons
+    assert hit.fit == "strong"
 
 
-async def test_a_short_lesson_is_found_by_a_long_task_that_has_most_of_it(engine: Engine) -> None:
-    lines = [
-        (place, {"mistake": f"Sent parcel {place} to depot {place % 7} by mail", "correction": "Ask the carrier first"})
-        for place in range(1, 300)
-    ]
-    async for _ in engine.import_lessons(engine.import_drafts(lines)):
-        pass
-    stored = await engine.store_lesson(mistake="Escaped backslashes twice", correction="Use raw strings")
-    long = "While porting our settings reader to another platform last spring the nightly job began to fail with a"
-    task = f"{long} puzzling message about escaped backslashes in raw strings near the registry keys of every user"
-    assert [hit.id for hit in (await engine.recall(task=task)).lessons] == [stored.lesson_id]
-    assert (await engine.recall(task=f"{long} puzzling message near the raw registry keys of users")).lessons == ()
+async def test_scores_of_weak_hits_lie_below_those_of_strong_ones_in_any_answer(engine: Engine) -> None:
+    for place in range(30):
+        await engine.store_lesson(
+            mistake=f"Sent parcel number {place} to depot {place % 7}", correction="Ask the carrier first"
+        )
+    await engine.store_lesson(mistake="Escaped backslashes twice", correction="Use raw strings")
+    tasks = ("send a parcel to the depot", "raw strings with backslashes", "ask a friend", "escape the castle")
+    hits = [hit for task in tasks for hit in (await engine.recall(task=task, limit=20, max_chars=9_000)).lessons]
+    assert {hit.fit for hit in hits} == {"strong", "weak"}
+    assert all((hit.score >= 0.5) is (hit.fit == "strong") for hit in hits)
+    assert all(0 <= hit.score <= 1 for hit in hits)
 
 
-async def test_an_accent_that_stands_alone_is_no_word_and_breaks_nothing(engine: Engine) -> None:
-    stored = await engine.store_lesson(mistake="Typed the accent \u0301 before its letter", correction="Type it after")
-    found = await engine.recall(task="typed an accent \u0301 before the letter")
+@pytest.mark.parametrize("word", ["\u0301", "\u200d"])
+async def test_a_sign_that_is_no_word_breaks_nothing(engine: Engine, word: str) -> None:
+    stored = await engine.store_lesson(mistake=f"Typed the accent {word} before its letter", correction="Type it after")
+    found = await engine.recall(task=f"typed an accent {word} before the letter")
     assert [hit.id for hit in found.lessons] == [stored.lesson_id]
+
+
+async def test_our_lessons_are_found_by_near_words_and_foreign_tasks_find_none_that_fits() -> None:
+    counts = await own_lessons()
+    assert counts["near_in_5"] >= 27
+    assert counts["near_strong"] >= 24
+    assert counts["symptom_in_5"] >= 6
+    assert counts["foreign_without_strong"] >= 18

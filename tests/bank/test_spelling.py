@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.lexical import Counts
+from mcp_reflect.storage.retrieval.index import TermCounts
 from mcp_reflect.storage.retrieval.spelling import words_like
 from mcp_reflect.storage.sqlite.database import Database
 
@@ -15,7 +15,7 @@ async def like(engine: Engine, words: list[str], asked: int) -> dict[str, tuple[
     scope, database = engine.scopes.own, Database(engine.bank.path)
     try:
         return await database.look(
-            lambda reading: words_like(reading, Counts(reading, scope).numbers, words, asked),
+            lambda reading: words_like(reading, TermCounts(reading, scope).numbers, words, asked),
         )
     finally:
         await database.close()

@@ -25,14 +25,14 @@ async def held(engine: Engine) -> Engine:
 async def test_the_lesson_of_the_very_error_comes_first_and_says_why(held: Engine) -> None:
     found = await held.recall(task="Apply the migration of the billing schema", symptoms=[SAME])
     assert found.lessons[0].text.startswith("The tunnel was down")
-    assert found.lessons[0].why.startswith("this very error is a symptom of it")
+    assert found.lessons[0].why.startswith("this very error is one of its symptoms")
     assert len({hit.id for hit in found.lessons}) == len(found.lessons)
 
 
 async def test_the_error_may_stand_at_the_end_of_what_was_printed(held: Engine) -> None:
     printed = f'Traceback (most recent call last):\n  File "run.py", line 3, in <module>\n{SAME}\n'
     found = await held.recall(task="write to the ledger", symptoms=[printed])
-    assert [hit.text[:19] for hit in found.lessons] == ["The tunnel was down"]
+    assert [hit.text[:19] for hit in found.lessons if hit.fit == "strong"] == ["The tunnel was down"]
 
 
 async def test_another_error_and_a_word_that_names_none_find_nothing(held: Engine) -> None:
@@ -43,6 +43,6 @@ async def test_another_error_and_a_word_that_names_none_find_nothing(held: Engin
 async def test_changed_and_erased_lessons_are_known_by_what_they_hold_now(held: Engine) -> None:
     lesson_id = (await held.recall(task="x", symptoms=[SAME])).lessons[0].id
     await held.bank.lessons.set_state(held.scopes.own, lesson_id, State.RETIRED, "for the test")
-    assert (await held.recall(task="x", symptoms=[SAME])).lessons == ()
+    assert lesson_id not in [hit.id for hit in (await held.recall(task="x", symptoms=[SAME])).lessons]
     await held.bank.lessons.erase(held.scopes.own, lesson_id)
-    assert (await held.recall(task="x", symptoms=[SAME])).lessons == ()
+    assert not any("this very error" in hit.why for hit in (await held.recall(task="x", symptoms=[SAME])).lessons)

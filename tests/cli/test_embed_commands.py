@@ -22,6 +22,9 @@ def bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+WORDS = {"embedder": "words", "lessons": 2, "with_vector": 2}
+
+
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     capsys.readouterr()
     main([*words, "--json"])
@@ -31,8 +34,8 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 def test_without_the_setting_there_is_nothing_to_do(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bank
     assert main(["embed"]) == 2
-    assert "MCP_REFLECT_EMBEDDINGS: it is off" in capsys.readouterr().err
-    assert said(capsys, "doctor")["embeddings"] == said(capsys, "stats")["embeddings"] == "off"
+    assert "MCP_REFLECT_EMBEDDINGS: it names no embedder" in capsys.readouterr().err
+    assert said(capsys, "doctor")["embeddings"] == said(capsys, "stats")["embeddings"] == WORDS
 
 
 def test_every_lesson_gets_its_vector_now_and_doctor_and_stats_count_them(
@@ -58,10 +61,8 @@ def test_a_setting_that_cannot_be_used_is_said_by_doctor_and_embed_and_recall_go
     assert bank
     monkeypatch.setenv("MCP_REFLECT_EMBEDDINGS", "olama:x")
     (problem,) = said(capsys, "doctor")["degraded"]
-    assert problem.startswith(
-        'Recall finds lessons by their words alone. MCP_REFLECT_EMBEDDINGS: there is no provider "olama"'
-    )
+    assert problem.startswith('Recall compares word vectors only. MCP_REFLECT_EMBEDDINGS: there is no provider "olama"')
     assert main(["embed"]) == 1
     assert "there is no provider" in capsys.readouterr().out
     found = said(capsys, "recall", "mistake 1")
-    assert (found["mode"], bool(found["lessons"])) == ("lexical", True)
+    assert (found["mode"], bool(found["lessons"])) == ("hybrid", True)

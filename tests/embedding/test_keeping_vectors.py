@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.embeddings.vector_index import UNRELATED, packed
+from mcp_reflect.llm.embeddings.embedders import UNRELATED
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.vectors import BATCH, CLAIM_SECONDS, LOOK_AGAIN_SECONDS, UNUSED_DAYS, VectorIndex
+from mcp_reflect.storage.retrieval.embeddings import BATCH, CLAIM_SECONDS, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Embeddings
+from mcp_reflect.storage.retrieval.vectors import packed
 from tests.embedding.concepts import embeddings, inputs, served, setting, vector
 from tests.held_clock import HeldClock
 from tests.llm.loopback import Answer, HangUp, Loopback, Received, Step
@@ -30,14 +31,14 @@ async def engine_at(server: Loopback, settings: Settings, clock: HeldClock, **mo
         yield engine
 
 
-def meaning(engine: Engine) -> VectorIndex:
-    assert engine.bank.vectors is not None
-    return engine.bank.vectors
+def meaning(engine: Engine) -> Embeddings:
+    assert engine.bank.embeddings is not None
+    return engine.bank.embeddings
 
 
 async def caught_up(engine: Engine) -> int:
     """How many lessons got a vector, now that nothing else goes on."""
-    return sum([done async for done in meaning(engine).caught_up()])
+    return sum([done async for done in meaning(engine).embed_all()])
 
 
 async def told(engine: Engine) -> dict[str, Any]:
@@ -47,11 +48,13 @@ async def told(engine: Engine) -> dict[str, Any]:
     return found
 
 
-def kept(path: Path) -> dict[str, tuple[float, bytes]]:
+def kept(path: Path) -> dict[str, bytes]:
     """The vectors in the file, by what their lessons say."""
     with closing(sqlite3.connect(path)) as db:
-        rows = db.execute("SELECT text, scale, vector FROM vectors JOIN lessons ON lessons.row = lesson").fetchall()
-    return {text: (scale, blob) for text, scale, blob in rows}
+        rows = db.execute(
+            "SELECT text, vector FROM vectors JOIN lessons ON lessons.row = lesson WHERE embedder > 1"
+        ).fetchall()
+    return dict(rows)
 
 
 def asked_for(server: Loopback) -> list[str]:
@@ -71,7 +74,7 @@ async def test_each_lesson_gets_the_vector_of_its_text_symptoms_and_keywords_onc
     slow = "The report query was sluggish. Read from the replica\ntimeout of the database\npostgres"
     assert asked_for(server) == [slow, "Sent the newsletter twice. Check the outbox"]
     length = sum(number**2 for number in vector(slow)) ** 0.5
-    assert kept(bank_path)[slow.partition("\n")[0]][1] == packed([number / length for number in vector(slow)])[1]
+    assert kept(bank_path)[slow.partition("\n")[0]] == packed([number / length for number in vector(slow)])
     assert (state["lessons"], state["with_vector"]) == (2, 2)
     assert state["embedder"] == f"openai:concepts@{server.url}/v1"
 
@@ -153,7 +156,7 @@ async def test_many_lessons_are_embedded_in_batches_and_an_interrupted_run_goes_
                 (number, {"mistake": f"Mistake {number}", "correction": "Mend it"}) for number in range(2 * BATCH + 5)
             )
             assert [len(batch) async for batch in engine.import_lessons(drafts)] == [2 * BATCH + 5]
-            async with aclosing(meaning(engine).caught_up()) as working:
+            async with aclosing(meaning(engine).embed_all()) as working:
                 assert await anext(working) == BATCH
         clock.time += CLAIM_SECONDS
         async with engine_at(server, settings, clock) as engine:
@@ -186,8 +189,10 @@ async def test_vectors_of_a_model_that_nobody_used_for_a_month_are_removed(
         async with engine_at(server, settings, clock, embeddings=setting(server, "newer")) as engine:
             await caught_up(engine)
     with closing(sqlite3.connect(bank_path)) as db:
-        assert [name for (name,) in db.execute("SELECT name FROM embedders")] == [f"openai:newer@{server.url}/v1"]
-        assert db.execute("SELECT count(*) FROM vectors").fetchone() == (1,)
+        assert [name for (name,) in db.execute("SELECT name FROM embedders WHERE id > 1")] == [
+            f"openai:newer@{server.url}/v1"
+        ]
+        assert db.execute("SELECT count(*) FROM vectors WHERE embedder > 1").fetchone() == (1,)
 
 
 async def test_two_processes_share_the_work_and_no_lesson_is_embedded_twice(
@@ -201,7 +206,7 @@ async def test_two_processes_share_the_work_and_no_lesson_is_embedded_twice(
         for number in range(40):
             await first.store_lesson(mistake=f"Mistake {number}x{number * 7}", correction="Mend it")
         await meaning(first).close()
-        working = meaning(first).caught_up()
+        working = meaning(first).embed_all()
         assert await anext(working) == BATCH
         assert await caught_up(second) == 0
         assert [done async for done in working] == [8]
@@ -218,7 +223,10 @@ async def test_a_process_that_died_at_work_is_followed_by_another_when_its_claim
         assert await caught_up(engine) == 1
         await engine.store_lesson(**MAIL)
         with closing(sqlite3.connect(bank_path)) as db, db:
-            db.execute("UPDATE embedders SET keeper = 'dead', kept_until = ?", (clock.time + CLAIM_SECONDS,))
+            db.execute(
+                "INSERT INTO leases SELECT tenant, '', 'embed', 'dead', ? FROM lessons LIMIT 1",
+                (clock.time + CLAIM_SECONDS,),
+            )
         assert await caught_up(engine) == 0
         clock.time += CLAIM_SECONDS
         assert await caught_up(engine) == 1
@@ -257,12 +265,11 @@ async def test_a_model_that_changed_its_dimensions_behind_its_name_is_another_mo
         await engine.store_lesson(**SLOW)
         await caught_up(engine)
         await engine.store_lesson(**MAIL)
-        assert await caught_up(engine) == 0
         assert await caught_up(engine) == 2
         assert server.received
     with closing(sqlite3.connect(bank_path)) as db:
         assert db.execute(
-            "SELECT dims, count(*) FROM vectors JOIN embedders ON id = embedder GROUP BY dims"
+            "SELECT dims, count(*) FROM vectors JOIN embedders ON id = embedder WHERE id > 1 GROUP BY dims"
         ).fetchall() == [
             (22, 1),
             (24, 2),
@@ -304,13 +311,13 @@ async def test_a_lesson_that_changes_while_it_is_embedded_does_not_keep_the_old_
         await caught_up(engine)
         await caught_up(engine)
     assert list(kept(bank_path)) == ["The report query was sluggish. Add an index"]
-    assert next(iter(kept(bank_path).values()))[1] == packed([1.0, 1.0])[1]
+    assert next(iter(kept(bank_path).values()))[4:] == packed([1.0, 1.0])[4:]
 
 
 async def test_a_write_wakes_the_keeper_and_a_recall_does_so_once_a_minute(
     settings: Settings, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_reflect.storage.retrieval.vectors.WAIT_SECONDS", 0)
+    monkeypatch.setattr("mcp_reflect.storage.retrieval.embeddings.WAIT_SECONDS", 0)
     async with served() as server, engine_at(server, settings, clock) as engine:
         await engine.store_lesson(**SLOW)
         await meaning(engine).idle()
@@ -323,7 +330,15 @@ async def test_a_write_wakes_the_keeper_and_a_recall_does_so_once_a_minute(
         assert (await told(engine))["with_vector"] == 2
 
 
-async def test_without_a_setting_there_is_no_meaning_and_stats_say_off(engine: Engine) -> None:
+async def test_by_default_each_lesson_has_its_word_vector_at_once(engine: Engine) -> None:
     await engine.store_lesson(**SLOW)
-    assert engine.bank.vectors is None
-    assert (await engine.get_stats())["embeddings"] == "off"
+    assert engine.bank.embeddings is None
+    assert (await engine.get_stats())["embeddings"] == {"embedder": "words", "lessons": 1, "with_vector": 1}
+
+
+async def test_switched_off_no_vectors_are_compared(settings: Settings, clock: HeldClock) -> None:
+    async with Engine(replace(settings, embeddings="off"), clock=clock) as engine:
+        await engine.store_lesson(**SLOW)
+        assert (await engine.get_stats())["embeddings"] == "off"
+        found = await engine.recall(task="a sluggish report query")
+        assert (found.mode, "means" in found.lessons[0].why) == ("lexical", False)

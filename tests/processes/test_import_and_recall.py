@@ -37,7 +37,7 @@ def test_recalls_are_answered_between_the_batches_of_an_import(bank_path: Path) 
             seen: list[int] = []
             while line := importing.stdout.readline():
                 seen.append(int(line) + sum(seen[-1:]))
-                found = told(running, "recall_lessons", {"task": "deploy on a Friday", "detail": True})
+                found = told(running, "recall_lessons", {"task": "deploy on a Friday"})
                 assert found["lessons"][0]["text"].startswith("Deployed on a Friday")
                 assert told(running, "recall_lessons", {"task": "row 7 failed with code 7x"})["lessons"]
                 told(running, "store_lesson", {**LESSON, "mistake": f"Deployed while {seen[-1]} were there"})
@@ -53,8 +53,8 @@ def test_a_recall_is_answered_inside_a_transaction_of_an_import(bank_path: Path)
         with closing(sqlite3.connect(bank_path, isolation_level=None)) as importing:
             importing.execute("BEGIN IMMEDIATE")
             importing.execute("UPDATE lessons SET importance = 0.9")
-            found = told(running, "recall_lessons", {"task": "deploy on a Friday", "detail": True})
+            found = told(running, "recall_lessons", {"task": "deploy on a Friday"})
             assert found["lessons"][0]["importance"] == 0.5  # as it was before the transaction
             importing.execute("COMMIT")
-        again = json.dumps(told(running, "recall_lessons", {"task": "deploy on a Friday", "detail": True}))
+        again = json.dumps(told(running, "recall_lessons", {"task": "deploy on a Friday"}))
         assert '"importance": 0.9' in again

@@ -4,6 +4,8 @@ import asyncio
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from operator import mul
 from typing import Final, Protocol, cast
 
 from mcp_reflect.clock import Clock
@@ -190,3 +192,31 @@ def parse(text: str) -> Spec | Folder:
     if spec is None:
         raise LLMSettingError(SETTING, "it is off", f"Write {EXAMPLES}")
     return spec
+
+
+# The cosine of unrelated texts: models differ, one gives .0 and another .7.
+
+
+UNRELATED: Final = (
+    "The migration locked the orders table for an hour.",
+    "Whisk the eggs before you fold in the flour.",
+    "Our flight to Lisbon leaves from another gate.",
+    "The tenant has to give three months' notice.",
+    "A violin string breaks when it is wound too tight.",
+    "Glaciers carve valleys in the shape of a U.",
+    "The goalkeeper was sent off before half time.",
+    "Vaccines train the immune system without the disease.",
+    "Rotate the logs before the disk is full.",
+    "She inherited a stamp collection from her uncle.",
+    "Bees dance to tell where the flowers are.",
+    "Interest on the loan is due every quarter.",
+)
+"""Sentences that have no subject in common."""
+
+_MOST_BACKGROUND: Final = 0.9  # a model that tells nothing apart shall not divide by zero
+
+
+def background(vectors: Sequence[Vector]) -> float:
+    """The mean cosine of the vectors of UNRELATED, 0 to .9."""
+    cosines = [sum(map(mul, one, other)) for one, other in combinations(vectors, 2)]
+    return min(max(sum(cosines) / len(cosines), 0.0), _MOST_BACKGROUND)

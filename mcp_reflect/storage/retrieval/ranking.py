@@ -1,4 +1,4 @@
-"""From candidates to the few hits that are shown: relevance, effectiveness, variety."""
+"""From candidates to the few hits that recall shows: fit, worth, variety."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -6,44 +6,44 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.common import GLOBAL
-from mcp_reflect.models.lesson import Hit, Lesson, RecallQuery, RecordKind, Trust
+from mcp_reflect.models.lesson import Fit, Hit, Lesson, RecallQuery, RecordKind, Trust
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.retrieval.candidates import Candidate, Looked
-from mcp_reflect.storage.retrieval.lexical import SURE_CLOSE, Gate, gate_for
-from mcp_reflect.storage.similarity import settled, shared, telling_words
+from mcp_reflect.storage.retrieval.candidates import Candidate, Candidates
+from mcp_reflect.storage.retrieval.scoring import CLOSE
+from mcp_reflect.storage.similarity import says_the_same, settled
 
-SAME_HIT: Final = 0.9  # two hits with more of their words in common say the same
-LOOK_ALIKES: Final = 5  # of so many hits that are wanted, one may say what another says already
-BY_ERROR: Final = 1.0  # relevance, task type and context together reach 1.15, and such a lesson has relevance 1
+SIMILAR_HITS: Final = 5  # of so many hits that are wanted, one may say what another says already
 HALF_LIFE_DAYS: Final = 180.0
 DAY: Final = 86_400.0
+_MOST_RELEVANCE: Final = 1.15  # of relevance, task type and context together
+_LARGEST_WEAK: Final = 0.499  # a weak hit scores less than any strong one
 
 _TRUST: Final = {Trust.QUARANTINED: 0.0, Trust.OBSERVED: 0.5, Trust.CONFIRMED: 0.9, Trust.TRUSTED: 1.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The hits, best first, and how many were held back, by reason."""
+    """The hits, best first, and how many lessons were held back, by reason."""
 
     hits: tuple[Hit, ...]
     hidden: dict[str, int]
 
 
-def rank(found: Looked, ask: RecallQuery, rates: Rates, now: float, tied: Mapping[str, tuple[str, ...]]) -> Ranked:
-    """Rank candidates. `rates` are the scope's base rates, `now` seconds since 1970, `tied` who contradicts whom."""
-    hidden: Counter[str] = Counter(not_relevant=found.not_relevant)
+def rank(found: Candidates, ask: RecallQuery, rates: Rates, now: float, tied: Mapping[str, tuple[str, ...]]) -> Ranked:
+    """Rank candidates.
+
+    Args:
+        found: The candidates of the question.
+        ask: The question, with its filters.
+        rates: How often lessons of the scope worked.
+        now: Seconds since 1970.
+        tied: Which candidates contradict which, by id.
+    """
+    hidden: Counter[str] = Counter(not_relevant=found.not_relevant, quarantined=found.held)
     fitting: list[tuple[float, Candidate]] = []
-    known = found.candidates
-    asked = [candidate for candidate in known if not candidate.by_error]
-    # What is in quarantine is told of where it would be shown, and opens the gate for nothing else.
-    held = gate_for(asked)
-    gate = gate_for([candidate for candidate in asked if candidate.lesson.trust is not Trust.QUARANTINED])
-    for candidate in known:
-        if candidate.lesson.trust is Trust.QUARANTINED:
-            hidden["quarantined"] += candidate.by_error or held.lets_in(candidate)
-            continue
-        reason = _held_back(candidate, gate, ask, rates)
+    for candidate in found.best:
+        reason = _held_back(candidate, ask, rates)
         if reason:
             hidden[reason] += 1
         else:
@@ -55,10 +55,12 @@ def rank(found: Looked, ask: RecallQuery, rates: Rates, now: float, tied: Mappin
     return Ranked(hits, dict(sorted((+hidden).items())))
 
 
-def _held_back(candidate: Candidate, gate: Gate, ask: RecallQuery, rates: Rates) -> str | None:
+def _held_back(candidate: Candidate, ask: RecallQuery, rates: Rates) -> str | None:
     lesson = candidate.lesson
-    if not candidate.by_error and not gate.lets_in(candidate):
-        return "not_relevant"
+    if lesson.trust is Trust.QUARANTINED:
+        return "quarantined"
+    if ask.strong_only and not candidate.strong:
+        return "weak"
     if ask.kinds and lesson.kind not in ask.kinds:
         return "other_kinds"
     if ask.tags and not set(ask.tags) & set(lesson.tags):
@@ -73,10 +75,13 @@ def _held_back(candidate: Candidate, gate: Gate, ask: RecallQuery, rates: Rates)
 
 
 def _score(candidate: Candidate, ask: RecallQuery, rates: Rates, now: float) -> float:
-    """Relevance in 0..1, scaled by .6 to 1 for worth, plus .1 for the task type and .05 for the context.
+    """The score of a hit, 0..1: above one half for a strong one, else below.
 
-    A lesson that the very error shows comes before all that only share words.
+    Relevance is scaled by .6 to 1 for worth; the same task type adds .1, the same context .05. A lesson that the very
+    error identifies has the score 1.
     """
+    if candidate.by_error:
+        return 1.0
     lesson = candidate.lesson
     recency = 0.5 ** (max(now - lesson.updated_at, 0) / DAY / HALF_LIFE_DAYS)
     worth = (
@@ -86,21 +91,29 @@ def _score(candidate: Candidate, ask: RecallQuery, rates: Rates, now: float) -> 
         + 0.15 * recency
         + 0.15 * _TRUST[lesson.trust]
     )
-    same_type = ask.task_type is not None and lesson.task_type == ask.task_type
-    same_context = _same_context(lesson, ask)
-    fit = candidate.fit * (0.6 + 0.4 * worth)
-    return fit + 0.1 * same_type + 0.05 * same_context + BY_ERROR * candidate.by_error
+    relevance = candidate.match.score * (0.6 + 0.4 * worth)
+    relevance += 0.1 * _same_type(lesson, ask) + 0.05 * _same_context(lesson, ask)
+    half = relevance / _MOST_RELEVANCE / 2
+    return 0.5 + half if candidate.strong else min(half, _LARGEST_WEAK)
 
 
 def _preferred(
     fitting: list[tuple[float, Candidate]], ask: RecallQuery, hidden: Counter[str]
 ) -> list[tuple[float, Candidate]]:
-    """Without `kinds`, reflections stand in only where there is neither a lesson nor a strategy."""
-    if ask.kinds or all(candidate.lesson.kind is RecordKind.REFLECTION for _, candidate in fitting):
+    """Drop what says the same as a lesson: the strategy of its run, and reflections, unless `kinds` ask for them."""
+    if ask.kinds:
         return fitting
-    kept = [pair for pair in fitting if pair[1].lesson.kind is not RecordKind.REFLECTION]
-    if len(kept) < len(fitting):
-        hidden["reflection"] = len(fitting) - len(kept)
+    runs = {one.lesson.reflection_id for _, one in fitting if one.lesson.kind is RecordKind.LESSON} - {None}
+    only_reflections = all(one.lesson.kind is RecordKind.REFLECTION for _, one in fitting)
+    kept: list[tuple[float, Candidate]] = []
+    for score, candidate in fitting:
+        lesson = candidate.lesson
+        if lesson.kind is RecordKind.REFLECTION and not only_reflections:
+            hidden["reflection"] += 1
+        elif lesson.kind is RecordKind.STRATEGY and lesson.reflection_id in runs:
+            hidden["similar"] += 1
+        else:
+            kept.append((score, candidate))
     return kept
 
 
@@ -112,23 +125,27 @@ def _pick(
     opposed: tuple[Mapping[str, tuple[str, ...]], Mapping[str, str]],
 ) -> Iterable[Hit]:
     tied, reasons = opposed
-    chosen: dict[str, set[str]] = {}
+    chosen: list[Candidate] = []
     left = ask.max_chars
     for score, candidate in fitting:
         lesson = candidate.lesson
         if len(chosen) >= ask.limit:
             hidden["over_limit"] += 1
             continue
-        words, opposite = telling_words(lesson.text), tied.get(lesson.id, ())  # opposites look alike
-        same = sum(shared(words, other) >= SAME_HIT for name, other in chosen.items() if name not in opposite)
-        if same > ask.limit // LOOK_ALIKES:
+        opposite = tied.get(lesson.id, ())  # contradicting lessons share most words
+        same = sum(_one_finding(candidate, other) for other in chosen if other.lesson.id not in opposite)
+        if same > ask.limit // SIMILAR_HITS:
             hidden["similar"] += 1
         elif len(lesson.text) > left:
             hidden["over_max_chars"] += 1
         else:
             left -= len(lesson.text)
-            chosen[lesson.id] = words
+            chosen.append(candidate)
             yield _hit(candidate, score, ask, now, reasons.get(lesson.id))
+
+
+def _one_finding(one: Candidate, other: Candidate) -> bool:
+    return says_the_same(one.lesson.text, other.lesson.text, one.vector, other.vector)
 
 
 def _hit(candidate: Candidate, score: float, ask: RecallQuery, now: float, reason: str | None) -> Hit:
@@ -150,9 +167,14 @@ def _hit(candidate: Candidate, score: float, ask: RecallQuery, now: float, reaso
         source=lesson.source,
         age_days=int(max(now - lesson.created_at, 0) // DAY),
         score=round(score, 4),
+        fit=Fit.STRONG if candidate.strong else Fit.WEAK,
         why="; ".join((*_why(lesson, candidate, ask), *((reason,) if reason else ()))),
         scope="global" if lesson.project == GLOBAL else None,
     )
+
+
+def _same_type(lesson: Lesson, ask: RecallQuery) -> bool:
+    return ask.task_type is not None and lesson.task_type == ask.task_type
 
 
 def _same_context(lesson: Lesson, ask: RecallQuery) -> bool:
@@ -160,19 +182,37 @@ def _same_context(lesson: Lesson, ask: RecallQuery) -> bool:
 
 
 def _why(lesson: Lesson, candidate: Candidate, ask: RecallQuery) -> list[str]:
-    reasons = [f"shares {', '.join(candidate.terms[:5])}"] if candidate.terms else []
-    if candidate.by_error:
-        reasons = ["this very error is a symptom of it"]
-    if candidate.close is not None and candidate.close >= SURE_CLOSE:
-        reasons.append(f"means something close ({candidate.close:.2f})")
-    if ask.task_type is not None and lesson.task_type == ask.task_type:
+    """The reasons for a hit, as clauses."""
+    reasons = _in_common(candidate)
+    if candidate.tools_differ:
+        reasons.append("it is about another tool than your task names")
+    if _same_type(lesson, ask):
         reasons.append(f"same task type ({lesson.task_type})")
     if _same_context(lesson, ask):
         reasons.append("same context")
     if lesson.effectiveness is not None:
         reasons.append(f"effectiveness {lesson.effectiveness:.2f} so far")
     if lesson.strength > 1:
-        reasons.append(f"learnt {lesson.strength} times")
+        reasons.append(f"learned {lesson.strength} times")
     if lesson.kind is RecordKind.REFLECTION and not ask.kinds:
         reasons.append("a reflection: there is no lesson on this yet")
     return reasons
+
+
+def _in_common(candidate: Candidate) -> list[str]:
+    """The reasons that lie in the lesson's text."""
+    match = candidate.match
+    if candidate.by_error:
+        return ["this very error is one of its symptoms"]
+    reasons = [f"both name {_listed(match.names)}"] if match.names else []
+    words = [word for word in match.words if word not in match.names]
+    if words:
+        reasons.append(f"shares the words {_listed(words)}" if len(words) > 1 else f"shares the word {words[0]}")
+    if (match.close or 0.0) >= CLOSE:
+        reasons.append("means much the same as your task")
+    return reasons or ["shares no word with your task, but means something similar"]
+
+
+def _listed(words: Iterable[str]) -> str:
+    *some, last = list(words)[:5]
+    return f"{', '.join(some)} and {last}" if some else last

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Final
-from zlib import crc32
 
 from mcp_reflect.storage.sqlite.statements import Reading
 
 ALIKE: Final = 0.5  # of their trigrams at least so many are shared
 _SIZE: Final = 3
-_BITS: Final = 4096  # for trigrams: a lesson has some 150, so a twenty-fifth of them seems to be there and is not
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
-_KNOWN: Final = 50_000  # words whose trigrams are remembered, of half a kB each
 _SHORTEST: Final = 5  # a shorter word is near to too many others
 _LONGEST: Final = 16
 _MOST_WORDS: Final = 2  # unknown words of a question that are looked into
@@ -23,30 +20,6 @@ def trigrams_within(word: str) -> list[str]:
     """The trigrams of a word, in their order, with a space for each of its ends."""
     ended = f" {word} "
     return [ended[place : place + _SIZE] for place in range(len(ended) - _SIZE + 1)]
-
-
-def trigrams_of(words: Iterable[str]) -> int:
-    """The trigrams of words, each as one of 4,096 bits that its checksum chooses, the same in every process."""
-    found = 0
-    for word in words:
-        found |= _BITS_OF[word]
-    return found
-
-
-class _Bits(dict[str, int]):
-    """The trigrams of words as bits, worked out once: no look-up is faster, and a recall has hundreds."""
-
-    def __missing__(self, word: str) -> int:
-        if len(self) >= _KNOWN:
-            self.clear()
-        found = 0
-        for gram in trigrams_within(word):
-            found |= 1 << crc32(gram.encode()) % _BITS
-        self[word] = found
-        return found
-
-
-_BITS_OF: Final = _Bits()
 
 
 def similarity(one: str, other: str) -> float:

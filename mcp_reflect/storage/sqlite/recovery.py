@@ -17,7 +17,7 @@ from mcp_reflect.storage.sqlite.statements import write_lock
 
 Value: TypeAlias = int | float | str | bytes | None
 
-DERIVED: Final = ("features", "postings", "terms", "sizes", "vectors")
+DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
 """Tables that are made from the lessons; the index is made anew."""
 
 # The columns of lessons with a fixed set of values, and the value for one that was damaged: out of recall, if in doubt.

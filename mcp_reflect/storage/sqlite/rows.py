@@ -10,7 +10,6 @@ from mcp_reflect.errors import BankError, BankReadOnlyError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecordKind, Source, State, Trust
 from mcp_reflect.storage.content_hash import digest_of
-from mcp_reflect.storage.retrieval.features import Features, features_read
 from mcp_reflect.storage.sqlite.statements import damaged_record, log_damaged
 
 _Record = TypeVar("_Record")
@@ -78,11 +77,6 @@ def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
     values = {name: getattr(lesson, name) for name in _LESSON_FIELDS}
     values |= {name: values[name].value for name in _ENUMS}
     return {**values, "tenant": scope.tenant, "digest": digest_of(scope, lesson)}
-
-
-def features_from(row: sqlite3.Row) -> Features:
-    """Return a row of `features` as the record."""
-    return features_read(row["row"], row["terms"])
 
 
 def scope_values(scope: Scope) -> dict[str, Any]:

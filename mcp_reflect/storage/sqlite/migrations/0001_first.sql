@@ -39,42 +39,34 @@ CREATE INDEX lessons_held ON lessons (tenant, project) WHERE trust = 'quarantine
 CREATE INDEX lessons_by_reflection ON lessons (reflection_id);
 CREATE INDEX lessons_by_digest ON lessons (digest) WHERE digest IS NOT NULL;
 
--- The analysed terms of each active row, in lines that bank/features.py tells of. Rows of a scope have places, counted
--- from 0 in the order in which they came: postings name them so.
+-- The analysed terms of each active row with their weighted counts, and the length of its text in terms. The index of
+-- quarantined rows is apart (`held`). See storage/retrieval/index.py.
 CREATE TABLE features (
   row INTEGER PRIMARY KEY REFERENCES lessons (row) ON DELETE CASCADE,
   scope INTEGER NOT NULL,
-  place INTEGER NOT NULL CHECK (place >= 0),
-  terms TEXT NOT NULL,
-  UNIQUE (scope, place)
+  held INTEGER NOT NULL CHECK (held IN (0, 1)),
+  length REAL NOT NULL,
+  terms TEXT NOT NULL CHECK (json_valid(terms))
 ) STRICT;
 
--- Which places of a scope hold a term, by blocks of 16,384 of them, counted from the block's first. `found` is how
--- many, and says how `places` is written: see bank/postings.py.
-CREATE TABLE postings (
-  row INTEGER PRIMARY KEY,
-  scope INTEGER NOT NULL,
-  block INTEGER NOT NULL CHECK (block >= 0),
-  term TEXT NOT NULL,
-  found INTEGER NOT NULL CHECK (found > 0),
-  places BLOB NOT NULL,
-  UNIQUE (scope, block, term)
-) STRICT;
+-- Which rows hold a term: each term has the number of its scope as a prefix. The tokenizer splits at spaces only.
+CREATE VIRTUAL TABLE lesson_terms USING fts5(
+  terms, content = '', detail = none, tokenize = "ascii tokenchars '_'"
+);
 
 -- In how many active rows of a scope a term is.
 CREATE TABLE terms (
   scope INTEGER NOT NULL,
   term TEXT NOT NULL,
-  found INTEGER NOT NULL CHECK (found >= 0),
+  rows INTEGER NOT NULL,
   PRIMARY KEY (scope, term)
 ) STRICT, WITHOUT ROWID;
 
--- How many active rows a scope has, how many telling terms are in them, and how many places it has handed out.
+-- How many active rows a scope has, and the total length of their texts in terms.
 CREATE TABLE sizes (
   scope INTEGER PRIMARY KEY,
-  found INTEGER NOT NULL CHECK (found >= 0),
-  length INTEGER NOT NULL CHECK (length >= 0),
-  places INTEGER NOT NULL CHECK (places >= 0)
+  rows INTEGER NOT NULL CHECK (rows >= 0),
+  length INTEGER NOT NULL CHECK (length >= 0)
 ) STRICT;
 
 -- A run that was looked back on: the redacted trace, and the reflection as it was returned. `digest` names the run
@@ -366,52 +358,34 @@ CREATE TABLE leases (
   PRIMARY KEY (tenant, project, name)
 ) STRICT, WITHOUT ROWID;
 
--- Embedding models that lessons have vectors of, with the cosine of unrelated texts. One process at a time writes
--- the vectors of a model: its keeper.
+-- Embedding models that lessons have vectors of, with the cosine of unrelated texts. The first is the table of word
+-- vectors that comes with the package.
 CREATE TABLE embedders (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
   dims INTEGER NOT NULL CHECK (dims > 0),
   background REAL NOT NULL CHECK (background BETWEEN 0 AND 0.9),
-  keeper TEXT,
-  kept_until REAL NOT NULL DEFAULT 0,
   used_at REAL NOT NULL,
   UNIQUE (name, dims)
 ) STRICT;
+INSERT INTO embedders (id, name, dims, background, used_at) VALUES (1, 'words-1', 256, 0.1, 0);
 
--- The vector of an active lesson out of quarantine: a signed byte for each dimension, to be multiplied by the scale.
+-- The vector of an active lesson out of quarantine, a signed byte for each dimension, and a bit for the sign of each.
 CREATE TABLE vectors (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   lesson INTEGER NOT NULL REFERENCES lessons (row) ON DELETE CASCADE,
   embedder INTEGER NOT NULL REFERENCES embedders (id) ON DELETE CASCADE,
-  scale REAL NOT NULL CHECK (scale > 0),
+  scope INTEGER NOT NULL,
+  signs BLOB NOT NULL,
   vector BLOB NOT NULL,
   UNIQUE (lesson, embedder)
 ) STRICT;
+CREATE INDEX vectors_by_scope ON vectors (embedder, scope, seq, lesson, signs);
 
--- How far the lessons of a project were embedded: every active one up to this row that is out of quarantine has a
--- vector, or is in unembedded.
-CREATE TABLE embedded (
-  embedder INTEGER NOT NULL REFERENCES embedders (id) ON DELETE CASCADE,
-  tenant TEXT NOT NULL,
-  project TEXT NOT NULL,
-  upto INTEGER NOT NULL,
-  PRIMARY KEY (embedder, tenant, project)
-) STRICT, WITHOUT ROWID;
-
--- Lessons whose words, state or trust changed since they were embedded.
-CREATE TABLE unembedded (
-  lesson INTEGER NOT NULL REFERENCES lessons (row) ON DELETE CASCADE,
-  embedder INTEGER NOT NULL REFERENCES embedders (id) ON DELETE CASCADE,
-  PRIMARY KEY (lesson, embedder)
-) STRICT, WITHOUT ROWID;
-
--- Whoever changes a lesson's words or state, or puts it into quarantine or lets it out, takes its vectors along, and
--- need not know that there are any.
+-- A change of a lesson's text or state, and quarantine, takes its vectors away.
 CREATE TRIGGER lesson_changed AFTER UPDATE OF text, symptoms, keywords, state, trust ON lessons
 WHEN (old.text, old.symptoms, old.keywords, old.state, old.trust = 'quarantined')
   IS NOT (new.text, new.symptoms, new.keywords, new.state, new.trust = 'quarantined')
 BEGIN
   DELETE FROM vectors WHERE lesson = new.row;
-  INSERT OR IGNORE INTO unembedded (lesson, embedder) SELECT new.row, id FROM embedders;
 END;

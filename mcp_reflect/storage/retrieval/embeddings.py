@@ -1,0 +1,237 @@
+"""Vectors of an embedder that a person named: given to lessons in the background, and to questions."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_reflect.clock import Clock
+from mcp_reflect.errors import BankError
+from mcp_reflect.llm.embeddings.embedders import UNRELATED, Embedder, Patient, background
+from mcp_reflect.models.common import GLOBAL, Json, Scope
+from mcp_reflect.security.redact import clean_text
+from mcp_reflect.storage.retrieval.index import scope_number
+from mcp_reflect.storage.retrieval.vectors import LONGEST_TEXT, QueryVector, Vector, packed, signs, text_of
+from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.rows import Row, scope_values
+from mcp_reflect.storage.sqlite.statements import Transaction
+
+BATCH: Final = 32  # lessons embedded at once
+BATCH_SECONDS: Final = 60.0
+CLAIM_SECONDS: Final = 180.0
+LOOK_AGAIN_SECONDS: Final = 60.0  # without a write of our own: another process may have left something
+WAIT_SECONDS: Final = 1.0  # writes come in bursts, and a command that ends at once shall not begin
+UNUSED_DAYS: Final = 30
+_ROWS_AT_ONCE: Final = 5_000  # rows that one query looks through for lessons without a vector
+_DROPPED_AT_ONCE: Final = 500
+_DAY: Final = 86_400.0
+_LEASE: Final = "embed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingConfig:
+    """An embedder, the scopes whose lessons it may see, and how long (s) a recall waits for it.
+
+    The first scope is the server's own. Global lessons always belong to them; the text of other projects in the same
+    file may not be meant for this embedder.
+    """
+
+    open_embedder: Callable[[], Embedder]
+    scopes: Sequence[Scope]
+    seconds: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """An embedding model as the bank knows it."""
+
+    id: int
+    dims: int
+    background: float
+
+
+class Embeddings:
+    """The vectors of one embedder. Where it fails, recall goes on without it; `problem` says why.
+
+    Lessons get their vectors after a write, some at a time, in the background. One process does it at a time: its
+    lease runs out by itself, so a crash stops nothing.
+    """
+
+    def __init__(self, db: Database, clock: Clock, config: EmbeddingConfig) -> None:
+        self._db = db
+        self._clock = clock
+        self._seconds = config.seconds
+        self._patient = Patient(config.open_embedder, clock)
+        self._tenant = config.scopes[0].tenant
+        self._projects = tuple(dict.fromkeys((*(scope.project for scope in config.scopes), GLOBAL)))
+        self._holder = clock.new_id("keeper")
+        self._model: _Model | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._due = False
+        self._working = asyncio.Lock()
+        self._looked_at = float("-inf")
+
+    # Questions.
+
+    async def ask(self, text: str) -> QueryVector | None:
+        """Return the vector of a question, or None where the embedder gives none in time.
+
+        The text has its secrets cut out like a stored one.
+        """
+        self.wake(written=False)
+        vectors = await self._patient.embed([clean_text(text)[:LONGEST_TEXT]], self._seconds)
+        if not vectors or self._patient.name is None:
+            return None
+        if self._model is None or self._model.dims != len(vectors[0]):
+            row = await self._db.row("embedder_by_name", {"name": self._patient.name, "dims": len(vectors[0])})
+            self._model = _Model(row["id"], row["dims"], row["background"]) if row else None
+        return QueryVector(vectors[0], self._model.id, self._model.background) if self._model else None
+
+    @property
+    def problem(self) -> str | None:
+        """Why there are no vectors at the moment, None while all is well."""
+        return self._patient.problem
+
+    async def probed(self) -> str | None:
+        """RecallQuery the embedder for one word, with patience; return what is wrong, None for nothing."""
+        await self._patient.embed(["?"], max(self._seconds, 10.0))
+        return self._patient.problem
+
+    async def state(self, scope: Scope) -> dict[str, Json]:
+        """Return the embedder's name, how many of a scope's active lessons have a vector of it, and its problem."""
+        name = self._patient.opened_name()
+        (counts,) = await self._db.rows("vector_counts", {"name": name, **scope_values(scope)})
+        state: dict[str, Json] = {
+            "embedder": name or "none",
+            "lessons": counts["lessons"],
+            "with_vector": counts["vectors"],
+        }
+        return {**state, "problem": self._patient.problem} if self._patient.problem else state
+
+    # Lessons.
+
+    def wake(self, *, written: bool = True) -> None:
+        """Begin to embed soon, in the background; if nothing was `written`, only if it has not looked lately."""
+        if not written and self._clock.now() < self._looked_at + LOOK_AGAIN_SECONDS:
+            return
+        self._due = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._in_background())
+
+    async def idle(self) -> None:
+        """Wait until what was begun in the background is done."""
+        if self._task is not None:
+            await self._task
+
+    async def close(self) -> None:
+        """End the work in the background; what is written stays, and the next process goes on."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+
+    async def embed_all(self) -> AsyncGenerator[int]:
+        """Give every lesson its vector now; yield how many each batch brought. See `problem` if it stops short."""
+        await self.close()  # what waits in the background is done here
+        async with aclosing(self._catch_up()) as batches:
+            async for done in batches:
+                yield done
+
+    async def _in_background(self) -> None:
+        while self._due:
+            await asyncio.sleep(WAIT_SECONDS)
+            self._due, self._looked_at = False, self._clock.now()
+            with suppress(BankError):  # read-only, full, or locked by another process: the next wake tries again
+                async for _ in self._catch_up():
+                    pass
+
+    async def _catch_up(self) -> AsyncGenerator[int]:
+        """Embed lessons without a vector, until none is left, another process does it, or the embedder fails."""
+        async with self._working:
+            model = await self._registered()
+            if model is None or not await self._leased():
+                return
+            try:
+                async for rows in self._without_vector(model):
+                    done = await self._embedded(model, rows)
+                    if done is None:
+                        return
+                    yield done
+                await self._drop_unused()
+            finally:
+                with suppress(BankError):
+                    async with self._db.write() as tx:
+                        await tx.run("lease_drop", self._lease())
+
+    async def _registered(self) -> _Model | None:
+        """The embedder as the bank knows it; None where it gives nothing, so that its dimensions are unknown."""
+        probes = await self._patient.embed(UNRELATED, BATCH_SECONDS)
+        if probes is None or self._patient.name is None:
+            return None
+        named = {"name": self._patient.name, "dims": len(probes[0])}
+        async with self._db.write() as tx:
+            await tx.run("embedder_add", {**named, "background": background(probes), "now": self._clock.now()})
+            row = await tx.row("embedder_by_name", named)
+        return _Model(row["id"], row["dims"], row["background"]) if row else None
+
+    def _lease(self) -> dict[str, Any]:
+        return {"tenant": self._tenant, "project": "", "name": _LEASE, "holder": self._holder}
+
+    async def _leased(self) -> bool:
+        async with self._db.write() as tx:
+            return await self._renew_lease(tx)
+
+    async def _renew_lease(self, tx: Transaction) -> bool:
+        now = self._clock.now()
+        return bool(await tx.run("lease_take", {**self._lease(), "now": now, "until": now + CLAIM_SECONDS}))
+
+    async def _without_vector(self, model: _Model) -> AsyncGenerator[list[Row]]:
+        """Lessons of the projects that have no vector, a batch at a time, in the order of their rows."""
+        values = {"embedder": model.id, "tenant": self._tenant, "projects": self._projects, "limit": BATCH}
+        after = 0
+        newest = await self._db.row("newest_lesson", {})
+        while newest is not None and after < newest["row"]:
+            upto = after + _ROWS_AT_ONCE
+            rows = await self._db.rows("unembedded_list", {**values, "after": after, "upto": upto})
+            if rows:
+                yield rows
+            after = rows[-1]["row"] if len(rows) == BATCH else upto
+
+    async def _embedded(self, model: _Model, rows: list[Row]) -> int | None:
+        """Embed and store a batch; return how many lessons got a vector, None if the embedder or the lease is lost."""
+        vectors = await self._patient.embed([_text(row) for row in rows], BATCH_SECONDS)
+        if vectors is None or len(vectors[0]) != model.dims:
+            return None
+        async with self._db.write() as tx:
+            if not await self._renew_lease(tx):
+                return None
+            return sum([await self._put(tx, model, row, vector) for row, vector in zip(rows, vectors, strict=True)])
+
+    async def _put(self, tx: Transaction, model: _Model, row: Row, vector: Vector) -> int:
+        blob = packed(vector)
+        values = {
+            "lesson": row["row"],
+            "embedder": model.id,
+            "scope": scope_number(Scope(self._tenant, row["project"])),
+            "signs": signs(blob),
+            "vector": blob,
+            "updated_at": row["updated_at"],
+        }
+        return await tx.run("vector_put", values)
+
+    async def _drop_unused(self) -> None:
+        """Remove, in short transactions, the vectors of models that nobody has used for a month."""
+        values = {"before": self._clock.now() - UNUSED_DAYS * _DAY, "limit": _DROPPED_AT_ONCE}
+        dropped = _DROPPED_AT_ONCE
+        while dropped == _DROPPED_AT_ONCE:
+            async with self._db.write() as tx:
+                dropped = await tx.run("vectors_drop", values)
+                if dropped < _DROPPED_AT_ONCE:
+                    await tx.run("embedders_drop", {"before": values["before"]})
+
+
+def _text(row: Row) -> str:
+    return text_of(row["text"], json.loads(row["symptoms"]), json.loads(row["keywords"]))
