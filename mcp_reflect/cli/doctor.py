@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from mcp_reflect import __version__
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.output import write_json, write_line
+from mcp_reflect.cli.output import GREEN, RED, styled, write_json, write_line
 from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.cli.reports import vector_summary
 from mcp_reflect.errors import BankError
@@ -31,19 +31,30 @@ def add_doctor_arguments(parser: CliParser) -> None:
 
 
 def run_doctor(options: Namespace) -> int:
-    """Print where everything is and what is wrong, or recover a damaged bank."""
+    """Print what is wrong first, with what to do about it, then where everything is; or recover a damaged bank.
+
+    The exit status is 1 if something is wrong.
+    """
     if options.rescue is not None:
         return _rescue(options.rescue, as_json=options.json)
     report: dict[str, Any] = clean(with_engine(examine))  # a setting may hold a key by mistake
     if options.json:
         write_json(report)
     else:
-        for name, value in report.items():
-            if name not in ("notes", "degraded"):
-                write_line(f"{name.replace('_', ' ')}: {_text(value)}")
-        for line in (*report["notes"], *(report["degraded"] or ["all is well"])):
-            write_line(f"- {line}")
-    return 0 if report["bank_works"] else 1
+        _print(report)
+    return 1 if report["degraded"] else 0
+
+
+def _print(report: dict[str, Any]) -> None:
+    for problem in report["degraded"]:
+        write_line(styled(f"wrong: {problem}", RED))
+    if not report["degraded"]:
+        write_line(styled("all is well", GREEN))
+    for name, value in report.items():
+        if name not in ("notes", "degraded"):
+            write_line(f"{name.replace('_', ' ')}: {_text(value)}")
+    for note in report["notes"]:
+        write_line(f"note: {note}")
 
 
 async def examine(engine: Engine) -> dict[str, Any]:
@@ -100,13 +111,13 @@ async def examine(engine: Engine) -> dict[str, Any]:
     if opened.read_only:
         degraded.append(f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored.")
     if opened.journal_mode != "wal" and not opened.frozen:
-        degraded.append(
+        report["notes"].append(
             f"The file system cannot share memory, so the journal is '{opened.journal_mode}': readers wait for writers."
         )
     if file.st_mode & 0o077 and sys.platform != "win32":
         degraded.append(f"Others may read the bank. Run: chmod 600 {engine.bank.path}")
     if not engine.scopes.own.project:
-        degraded.append(
+        report["notes"].append(
             "This directory belongs to no project, so lessons are global. Set MCP_REFLECT_PROJECT to a name."
         )
     return {**report, "degraded": degraded}

@@ -121,3 +121,9 @@ def test_restore_asks_and_a_no_changes_nothing(command: Command, tmp_path: Path)
     assert person.leaves() == 1
     assert len(command.json("lessons", "list")) == 2
     assert main(["restore", str(copy), "--yes"]) == 0
+
+
+def test_the_demo_shows_the_loop(command: Command) -> None:
+    shown = command("demo")
+    assert "PYTHONPATH=src pytest tests/billing" in shown
+    assert "not known yet → 0." in shown

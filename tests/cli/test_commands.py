@@ -153,7 +153,7 @@ def test_stats_and_doctor_tell_people_and_programs(command: Command, stored: lis
     assert (report["bank_works"], report["journal_mode"], report["mode"], report["degraded"]) == (
         True, "wal", "0o600", [],
     )  # fmt: skip
-    assert "- all is well" in command("doctor")
+    assert command("doctor").startswith("all is well\n")
 
 
 def test_doctor_says_in_a_line_that_the_sqlite_in_use_can_lose_pages_and_what_is_done_about_it(
@@ -169,7 +169,7 @@ def test_doctor_says_in_a_line_that_the_sqlite_in_use_can_lose_pages_and_what_is
         "from 99.1.2 on",
     ):
         assert said in note
-    assert f"- {note}\n- all is well\n" in command("doctor")
+    assert f"note: {note}\n" in command("doctor")
 
 
 def test_doctor_says_nothing_of_lost_pages_where_the_sqlite_in_use_loses_none(
@@ -186,7 +186,11 @@ def test_doctor_says_what_is_wrong_with_a_bank(command: Command, capsys: pytest.
     assert "does not begin as an SQLite database does. It was set aside as" in capsys.readouterr().out
     (aside,) = command.folder.glob("bank.db.damaged-*")
     assert aside.read_text() == "a letter to my aunt"
-    assert "was set aside because it is damaged" in command("doctor")
+    assert main(["doctor"]) == 1
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("wrong: ")
+    assert "was set aside because it is damaged" in first
+    assert "mcp-reflect doctor --rescue" in first
 
 
 def test_words_that_make_no_command_are_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:

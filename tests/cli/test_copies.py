@@ -73,7 +73,7 @@ def test_doctor_tells_of_damage_and_rescues(bank: Path, capsys: pytest.CaptureFi
     bank.write_bytes(b"\x00" * 4096 + bank.read_bytes()[4096:])
     assert main(["doctor", "--json"]) == 1
     assert "It was set aside as" in json.loads(capsys.readouterr().out)["degraded"][-1]
-    assert main(["doctor", "--json"]) == 0
+    assert main(["doctor", "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert report["sound"]
     assert report["set_aside"][0] in str(report["degraded"])

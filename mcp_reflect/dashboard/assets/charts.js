@@ -60,6 +60,12 @@ const reader = (tell, words) => ({
   setCursor: [(plot) => { tell(plot.cursor.idx === null ? null : words(plot.cursor.idx)); }],
 });
 
+// The ends of a time axis: it shows at least a week, and ends today.
+function timeEnds(low, high) {
+  const today = Math.ceil(store.data.at / DAY) * DAY;
+  return [Math.min(low, today - 7 * DAY), Math.max(high, today)];
+}
+
 // The posterior of outcomes, told up to each moment (or within `span` seconds before it), at a hundred moments at most.
 function course(outcomes, rate, prior, span) {
   const told = [...outcomes].sort((one, other) => one.at - other.at);
@@ -83,7 +89,7 @@ function course(outcomes, rate, prior, span) {
       count -= 1;
       if (past + 1 === told.length) break;
     }
-    points.push({ at, ...posterior(Math.max(wins, 0), Math.max(losses, 0), rate, prior), count, share: all ? good / all : null, all });
+    points.push({ at: Math.min(at, Math.ceil(store.data.at / DAY) * DAY), ...posterior(Math.max(wins, 0), Math.max(losses, 0), rate, prior), count, share: all ? good / all : null, all });
   }
   return points;
 }
@@ -102,7 +108,7 @@ function courseFigure(title, points, prior) {
         line("share", { stroke: "transparent", paths: () => null, points: { show: true, size: 5, fill: colour("edge"), stroke: "transparent" } }),
         line("mean", { stroke: accent, width: 2 }),
       ], {
-        scales: { x: { time: true }, y: { range: [0, 1] } },
+        scales: { x: { time: true, range: (_, low, high) => timeEnds(low, high) }, y: { range: [0, 1] } },
         bands: [{ series: [1, 2], fill: faded(accent, 0.16) }],
         axes: axes(true),
         hooks: reader(tell, (place) => words(points[place])),
@@ -141,7 +147,7 @@ function barsFigure(title, counts, kinds) {
       label: kind.title, fill: colour(kind.colour), stroke: colour("surface"), width: 1, points: { show: false },
       paths: uPlot.paths.bars({ size: [0.86, 36], align: 1 }),
     })), {
-      scales: { x: { time: true, range: (_, low, high) => [low, high + wide * DAY] }, y: { range: (_, __, high) => [0, Math.max(high * 1.08, 1)] } },
+      scales: { x: { time: true, range: (_, low, high) => timeEnds(low, high + wide * DAY) }, y: { range: (_, __, high) => [0, Math.max(high * 1.08, 1)] } },
       axes: axes(false),
       hooks: reader(tell, (place) => `${unit} ${day(starts[place])}: ${
         used.map((kind) => `${kind.title.toLowerCase()} ${heap[place][kind.id] ?? 0}`).join(", ")}`),

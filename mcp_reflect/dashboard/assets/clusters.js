@@ -53,7 +53,7 @@ function clustersView(context) {
     fill(root, el("figure", { class: "card figure" },
       el("figcaption", null, "Lessons that belong together"),
       el("ul", { class: "key" },
-        el("li", null, el("span", { class: "swatch accent" }), "worth more the deeper"), el("li", null, el("span", { class: "swatch hollow" }), "untried"),
+        el("li", null, el("span", { class: "swatch accent" }), "works more often the deeper"), el("li", null, el("span", { class: "swatch hollow" }), "untried"),
         el("li", null, el("span", { class: "swatch bad" }), "proved harmful"), el("li", null, el("span", { class: "stroke" }), "contradicts")),
       picture(groups, ties, width - 34),
       el("p", { class: "quiet" }, `${plural(groups.length, "group")}; ${plural(single, "record")} stand alone. The larger a circle, the more important.`),
@@ -115,15 +115,19 @@ function clustersView(context) {
   return { root, show, shown: () => { if (Math.abs(root.clientWidth - width) > 1) show(); } };
 }
 
-// What a group is about: the words that most of its members share.
+const COMMON = new Set(("about after again also been before cannot does done each every first from have instead into just like made "
+  + "make more most must need never none only other over same should some than that their them then there these they this those until "
+  + "used using very were what when where which while will with without would your").split(" "));
+
+// What a group is about: up to three plain words that most of its members share, most frequent first.
 function nameOf(group) {
   const counts = new Map();
   for (const lesson of group) {
-    const words = new Set(`${first(lesson)} ${second(lesson)}`.toLowerCase().match(/[\p{L}\p{N}_.-]{4,}/gu) ?? []);
+    const words = new Set(`${first(lesson)} ${second(lesson)}`.toLowerCase().match(/\p{L}{4,}/gu)?.filter((word) => !COMMON.has(word)) ?? []);
     for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   }
-  const shared = [...counts].filter(([, count]) => count > group.length / 2).sort((one, other) => other[1] - one[1] || other[0].length - one[0].length);
-  return shared.slice(0, 3).map(([word]) => word).join(" ") || seen(first(group[0]));
+  const shared = [...counts].filter(([, count]) => count > group.length / 2).sort((one, other) => other[1] - one[1]);
+  return shared.slice(0, 3).map(([word]) => word).join(", ") || seen(first(group[0]));
 }
 
 const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

@@ -19,8 +19,8 @@ function decidingView(context) {
     fill(root,
       context.backend.acts.size ? null : el("p", { class: "note card padded" }, "This page only shows. ", el("code", null, "mcp-reflect board"), " serves one on which you decide."),
       waiting.length + merges.length + useless.length ? null : el("div", { class: "empty" }, el("h2", null, "Nothing waits for you")),
-      part("In quarantine", "Text that orders its reader about. It is recalled by nobody until a person approves it.", waiting.map(held)),
-      part("To merge", "Rules found that these say the same. The one kept gets the others' evidence; all wordings stay in its history.", merges.map((merge) => mergeCard(store, merge))),
+      part("In quarantine", "Text that may give orders to an agent that reads it. No recall shows it until a person approves it.", waiting.map(held)),
+      part("To merge", "These say the same. The one that is kept gets the evidence of the others; all wordings stay in its history.", merges.map((merge) => mergeCard(store, merge))),
       part("Proved useless", "The next dream would archive these.", useless.map((one) => uselessCard(store, one))),
       dreams.length ? el("section", { class: "stack" }, el("h2", null, "Dreams so far"), el("div", { class: "card padded" }, tableOf("Dreams", ["When", "By", "What it did", ""], dreams.map(dreamRow)))) : null);
   }
@@ -33,8 +33,9 @@ function decidingView(context) {
 
   function held(lesson) {
     return el("article", { class: "card padded" },
-      el("p", { class: "warn" }, "Held: ", told(lesson.held)), wordsOf(lesson),
-      el("div", { class: "actions" }, actor(context, "approve", "Approve", () => ({ id: lesson.id }), "main"), actor(context, "reject", "Reject", () => ({ id: lesson.id }), "danger"), opener(lesson)));
+      el("p", { class: "warn" }, "Why it waits: ", told(lesson.held)), wordsOf(lesson),
+      el("div", { class: "actions" }, el("button", { type: "button", on: { click: () => context.open(lesson) } }, "Look at it closely"),
+        actor(context, "reject", "Reject", () => ({ id: lesson.id }), "danger"), actor(context, "approve", "Approve", () => ({ id: lesson.id }))));
   }
 
   function mergeCard(store, merge) {

@@ -9,7 +9,7 @@ function lessonActions(context, lesson) {
   const history = context.backend.more
     && el("button", { type: "button", "data-action": "history", on: { click: () => showHistory(context, lesson, place) } }, "History");
   const buttons = [
-    held && actor(context, "approve", "Approve", id, "main"), held && actor(context, "reject", "Reject", id, "danger"), edit, history,
+    edit, history, held && actor(context, "reject", "Reject", id, "danger"), held && actor(context, "approve", "Approve", id),
     lesson.state === "active" ? !held && actor(context, "forget", "Forget", id, "danger") : actor(context, "restore", "Restore", id),
   ].filter(Boolean);
   return buttons.length ? [el("div", { class: "actions" }, buttons), place] : null;

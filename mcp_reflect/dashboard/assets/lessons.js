@@ -1,7 +1,7 @@
 // The view of all lessons: filters, the list, and the chosen one.
 
 const SORTS = [
-  ["worth", "Worth"], ["evidence", "Most evidence"], ["doubt", "Least worth"], ["uses", "Most used"],
+  ["worth", "Works most often"], ["evidence", "Most evidence"], ["doubt", "Works least often"], ["uses", "Most used"],
   ["importance", "Importance"], ["new", "Newest"],
 ];
 

@@ -107,13 +107,14 @@ function drawTiles() {
   const active = store.lessons.filter((lesson) => lesson.state === "active");
   const lessons = active.filter((lesson) => lesson.kind === "lesson" && lesson.trust !== "quarantined");
   const outcomes = store.outcomes.length;
-  const good = store.outcomes.filter((one) => one.success === 1).length;
+  const sum = (field) => store.outcomes.reduce((total, one) => total + one[field], 0);
+  const works = posterior(sum("wins"), sum("losses"), 0.5, store.data.prior); // as the chart over time says it
   const warned = store.warnings.filter((one) => one.shown);
   const heeded = warned.filter((one) => one.sequel === "heeded").length;
   fill(find("tiles"),
     tile("Lessons in use", grouped(lessons.length), `${plural(active.length, "active record")}`),
     tile("Recalled", grouped(store.data.recall_days.reduce((sum, [, , count]) => sum + count, 0)), "times, each for a task"),
-    tile("Uses that worked", outcomes ? percent(good / outcomes) : "–", outcomes ? `${good} of ${outcomes} told` : "none told yet"),
+    tile("Lessons work", outcomes ? percent(works.mean) : "–", outcomes ? `by ${plural(outcomes, "outcome")}` : "no outcomes yet"),
     tile("Repeats stopped", grouped(heeded), warned.length ? `of ${plural(warned.length, "warning")}` : "no warnings yet"),
     tile("Waiting for you", grouped(viewOf("deciding").count()), "in quarantine or to merge"));
   for (const view of VIEWS.filter((one) => one.count)) {
