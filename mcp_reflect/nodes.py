@@ -4,11 +4,11 @@ Each gives the keys that change, and leaves the state that came in as it is.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp_reflect.analysis.decisions import decision_of, fallback, markdown, validate
 from mcp_reflect.clock import Clock
@@ -16,11 +16,14 @@ from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.reflection import Assessment, Insights, Reflection
+from mcp_reflect.models.search import Plan, SearchRequest, SearchState
 from mcp_reflect.replan import planner
 from mcp_reflect.replan.graph_state import advance
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
+
+_T = TypeVar("_T")
 
 
 def reflection_node(
@@ -55,8 +58,15 @@ def reflection_node(
         "execution": result,
         "allowed_actions": list(allowed_actions),
     }
+
+    async def work() -> Reflection:
+        from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - relaxing needs none
+
+        async with (make_engine or Engine)() as engine:
+            return await engine.reflect(**sent)
+
     try:
-        found = _run(sent, make_engine)
+        found = _run(work)
     except McpReflectError as error:
         ran: dict[str, Any] = result or {}  # its structure was checked
         return _failed(state, checked, fallback(about, ran.get("metrics") or {}, str(error)), str(error))
@@ -75,15 +85,8 @@ reflect_node = reflection_node
 _READ = ("task", "outcome", "goal", "task_type", "run_id")
 
 
-def _run(sent: dict[str, Any], make_engine: "Callable[[], Engine] | None") -> Reflection:
-    """Reflect from plain code, whether or not a loop runs in this thread."""
-
-    async def work() -> Reflection:
-        from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - the other nodes need none
-
-        async with (make_engine or Engine)() as engine:
-            return await engine.reflect(**sent)
-
+def _run(work: "Callable[[], Coroutine[Any, Any, _T]]") -> _T:
+    """Run a coroutine from plain code, whether or not a loop runs in this thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -151,13 +154,37 @@ def _analysis(said: Assessment) -> dict[str, Any]:
     return {name: getattr(said, name) for name in ("decision_appropriate", "execution_effective", "confidence")}
 
 
-def reflect_and_replan(state: Mapping[str, Any], clock: Clock | None = None) -> dict[str, Any]:
-    """Think again about the queries that found nothing: relax, rewrite or pivot. See `replan.state` for the keys."""
-    return advance(state, planner.plan, "reflect_and_replan", _now(clock))
+def reflect_and_replan(
+    state: Mapping[str, Any],
+    clock: Clock | None = None,
+    *,
+    make_engine: "Callable[[], Engine] | None" = None,
+) -> dict[str, Any]:
+    """Plan again for the queries that found nothing: relax, rewrite or pivot.
+
+    The language model of the role `planner` is asked where one is configured, else rules plan; they also check and fill
+    what the model proposes. `make_engine` gives the engine to use (default: one over the environment's settings). The
+    keys of the state are in `advance`. Nothing is stored.
+    """
+
+    def plan(request: SearchRequest, attempts: SearchState) -> Plan:
+        async def work() -> Plan:
+            from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - relaxing needs none
+            from mcp_reflect.services.replan import plan_for_graph  # noqa: PLC0415 - same
+
+            async with (make_engine or Engine)() as engine:
+                return await plan_for_graph(engine.context, request, attempts)
+
+        try:
+            return _run(work)
+        except McpReflectError:
+            return planner.plan(request, attempts)
+
+    return advance(state, plan, "reflect_and_replan", _now(clock))
 
 
 def relax_and_retry(state: Mapping[str, Any], clock: Clock | None = None) -> dict[str, Any]:
-    """The mechanical ladder alone: lower threshold and double limit first, later the widest mode."""
+    """Relax by a fixed ladder: lower threshold and double limit first, later the widest mode."""
     return advance(state, planner.relax_only, "relax_and_retry", _now(clock))
 
 

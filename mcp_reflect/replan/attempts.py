@@ -108,6 +108,8 @@ def found_in(request: SearchRequest, table: str) -> int | None:
 
 def is_empty(request: SearchRequest, table: str) -> bool:
     """Whether a table has to be planned for. Counts missing beside other counts mean that nothing came."""
+    if request.results and not any(query.table in request.results for query in request.queries):
+        return not any(request.results.values())  # rows of other names than the queries have: something was found
     count = found_in(request, table)
     return count == 0 or (count is None and request.results is not None and not request.zero_result_tables)
 
@@ -149,7 +151,7 @@ def settle(state: SearchState, *, paid: float) -> SearchState:
         return state
     ran = tuple(Tried(query=query) for query in plan.new_queries)
     learned = state.learned
-    if ran:
+    if ran or (plan.give_up and paid):  # a success after giving up is that of the strategy that was tried last
         lesson = Payoff(kind=plan.diagnosis.kind, strategy=plan.strategy, used=1, paid=paid)
         learned = add_payoffs(learned, (lesson,))
     return replace(state, tried=state.tried + ran, pending=None, learned=learned)
@@ -170,6 +172,8 @@ def _settle(state: SearchState, request: SearchRequest) -> SearchState:
     plan = state.pending
     if plan is None:
         return state
+    if plan.give_up:
+        return settle(state, paid=float(any((request.results or {}).values())))
     proposed = {key(query): query.table for query in plan.new_queries}
     if request.queries:
         tables = {query.table for query in request.queries if key(query) in proposed}

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import Plan, Query, SearchRequest, SearchState, Tried
@@ -12,6 +12,7 @@ from mcp_reflect.replan.requests import is_list, is_object, read_catalog, read_q
 State: TypeAlias = Mapping[str, Any]
 Planner: TypeAlias = Callable[[SearchRequest, SearchState], Plan]
 
+MAX_RETRIES: Final = 2
 _HUMAN = frozenset({"human", "user"})
 
 
@@ -59,7 +60,8 @@ def _request(state: State, planned: Sequence[Any]) -> SearchRequest:
         retry_count=int(state.get("retry_count") or 0),
         catalog=read_catalog(state.get("catalog") or ()),
         suggestions=tuple(str(text) for text in state.get("suggestions") or ()),
-        max_retries=int(state.get("max_retries", 2)),
+        # The graph's own edges decide when to stop: where it comes here with the last retry, that one is planned too.
+        max_retries=int(state.get("max_retries", MAX_RETRIES)) + 1,
     )
 
 
@@ -116,7 +118,7 @@ def _mapping(item: object, field: str) -> Mapping[str, Any]:
 
 def _like(planned: Sequence[Any], queries: tuple[Query, ...], new: Query) -> dict[str, Any]:
     """The new query as a mapping, with the graph's own extra keys of the query it comes from."""
-    ours = asdict(new)
+    ours = {name: value for name, value in asdict(new).items() if value is not None and (name != "tool" or value)}
     items = list(zip(_mappings(planned, "planned_queries"), queries, strict=True))
     origin = next((item for item, query in items if query.table == new.table), items[0][0] if items else {})
-    return {**{name: value for name, value in origin.items() if name not in ours}, **ours}
+    return {"score_threshold": None, "limit": None, **origin, **ours}

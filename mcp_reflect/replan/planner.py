@@ -435,12 +435,13 @@ class _Case:
 def plan(request: SearchRequest, state: SearchState) -> Plan:
     """What to search next. Every new query names a table and mode that exist and was never tried here."""
     case = _case(request, state)
-    if request.queries and not case.failed:
+    is_late_success = state.pending is not None and state.pending.give_up and any((request.results or {}).values())
+    if is_late_success or (request.queries and not case.failed):
         return _nothing_to_do(case)
     order = choose(case.diagnosis, case.state, state.pending)
     moves = () if case.is_over else possible_moves(request, case.state, case.places, order, case.failed)
     if not moves:
-        return _give_up(case, order[0])
+        return _give_up(case, state.pending.strategy if state.pending else order[0])
     return _plan(case, moves[0][0], tuple(query for _, query in moves))
 
 
@@ -507,9 +508,10 @@ def _give_up(case: _Case, strategy: Strategy) -> Plan:
     """The end of a search: what was tried for developers, what to ask for the person."""
     tried = attempts.describe_all([entry.query for entry in case.state.tried])
     why = "no retries are left" if case.is_over else "nothing new is left to try"
+    settle = "; ".join(_next_looks(case))
     return Plan(
         strategy=strategy,
-        reasoning=f"Giving up: {why}. Likeliest cause: {_cause(case.diagnosis)}. Tried: {tried}.",
+        reasoning=f"Giving up: {why}. Tried: {tried}. What would settle it: {settle}.",
         user_message=gave_up(),
         new_queries=(),
         kept=case.kept,
@@ -519,10 +521,22 @@ def _give_up(case: _Case, strategy: Strategy) -> Plan:
     )
 
 
+def _next_looks(case: _Case) -> tuple[str, ...]:
+    """What a look at the data would show that words cannot: its tables, its fields, some rows."""
+    tables = dict.fromkeys(query.table for query in case.failed)
+    unknown = [table for table in tables if not case.places.is_described(table)]
+    fields = [entry.table for entry in case.places.described if entry.table in tables and not entry.fields]
+    return (
+        *(("a list of the tables, sent as the catalog",) if unknown else ()),
+        *((f"the fields of {', '.join(fields[:3])} and their values",) if fields else ()),
+        f"a sample of rows of {', '.join(list(tables)[:3])} without any condition",
+    )
+
+
 def _nothing_to_do(case: _Case) -> Plan:
     return Plan(
         strategy=Strategy.RELAX,
-        reasoning="Every table returned something; there is nothing to plan.",
+        reasoning="The search returned something; there is nothing to plan.",
         user_message=nothing_to_do(),
         new_queries=(),
         kept=case.kept,

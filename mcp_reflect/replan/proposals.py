@@ -1,4 +1,4 @@
-"""The least that a proposed plan must meet."""
+"""Checks of a plan that a model or the host proposes."""
 
 from dataclasses import replace
 from typing import Final
@@ -6,17 +6,18 @@ from typing import Final
 from mcp_reflect.models.search import Plan, Proposal, Query, SearchRequest, SearchState, Strategy
 from mcp_reflect.replan import attempts, catalog, planner
 from mcp_reflect.replan.catalog import Catalog
+from mcp_reflect.replan.moves import loosened
 from mcp_reflect.replan.words import fold, normalized
 
 _NO_RETRIES: Final = "the proposal was not used: no retries are left"
 _NOT_EMPTY: Final = "the proposal was not used: nothing came back empty"
-_REPLACED: Final = "replaced by the mechanical plan"
+_REPLACED: Final = "replaced by the plan of the rules"
 UNUSED: Final = frozenset({_NO_RETRIES, _NOT_EMPTY, _REPLACED})
 """Notes of a plan in which nothing of the proposal is left."""
 
 
 def is_closed(mechanical: Plan, request: SearchRequest, state: SearchState) -> bool:
-    """Whether no proposal could be used, so that nobody need be asked for one."""
+    """True if no proposal could be used, so that nobody need be asked for one."""
     count = max(state.retry_count, request.retry_count)
     over = mechanical.give_up and (count > request.max_retries or (bool(state.tried) and count >= request.max_retries))
     empty = any(attempts.is_empty(request, query.table) for query in request.queries)
@@ -24,7 +25,7 @@ def is_closed(mechanical: Plan, request: SearchRequest, state: SearchState) -> b
 
 
 def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Plan:
-    """The proposed plan, corrected; or the mechanical one with the reasons, where the proposal is worse in kind.
+    """Return the proposed plan, corrected, or the plan of the rules with the reasons where nothing of it is left.
 
     To replace the pending plan of the same failure, pass `attempts.reopen(state)`.
     """
@@ -35,7 +36,7 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Pl
     new, notes = _checked(proposal, request, state)
     if not new:
         why = "; ".join(notes) or "it has no queries"
-        reasoning = f"The proposed plan was replaced by the mechanical one: {why}. {mechanical.reasoning}"
+        reasoning = f"The proposed plan was replaced by that of the rules: {why}. {mechanical.reasoning}"
         return replace(mechanical, reasoning=reasoning, notes=(*notes, _REPLACED))
     strategy = proposal.strategy or _kind_of(new, request)
     message, remark = _message(proposal, strategy, mechanical, request, new)
@@ -59,10 +60,9 @@ def _checked(
     notes: tuple[str, ...] = ()
     for number, proposed in enumerate(proposal.new_queries, 1):
         query, remarks = _corrected(proposed, places, request)
-        if query is not None:
-            refused = _refusal(query, state, new)
-            remarks += (refused,) if refused else ()
-            new += () if refused else (query,)
+        refused = _refusal(query, state, new)
+        remarks += (refused,) if refused else ()
+        new += () if refused else (query,)
         notes += tuple(f"query {number}: {remark}" for remark in remarks)
     return new, notes
 
@@ -76,25 +76,39 @@ def _refusal(query: Query, state: SearchState, planned: tuple[Query, ...]) -> st
     return f"refused: {refused}" if refused else None
 
 
-def _corrected(query: Query, places: Catalog, request: SearchRequest) -> tuple[Query | None, tuple[str, ...]]:
+def _corrected(query: Query, places: Catalog, request: SearchRequest) -> tuple[Query, tuple[str, ...]]:
     """The query for a table and mode that exist, never narrower than the same text was before."""
-    entry = places.entry(query.table) or places.nearest(query.table)
+    entry = places.entry(query.table) or (places.nearest(query.table) if places.described else None)
     if entry is None:
-        known = ", ".join(other.table for other in places.entries)
-        return None, (f"dropped: there is no table {query.table} (there are: {known})",)
+        filled = _filled(query, request)
+        return filled, (f"table {query.table} is unverified: no catalog describes it",)
     notes: tuple[str, ...] = ()
     if entry.table != query.table:
         notes += (f"table {query.table} corrected to {entry.table}",)
-    query, mode = replace(query, table=entry.table), query.search_mode
-    if not mode:
-        mode = next((other.search_mode for other in request.queries if other.table == entry.table), "")
-    placed = catalog.in_table(replace(query, search_mode=mode), entry)
+    failed = next((other for other in request.queries if other.table == entry.table), None)
+    query = replace(query, table=entry.table)
+    mode = query.search_mode or (failed.search_mode if failed else "")
+    query = replace(query, search_mode=mode)
+    placed = _filled(catalog.in_table(query, entry) if places.is_described(entry.table) else query, request)
     if query.search_mode and placed.search_mode != query.search_mode:
         notes += (f"mode {query.search_mode} corrected to {placed.search_mode or 'none'}",)
     widened = _never_narrower(placed, request.queries)
     if widened != placed:
         notes += ("limit and threshold widened to what the same search had before",)
     return widened, notes
+
+
+def _filled(query: Query, request: SearchRequest) -> Query:
+    """The query with the tool, the limit and a looser threshold of the failed one where the proposal left them out."""
+    failed = next((other for other in request.queries if other.table == query.table), None)
+    failed = failed or next(iter(request.queries), query)
+    looser = loosened(failed, None, 1)
+    return replace(
+        query,
+        tool=query.tool or failed.tool,
+        limit=failed.limit if query.limit is None else query.limit,
+        score_threshold=looser.score_threshold if query.score_threshold is None else query.score_threshold,
+    )
 
 
 def _never_narrower(query: Query, before: tuple[Query, ...]) -> Query:

@@ -12,7 +12,7 @@ from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.runner import ClientCapabilities
+from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Scope
 from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan import attempts, planner
@@ -174,6 +174,13 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     return _result(search_id, after, body)
 
 
+async def plan_for_graph(context: Context, request: SearchRequest, state: SearchState) -> Plan:
+    """Plan for a graph that keeps its own state: by the configured model, checked, else by rules. Nothing is stored."""
+    call = _Call(request=request, catalog=NONE, state=state)
+    proposed = await _ask(context, call, NO_CLIENT)
+    return _plan(proposed, call)[0]
+
+
 async def settle(context: Context, scope: Scope, search_id: str, *, paid: float) -> None:
     """Learn from what is told to have come of a search's last plan; `paid` is in 0..1."""
     while True:
@@ -274,6 +281,11 @@ async def _think(context: Context, sent: ReplanArguments, call: _Call, host: Cli
     """What the caller proposes, else a language model where one may be asked, else nothing."""
     if sent.analysis is not None:
         return _Thought(thinker=HOST, proposal=_proposed(sent.analysis, context.settings))
+    return await _ask(context, call, host)
+
+
+async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> _Thought:
+    """What a language model proposes, else nothing."""
     if not context.settings.replan_llm or floor.is_closed(call.mechanical, call.request, call.state):
         return _Thought()
     found = await context.runner.generate(

@@ -1,11 +1,16 @@
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_reflect import nodes
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
+from mcp_reflect.services.engine import Engine
+from tests.scripted import Scripted
 
 
 class StillClock(Clock):
@@ -91,9 +96,9 @@ def test_original_queries_are_not_planned_again() -> None:
 
 
 def test_after_the_last_retry_only_what_found_something_is_left() -> None:
-    made = nodes.reflect_and_replan(_state(retry_count=2))
+    made = nodes.reflect_and_replan(_state(retry_count=3))
     assert made["planned_queries"] == [_FOUND]
-    assert made["retry_count"] == 3
+    assert made["retry_count"] == 4
 
 
 def test_relaxing_lowers_the_threshold_and_doubles_the_limit() -> None:
@@ -164,3 +169,33 @@ def test_a_query_that_is_none_is_named() -> None:
 
 def test_an_empty_state_is_no_error() -> None:
     assert nodes.reflect_and_replan({})["planned_queries"] == []
+
+
+def _proposal(strategy: str, **query: Any) -> str:
+    return json.dumps(
+        {"strategy": strategy, "reasoning": "r", "user_message": "Let me look again.", "new_queries": [query]}
+    )
+
+
+def test_a_graph_asks_the_model_to_rewrite_relax_and_pivot(bank_path: Path) -> None:
+    query: dict[str, Any] = {"table": "sessions", "search_mode": "semantic", "score_threshold": 0.6, "limit": 5}
+    state: dict[str, Any] = {
+        "messages": [{"role": "user", "content": "Who can help me with my ML deployment problems?"}],
+        "planned_queries": [{**query, "query_text": "ML deployment problems"}],
+    }
+    answers = (
+        _proposal("rewrite", table="sessions", query_text="machine learning operations"),
+        _proposal("relax", table="sessions", query_text="machine learning operations", score_threshold=0.2),
+        _proposal("pivot", table="exhibitors", query_text="machine learning services"),
+    )
+    ran: list[tuple[str, str, float]] = []
+    with Scripted(*answers) as llm:
+        for retry in range(3):
+            state |= {"zero_result_tables": ["sessions"], "query_results": {"sessions": []}, "retry_count": retry}
+            state |= nodes.reflect_and_replan(state, make_engine=lambda: Engine(Settings(bank=bank_path), llm=llm))
+            (planned,) = state["planned_queries"]
+            ran.append((state["reflection_strategy"], planned["table"], planned["score_threshold"]))
+    assert [strategy for strategy, _, _ in ran] == ["rewrite", "relax", "pivot"]
+    assert [table for _, table, _ in ran] == ["sessions", "sessions", "exhibitors"]
+    assert all(isinstance(threshold, float) for _, _, threshold in ran)
+    assert "ML deployment problems" in llm.asked[2].user

@@ -43,10 +43,17 @@ def test_a_table_in_other_letters_is_corrected_with_a_note() -> None:
     assert made.notes == ("query 1: table Session corrected to sessions",)
 
 
-def test_a_table_that_nobody_knows_is_dropped_with_a_note() -> None:
+def test_a_table_that_nobody_described_is_taken_and_marked() -> None:
     made = _accept(query("physics", "warehouse"), query("physics"))
-    assert made.new_queries == (query("physics"),)
-    assert "no table warehouse" in made.notes[0]
+    assert made.new_queries == (query("physics", "warehouse"), query("physics"))
+    assert made.notes == ("query 1: table warehouse is unverified: no catalog describes it",)
+
+
+def test_a_pivot_and_a_relax_are_taken_without_a_catalog() -> None:
+    asked = request(query(score_threshold=0.6), catalog=())
+    proposal = Proposal(new_queries=(query(score_threshold=0.2), query("services", "exhibitors", search_mode="")))
+    made = accept(proposal, asked, empty_state())
+    assert [(new.table, new.score_threshold) for new in made.new_queries] == [("sessions", 0.2), ("exhibitors", 0.36)]
 
 
 def test_a_mode_that_the_table_lacks_is_corrected_with_a_note() -> None:
@@ -85,7 +92,7 @@ def test_a_plan_of_repeats_is_replaced_by_the_mechanical_one_and_says_so() -> No
     assert made.new_queries == mechanical.new_queries
     assert made.strategy is mechanical.strategy
     assert made.user_message == mechanical.user_message
-    assert made.notes[-1] == "replaced by the mechanical plan"
+    assert made.notes[-1] == "replaced by the plan of the rules"
     assert "was replaced" in made.reasoning
 
 

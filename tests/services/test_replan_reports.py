@@ -91,21 +91,22 @@ async def test_tried_queries_are_refused_whoever_proposes_them(settings: Setting
                 assert "was tried before" in found.notes[0]
 
 
-async def test_tables_and_modes_are_corrected_or_dropped_with_a_note(engine: Engine) -> None:
+async def test_tables_and_modes_are_corrected_or_marked_with_a_note(engine: Engine) -> None:
     proposed = plan(
         {"table": "session", "query_text": "physics", "search_mode": "fuzy"}, {"table": "hotels", "query_text": "x"}
     )
     found = await engine.replan(**QUANTUM, analysis=proposed)
-    (new,) = found.new_queries
+    new, unverified = found.new_queries
     assert (new.table, new.search_mode in {"faceted", "master"}) == ("sessions", True)
+    assert unverified.table == "hotels"
     assert any("corrected to sessions" in note for note in found.notes)
-    assert any("there is no table hotels" in note for note in found.notes)
+    assert any("table hotels is unverified" in note for note in found.notes)
 
 
 async def test_a_plan_of_repeats_is_replaced_and_the_result_says_so(engine: Engine) -> None:
     found = await engine.replan(**QUANTUM, analysis=plan(QUANTUM["queries"][0]))
     assert found.thinker == "rules"
-    assert found.notes[-1] == "replaced by the mechanical plan"
+    assert found.notes[-1] == "replaced by the plan of the rules"
     assert found.new_queries
 
 
@@ -183,3 +184,24 @@ async def test_a_vocabulary_of_many_megabytes_is_cut_with_a_note(engine: Engine)
     vocabulary = ["a" * 100] * 100_000
     found = await engine.replan(**{**QUANTUM, "catalog": [{**QUANTUM["catalog"][0], "vocabulary": vocabulary}]})
     assert found.notes == ("vocabulary of sessions cut to 10000 of 100000 words",)
+
+
+@pytest.mark.parametrize("table", ["sessions", "elsewhere"])
+async def test_a_report_of_rows_after_giving_up_is_a_success(engine: Engine, table: str) -> None:
+    first = await engine.replan(**QUANTUM, retry_count=2)
+    over = await engine.replan(search_id=first.search_id, results={"sessions": 0})
+    late = await engine.replan(search_id=first.search_id, results={table: 3})
+    assert (first.give_up, over.give_up, late.give_up) == (False, True, False)
+    assert "found something" in late.user_message
+    payoffs = await engine.bank.searches.payoffs(engine.scopes.own)
+    assert sum(payoff.paid for payoff in payoffs) == 1
+
+
+async def test_giving_up_names_what_was_tried_and_what_would_settle_it(engine: Engine) -> None:
+    over = await engine.replan(
+        user_message="a pay out", queries=[{"table": "docs", "query_text": "pay-out"}], retry_count=3
+    )
+    assert over.give_up
+    assert '"pay-out" in docs' in over.reasoning
+    assert "a list of the tables" in over.reasoning
+    assert "sample of rows of docs" in over.reasoning
