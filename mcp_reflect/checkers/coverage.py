@@ -16,8 +16,7 @@ _LONGEST_READ = 60_000
 _NUMBER = re.compile(r"\d+(?:[.,'’]\d+)*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CODE = re.compile(r"^\s{0,12}(?:`{3,}|~{3,})(\w*)[^\n]*\n(.{0,200})", re.MULTILINE)
-# A clause without a number states something of its own from this many words on; "which fits" belongs to the rest.
-_CLAUSE_WORDS = 4
+_LABEL_WORDS = 3
 _SENTENCE_WORDS = 2
 _SQUEEZED = re.compile(r"[\s*_`]+")
 
@@ -53,9 +52,9 @@ def coverage(findings: Sequence[Finding], left_open: Sequence[tuple[int, str]]) 
 
 
 def _open_in(step: str, findings: list[Finding]) -> Iterator[str]:
-    squeezed = [_squeeze(finding.claim) for finding in findings]
+    claims = [finding.claim for finding in findings]
     for sentence in sentences(step):
-        yield from _open_in_sentence(sentence, squeezed)
+        yield from _open_in_sentence(sentence, claims)
     if len(step) > _LONGEST_READ or any(len(line) > LONGEST for line in step.split("\n")):
         yield "a part of the step that is too long to be read"
     for language, first in _CODE.findall(step):
@@ -65,26 +64,20 @@ def _open_in(step: str, findings: list[Finding]) -> Iterator[str]:
 
 def _open_in_sentence(sentence: Sentence, claims: list[str]) -> Iterator[str]:
     text = _squeeze(sentence.text)
-    own = [claim for claim in claims if claim and (claim in text or text in claim)]
-    if any(text in claim for claim in own):
+    own = [claim for claim in claims if (squeezed := _squeeze(claim)) and (squeezed in text or text in squeezed)]
+    if any(text in _squeeze(claim) for claim in own):
         return
     clauses = [clause.text for clause in sentence.clauses if not clause.hedged]
+    words = _WORD.findall(" ".join(clauses))
     if not own:
-        words = _WORD.findall(" ".join(clauses))
         if len(words) >= _SENTENCE_WORDS or (words and _NUMBER.search(sentence.text)):
             yield sentence.text
         return
-    known = {number for claim in own for number in _NUMBER.findall(claim)}
-    for clause in clauses:
-        squeezed = _squeeze(clause)
-        if any(claim in squeezed or squeezed in claim for claim in own):
-            inside = [number for number in _NUMBER.findall(clause) if number not in known]
-        else:
-            inside = [number for number in _NUMBER.findall(clause) if number not in known] or (
-                [""] if len(_WORD.findall(clause)) >= _CLAUSE_WORDS else []
-            )
-        if inside:
-            yield clause
+    # "Tax: 15 × 2 = 30" is a sum with its label; "the tax is 15 × 2 = 30" also says that this is the tax.
+    decided = " ".join(own)
+    numbers = set(_NUMBER.findall(" ".join(clauses))) - set(_NUMBER.findall(decided))
+    if numbers or len(words) - len(_WORD.findall(decided)) >= _LABEL_WORDS:
+        yield sentence.text
 
 
 def _squeeze(text: str) -> str:

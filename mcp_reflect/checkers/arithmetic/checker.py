@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from mcp_reflect.checkers.arithmetic import relations as context
 from mcp_reflect.checkers.arithmetic.chains import Chain, chains, fix_of, other_units, plain_text
 from mcp_reflect.checkers.arithmetic.evaluator import Reading, evaluate, names
 from mcp_reflect.checkers.arithmetic.expressions import Parsed, UnknownError, Var
-from mcp_reflect.checkers.arithmetic.numerals import Match
+from mcp_reflect.checkers.arithmetic.numerals import Match, in_english
 from mcp_reflect.checkers.arithmetic.relations import Equations, Known, Ruling, judge, leading_number, stands_alone
 from mcp_reflect.checkers.arithmetic.tokens import Kind, Token, tokens
 from mcp_reflect.checkers.base import Finding, Work
@@ -33,10 +34,23 @@ class ArithmeticChecker:
     def check(self, work: Work) -> Iterable[Finding]:
         if context.other_arithmetic(work):
             return ()
+        written, steps = work.steps, tuple(in_english(step) for step in work.steps)
+        if steps != written:
+            findings = self.check(replace(work, steps=steps))
+            return [_as_written(finding, written, steps) for finding in findings]
         given = _given_as_false(work.goal)
         if len(given) > 1:
             return ()  # "If 2 + 3 = 10 and 7 + 2 = 63, then …": a puzzle with rules of its own
         return [f for f in _findings(work) if f.status is not Status.FAIL or _squeezed(f.claim) not in given]
+
+
+def _as_written(finding: Finding, written: tuple[str, ...], steps: tuple[str, ...]) -> Finding:
+    """Quote the claim as it was written; a step whose numbers were rewritten is not corrected."""
+    place = finding.step - 1
+    start = steps[place].find(finding.claim)
+    if written[place] == steps[place] or start < 0:
+        return finding
+    return replace(finding, claim=written[place][start : start + len(finding.claim)], fix=None)
 
 
 def _given_as_false(goal: str) -> set[str]:

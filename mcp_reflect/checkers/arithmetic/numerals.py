@@ -1,5 +1,6 @@
 """How a number is read, written and rounded."""
 
+import re
 from enum import Enum, auto
 from fractions import Fraction
 
@@ -152,3 +153,25 @@ def matches(exact: Fraction, shown: Fraction, decimals: int, *, inexact: bool, a
         two_digits = apart * 2 <= unit and abs(shown) >= 10 * unit
         return Match.UNSURE if decimals == 0 or two_digits else Match.NO
     return Match.NO
+
+
+_SWISS = re.compile(r"(?<=\d)['’](?=\d{3})")
+_NO_CENTS = re.compile(r"(?<=\d)\.[–—-](?!\d)")
+_COMMA = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d{1,2}(?!\d)")
+_ENGLISH = re.compile(r"\d,\d{3}(?!\d)|\d\.\d{1,2}(?!\d)")
+_MILLIONS = re.compile(r"(?<=\d)[Mk](?=\s|$)")
+_PLAIN = re.compile(r"\d(?!\d|\.\d|[Mk](?:\s|$))(?=\s)")
+
+
+def in_english(text: str) -> str:
+    """Write German, French and Swiss numbers, and sums of which all members are millions, in the English way.
+
+    The result is as long as the text, so that places in one are places in the other.
+    """
+    text = _NO_CENTS.sub("  ", _SWISS.sub(",", text))
+    money = "€" in text or "EUR" in text or "CHF" in text
+    if money and re.search(r"\d,\d{2}(?!\d)", text) and not _ENGLISH.search(_COMMA.sub("", text)):
+        text = _COMMA.sub(lambda found: found[0].translate(str.maketrans(",.", ".,")), text)
+    if "=" in text and len(_MILLIONS.findall(text)) > 2 and not _PLAIN.search(text):
+        text = _MILLIONS.sub(" ", text)
+    return text

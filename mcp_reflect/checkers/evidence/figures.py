@@ -31,6 +31,9 @@ _MONTH_AFTER: Final = re.compile(
     r"^\.?\s?(?:st|nd|rd|th)?\s?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE
 )
 _SPELLED: Final = re.compile(r"\b(" + "|".join(WORDS) + r")\b", re.IGNORECASE)
+_LEAST: Final = 4
+"""The least score that contradicts: the noun, or a key and a word of the row."""
+
 _SURE: Final = 7
 """The score of a fact with the claim's noun and key: it contradicts though another number on its line agrees."""
 
@@ -104,7 +107,7 @@ def compare(claim: Claimed, facts: Sequence[Fact]) -> Compared:
     equal = [fact for fact in same_kind if _equal(claim, fact)]
     if shown := [fact for fact in top if fact in equal]:
         return Compared(text, holds=True, shown=shown[0].line)
-    if not top or len({fact.figure.value for fact in top}) > 1 or _derived(claim, labelled):
+    if not top or best < _LEAST or len({fact.figure.value for fact in top}) > 1 or _derived(claim, labelled):
         return Compared(text)
     if equal and not (best >= _SURE and all(fact.line == top[0].line for fact in equal)):
         return Compared(text)
