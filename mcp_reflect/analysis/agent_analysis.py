@@ -4,8 +4,9 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from mcp_reflect.analysis.assessment import read_assessment
 from mcp_reflect.analysis.markdown import field_name, items, read_insights, split_sections
@@ -191,6 +192,8 @@ def _fix(event_ids: Collection[str]) -> str:
 # The judgement of an agent or a model on a run: an object, text that holds one, or markdown with headings.
 
 
+_Value = TypeVar("_Value")
+
 SYNONYMS: Mapping[str, frozenset[str]] = {
     "reflection": frozenset({
         "reflection_text", "reflections", "root_cause", "what_went_wrong", "what_happened", "what_went_right", "why",
@@ -212,28 +215,59 @@ _WRAPPERS = {"analysis", "result", "output", "response", "reflection", "data", "
 _FIX = 'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
 
 
-def read_analysis(value: Json, event_ids: Collection[str] = (), limits: Limits = DEFAULT) -> Analysis:
-    """What was judged, checked field by field; `event_ids` are the trace's, which citations must name.
+def read_analysis(
+    value: Json, event_ids: Collection[str] = (), limits: Limits = DEFAULT, *, lenient: bool = False
+) -> Analysis:
+    """Read an analysis: an object, JSON in text, or markdown.
 
-    Raises InputError naming the field (`analysis.importance`), the fault and the fix.
+    Args:
+        value: The analysis as it was sent.
+        event_ids: The ids of the run's events, which citations must name.
+        limits: Sizes of texts and lists.
+        lenient: Leave out scores, lists and citations that cannot be used, and note them in `ignored`. Otherwise they
+            are errors, so that a language model can be asked again.
+
+    Raises:
+        InputError: Names the field (`analysis.importance`), the fault and the fix.
     """
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
+    ignored: list[str] | None = [] if lenient else None
+    if isinstance(value, list) and value and (lenient or len(value) == 1):
+        objects = [item for item in value if isinstance(item, dict)]
+        value = _merged(objects) if objects else value[0] if len(value) == 1 else "\n".join(map(str, value))
     if isinstance(value, str):
-        return _from_text_analysis(value, event_ids, limits)
-    if not isinstance(value, dict):
+        analysis = _from_text_analysis(value, event_ids, limits, ignored)
+    elif isinstance(value, dict):
+        analysis = _of_object(_unwrapped(value), event_ids, limits, ignored)
+    else:
         raise InputError("analysis", f"is {kind(value)}", _FIX)
-    return _of_object(_unwrapped(value), event_ids, limits)
+    return replace(analysis, ignored=tuple(dict.fromkeys(ignored or ())))
 
 
-def _of_object(value: Mapping[str, Json], event_ids: Collection[str], limits: Limits) -> Analysis:
+def _merged(values: Sequence[dict[str, Json]]) -> dict[str, Json]:
+    """Several analyses as one: texts joined by line breaks, lists together, the first of anything else."""
+    merged: dict[str, Json] = {}
+    for value in values:
+        for name, item in value.items():
+            before = merged.get(name)
+            if isinstance(before, str) and isinstance(item, str):
+                merged[name] = f"{before}\n{item}"
+            elif isinstance(before, list) and isinstance(item, list):
+                merged[name] = [*before, *item]
+            elif before is None:
+                merged[name] = item
+    return merged
+
+
+def _of_object(
+    value: Mapping[str, Json], event_ids: Collection[str], limits: Limits, ignored: list[str] | None
+) -> Analysis:
     """An object, whose reflection may itself be markdown."""
     named, aside = _named(value)
-    analysis = _checked(named, event_ids, limits, aside)
+    analysis = _checked(named, event_ids, limits, aside, ignored=ignored)
     return _of_prose(analysis, analysis.reflection)
 
 
-def _from_text_analysis(text: str, event_ids: Collection[str], limits: Limits) -> Analysis:
+def _from_text_analysis(text: str, event_ids: Collection[str], limits: Limits, ignored: list[str] | None) -> Analysis:
     limits.refuse_more("max_analysis_chars", "analysis", len(text))
     if not text.strip():
         raise InputError("analysis", "is empty", _FIX)
@@ -243,19 +277,19 @@ def _from_text_analysis(text: str, event_ids: Collection[str], limits: Limits) -
         whole = read_json(text)
         found = whole if isinstance(whole, dict) else None
     if found is not None and (_holds_reflection(found) or plain.startswith(("{", "[", "```"))):
-        return _of_object(_unwrapped(found), event_ids, limits)
-    return _from_markdown(plain, event_ids, limits)
+        return _of_object(_unwrapped(found), event_ids, limits, ignored)
+    return _from_markdown(plain, event_ids, limits, ignored)
 
 
 def _holds_reflection(found: Mapping[str, Json]) -> bool:
     return any(_FIELDS.get(field_name(key)) == "reflection" for key in found)
 
 
-def _from_markdown(text: str, event_ids: Collection[str], limits: Limits) -> Analysis:
+def _from_markdown(text: str, event_ids: Collection[str], limits: Limits, ignored: list[str] | None) -> Analysis:
     """Known headings are fields, the others are kept; without a known one the whole text is the reflection."""
     sections = split_sections(text, _FIELDS.keys())
     if not any(section.name in _FIELDS for section in sections):
-        return _of_prose(_checked({"reflection": text}, event_ids, limits), text)
+        return _of_prose(_checked({"reflection": text}, event_ids, limits, ignored=ignored), text)
     bodies: dict[str, Json] = {}
     other: dict[str, str] = {}
     for section in sections:
@@ -270,7 +304,7 @@ def _from_markdown(text: str, event_ids: Collection[str], limits: Limits) -> Ana
     if "reflection" not in bodies and any(other.values()):
         bodies["reflection"] = text
     raw = {title or "preamble": body for title, body in other.items()}
-    found = _of_prose(_checked(bodies, event_ids, limits, raw, prose=True), text)
+    found = _of_prose(_checked(bodies, event_ids, limits, raw, prose=True, ignored=ignored), text)
     return found if raw else replace(found, insights=None)  # its headings are the fields
 
 
@@ -330,39 +364,67 @@ def _field(key: str) -> str | None:
     return _FIELDS.get(name) or (_FIELDS[near[0]] if near else None)
 
 
-def _checked(
+def _checked(  # noqa: C901 - one line for each field
     named: Mapping[str, Json],
     event_ids: Collection[str],
     limits: Limits,
     other: Mapping[str, str] | None = None,
     *,
     prose: bool = False,
+    ignored: list[str] | None = None,
 ) -> Analysis:
-    reflection = text("analysis.reflection", named.get("reflection"), limits, "max_judgement_chars")
-    strategy = text("analysis.strategy", _one(named.get("strategy")), limits)
-    mistake = text("analysis.mistake", named.get("mistake"), limits)
-    correction = text("analysis.correction", _one(named.get("correction")), limits)
-    symptoms = texts("analysis.symptoms", named.get("symptoms"), limits, commas=False)
+    """The fields as an analysis. With `ignored`, optional fields that cannot be read are noted there and left out."""
+
+    def optional(read: Callable[[], _Value], default: _Value) -> _Value:
+        try:
+            return read()
+        except InputError as error:
+            if ignored is None:
+                raise
+            ignored.append(f"{error.field}: {error.fault}")
+            return default
+
+    def passage(name: str, limit: str = "max_lesson_chars") -> str | None:
+        value = _one(named.get(name))
+        if ignored is not None and not isinstance(value, str | None):
+            value = "\n".join(map(str, value)) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+        return text(f"analysis.{name}", value, limits, limit)
+
+    def strings(name: str, limit: str = "max_judgement_items", *, commas: bool = True) -> tuple[str, ...]:
+        return optional(lambda: texts(f"analysis.{name}", named.get(name), limits, limit, commas=commas), ())
+
+    def number(name: str) -> float | None:
+        return optional(lambda: score(f"analysis.{name}", named.get(name), prose=prose), None)
+
+    def sources() -> tuple[str, ...]:
+        ids = texts("analysis.source_event_ids", named.get("source_event_ids"), limits)
+        check_listed("analysis.source_event_ids", ids, event_ids)
+        return ids
+
+    mistake, correction, strategy = passage("mistake"), passage("correction"), passage("strategy")
+    symptoms = strings("symptoms", commas=False)
+    reflection = passage("reflection", "max_judgement_chars")
     if reflection is None:
         reflection = " ".join(filter(None, (told_lesson(mistake, correction), strategy, *symptoms[:1])))
     if not reflection:
         raise InputError("analysis", "says nothing of the run", _FIX)
-    sources = texts("analysis.source_event_ids", named.get("source_event_ids"), limits)
-    check_listed("analysis.source_event_ids", sources, event_ids)
-    cited = cited_in("analysis.reflection", reflection, event_ids) + cited_in("analysis.mistake", mistake, event_ids)
-    tags = texts("analysis.tags", named.get("tags"), limits, "max_list_items")
+    cited = (
+        *optional(sources, ()),
+        *optional(lambda: cited_in("analysis.reflection", reflection, event_ids), ()),
+        *optional(lambda: cited_in("analysis.mistake", mistake, event_ids), ()),
+    )
     return Analysis(
         reflection=reflection,
         strategy=strategy,
-        importance=score("analysis.importance", named.get("importance"), prose=prose),
-        confidence=score("analysis.confidence", named.get("confidence"), prose=prose),
-        tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in tags if tag.strip("#"))),
+        importance=number("importance"),
+        confidence=number("confidence"),
+        tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in strings("tags", "max_list_items") if tag.strip("#"))),
         mistake=mistake,
         correction=correction,
         symptoms=symptoms,
-        keywords=texts("analysis.keywords", named.get("keywords"), limits),
-        source_event_ids=tuple(dict.fromkeys(sources + cited)),
-        scores=scores("analysis.scores", named.get("scores"), limits),
+        keywords=strings("keywords"),
+        source_event_ids=tuple(dict.fromkeys(cited)),
+        scores=optional(lambda: scores("analysis.scores", named.get("scores"), limits), {}),
         raw_sections=dict(other or {}),
     )
 

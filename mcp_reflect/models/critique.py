@@ -135,4 +135,5 @@ class Critique:
     tokens: Mapping[str, int] = field(default_factory=dict[str, int])
     triggered_by: str | None = None
     reflection_time_ms: int
+    ignored: tuple[str, ...] = ()
     next: Mapping[str, object] = field(default_factory=dict[str, object])

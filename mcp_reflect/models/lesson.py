@@ -203,6 +203,7 @@ class Recall:
     hidden: Mapping[str, int] = field(default_factory=dict[str, int])
     mode: str = "lexical"
     scope: str
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +213,9 @@ class Stored:
     lesson_id: str
     status: str
     reason: str | None = None
+    text: str | None = None
     scope: str
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +245,7 @@ class OutcomeResult:
     updated: tuple[Updated, ...]
     evidence: Evidence
     reason: str | None = None
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,3 +255,4 @@ class Forgotten:
     lesson_id: str
     state: State
     scope: str
+    ignored: tuple[str, ...] = ()

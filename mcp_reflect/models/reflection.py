@@ -64,6 +64,7 @@ class Analysis:
     assessment: Assessment | None = None
     scores: Mapping[str, Score] = field(default_factory=dict[str, Score])
     raw_sections: Mapping[str, str] = field(default_factory=dict[str, str])
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,7 @@ class Reflection:
     generated_at: str
     cut: Mapping[str, int] = field(default_factory=dict[str, int])
     scope: str
+    ignored: tuple[str, ...] = ()
     next: Mapping[str, object] = field(default_factory=dict[str, object])
 
 

@@ -41,3 +41,4 @@ class Advice:
     trigger: Trigger | None = None
     reason: str
     reflections_left: int | None = None
+    ignored: tuple[str, ...] = ()

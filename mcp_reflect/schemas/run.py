@@ -1,15 +1,15 @@
 """The arguments of reflect, and the run made of them."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, cast
 
-from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJsonSchema, model_validator
 
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.run import Cut, ErrorCategory, Event, EventType, Outcome, RunError, Trace
+from mcp_reflect.schemas.events import Content, EventArguments, as_events
 from mcp_reflect.schemas.fields import (
     Arguments,
     Category,
@@ -17,82 +17,58 @@ from mcp_reflect.schemas.fields import (
     Label,
     Labels,
     Task,
+    as_category,
+    as_json,
+    as_text,
+    choice,
     in_all,
     most_items,
-    named_criteria,
-    renamed,
 )
+from mcp_reflect.schemas.reading import ReadContext, named, parsed
+from mcp_reflect.security.redact import quoted
 
-# The arguments of reflect: a run of an agent, and what the agent itself makes of it.
-
-
-def _as_text(value: Any) -> Any:
-    """Content that is an object, a list or a number is kept as its JSON text."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-Content = Annotated[str, BeforeValidator(_as_text)]
-
-
-class EventArguments(Arguments):
-    """One thing that happened in a run."""
-
-    ALIASES: ClassVar[Mapping[str, str]] = {
-        "event_id": "id",
-        "event_type": "type",
-        "tool_name": "tool",
-        "error_message": "error",
-    }
-
-    type: EventType
-    content: Content = ""
-    tool: Label | None = None
-    arguments: JsonValue = None
-    error: Content | None = None
-    id: Label | None = None
-    timestamp: str | float | None = None
-    metadata: dict[str, JsonValue] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _says_something(self) -> "EventArguments":
-        if not (self.content.strip() or self.tool or (self.error or "").strip()):
-            raise ValueError("it has neither content, tool nor error|Send at least one of them.")
-        return self
+_OUTCOMES: Final = {
+    **dict.fromkeys(
+        ("succeeded", "successful", "ok", "done", "passed", "completed", "fixed", "solved", "true"), "success"
+    ),
+    **dict.fromkeys(("failed", "fail", "false", "unsuccessful", "not_solved", "gave_up"), "failure"),
+    **dict.fromkeys(("partly", "partially", "mixed", "incomplete", "partial_success", "hard_won"), "partial"),
+    **dict.fromkeys(("timed_out", "timedout", "time_out"), "timeout"),
+    **dict.fromkeys(("errored", "exception", "crashed"), "error"),
+}
+_ANALYSIS: Final = (
+    "reflection mistake correction strategy symptoms keywords importance confidence lesson root_cause why "
+    "next_time what_went_wrong fix prevention lessons_learned"
+).split()
+_TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 
 
 class ErrorArguments(Arguments):
     """What went wrong with the run as a whole."""
 
     ALIASES: ClassVar[Mapping[str, str]] = {"error_category": "category", "error_message": "message"}
+    SYNONYMS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("type", "kind", "code", "name"), "category"),
+        **dict.fromkeys(("text", "error", "detail", "details", "description"), "message"),
+    }
 
     category: Category | None = None
     message: Content = ""
     context: JsonValue = None
 
 
-def _lower(value: Any) -> Any:
-    return value.strip().lower() if isinstance(value, str) else value
-
-
-def _events(value: Any) -> Any:
-    """Events under our names, so that an unknown one is named with its place."""
-    if not isinstance(value, list | tuple):
-        return value
-    return [
-        _under_our_names(EventArguments, event, f"events[{place}].")
-        for place, event in enumerate(cast("list[Any]", value))
-    ]
-
-
-def _run_error(value: Any) -> Any:
-    return {"message": value} if isinstance(value, str) else _under_our_names(ErrorArguments, value, "error.")
-
-
-def _under_our_names(shape: type[Arguments], value: Any, path: str) -> Any:
+def _run_error(value: Any, info: ValidationInfo) -> Any:
+    """The run's error under our names. A text is its message; a category that is unknown is left out."""
+    context = ReadContext.of(info)
+    value = parsed(value, context)
     if not isinstance(value, dict):
-        return value
-    sent = cast("dict[Any, Any]", value)
-    return renamed(shape, {str(name): item for name, item in sent.items() if item is not None}, path)
+        return {"message": as_text(value)}
+    error = named(ErrorArguments, cast("dict[str, Any]", value), context, "error.")
+    category = as_category(error.get("category"))
+    if category is not None and category not in {*ErrorCategory}:
+        del error["category"]
+        context.ignored.append(f"error.category: {quoted(category)} is not one of its values")
+    return error
 
 
 class ReflectArguments(Arguments):
@@ -104,14 +80,29 @@ class ReflectArguments(Arguments):
         "session_id": "run_id",
         "related_memory_ids": "related_ids",
     }
+    SYNONYMS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("description", "prompt", "query", "request", "objective", "task_name"), "task"),
+        **dict.fromkeys(("status", "result", "success", "final_status"), "outcome"),
+        **dict.fromkeys(
+            ("trace", "steps", "messages", "transcript", "history", "log", "actions", "trajectory"), "events"
+        ),
+        **dict.fromkeys(("error_message", "errors", "exception"), "error"),
+        **dict.fromkeys(("judgement", "insight", "insights"), "analysis"),
+    }
 
     task: Annotated[Task | None, Field(description="What you were asked")] = None
-    outcome: Annotated[Outcome | None, BeforeValidator(_lower)] = None
+    outcome: Annotated[Outcome | None, choice(Outcome, _OUTCOMES), BeforeValidator(as_text)] = None
     events: Annotated[
         tuple[EventArguments, ...],
-        BeforeValidator(_events),
-        Field(description="In order; each has content, tool or error"),
         most_items("max_sent_events"),
+        BeforeValidator(as_events),
+        WithJsonSchema(
+            {
+                "type": "array",
+                "items": {"type": "object"},
+                "description": "In order: {tool, arguments} for a call, {content, error, exit_code} for its response",
+            }
+        ),
     ] = ()
     goal: Task | None = None
     error: Annotated[
@@ -120,27 +111,27 @@ class ReflectArguments(Arguments):
         # The categories are in docs/tools.md; listing them here would cost every client 300 bytes.
         WithJsonSchema({"type": "object", "description": "{category, message, context} of the run"}),
     ] = None
-    # What stands in them is checked in order, and a failed check is a result: see `reflect.decisions.checks`.
-    decision: Annotated[JsonValue, WithJsonSchema({"type": "object", "description": "{action, component, error}"})] = (
-        None
-    )
+    # A failed check of these two is a result, not an error: see `analysis.decisions`.
+    decision: Annotated[
+        JsonValue,
+        BeforeValidator(as_json),
+        WithJsonSchema({"type": "object", "description": "{action, component, error}"}),
+    ] = None
     execution: Annotated[
         JsonValue,
+        BeforeValidator(as_json),
         WithJsonSchema({"type": "object", "description": "{component, result, error, metrics{latency, accuracy}}"}),
     ] = None
     allowed_actions: Labels = ()
-    criteria: Annotated[
-        Labels,
-        BeforeValidator(named_criteria),
-        WithJsonSchema({"type": "array", "items": {"type": "string"}}),
-    ] = ()
+    criteria: Annotated[Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = ()
     analysis: Annotated[
         JsonValue,
         Field(
-            description="{reflection, strategy, importance, confidence, tags, mistake, correction, symptoms, "
-            "keywords}; mistake + correction make a lesson"
+            description="Any of {mistake, correction, reflection, strategy, symptoms, keywords, importance, "
+            "confidence, tags}, or text; mistake + correction make a lesson"
         ),
         in_all("max_analysis_chars"),
+        BeforeValidator(as_json),
     ] = None
     reflection_id: Label | None = None
     recall_id: Label | None = None
@@ -152,33 +143,90 @@ class ReflectArguments(Arguments):
     detail: Detail = False
     project: Label | None = None
 
+    @classmethod
+    def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Move fields of an analysis that were sent beside it into it."""
+        beside = {name: values[name] for name in _ANALYSIS if name in values}
+        if not beside:
+            return values
+        analysis = parsed(values.get("analysis"))
+        if isinstance(analysis, str):
+            beside = {"reflection": analysis, **beside}
+        elif isinstance(analysis, dict):
+            beside = {**beside, **cast("dict[str, Any]", analysis)}
+        rest = {name: value for name, value in values.items() if name not in beside}
+        return {**rest, "analysis": beside}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_task_and_outcome(cls, values: Any, info: ValidationInfo) -> Any:
+        """Take a task and an outcome that were left out from the events, the error or the analysis."""
+        if not isinstance(values, dict) or "reflection_id" in values:
+            return values  # pyright: ignore[reportUnknownVariableType]
+        sent: dict[str, Any] = dict(values)  # pyright: ignore[reportUnknownArgumentType]
+        if "task" in sent and "outcome" in sent:
+            return sent
+        events: Any = as_events(sent["events"], info) if "events" in sent else []
+        if not isinstance(events, list):
+            return sent
+        if "events" in sent:
+            sent["events"] = events
+        task, outcome = _missing_task(sent), _missing_outcome(sent)
+        if "task" not in sent and task:
+            sent["task"] = task
+        if "outcome" not in sent and outcome:
+            sent["outcome"] = outcome
+        return sent
+
     @model_validator(mode="after")
     def _has_a_run(self) -> "ReflectArguments":
         if self.reflection_id is None:
             for name in ("task", "outcome"):
                 if getattr(self, name) is None:
-                    raise InputError(
-                        name, "it is missing", "Send task and outcome, or the reflection_id of a stored run."
-                    )
+                    fix = "Send task, outcome and analysis or events, or the reflection_id of a stored run."
+                    raise InputError(name, "it is missing", fix)
         elif self.analysis is None:
             raise InputError("analysis", "it is missing beside reflection_id", "Send your analysis of that run.")
-        seen: set[str] = set()
-        for place, event in enumerate(self.events):
-            if event.id is not None and event.id in seen:
-                raise InputError(
-                    f"events[{place}].id",
-                    f"another event has the id '{event.id}' too",
-                    "Give each its own id, or none.",
-                )
-            seen.add(event.id or "")
         return self
 
 
-# A run as it was sent, made into the plain values that are stored, and those into a `Trace`.
+def _missing_task(sent: dict[str, Any]) -> str | None:
+    """A title for a run without a task: the person's words, the goal, or the start of the analysis."""
+    said = [event.get("content") for event in sent.get("events", ()) if event.get("type") == "user_feedback"]
+    analysis = sent.get("analysis")
+    if isinstance(analysis, str):
+        analysis = parsed(analysis)
+    texts: list[Any] = [*said[:1], sent.get("goal")]
+    if isinstance(analysis, dict):
+        fields = cast("dict[str, Any]", analysis)
+        texts += [fields.get(name) for name in ("mistake", "reflection", "correction", "strategy")]
+        texts += [value for value in fields.values() if isinstance(value, str)]
+    else:
+        texts.append(analysis)
+    if sent.get("events"):
+        texts.append("A run without a task in its record")
+    title = next((text for text in texts if isinstance(text, str) and text.strip()), None)
+    return None if title is None else " ".join(title.split())[:_TITLE_CHARS]
+
+
+def _missing_outcome(sent: dict[str, Any]) -> str | None:
+    """How a run ended, where its events, its error or an analysis show it."""
+    if sent.get("error"):
+        return Outcome.FAILURE
+    results = [
+        bool(event.get("error")) or event.get("metadata", {}).get("exit_code") not in (None, 0)
+        for event in sent.get("events", ())
+        if event.get("type") in ("tool_response", "error_event", "observation")
+    ]
+    if results:
+        return Outcome.FAILURE if results[-1] else Outcome.SUCCESS
+    return Outcome.PARTIAL if sent.get("analysis") or sent.get("events") else None
+
+
+# From the arguments to the JSON values that are stored, and from those to a `Trace`.
 #
-# An oversized run is cut, never refused: a long text loses its middle, a long run loses events from its
-# middle (the first fifth of the room is kept for the start, where the plan is, the rest for the end,
-# where it failed). The result says how much went.
+# An oversized run is cut, not refused. A long text loses its middle. A long run loses events from its middle: one
+# fifth of the limit is for the start, where the plan is, the rest for the end, where it failed.
 
 
 _START_SHARE: Final = 5

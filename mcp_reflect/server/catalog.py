@@ -16,7 +16,8 @@ from mcp_reflect.schemas.triggers import StepArguments
 
 UNLISTED: Final = frozenset(
     "project trigger related_ids min_importance min_effectiveness step_description timestamp metadata decided "
-    "executed detail kinds allowed_actions criteria error_category run_id".split()
+    "executed detail kinds allowed_actions decision execution run_id zero_result_tables retry_count "
+    "max_chars max_iterations".split()
 )
 """Arguments that tools/list leaves out: settings, hooks and callers in Python send them. docs/tools.md has them all."""
 
@@ -27,10 +28,12 @@ _DROPPED: Final = ("title", "maxLength", "minLength", "additionalProperties", "d
 class ToolSpec:
     """A tool. The description starts with the words that a person would search for.
 
-    `answer` lists the fields of the default answer by their JSON type: `"string: note; array: lessons"`.
+    `answer` lists the fields of the default answer by their JSON type: `"string: note; array: lessons"`. `example` is
+    the smallest call that works; errors show it.
     """
 
     name: str
+    example: str
     description: str
     shape: type[Arguments]
     answer: str
@@ -42,9 +45,10 @@ class ToolSpec:
 TOOLS: Final = (
     ToolSpec(
         name="should_reflect",
+        example='{"confidence": 0.4, "tool_failures": 2}',
         description=(
             "Should I stop and reflect now? Send what you know of this step: confidence, risk_level and goal_drift "
-            "(each 0..1), tool_failures, step_number (counts)."
+            "(0..1), tool_failures, step_number (counts)."
         ),
         shape=StepArguments,
         answer="boolean: reflect; string: trigger reason; integer: reflections_left",
@@ -52,71 +56,79 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="reflect",
+        example=(
+            '{"task": "Fix the build", "outcome": "partial", '
+            '"analysis": {"mistake": "make failed: no rule for docs", "correction": "run make -C docs"}}'
+        ),
         description=(
             "Reflect on what you did and learn from failure. Send task, outcome and analysis {mistake, correction}: "
             "your own words make the best lesson. With events (calls, responses, errors; message lists work too) "
             "rules find the first failure, loops and the fix. The analysis may follow later with reflection_id."
         ),
         shape=ReflectArguments,
-        answer="string: reflection_id strategy_id thinker note reflection strategy error_category "
-        "first_failing_event; array: lessons ignored; object: next",
+        answer="string: reflection_id reflection strategy first_failing_event; array: lessons ignored; object: next",
         idempotent=True,
     ),
     ToolSpec(
         name="critique",
+        example='{"goal": "Add the totals", "response": "12 + 30 = 42"}',
         description=(
             "Check, verify and critique your answer, plan or code before handing it over: claims against "
             "tool_results, arithmetic, units, dates, code. Says which step is wrong, corrects what can be "
             "computed, or what to verify first."
         ),
         shape=CritiqueArguments,
-        answer="string: critique_id action suggested_fix retry_guidance; number: quality_score; "
-        "array: verdicts issues corrected_steps ignored; object: coverage next",
+        answer="string: critique_id action; number: quality_score; array: verdicts issues corrected_steps; "
+        "object: coverage next",
         read_only=True,
     ),
     ToolSpec(
         name="recall_lessons",
+        example='{"task": "deploy the web service"}',
         description=(
             "Recall lessons learned from past mistakes before a task, or when an error looks familiar, unless a "
             "fitting lesson was shown to you already. Afterwards send recall_id to record_outcome."
         ),
         shape=RecallArguments,
-        answer="string: recall_id; array: lessons ignored; object: hidden",
+        answer="string: recall_id; array: lessons ignored",
         read_only=True,
     ),
     ToolSpec(
         name="replan_search",
+        example='{"user_message": "orders of last week", "queries": ["orders last week"]}',
         description=(
             "Replan a failed search of any kind (grep, command line, database, web) that found nothing. Send "
             '{user_message, queries: ["what you searched"]}; get untried queries (relax, rewrite, pivot), a friendly '
             "message, or when to give up."
         ),
         shape=ReplanArguments,
-        answer="string: search_id strategy reasoning user_message; array: new_queries ignored; boolean: give_up; "
-        "object: next",
+        answer="string: search_id strategy user_message; array: new_queries; boolean: give_up",
         read_only=True,
     ),
     ToolSpec(
         name="store_lesson",
+        example='{"mistake": "pytest failed: No module named app", "correction": "run it in services/api"}',
         description=(
             "Remember a lesson learned for later tasks: one text in `lesson`, or mistake and correction. Name the "
             "exact error or input and what works."
         ),
         shape=LessonArguments,
-        answer="string: lesson_id status reason text; array: ignored",
+        answer="string: lesson_id status reason",
     ),
     ToolSpec(
         name="record_outcome",
+        example='{"success": "helped", "recall_id": "rec_…"}',
         description=(
             "Record whether recalled lessons helped, were irrelevant, wrong or partly right: what helps is shown "
             "first next time. Proof counts most: evidence test or metric with tool_results."
         ),
         shape=OutcomeArguments,
-        answer="integer: lessons; string: evidence reason; array: ignored",
+        answer="integer: lessons; string: evidence reason",
         idempotent=True,
     ),
     ToolSpec(
         name="forget_lesson",
+        example='{"lesson_id": "les_…", "reason": "the API changed"}',
         description="Forget a lesson that is wrong or outdated: it leaves every recall; a person can restore it.",
         shape=ForgetArguments,
         answer="string: lesson_id state",

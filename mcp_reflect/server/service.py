@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
 from mcp_reflect.config import PREFIX, Settings
-from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.errors import InputError, McpReflectError, NotFoundError
 from mcp_reflect.log import Log
 from mcp_reflect.server.idle import Idle
 
@@ -133,6 +133,8 @@ class Service:
                 return _result(answer(result, detail=wants_detail(arguments)))
         except InputNeeded as needed:
             return needed.result
+        except InputError as error:
+            return _failure(f"{error}{_example(name, error)}")
         except McpReflectError as error:
             return _failure(str(error))
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
@@ -143,6 +145,15 @@ class Service:
             return _failure(f"mcp-reflect failed inside {name}; nothing was stored. A person finds more in its log.")
         finally:
             self.idle.call_ended()
+
+
+def _example(tool: str, error: InputError) -> str:
+    """A call that works, for an error about the form of one."""
+    if isinstance(error, NotFoundError) or error.field in ("calls", "project"):
+        return ""
+    from mcp_reflect.server.catalog import TOOLS  # noqa: PLC0415 - only an error needs it
+
+    return f" Example: {next(spec.example for spec in TOOLS if spec.name == tool)}"
 
 
 def _host(context: "Context[Any, Any] | None") -> "ClientCapabilities":

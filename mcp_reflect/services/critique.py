@@ -5,7 +5,7 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from mcp_reflect.checkers import loop
@@ -188,7 +188,7 @@ async def critique(
     context.log(
         "critique_generated", critique_id=answer.critique_id, action=answer.action.value, thinker=answer.thinker
     )
-    return answer
+    return replace(answer, ignored=sent.ignored)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,7 +118,7 @@ async def judge_run(
     """Use the agent's analysis if it sent one, else ask a language model, else leave the judgement to rules."""
     ids = tuple(event.id for event in trace.events)
     if sent.analysis is not None:
-        analysis = read_analysis(clean(sent.analysis), ids, context.settings)
+        analysis = read_analysis(clean(sent.analysis), ids, context.settings, lenient=True)
         if analysis.source_event_ids and not ids:
             raise InputError("analysis.source_event_ids", "the run has no events", "Send the events, or leave it out.")
         return Judgement(thinker=HOST, source=Source.AGENT, analysis=analysis)

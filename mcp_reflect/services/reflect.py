@@ -44,7 +44,13 @@ from mcp_reflect.services.evaluation import (
     score_run,
 )
 
-_UNSTORED: Final = ("reflection_id", "strategy_id", "lessons", "next")  # storage adds the ids, `from_stored` the rest
+_UNSTORED: Final = (
+    "reflection_id",
+    "strategy_id",
+    "lessons",
+    "ignored",
+    "next",
+)  # storage adds the ids, `from_stored` the rest
 _ABOUT_THE_CALL: Final = {
     "detail",
     "reflection_id",
@@ -133,7 +139,7 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
     equal = await _equal_reflection(context, scope, sent, _digest(run, None), client)
     if equal is not None:
         context.log("reflection_found", reflection_id=equal.id, thinker=equal.thinker)
-        return Generated(reflection=from_stored(equal), scope=scope)
+        return Generated(reflection=replace(from_stored(equal), ignored=sent.ignored), scope=scope)
     draft = await _draft(context, scope, sent, run, validation, client)
     return Generated(reflection=draft.reflection, scope=scope, draft=draft, before=before)
 
@@ -186,6 +192,7 @@ async def _draft(
         generated_at=iso(context.clock.now()),
         cut=run.get("cut", {}),
         scope=str(scope),
+        ignored=(*sent.ignored, *(judgement.analysis.ignored if judgement.analysis else ())),
     )
     context.log(
         "reflection_generated",
@@ -258,7 +265,7 @@ async def _store(context: Context, generated: Generated, draft: ReflectionDraft)
         stored = await reflections.next_version(generated.scope, generated.before, draft)
     reflection = from_stored(stored)
     context.log("reflection_stored", reflection_id=reflection.reflection_id, importance=reflection.importance)
-    return reflection
+    return replace(reflection, ignored=draft.reflection.ignored)
 
 
 async def _equal_reflection(

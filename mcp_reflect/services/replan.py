@@ -171,7 +171,8 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
         ):
             break
     context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=model_result.thinker)
-    return _result(search_id, after, body)
+    result = _result(search_id, after, body)
+    return replace(result, notes=(*result.notes, *sent.ignored))
 
 
 async def plan_for_graph(context: Context, request: SearchRequest, state: SearchState) -> Plan:

@@ -1,6 +1,7 @@
 """Whether to reflect at a step. All processes of a run share one count of reflections per step."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from mcp_reflect.analysis.triggers import Thresholds, trigger_of
@@ -17,7 +18,7 @@ async def should_reflect(context: Context, arguments: Mapping[str, Any]) -> Advi
     advice = await _advise(context, sent)
     trigger = advice.trigger and advice.trigger.value
     context.log("reflection_considered", reflect=advice.reflect, trigger=trigger, run_id=sent.run_id)
-    return advice
+    return replace(advice, ignored=sent.ignored)
 
 
 async def _advise(context: Context, sent: StepArguments) -> Advice:

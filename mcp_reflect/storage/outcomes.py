@@ -6,9 +6,10 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Evidence, Lesson, OutcomeDraft, Trust, Updated
+from mcp_reflect.models.reflection import Link
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, WeightedOutcome, total
-from mcp_reflect.storage.lessons import lesson_by_id
+from mcp_reflect.storage.lessons import add_links, lesson_by_id
 from mcp_reflect.storage.recalls import RecallLog, recall_row
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.rows import lesson_from, scope_values
@@ -56,6 +57,20 @@ class OutcomeRepository:
                 }
                 await tx.run("outcome_add", values)
                 updated.append(await _updated(tx, scope, lesson))
+            return tuple(updated)
+
+    async def record_irrelevant(self, scope: Scope, draft: OutcomeDraft) -> tuple[Updated, ...]:
+        """Link lessons to the recall whose task they did not fit. Their effectiveness does not change."""
+        await self._recall_log.flush()
+        async with self._db.write() as tx:
+            updated: list[Updated] = []
+            for place, lesson_id in enumerate(await _lesson_ids(tx, scope, draft)):
+                lesson = await lesson_by_id(tx, scope, lesson_id, f"lesson_ids[{place}]")
+                to_id = draft.recall_id or self._clock.new_id("out")
+                link = Link(relation="irrelevant_to", to_kind="recall", to_id=to_id)
+                await add_links(tx, lesson.id, (link,))
+                effectiveness = round(lesson.effectiveness or 0.0, 4)
+                updated.append(Updated(id=lesson.id, effectiveness=effectiveness, times_applied=lesson.times_applied))
             return tuple(updated)
 
 

@@ -43,10 +43,6 @@ CALLS: list[tuple[str, int, str, dict[str, Any], str]] = [
     ("max_analysis_chars", 40, "reflect", {**RUN, "analysis": {"reflection": LONG}}, "analysis"),
     ("max_judgement_chars", 40, "reflect", {**RUN, "analysis": {"reflection": LONG}}, "analysis.reflection"),
     ("max_judgement_chars", 40, "critique", {**WORK, "analysis": {"issues": [LONG]}}, "analysis.issues[0]"),
-    ("max_judgement_items", 1, "reflect", {**RUN, "analysis": {"reflection": "r", "keywords": ["a", "b"]}},
-     "analysis.keywords"),
-    ("max_item_chars", 40, "reflect", {**RUN, "analysis": {"reflection": "r", "keywords": [LONG]}},
-     "analysis.keywords[0]"),
     ("max_queries", 1, "replan_search", {**SEARCH, "queries": [QUERY, {**QUERY, "query_text": "b"}]}, "queries"),
     ("max_queries", 1, "replan_search", {**SEARCH, "analysis": {"new_queries": [QUERY, QUERY]}},
      "analysis.new_queries"),
@@ -57,8 +53,14 @@ CALLS: list[tuple[str, int, str, dict[str, Any], str]] = [
     ("max_filter_chars", 40, "replan_search", {**SEARCH, "queries": [{**QUERY, "filters": {"a": LONG}}]},
      "queries[0].filters"),
     ("max_tables", 1, "replan_search", {**SEARCH, "catalog": [{"table": "a"}, {"table": "b"}]}, "catalog"),
-    ("max_recalled", 2, "recall_lessons", {"task": "t", "limit": 3}, "limit"),
-    ("max_recalled_chars", 100, "recall_lessons", {"task": "t", "max_chars": 101}, "max_chars"),
+]  # fmt: skip
+IGNORED: list[tuple[str, int, str, dict[str, Any], str]] = [
+    ("max_judgement_items", 1, "reflect", {**RUN, "analysis": {"reflection": "r", "keywords": ["a", "b"]}},
+     "analysis.keywords: it has 2 items"),
+    ("max_item_chars", 40, "reflect", {**RUN, "analysis": {"reflection": "r", "keywords": [LONG]}},
+     "analysis.keywords[0]: it has"),
+    ("max_recalled", 2, "recall_lessons", {"task": "t", "limit": 3}, "limit: 3 is too large, 2 used"),
+    ("max_recalled_chars", 100, "recall_lessons", {"task": "t", "max_chars": 101}, "max_chars: 101 is too large"),
 ]  # fmt: skip
 ELSEWHERE = {
     "max_message_bytes", "max_calls_at_once", "max_events", "max_event_chars",
@@ -68,7 +70,7 @@ ELSEWHERE = {
 
 
 def test_every_limit_is_tried() -> None:
-    assert {name for name, *_ in CALLS} | ELSEWHERE == {item.name for item in fields(Limits)}
+    assert {name for name, *_ in (*CALLS, *IGNORED)} | ELSEWHERE == {item.name for item in fields(Limits)}
 
 
 @pytest.mark.parametrize(
@@ -88,6 +90,16 @@ async def test_what_is_over_a_limit_is_refused_by_its_name_and_stores_nothing(
     raised: dict[str, Any] = {limit: value * 1000 if limit != "max_depth" else 64}
     async with Engine(replace(settings, **raised)) as engine:
         await engine.call(tool, arguments)
+
+
+@pytest.mark.parametrize(("limit", "value", "tool", "arguments", "note"), IGNORED)
+async def test_an_optional_argument_over_its_limit_is_put_within_it_or_left_out(
+    settings: Settings, limit: str, value: int, tool: str, arguments: dict[str, Any], note: str
+) -> None:
+    low: dict[str, Any] = {limit: value}
+    async with Engine(replace(settings, **low)) as engine:
+        result: Any = await engine.call(tool, arguments)
+    assert [one for one in result.ignored if one.startswith(note)] == list(result.ignored) != []
 
 
 def test_no_limit_is_read_from_the_environment() -> None:

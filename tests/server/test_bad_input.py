@@ -21,79 +21,88 @@ def events(*changes: dict[str, Any]) -> dict[str, Any]:
     return {**RUN, "events": [{**EVENT, **change} for change in changes]}
 
 
-BAD: list[tuple[str, dict[str, Any], str]] = [
-    ("reflect", {}, "task: it is missing. Send task and outcome, or the reflection_id of a stored run."),
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("reflect", {}, "task: it is missing. Send task, outcome and analysis or events, or the reflection_id"),
     ("reflect", {"task": "Do it"}, "outcome: it is missing."),
-    (
-        "reflect",
-        {**RUN, "outcome": "sucess"},
-        "outcome: 'sucess' is not one of its values. Send one of success, failure, partial, timeout, error. Did you",
-    ),
-    ("reflect", {**RUN, "outcome": 7}, "outcome: '7' is not one of its values."),
-    ("reflect", {**RUN, "tsk": "x"}, "tsk: there is no such argument. Did you mean 'task'?"),
-    ("reflect", {**RUN, "self": 1}, "self: there is no such argument."),
-    ("reflect", {**RUN, "applied": True}, "applied: there is no such argument."),
-    ("reflect", {**RUN, "event": []}, "event: there is no such argument. Did you mean 'events'?"),
-    ("reflect", {**RUN, "task": ""}, "task: it is empty. Send text."),
-    ("reflect", {**RUN, "task": " \n\t"}, "task: it is empty. Send text."),
-    ("reflect", {**RUN, "task": "\u200b\u2060"}, "task: it is empty. Send text."),
-    ("reflect", {**RUN, "task": 3}, "task: it is a number, not text. Send text."),
-    ("reflect", {**RUN, "task": "x" * 20_001}, "task: it has 20001 characters. Send at most 20000 ("),
+    ("reflect", {"task": "Do it", "outcome": 7}, "outcome: it is missing."),
+    ("reflect", {**RUN, "task": "x" * 20_001}, "task: it has 20001 characters. Send at most 20000."),
     ("reflect", {**RUN, "task": "a\0b"}, "task: it holds a NUL byte at character 1."),
     ("reflect", {**RUN, "task": "ab\ud800"}, "task: it holds half of a character (a lone surrogate) at 2."),
-    ("reflect", {**RUN, "task_description": "Do that"}, "task_description: it is another name of task"),
-    ("reflect", {**RUN, "events": "none"}, "events: it is text, not a list."),
-    ("reflect", {**RUN, "events": ["none"]}, "events[0]: it is text, not an object."),
-    ("reflect", events({}, {"content": ""}), "events[1]: it has neither content, tool nor error."),
-    ("reflect", events({"content": "  ", "error": "\n"}), "events[0]: it has neither content, tool nor error."),
-    ("reflect", events({"type": "toolcall"}), "events[0].type: 'toolcall' is not one"),
-    ("reflect", events({"typ": "x"}), "events[0].typ: there is no such argument. Did you mean 'type'?"),
-    ("reflect", events({"id": "a"}, {"id": "b"}, {"id": "a"}), "events[2].id: another event has the id 'a' too."),
     ("reflect", events({"content": "a\0"}), "events[0].content: it holds a NUL byte"),
     ("reflect", events({"metadata": {"a": ["\udc80"]}}), "events[0].metadata.a[0]: it holds half of a character"),
-    ("reflect", {**RUN, "error": {"category": "bad luck"}}, "error.category: 'bad luck' is not one of its values."),
-    ("reflect", {**RUN, "error": {"catgory": "timeout"}}, "error.catgory: there is no such argument. Did you mean"),
-    ("reflect", {**FAILED_RUN, "analysis": {**GIVEN, "source_event_ids": ["e9"]}}, "analysis.source_event_ids[0]"),
-    ("reflect", {**FAILED_RUN, "analysis": {"reflection": "It broke at [e9]"}}, "analysis.reflection: cites event e9"),
-    ("reflect", {**RUN, "analysis": {"reflection": "x", "source_event_ids": ["e1"]}}, "analysis.source_event_ids"),
-    ("reflect", {**RUN, "analysis": {**GIVEN, "importance": 1.2}}, "analysis.importance: is 1.2, outside 0..1"),
-    ("reflect", {**RUN, "analysis": {"reflection": "x", "importance": "NaN"}}, "analysis.importance: is nan"),
+    ("reflect", {**RUN, "analysis": '["a\\u0000b"]'}, "arguments[0]: it holds a NUL byte"),
     ("reflect", {**RUN, "analysis": {}}, "analysis: says nothing of the run"),
     ("reflect", {"reflection_id": "ref_none"}, "analysis: it is missing beside reflection_id."),
     ("reflect", {"reflection_id": "ref_none", "analysis": "It broke"}, "reflection_id: there is no 'ref_none'"),
     ("reflect", {**RUN, "recall_id": "rec_none"}, "recall_id: there is no 'rec_none' in project app."),
     ("reflect", {**RUN, "related_ids": ["les_none"]}, "related_ids[0]: there is no 'les_none' in project app."),
     ("reflect", {**RUN, "project": "elsewhere"}, "project: 'elsewhere' is not one that this server may use."),
+    ("should_reflect", {}, "confidence: it is missing."),
     ("recall_lessons", {}, "task: it is missing. Send it."),
-    ("recall_lessons", {"task": "x", "limit": 0}, "limit: 0 is too small. Send 1 or more."),
-    ("recall_lessons", {"task": "x", "limit": 51}, "limit: 51 is too large. Send 50 or less ("),
-    ("recall_lessons", {"task": "x", "limit": 1.5}, "limit: 1.5 is not a whole number."),
-    ("recall_lessons", {"task": "x", "max_chars": 0}, "max_chars: 0 is too small."),
-    ("recall_lessons", {"task": "x", "kinds": ["lessn"]}, "kinds[0]: 'lessn' is not one of its values."),
-    ("recall_lessons", {"task": "x", "min_importance": 2}, "min_importance: 2 is too large. Send 1"),
-    ("store_lesson", {"mistake": "x"}, "correction: it is missing. Send it."),
-    ("store_lesson", {**LESSON, "importance": -1}, "importance: -1 is too small. Send 0"),
-    ("store_lesson", {**LESSON, "importance": "high"}, "importance: it is text, not a number."),
-    ("store_lesson", {**LESSON, "visibility": "all"}, "visibility: 'all' is not one of its values."),
-    ("store_lesson", {**LESSON, "symptoms": ["x"] * 21}, "symptoms: it has 21 items. Send at most 20 ("),
-    ("store_lesson", {**LESSON, "tags": [""]}, "tags[0]: it is empty."),
+    ("recall_lessons", {"task": " \n\t"}, "task: it is empty. Send text."),
+    ("recall_lessons", {"task": "\u200b\u2060"}, "task: it is empty. Send text."),
+    ("store_lesson", {"tags": ["x"]}, "lesson: it is missing."),
+    ("store_lesson", {"mistake": "x", "correction": "y"}, "mistake: it is empty of content."),
+    ("store_lesson", {**LESSON, "symptoms": ["x"] * 21}, "symptoms: it has 21 items. Send at most 20."),
     ("record_outcome", {"success": True}, "recall_id: neither it nor lesson_ids is there."),
     ("record_outcome", {"success": "maybe", "recall_id": "r"}, "success: 'maybe' is not one of its values."),
     ("record_outcome", {"success": True, "recall_id": "rec_none"}, "recall_id: there is no 'rec_none' in project app."),
     ("record_outcome", {"success": True, "lesson_ids": ["les_none"]}, "lesson_ids[0]: there is no 'les_none'"),
     ("forget_lesson", {"lesson_id": "les_none", "reason": "x"}, "lesson_id: there is no 'les_none' in project app."),
-    ("forget_lesson", {"lesson_id": "les_none"}, "reason: it is missing."),
     ("recal_lessons", {"task": "x"}, "name: there is no tool 'recal_lessons'. Did you mean 'recall_lessons'?"),
 ]  # fmt: skip
 
+UNDERSTOOD: list[tuple[str, dict[str, Any], str | None]] = [
+    ("reflect", {**RUN, "outcome": "sucess"}, None),
+    ("reflect", {**FAILED_RUN, "outcome": 7}, "outcome: '7' is not one of its values"),
+    ("reflect", {**RUN, "colour": "x"}, "colour: no such argument"),
+    ("reflect", {**RUN, "self": 1}, "self: no such argument"),
+    ("reflect", {**RUN, "applied": True}, "applied: no such argument"),
+    ("reflect", {**RUN, "event": [EVENT]}, None),
+    ("reflect", {**RUN, "task": 3}, None),
+    ("reflect", {**RUN, "task_description": "Do that"}, "task_description: task was sent too"),
+    ("reflect", {**RUN, "events": "it broke"}, None),
+    ("reflect", {**RUN, "events": ["it broke"]}, None),
+    ("reflect", events({}, {"content": ""}), "events[1]: it has neither content, tool nor error"),
+    ("reflect", events({"type": "toolcall"}), None),
+    ("reflect", events({"id": "a"}, {"id": "b"}, {"id": "a"}), None),
+    ("reflect", {**RUN, "error": {"category": "bad luck"}}, "error.category: bad luck is not one of its values"),
+    ("reflect", {**FAILED_RUN, "analysis": {**GIVEN, "source_event_ids": ["e9"]}}, "analysis.source_event_ids[0]"),
+    ("reflect", {**FAILED_RUN, "analysis": {"reflection": "It broke at [e9]"}}, "analysis.reflection: cites event e9"),
+    ("reflect", {**RUN, "analysis": {**GIVEN, "importance": 1.2}}, "analysis.importance: is 1.2, outside 0..1"),
+    ("reflect", {**RUN, "analysis": {"mood": "bad", **GIVEN}}, None),
+    ("recall_lessons", {"task": "x", "limit": 0}, "limit: 0 is too small, 1 used"),
+    ("recall_lessons", {"task": "x", "limit": 51}, "limit: 51 is too large, 50 used"),
+    ("recall_lessons", {"task": "x", "limit": 1.5}, "limit: 1.5 is not a whole number"),
+    ("recall_lessons", {"task": "x", "kinds": ["lessn"]}, "kinds[0]: 'lessn' is not one of its values"),
+    ("recall_lessons", {"task": "x", "min_importance": 20}, "min_importance: 20 read as 0.2"),
+    ("store_lesson", {**LESSON, "importance": -1}, "importance: -1 is too small, 0 used"),
+    ("store_lesson", {**LESSON, "importance": "high"}, None),
+    ("store_lesson", {**LESSON, "visibility": "all"}, "visibility: 'all' is not one of its values"),
+    ("store_lesson", {**LESSON, "tags": [""]}, None),
+]
 
-async def test_bad_input_is_refused_by_field_and_stores_nothing(client: Client, engine: Engine) -> None:
+
+async def test_what_cannot_be_used_is_refused_by_field_with_an_example_and_stores_nothing(
+    client: Client, engine: Engine
+) -> None:
     await told(client, "reflect", FAILED_RUN)
     before = await contents(engine)
-    said = {place: await refused(client, tool, arguments) for place, (tool, arguments, _) in enumerate(BAD)}
+    said = {place: await refused(client, tool, arguments) for place, (tool, arguments, _) in enumerate(REFUSED)}
     assert await contents(engine) == before
-    assert [(said[place], start) for place, (_, _, start) in enumerate(BAD) if not said[place].startswith(start)] == []
+    wrong = [(said[place], start) for place, (_, _, start) in enumerate(REFUSED) if not said[place].startswith(start)]
+    assert wrong == []
     assert [one for one in said.values() if len(one) > 600] == []
+    assert [one for one in said.values() if "it is missing" in one and "Example: {" not in one] == []
+
+
+@pytest.mark.parametrize(("tool", "arguments", "note"), UNDERSTOOD)
+async def test_what_can_be_understood_is_used_and_the_rest_is_named(
+    client: Client, tool: str, arguments: dict[str, Any], note: str | None
+) -> None:
+    ignored = (await told(client, tool, arguments)).get("ignored", [])
+    assert len(ignored) == (note is not None)
+    assert all(one.startswith(str(note)) for one in ignored)
 
 
 def nested(depth: int) -> Any:

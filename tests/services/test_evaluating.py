@@ -15,7 +15,7 @@ from mcp_reflect.models.reflection import Score
 from mcp_reflect.models.run import Trace
 from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
-from tests.server.calls import FAILED_RUN, refused, told
+from tests.server.calls import FAILED_RUN, told
 
 TESTED: dict[str, Any] = {
     "task": "Mend the parser",
@@ -75,10 +75,9 @@ async def test_the_hosts_scores_fill_what_rules_cannot_know(client: Client) -> N
         ({"safety": {"score": "NaN"}}, "analysis.scores.safety: is nan"),
     ],
 )
-async def test_a_score_that_is_none_is_refused_by_its_place(client: Client, scores: Any, said: str) -> None:
-    assert (
-        await refused(client, "reflect", {**FAILED_RUN, "analysis": {"reflection": "x", "scores": scores}})
-    ).startswith(said)
+async def test_a_score_that_is_none_is_left_out_and_named(client: Client, scores: Any, said: str) -> None:
+    result = await told(client, "reflect", {**FAILED_RUN, "analysis": {"reflection": "x", "scores": scores}})
+    assert [one.startswith(said) for one in result["ignored"]] == [True]
 
 
 async def test_an_evaluator_is_asked_where_the_call_names_criteria(settings: Settings) -> None:

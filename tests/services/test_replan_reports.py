@@ -133,17 +133,14 @@ async def test_queries_that_found_something_stay(engine: Engine) -> None:
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"user_message": "x"}, "queries: it is empty."),
-    ({**QUANTUM, "querys": []}, "querys: there is no such argument. Did you mean 'queries'?"),
-    ({**QUANTUM, "queries": ["quantum"]}, "queries[0]: is not an object. Send {table"),
     ({**QUANTUM, "queries": [{"table": 3}]}, "queries[0].table: is not a text."),
     ({**QUANTUM, "queries": [{"table": "a", "limit": "ten"}]}, "queries[0].limit: is not a number."),
     ({**QUANTUM, "queries": [{"table": "a", "query_text": "x" * 10_000_000}]}, "queries[0].query_text: it has 1000000"),
     (
         {**QUANTUM, "queries": [{"table": "a"}] * 10_000},
-        "queries: it has 10000 items. Send at most 50 (",
+        "queries: it has 10000 items. Send at most 50.",
     ),
     ({**QUANTUM, "analysis": plan(*[{"table": "a"}] * 51)}, "analysis.new_queries: it has 51 items."),
-    ({**QUANTUM, "results": "none"}, "results: is not an object."),
     ({**QUANTUM, "results": {"sessions": "none"}}, "results.sessions: is neither a count nor a list."),
     ({**QUANTUM, "analysis": "no idea"}, "analysis: it holds no JSON object."),
     ({**QUANTUM, "project": "elsewhere"}, "project: 'elsewhere' is not one"),
