@@ -18,10 +18,10 @@ from mcp_reflect.llm.embeddings.embedders import UNRELATED
 from mcp_reflect.models.lesson import Recall, State
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.services.engine import Engine
-from tests.bank.test_quarantine import shown, stored
 from tests.embedding.concepts import CONCEPTS, Concepts
 from tests.embedding.test_keeping_vectors import MAIL, SLOW, caught_up, kept, meaning, told
 from tests.held_clock import HeldClock
+from tests.storage.test_quarantine import shown, stored
 
 WORDS = st.lists(st.sampled_from([word for one in CONCEPTS for word in sorted(one)]), min_size=1, max_size=5)
 TEXT = WORDS.map(" ".join).filter(

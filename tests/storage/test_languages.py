@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_reflect.services.engine import Engine
-from tests.bank.languages import CASES
+from tests.storage.languages import CASES
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.schema import newest
 from tests.processes.servers import LESSON
-from tests.schemas.freeze import file_of
+from tests.storage.schemas.freeze import file_of
 
 FROZEN = sorted(file_of(0).parent.glob("[0-9]*.sql"))
 
@@ -38,7 +38,7 @@ def schema(bank: Path) -> set[str]:
 
 
 async def test_the_newest_schema_is_the_frozen_one(settings: Settings, bank_path: Path, tmp_path: Path) -> None:
-    """Until the release freeze it anew (`python -m tests.schemas.freeze`); after it, a change is a new migration."""
+    """Until the release: `python -m tests.storage.schemas.freeze`. After it, a change is a new migration."""
     async with Engine(settings) as engine:
         await engine.bank.open()
     made(file_of(newest()), tmp_path / "frozen" / "bank.db")

@@ -1,4 +1,4 @@
-"""Freezes the newest schema with data in every table: `python -m tests.schemas.freeze`.
+"""Freezes the newest schema with data in every table: `python -m tests.storage.schemas.freeze`.
 
 A schema is frozen when it is released, and its file never changes from then on: a later release migrates it. Until
 the release the file follows the migration that it freezes, and is written anew by this command.

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from mcp_reflect.models.lesson import State
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.similarity import contradict, same_lesson
-from tests.bank import contradiction_pairs as pairs
 from tests.held_clock import HeldClock
+from tests.storage import contradiction_pairs as pairs
 
 MISTAKE = "The nightly export of the orders table ran out of memory"
 MORE: dict[str, Any] = {"mistake": MISTAKE, "correction": "Increase the batch size"}

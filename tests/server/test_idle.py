@@ -11,8 +11,8 @@ from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.server.idle import Idle
 from mcp_reflect.services.engine import Engine
-from tests.dreaming.test_dreams import FAR, SAME, reflections
 from tests.held_clock import HeldClock
+from tests.services.test_consolidate import FAR, SAME, reflections
 
 
 class Quiet:
