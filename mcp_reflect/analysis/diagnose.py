@@ -21,6 +21,7 @@ from mcp_reflect.analysis.loops import (
     zero_finding,
     zero_runs,
 )
+from mcp_reflect.analysis.questions import is_told, open_points, told_lessons
 from mcp_reflect.analysis.related_calls import names_alike
 from mcp_reflect.analysis.text import clip, quote, subject_only, unique
 from mcp_reflect.analysis.tools import suggestions_in
@@ -395,7 +396,8 @@ MAX_WORKED = 500  # working calls, the last ones, that can clear a failure which
 def diagnose(trace: Trace) -> Diagnosis:
     """Read a trace by rule: what failed, what looped, what found nothing, what was put right, how it stopped."""
     reading = read(trace)
-    corrections = corrections_from(reading.tried)
+    told = told_lessons(trace)
+    corrections = tuple(one for one in corrections_from(reading.tried) if not is_told(one, told))
     findings = findings_of(reading)
     strategy = strategy_of(reading, corrections)
     fault = reading.mattered.fault if reading.mattered else None
@@ -419,6 +421,7 @@ def diagnose(trace: Trace) -> Diagnosis:
         calls=sum(item.call.made for item in reading.tried),
         wasted=_wasted(reading),
         without_lesson=_without_lesson(reading, corrections),
+        open_points=() if told else open_points(reading.tried, reading.pairs, corrections),
     )
 
 

@@ -204,7 +204,7 @@ def due(
     `calls` are known failures with the same bare or loose form, `heads` failures of this session of what
     the call is a call of.
     """
-    alive = [known for known in calls if known.worked_at is None]
+    alive = [known for known in calls if known.worked_at is None and _is_sure(known, session)]
     same = [known for known in alive if known.exact == forms.exact_key or _same_but_dress(forms, known)]
     same = [known for known in same if not _changed_since(tool, arguments, known, session)]
     if same:
@@ -215,6 +215,19 @@ def due(
     recent = [known for known in heads if known.last_step > session.worked_step(forms.head)]
     recent = [known for known in recent if not _changed_since(tool, arguments, known, session)]
     return _of_the_tool(recent) or _similar(forms, recent)
+
+
+def _is_sure(known: KnownFailure, session: SessionState) -> bool:
+    """Whether a failure is more than one bad run.
+
+    It came again, or in this session, or its correction is known, or it rests on nothing but the call itself.
+    """
+    return (
+        known.category in _OF_THE_CALL
+        or known.times > 1
+        or known.last_session == session.id
+        or known.worked is not None
+    )
 
 
 def _due(found: Sequence[KnownFailure], match: Match) -> Due:

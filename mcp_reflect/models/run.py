@@ -210,7 +210,8 @@ class Diagnosis:
     `first_failing_event` is the earliest event that failed; `category` is that of the failure that
     mattered most, which is a later one where the first was put right. `calls` counts the calls that were
     made, `wasted` those of them that failed or went round in a loop. `without_lesson` is what was put right or stayed
-    open and no rule made a lesson of.
+    open and no rule made a lesson of; `open_points` are those of them that were hard-won or came again, in words, where
+    the agent told no lesson in the run.
     """
 
     summary: str
@@ -230,3 +231,4 @@ class Diagnosis:
     calls: int = 0
     wasted: int = 0
     without_lesson: tuple[Finding, ...] = ()
+    open_points: tuple[str, ...] = ()

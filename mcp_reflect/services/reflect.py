@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 from mcp_reflect.analysis.decisions import validate
 from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.analysis.reflector import Judged, face, judge, links, strategy
+from mcp_reflect.analysis.text import clip
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
@@ -61,6 +62,8 @@ _ABOUT_THE_CALL: Final = {
     "related_ids",
     "criteria",
 }
+_FINDINGS: Final = 2  # of those without a lesson that the text does not tell, in `next`; all are stored
+_FINDING_CHARS: Final = 160
 _ANY_TASK: Final = "any"  # a query without a text is read with this one
 
 
@@ -208,7 +211,10 @@ async def _draft(
         thinker=judgement.thinker,
         trace=run,
         reflection=reflection,
-        body={name: value for name, value in asdict(reflection).items() if name not in _UNSTORED},
+        body={
+            **{name: value for name, value in asdict(reflection).items() if name not in _UNSTORED},
+            "findings": [{"events": list(item.event_ids), "text": item.text} for item in diagnosis.without_lesson],
+        },
         digest=_digest(run, judgement.analysis, sent.criteria),
         run_digest=_digest(run, None),
         face=face(trace, judged, judgement.source),
@@ -320,6 +326,7 @@ def from_stored(stored: StoredReflection) -> Reflection:
     body = _object(stored.body)
     assessment, validation = body.pop("assessment", None), body.pop("validation", None)
     insights, lessons = body.pop("insights", None), body.pop("lessons", ())
+    findings = [item["text"] for item in body.pop("findings", ()) if item["text"] not in body["reflection"]]
     reflection = Reflection(
         **_with_tuples(body),
         insights=Insights(**_with_tuples(insights)) if insights else None,
@@ -327,7 +334,7 @@ def from_stored(stored: StoredReflection) -> Reflection:
         validation=_validation(validation) if validation else None,
         lessons=tuple(LearntLesson(**lesson) for lesson in lessons),
     )
-    return replace(reflection, next=_next(reflection)) if stored.thinker == RULES else reflection
+    return replace(reflection, next=_next(reflection, findings)) if stored.thinker == RULES else reflection
 
 
 def _object(value: Json) -> dict[str, Any]:
@@ -355,8 +362,11 @@ def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(cast("list[Any]", item)) if isinstance(item, list) else item for name, item in values.items()}
 
 
-def _next(reflection: Reflection) -> dict[str, object]:
-    """The call with which the agent adds its own analysis: it knows more than rules can read in the events."""
+def _next(reflection: Reflection, findings: Sequence[str]) -> dict[str, object]:
+    """The call with which the agent adds its own analysis: it knows more than rules can read in the events.
+
+    `findings` are what rules saw and made no lesson of.
+    """
     analysis: dict[str, object] = {
         "reflection": "root cause",
         "strategy": "what to do next time",
@@ -367,8 +377,10 @@ def _next(reflection: Reflection) -> dict[str, object]:
             "correction": "what works instead",
             "symptoms": ["exact error text"],
         }
+    told = [clip(text, _FINDING_CHARS) for text in findings[:_FINDINGS]] if not reflection.lessons else []
     return {
         "why": "Rules read only the events. You know the cause: send it.",
+        **({"findings": told} if told else {}),
         "tool": "reflect",
         "arguments": {"reflection_id": reflection.reflection_id, "analysis": analysis},
     }

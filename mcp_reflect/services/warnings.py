@@ -15,7 +15,7 @@ from mcp_reflect.analysis.known_failures import (
     lessons_text,
     warning_text,
 )
-from mcp_reflect.analysis.tools import may_change
+from mcp_reflect.analysis.tools import is_own_tool, may_change, without_labels
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Lesson, RecallQuery, Trust
@@ -59,6 +59,8 @@ async def before_call(
     project: str | None = None,
 ) -> CallWarning | None:
     """The warning that is due before a call, or null; in a session that is held out it is only noted."""
+    if is_own_tool(tool, arguments):
+        return None
     scope = context.scopes.named(project)
     tool, arguments, forms = _read(tool, arguments)
     state = await session_state(context, scope, session)
@@ -104,6 +106,8 @@ async def after_call(
     from mcp_reflect.analysis.call_results import fault_of  # noqa: PLC0415 - same
     from mcp_reflect.analysis.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
 
+    if is_own_tool(tool, arguments):
+        return AfterCall(failed=False)
     scope = context.scopes.named(project)
     tool, arguments, forms = _read(tool, arguments)
     state = await session_state(context, scope, session)
@@ -192,7 +196,7 @@ def _read(tool: str, arguments: Json) -> tuple[str, Json, Forms]:
         raise InputError("tool", "it is empty", "Send the name of the tool.")
     tool = clean(tool.strip()[:200])
     try:
-        arguments = clean(arguments)
+        arguments = clean(without_labels(tool, arguments))
         return tool, arguments, forms_of(tool, arguments)
     except RecursionError:
         raise InputError("arguments", "they are nested too deep", "Send flatter JSON.") from None

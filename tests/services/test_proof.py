@@ -21,12 +21,12 @@ PUSH: Json = {"command": "git push origin main"}
 
 async def play(engine: Engine, sessions: int) -> None:
     """Agents that do as they are told: warned, they push elsewhere; else they fail again."""
-    await engine.after_call("Bash", PUSH, error="remote: rejected (protected branch)", session="first")
+    await engine.after_call("Bash", PUSH, error="error: invalid refspec", session="first")
     for number in range(sessions):
         session = f"session-{number}"
         for _ in range(2):
             if await engine.before_call("Bash", PUSH, session=session) is None:
-                await engine.after_call("Bash", PUSH, error="remote: rejected (protected branch)", session=session)
+                await engine.after_call("Bash", PUSH, error="error: invalid refspec", session=session)
             else:
                 await engine.after_call("Bash", {"command": "git push origin topic"}, "ok", session=session)
 

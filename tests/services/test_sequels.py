@@ -27,6 +27,7 @@ def rows(path: Path, sql: str) -> list[tuple[Any, ...]]:
 async def warned(engine: Engine, session: str) -> None:
     if await engine.before_call("Bash", PUSH, session="probe-" + session) is None:
         await engine.after_call("Bash", PUSH, error=REFUSED, session="first")
+        await engine.after_call("Bash", PUSH, error=REFUSED, session="second")
     assert await engine.before_call("Bash", PUSH, session=session) is not None
 
 
@@ -59,6 +60,7 @@ async def test_calls_that_run_side_by_side_may_end_in_any_order(engine: Engine) 
 
 async def test_a_warning_that_is_wrong_loses_weight_and_retires_after_three(engine: Engine) -> None:
     await engine.after_call("Bash", PUSH, error=REFUSED, session="first")
+    await engine.after_call("Bash", PUSH, error=REFUSED, session="second")
     certainties: list[float] = []
     for turn in range(MOST_WRONG):
         warning = await engine.before_call("Bash", PUSH, session=f"s{turn}")
@@ -97,6 +99,7 @@ async def test_a_lesson_that_was_heeded_is_confirmed_and_one_that_was_wrong_lose
 async def test_a_session_that_is_held_out_is_watched_and_not_warned(settings: Settings, clock: HeldClock) -> None:
     async with Engine(replace(settings, holdout=1.0), clock=clock) as engine:
         await engine.after_call("Bash", PUSH, error=REFUSED, session="first")
+        await engine.after_call("Bash", PUSH, error=REFUSED, session="second")
         assert await engine.before_call("Bash", PUSH, session="s") is None
         after = await engine.after_call("Bash", PUSH, error=REFUSED, session="s")
         assert (after.recurrence, after.text) == (True, None)

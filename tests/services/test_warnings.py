@@ -27,12 +27,14 @@ async def said(engine: Engine, command: str, session: str = "s2") -> str | None:
 
 async def test_the_same_call_in_another_session_is_warned_of_in_a_fence(engine: Engine) -> None:
     await fail(engine, "git push --force origin main")
+    assert await said(engine, "git push --force origin main", "b") is None
+    await fail(engine, "git push --force origin main", session="s0")
     warning = await engine.before_call(
         "shell", {"command": ["bash", "-lc", "git push origin main --force"]}, session="b"
     )
     assert warning is not None
-    assert (warning.match, warning.certainty, warning.times) == ("exact", 0.95, 1)
-    assert "failed once" in warning.text
+    assert (warning.match, warning.certainty, warning.times) == ("exact", 0.97, 2)
+    assert "failed twice" in warning.text
     assert "GH006" in warning.text
     assert warning.text.count("<data ") == warning.text.count("</data ") == 1
 
@@ -62,6 +64,7 @@ async def test_what_worked_instead_is_told(engine: Engine) -> None:
 
 
 async def test_after_something_was_changed_the_same_session_may_try_again(engine: Engine) -> None:
+    await fail(engine, "pytest tests/billing", MISSING, session="s0")
     await fail(engine, "pytest tests/billing", MISSING)
     assert await said(engine, "pytest tests/billing", "s1") is not None
     await work(engine, "pip install -e .")
@@ -88,7 +91,8 @@ async def test_an_error_that_passes_by_itself_is_told_when_it_has_stayed(engine:
 async def test_another_id_matters_only_where_the_error_is_of_the_id(engine: Engine, error: str, warned: bool) -> None:
     order: Json = {"order": "3f2504e0-4f89-11d3-9a0c-0305e82c3301"}
     other: Json = {"order": "7c9e6679-7425-40de-944b-e07fc1f90ae7"}
-    await engine.after_call("get_order", order, error=error, session="s1")
+    for session in ("s0", "s1"):
+        await engine.after_call("get_order", order, error=error, session=session)
     warning = await engine.before_call("get_order", other, session="s2")
     assert (warning is not None) is warned
     assert warning is None or warning.match == "loose"
@@ -158,7 +162,8 @@ async def test_what_keeps_failing_is_told_at_the_start_of_a_session(engine: Engi
 
 
 async def test_a_warning_is_not_told_again_with_the_failure(engine: Engine) -> None:
-    await fail(engine, "git push origin main")
+    for session in ("s0", "s1"):
+        await fail(engine, "git push origin main", session=session)
     assert await said(engine, "git push origin main") is not None
     after = await engine.after_call("Bash", {"command": "git push origin main"}, error=REFUSED, session="s2")
     assert (after.recurrence, after.text) == (True, None)
@@ -169,7 +174,9 @@ async def test_a_warning_is_not_told_again_with_the_failure(engine: Engine) -> N
 
 async def test_secrets_stay_out_of_what_is_kept_and_shown(engine: Engine, settings: Settings) -> None:
     secret = "sk-ant-api03-" + "a1b2c3d4e5" * 4
-    await fail(engine, f"curl -H 'x-api-key: {secret}' https://api.example.org", f"403 Forbidden for {secret}")
+    for session in ("s0", "s1"):
+        command, error = f"curl -H 'x-api-key: {secret}' https://api.example.org", f"403 Forbidden for {secret}"
+        await fail(engine, command, error, session)
     text = await said(engine, f"curl -H 'x-api-key: {secret}' https://api.example.org")
     assert text is not None
     assert secret not in text
