@@ -1,7 +1,6 @@
 """The plan by rules: diagnose, choose a move, refuse what was tried. Deterministic."""
 
 import hashlib
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -13,224 +12,17 @@ from mcp_reflect.models.search import (
     Plan,
     Query,
     SearchDiagnosis,
-    SearchFinding,
     SearchRequest,
     SearchState,
     Strategy,
 )
 from mcp_reflect.replan import attempts, catalog
-from mcp_reflect.replan.attempts import is_empty
 from mcp_reflect.replan.catalog import Catalog
-from mcp_reflect.replan.forms import has_form, terms
-from mcp_reflect.replan.moves import loosest, mechanical, misspelled_values, pivoted, relaxed, rewritten
-from mcp_reflect.replan.syntax import Tool, read_operators, tool_of
-from mcp_reflect.replan.wordings import ranked_suggestions
-from mcp_reflect.replan.words import ABBREVIATIONS, content, fold, is_quoted, tokens, unquoted
+from mcp_reflect.replan.diagnosis import diagnose
+from mcp_reflect.replan.messages import FOUND, GAVE_UP, tell
+from mcp_reflect.replan.moves import loosest, mechanical, pivoted, relaxed, rewritten
 
-# What to tell the person: one or two friendly sentences without technical terms.
-
-
-_TECHNICAL: Final = """
-    api boolean bm25 catalog catalog config database dataset embedding embeddings endpoint faceted facet facets
-    filter filters fts fuzzy id index json keyword keywords lexical limit llm master mode modes null parameter
-    parameters pivot query queries regex relax replan retry retries rewrite row rows schema score semantic
-    similarity sql sqlite string syntax table tables threshold timeout token tokens tool vector vocabulary
-    """
-TECHNICAL: Final = frozenset(_TECHNICAL.split())
-"""Words that mean something to us and nothing to the person who asked."""
-
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_FALLBACK: Final = "Let me broaden my search a little and look again."
-_GAVE_UP: Final = (
-    "I looked in several ways and found nothing that fits. "
-    "Could you tell me a bit more about what you need, or shall I look for something close to it?"
-)
-_CHEERFUL: Final = "I found something for you; there is no need to look again."
-
-
-def tell(strategy: Strategy, diagnosis: SearchDiagnosis, new: tuple[Query, ...], failed: frozenset[str]) -> str:
-    """The sentence for a plan."""
-    elsewhere = next((query.table for query in new if query.table not in failed), None)
-    if strategy is Strategy.PIVOT and elsewhere is not None:
-        return f"Nothing came up there, so let me look {_place_messages(elsewhere)} instead."
-    if strategy is Strategy.REWRITE:
-        if diagnosis.kind in {EmptyCause.SPELLING, EmptyCause.JARGON, EmptyCause.UNKNOWN_WORDS}:
-            return "Nothing came up for that wording, so let me try the words that are more usual here."
-        return "Nothing matched exactly, so let me look for it in broader words."
-    return _FALLBACK
-
-
-def gave_up() -> str:
-    return _GAVE_UP
-
-
-def nothing_to_do() -> str:
-    return _CHEERFUL
-
-
-def is_friendly(message: str, said: str = "") -> bool:
-    """One or two sentences, no names with underscores, at most 300 characters, and not a word of ours.
-
-    A word that the person `said` is theirs: who asks for a dark mode may read of a mode.
-    """
-    text = message.strip()
-    sentences = [part for part in _SENTENCE.split(text) if part]
-    plain = not (set(tokens(text)) & TECHNICAL - set(tokens(said))) and "_" not in text and "{" not in text
-    return 0 < len(text) <= 300 and len(sentences) <= 2 and plain
-
-
-def _place_messages(table: str) -> str:
-    """A table's name as a place in a sentence; names that no person would use become `in another place`."""
-    words = tokens(table.replace("_", " ").replace("-", " "))
-    natural = 0 < len(words) <= 3 and all(word.isalpha() and len(word) > 2 for word in words)
-    if not natural or set(words) & TECHNICAL or fold(words[0]) in {"tbl", "tab", "idx"}:
-        return "in another place"
-    return f"among the {' '.join(words)}" if words[-1].endswith("s") else f"in the {' '.join(words)} section"
-
-
-# Why a search came back empty: every explanation that the call supports, weighed.
-#
-# Weights are our own order of plausibility, not measured rates: what the catalog proves weighs .8 and
-# more, what the shape of the query suggests .3 to .7. Learned payoffs move the choice afterwards.
-
-
-_HIGH_THRESHOLD = 0.5  # similarity scores of good hits lie between .3 and .6 with common embeddings
-_READ_DIAGNOSE = 12  # words looked up; the plan asks for no more either
-_FEW_WORDS = 2
-_MANY_WORDS = 4  # a search that asks for all of four words finds nothing for most questions
-
-
-def diagnose(request: SearchRequest, places: Catalog) -> SearchDiagnosis:
-    """All findings for the empty tables, the heaviest first; ties keep the order of the queries."""
-    findings = [
-        finding
-        for query in request.queries
-        if is_empty(request, query.table)
-        for finding in (
-            *_suggested(query, request),
-            *_written(query, places),
-            *_place_diagnose(query, request, places),
-            *_conditions(query, places),
-            *_words(query, places),
-        )
-    ]
-    return SearchDiagnosis(findings=tuple(sorted(set(findings), key=lambda finding: (-finding.weight, finding.table))))
-
-
-def _suggested(query: Query, request: SearchRequest) -> Iterator[SearchFinding]:
-    """Does the search tool itself know other words? In recorded searches, taking them is what worked."""
-    offered = ranked_suggestions(request.suggestions, query.query_text, request.user_message)[:3]
-    if offered:
-        yield SearchFinding(
-            kind=EmptyCause.UNKNOWN_WORDS,
-            table=query.table,
-            strategy=Strategy.REWRITE,
-            weight=0.9,
-            detail=f"the search tool suggests: {'; '.join(offered)}",
-        )
-
-
-def _written(query: Query, places: Catalog) -> Iterator[SearchFinding]:
-    """Does the tool compare exact characters, or the text hold a term or an operator that can be written otherwise?"""
-
-    def found(kind: EmptyCause, weight: float, detail: str) -> SearchFinding:
-        return SearchFinding(kind=kind, table=query.table, strategy=Strategy.REWRITE, weight=weight, detail=detail)
-
-    tool, text = tool_of(query), query.query_text
-    reading = read_operators(text)
-    known = places.words_of(query.table)
-    if tool in {Tool.SQL, Tool.COMMAND, Tool.PATTERN}:
-        yield found(EmptyCause.EXACT_PHRASE, 0.92, f"a {tool} search compares exact characters")
-        return
-    if reading.has_operators and reading.plain != unquoted(text):
-        yield found(EmptyCause.OPERATOR, 0.9, "it holds operators that the tool may read otherwise")
-    formed = [term for term in terms(reading.plain) if has_form(term) and not known.knows(fold(term))]
-    if formed:
-        yield found(EmptyCause.WRITTEN_FORM, 0.9, f"{', '.join(formed[:3])} may be written otherwise")
-
-
-def _place_diagnose(query: Query, request: SearchRequest, places: Catalog) -> Iterator[SearchFinding]:
-    """Is it the right table and mode?"""
-
-    def found(kind: EmptyCause, weight: float, detail: str) -> SearchFinding:
-        return SearchFinding(kind=kind, table=query.table, strategy=Strategy.PIVOT, weight=weight, detail=detail)
-
-    entry = places.entry(query.table)
-    if entry is None:
-        yield found(EmptyCause.WRONG_TABLE, 1.0, f"there is no table {query.table}")
-        return
-    if places.described and not places.is_described(query.table) and query.table != query.tool:
-        yield found(EmptyCause.WRONG_TABLE, 0.5, f"{query.table} is not in the catalog")
-    if query.search_mode and query.search_mode not in entry.search_modes:
-        modes = ", ".join(entry.search_modes) or "none"
-        yield found(EmptyCause.WRONG_MODE, 0.9, f"{query.table} has no mode {query.search_mode} (it has: {modes})")
-    need = f"{request.user_message} {query.query_text}"
-    here = catalog.fit(entry, need)
-    others = [(catalog.fit(other, need), other.table) for other in places.described if other.table != query.table]
-    best, table = max(others, default=(0.0, ""))
-    if places.is_described(query.table) and query.table != query.tool and best > here:
-        weight = min(0.95, 0.45 + 0.2 * (best - here))
-        yield found(EmptyCause.WRONG_TABLE, weight, f"{table} fits the need better ({best:.1f} to {here:.1f})")
-
-
-def _conditions(query: Query, places: Catalog) -> Iterator[SearchFinding]:
-    """Does it ask for too much at once?"""
-
-    def found(kind: EmptyCause, strategy: Strategy, weight: float, detail: str) -> SearchFinding:
-        return SearchFinding(kind=kind, table=query.table, strategy=strategy, weight=weight, detail=detail)
-
-    entry = places.entry(query.table)
-    wrong = misspelled_values(query, entry) if entry else {}
-    for name, value in wrong.items():
-        yield found(
-            EmptyCause.SPELLING, Strategy.REWRITE, 0.9, f"{name} has no value {query.filters[name]}; nearest: {value}"
-        )
-    if query.filters and not wrong:
-        weight = min(0.8, 0.45 + 0.15 * len(query.filters))
-        yield found(
-            EmptyCause.TOO_MANY_CONDITIONS, Strategy.RELAX, weight, f"{len(query.filters)} filters must all hold"
-        )
-    if query.score_threshold is not None and query.score_threshold > 0:
-        high = query.score_threshold > _HIGH_THRESHOLD
-        weight = 0.75 if high else 0.25
-        yield found(EmptyCause.THRESHOLD, Strategy.RELAX, weight, f"threshold {query.score_threshold:g}")
-    exact = query.search_mode != "" and catalog.breadth(query.search_mode) == 0
-    if is_quoted(query.query_text) or exact:
-        yield found(EmptyCause.EXACT_PHRASE, Strategy.REWRITE, 0.7, "it asks for the exact wording")
-    count = len(content(query.query_text))
-    if count > 1:
-        weight = 0.6 if count >= _MANY_WORDS else 0.2 + 0.1 * count
-        yield found(EmptyCause.TOO_MANY_CONDITIONS, Strategy.REWRITE, weight, f"{count} words may all have to match")
-
-
-def _words(query: Query, places: Catalog) -> Iterator[SearchFinding]:
-    """Does the data use these words?"""
-
-    def found(kind: EmptyCause, weight: float, detail: str) -> SearchFinding:
-        strategy = Strategy.RELAX if kind is EmptyCause.NOTHING_THERE else Strategy.REWRITE
-        return SearchFinding(kind=kind, table=query.table, strategy=strategy, weight=weight, detail=detail)
-
-    known = places.words_of(query.table)
-    words = content(read_operators(query.query_text).plain)[:_READ_DIAGNOSE]
-    if 0 < len(words) <= _FEW_WORDS:
-        yield found(EmptyCause.WRITTEN_FORM, 0.2, "a search of few words finds nothing where one is written otherwise")
-    if not known.words:
-        short = [word for word in words if word in ABBREVIATIONS]
-        if short:
-            yield found(EmptyCause.JARGON, 0.45, f"short forms: {', '.join(short)}")
-        return
-    unknown = [(word, known.mended(word)) for word in words if word not in known.words]
-    for word, mended in unknown:
-        kind = mended.kind or EmptyCause.UNKNOWN_WORDS
-        if mended.words:
-            yield found(kind, 0.85, f"the data has {' '.join(mended.words)} for {word}")
-        else:
-            yield found(kind, 0.5, f"{word} is not in the data")
-    if words and len(unknown) == len(words) and not any(mended.words for _, mended in unknown):
-        yield found(EmptyCause.NOTHING_THERE, 0.55, "none of the words is in the data")
-
-
-# Relax, rewrite or pivot: from the diagnosis, what failed already, and what has paid off in this bank.
+# The choice of a strategy
 
 
 EXPLORE: Final = 0.1
@@ -281,7 +73,7 @@ def _chance(state: SearchState) -> float:
     return int.from_bytes(digest[:6]) / 2**48
 
 
-# New queries for empty tables: the moves give candidates, those that were tried or cannot be run fall out.
+# New queries for empty tables
 
 
 MOST_QUERIES: Final = 3
@@ -409,7 +201,7 @@ def _taking_turns(sources: list[Iterator[_T]]) -> Iterator[_T]:
         sources = alive
 
 
-# The mechanical plan: diagnose, choose, move, refuse what was tried. Deterministic, and always there.
+# The plan of the rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,7 +304,7 @@ def _give_up(case: _Case, strategy: Strategy) -> Plan:
     return Plan(
         strategy=strategy,
         reasoning=f"Giving up: {why}. Tried: {tried}. What would settle it: {settle}.",
-        user_message=gave_up(),
+        user_message=GAVE_UP,
         new_queries=(),
         kept=case.kept,
         give_up=True,
@@ -537,7 +329,7 @@ def _nothing_to_do(case: _Case) -> Plan:
     return Plan(
         strategy=Strategy.RELAX,
         reasoning="The search returned something; there is nothing to plan.",
-        user_message=nothing_to_do(),
+        user_message=FOUND,
         new_queries=(),
         kept=case.kept,
         retry_count=case.state.retry_count + 1,

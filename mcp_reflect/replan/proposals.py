@@ -6,6 +6,7 @@ from typing import Final
 from mcp_reflect.models.search import Plan, Proposal, Query, SearchRequest, SearchState, Strategy
 from mcp_reflect.replan import attempts, catalog, planner
 from mcp_reflect.replan.catalog import Catalog
+from mcp_reflect.replan.messages import is_friendly, tell
 from mcp_reflect.replan.moves import loosened
 from mcp_reflect.replan.words import fold, normalized
 
@@ -128,10 +129,10 @@ def _message(
     proposal: Proposal, strategy: Strategy, mechanical: Plan, request: SearchRequest, new: tuple[Query, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """The proposed words to the person if they are friendly and plain, else ours."""
-    if planner.is_friendly(proposal.user_message, request.user_message):
+    if is_friendly(proposal.user_message, request.user_message):
         return proposal.user_message.strip(), ()
     empty = frozenset(query.table for query in request.queries)
-    ours = planner.tell(strategy, mechanical.diagnosis, new, empty)
+    ours = tell(strategy, mechanical.diagnosis, new, empty)
     return ours, ("user_message replaced: one or two sentences without technical terms",)
 
 

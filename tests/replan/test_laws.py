@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchRequest, SearchState, Strategy
-from mcp_reflect.replan import attempts, catalog
-from mcp_reflect.replan import planner as messages
+from mcp_reflect.replan import attempts, catalog, messages
 from mcp_reflect.replan.moves import mechanical, relaxed
 from mcp_reflect.replan.planner import MOST_QUERIES, plan, relax_only
 from mcp_reflect.replan.proposals import accept

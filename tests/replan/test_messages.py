@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from mcp_reflect.models.search import EmptyCause, SearchDiagnosis, SearchFinding, Strategy
-from mcp_reflect.replan import planner as messages
+from mcp_reflect.replan import messages
 from mcp_reflect.replan.planner import plan
 from tests.replan.samples import empty_state, query
 from tests.replan.written_searches import Case, cases
@@ -47,8 +47,8 @@ def test_a_table_with_a_technical_name_is_another_place() -> None:
 
 
 def test_giving_up_is_said_kindly_and_asks_back() -> None:
-    assert messages.is_friendly(messages.gave_up())
-    assert messages.gave_up().endswith("?")
+    assert messages.is_friendly(messages.GAVE_UP)
+    assert messages.GAVE_UP.endswith("?")
 
 
 @pytest.mark.parametrize(

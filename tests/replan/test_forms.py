@@ -1,0 +1,139 @@
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.models.search import Query, SearchRequest, SearchState
+from mcp_reflect.replan.forms import loose_pattern, plain_variants, variants
+from mcp_reflect.replan.planner import plan
+from mcp_reflect.replan.syntax import Tool, read_operators, tool_of
+from mcp_reflect.replan.vocabulary import Vocabulary
+
+
+def planned(text: str, message: str = "", tool: str = "") -> list[str]:
+    query = Query(table="t", query_text=text, tool=tool)
+    request = SearchRequest(search_id="s", user_message=message or text, queries=(query,))
+    return [new.query_text for new in plan(request, SearchState(search_id="s")).new_queries]
+
+
+@pytest.mark.parametrize(
+    ("term", "others"),
+    [
+        ("calculateShippingCost", {"calculate_shipping_cost", "shippingCost", "shipping cost"}),
+        ("pay-out", {"pay_out", "payout", "pay out"}),
+        ("too_many_invites", {"tooManyInvites", "TOO_MANY_INVITES"}),
+        ("TKT-0042", {"TKT-42", "TKT42", "42"}),
+        ("00042", {"42"}),
+        ("v2.1", {"2.1"}),
+        ("src/a/main.py", {"main.py", "main"}),
+        ("Größl", {"Groessl", "Grossl"}),
+    ],
+)
+def test_a_term_with_a_form_has_a_family(term: str, others: set[str]) -> None:
+    assert others <= set(variants(term))
+
+
+def test_words_without_a_form_are_parted_joined_and_changed_in_number() -> None:
+    assert {"pay outs", "payout"} <= set(plain_variants("payouts"))
+    assert {"blow-out", "blowout"} <= set(plain_variants("blow out"))
+    assert "return label" in plain_variants("return labels")
+
+
+def test_a_vocabulary_parts_the_words_of_an_identifier() -> None:
+    assert "PAY_OUT_DELAY" in variants("PAYOUT_DELAY", Vocabulary(("next_pay_out",)))
+
+
+@pytest.mark.parametrize("written", ["reviewReminder", "REVIEW_REMINDER", "review-reminder", "Review reminder"])
+def test_a_loose_pattern_finds_every_way_to_write_a_term_with_grep(tmp_path: Path, written: str) -> None:
+    (tmp_path / "a.txt").write_text(f"the {written} mail")
+    for flags in ("-r", "-rE"):
+        command = ["grep", flags, "-e", loose_pattern("review_reminder"), "."]
+        assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_separator_is_tried_on_the_first_call_whatever_it_counts(count: int) -> None:
+    query = Query(table="docs", query_text="pay-out")
+    request = SearchRequest(search_id="s", user_message="how is a pay-out made", queries=(query,), retry_count=count)
+    made = plan(request, SearchState(search_id="s"))
+    assert not made.give_up
+    assert "pay_out" in [new.query_text for new in made.new_queries]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("dialysis -planned", "dialysis"),
+        ("dialysis NOT planned", "dialysis"),
+        ('title : "recovery codes"', "recovery codes"),
+        ("NEAR(webhooks twice, 1)", "webhooks twice"),
+        ("site:postgresql.org replication slots", "replication slots"),
+        ("file:database.tf deletion_protection", "deletion_protection"),
+        ("a state-of-the-art e-mail", "a state-of-the-art e-mail"),
+        ("see http://a.b/c at 10:30", "see http://a.b/c at 10:30"),
+    ],
+)
+def test_operators_are_read_and_not_taken_for_words(text: str, plain: str) -> None:
+    assert read_operators(text).plain == plain
+
+
+def test_a_web_search_keeps_its_site_before_it_gives_it_up() -> None:
+    made = planned("site:postgresql.org logical replication slots documentation", "replication slots", "web_search")
+    assert made[0].endswith("site:postgresql.org")
+    assert not any("organisation" in text for text in made)
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [
+        (Query(table="t", query_text="SELECT * FROM t WHERE a = 'b'"), Tool.SQL),
+        (Query(table="t", query_text="grep -rn foo src"), Tool.COMMAND),
+        (Query(table="t", query_text="foo", tool="Grep"), Tool.PATTERN),
+        (Query(table="t", query_text="foo", search_mode="like"), Tool.LIKE),
+        (Query(table="t", query_text="foo", tool="semantic_search"), Tool.VECTOR),
+        (Query(table="t", query_text="foo", tool="search_tickets"), Tool.TEXT),
+    ],
+)
+def test_the_tool_is_known_by_its_text_its_mode_or_its_name(query: Query, tool: Tool) -> None:
+    assert tool_of(query) is tool
+
+
+@pytest.mark.parametrize(
+    ("statement", "stored"),
+    [
+        ("SELECT id FROM t WHERE a = 'declined'", "Declined"),
+        ("SELECT id FROM t WHERE a LIKE '%052219774011%'", "05 2219 7740 11"),
+        ("SELECT id FROM t WHERE a LIKE 'Steel*' AND b = 2", "Steelworks"),
+        ("SELECT id FROM t WHERE a GLOB '*scratches*'", "scratch on the top"),
+        ("SELECT id FROM t WHERE a = 'O''Brien'", "o'brien"),
+    ],
+)
+def test_a_statement_compares_loosely_and_still_runs(statement: str, stored: str) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t (id, a, b)")
+    connection.execute("INSERT INTO t VALUES (1, ?, 1)", [stored])
+    found = [connection.execute(text).fetchall() for text in planned(statement)]
+    connection.close()
+    assert any(found)
+
+
+def test_a_command_ignores_case_and_looks_in_every_folder() -> None:
+    made = planned("grep -rn calculateShippingCost src/")
+    assert made[0] == "grep -rn -i calculateShippingCost src/"
+    assert "calculate_shipping_cost" in made[1]
+    assert made[2].endswith(" .")
+
+
+def test_a_word_with_accents_is_not_doubled() -> None:
+    for text in planned("Steuererklärung", "Wann ist die Steuererklärung fällig?"):
+        assert text.lower().count("steuererkl") == 1
+
+
+def test_a_question_to_a_vector_index_becomes_a_statement_and_keeps_a_threshold_that_tells_hits() -> None:
+    query = Query(table="docs", query_text="How do I renew a passport?", search_mode="vector", score_threshold=0.8)
+    request = SearchRequest(search_id="s", user_message=query.query_text, queries=(query,))
+    made = plan(request, SearchState(search_id="s")).new_queries
+    assert all(new.query_text and 0.2 <= (new.score_threshold or 0) < 0.8 for new in made)
+    texts = [new.query_text for new in made]
+    assert "renew a passport" in texts
