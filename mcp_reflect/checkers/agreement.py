@@ -1,4 +1,4 @@
-"""Whether evidence agrees with a claimed outcome."""
+"""Agreement of tool results with a claimed outcome."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,12 +22,12 @@ def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
 
 
 def _borne_out(success: float, results: Sequence[ToolResult]) -> bool:
-    """Whether results show it; half a success is more than they can show."""
+    """True if results show it; half a success is more than they can show."""
     return success != 0.5 and bool(agrees(success=success == 1, tool_results=results))
 
 
 def _quotes(note: str) -> bool:
-    """Whether a note holds a quotation of at least two characters."""
+    """True if a note holds a quotation of at least two characters."""
     for opening, closing in _QUOTES:
         start = note.find(opening)
         if start >= 0 and note.find(closing, start + 3) > 0:

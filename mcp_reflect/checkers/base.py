@@ -57,9 +57,6 @@ class Checker(Protocol):
     def check(self, work: Work) -> Iterable[Finding]: ...
 
 
-# A checker of another package: whatever it does, the tool goes on without it and says so.
-
-
 class ForeignChecker:
     """Calls the checker that `load` makes. `name` is that of its entry point."""
 
@@ -68,12 +65,12 @@ class ForeignChecker:
         self._checker = checker
 
     def check(self, work: Work) -> tuple[Finding, ...]:
-        """Its findings, none where it fails."""
+        """Return its findings, none where it fails."""
         found = self.findings(work)
         return () if isinstance(found, str) else found
 
     def findings(self, work: Work) -> tuple[Finding, ...] | str:
-        """Its findings, or in one sentence how it failed."""
+        """Return its findings, or one sentence that says how it failed."""
         try:
             found = tuple(self._checker.check(work))
         except Exception as error:  # noqa: BLE001 - the edge to code that is not ours: its fault is no fault of the work
@@ -85,7 +82,7 @@ class ForeignChecker:
 
 
 class Absent:
-    """In the place of a checker that could not even be loaded."""
+    """Stands in for a checker that could not be loaded."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -151,9 +148,6 @@ def _others() -> Iterator[tuple[str, Checker]]:
         except Exception as error:  # noqa: BLE001 - the edge to code that is not ours, see foreign.py
             made = Absent(error)
         yield entry.name, ForeignChecker(entry.name, made)
-
-
-# A response as steps: at its own numbering, else by paragraphs, lines, or clauses. Code in a fence stays whole.
 
 
 MOST_STEPS: Final = 200

@@ -13,9 +13,6 @@ from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.checkers.lint import DEFECTS, unused_imports
 from mcp_reflect.models.critique import Status
 
-# What every reader of a block shares: its answer, and the marks of text that is no whole program.
-
-
 LONGEST = 12_000
 DEEPEST = 50
 
@@ -39,14 +36,14 @@ _TAKEN = re.compile(r"^-(?=\s|[^\s\d+-])", re.MULTILINE)
 
 
 def is_partial(body: str, *, dashes: bool = False) -> bool:
-    """Whether the text marks itself as incomplete, as a template or as a diff; `dashes` may begin lines in YAML."""
+    """True if the text marks itself as incomplete, as a template or as a diff; `dashes` may begin lines in YAML."""
     if _PARTIAL.search(body) or _ADDED.search(body):
         return True
     return not dashes and bool(_TAKEN.search(body))
 
 
 def too_deep(body: str) -> bool:
-    """Whether brackets nest deeper than a parser should be asked to go, quotes or not: one pass."""
+    """True if brackets nest deeper than a parser should be asked to go, quotes or not: one pass."""
     depth = 0
     for char in body:
         if char in "([{":
@@ -56,9 +53,6 @@ def too_deep(body: str) -> bool:
         elif char in ")]}":
             depth -= 1
     return False
-
-
-# Finds the fenced blocks of a step.
 
 
 _MOST_BLOCKS = 60
@@ -108,9 +102,6 @@ def _block(lines: list[str], opened: tuple[int, str, str], end: int) -> Block:
         before="\n".join(lines[max(0, start - 3) : start])[-_NEAR:],
         after="\n".join(lines[end + 1 : end + 3])[:_NEAR],
     )
-
-
-# JSON and TOML, with the parsers of the standard library.
 
 
 _COMMENT = re.compile(r"^\s{0,200}(?://|#|/\*)|\s//\s|,\s{0,20}//|,\s{0,20}#\s", re.MULTILINE)
@@ -163,9 +154,6 @@ def toml_fault(body: str) -> Fault | bool | None:
     except (ValueError, RecursionError):
         return True
     return None
-
-
-# Python: parsed, never compiled or run.
 
 
 _SESSION = re.compile(r"^\s{0,80}(?:>>>|\$ |%\w|!\w|In \[\d+\]|Traceback \(most|\?\w)", re.MULTILINE)
@@ -233,9 +221,6 @@ def _parsed(body: str) -> Fault | None:
     return None
 
 
-# SQL by its brackets and quotes alone: dialects differ in all else.
-
-
 _ELSE = re.compile(
     r"\$\w{0,30}\$|\\['\"]|^\s{0,20}(?:sqlite>|mysql>|\w+[=#-]>|\w+=#)|^\s{0,20}(?:delimiter|copy|\\\w)\b",
     re.MULTILINE | re.IGNORECASE,
@@ -262,9 +247,6 @@ def sql_fault(body: str) -> Fault | bool | None:
 
 def _line(body: str, found: re.Match[str]) -> int:
     return body.count("\n", 0, found.start()) + 1
-
-
-# YAML by its structure alone: only faults that no YAML allows. Anything else stays unchecked.
 
 
 _KEY = re.compile(r"^([\w.\"'/-]{1,100}) {0,5}:(?: {1,80}(\S.*)|\s*)$")
@@ -360,9 +342,6 @@ def _follow(text: str, flow: list[str]) -> None:
             flow.pop()
         if not flow:
             return
-
-
-# Parses each fenced block whose language is known and that means to be whole.
 
 
 Reader = Callable[[str], Fault | bool | None]

@@ -244,9 +244,6 @@ def _offset(text: str) -> int:
     return sign * (int(hours) * 60 + int(minutes))
 
 
-# Dates, times and weekdays written in the style of what stands there.
-
-
 _DAY = re.compile(r"\d{1,2}(st|nd|rd|th)?")
 
 

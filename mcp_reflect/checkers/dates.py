@@ -19,9 +19,6 @@ from mcp_reflect.checkers.date_mentions import (
 )
 from mcp_reflect.models.critique import Status
 
-# The dates checker: patterns over the skeleton of a step, each with the law that must hold.
-
-
 _DAY = 1440  # minutes
 # What a law says of a claim: None is not sure, else whether it holds and what should stand in its place.
 _Ruling = tuple[bool, Mention, str | None] | None
@@ -277,9 +274,3 @@ _LAWS: tuple[tuple[re.Pattern[str], Callable[[str, list[Mention]], _Ruling]], ..
         ),
     )
 )
-
-
-# Days of the week, differences, additions, leap years, and times with offsets.
-
-
-__all__ = ["DatesChecker"]

@@ -38,7 +38,7 @@ def _plain(name: str) -> str:
 
 
 def _may_be_one(first: str, second: str) -> bool:
-    """Whether one is qualified, the other bare, and the last parts are the same."""
+    """True if one is qualified, the other bare, and the last parts are the same."""
     parts = [[_plain(part) for part in _QUALIFIED.split(name[:1_000]) if _plain(part)] for name in (first, second)]
     if not all(parts) or len(parts[0]) == len(parts[1]):
         return False

@@ -206,9 +206,6 @@ def _raised(text: str) -> Unit | None:
     return Unit(f"{unit.name}^{power}", dimension, tuple(factor**power for factor in unit.factors), unit.family)
 
 
-# Finding quantities in prose: `2 hours 30 minutes`, `12.5 MB/s`, `-40 °C`, `1,250 square feet`.
-
-
 MAX_CHARACTERS = 10_000  # per step
 MAX_PARTS = 800  # per step
 _NAMES = "|".join(sorted((re.escape(name) for name in UNITS), key=len, reverse=True))

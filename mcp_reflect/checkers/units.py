@@ -10,9 +10,6 @@ from mcp_reflect.checkers.base import Finding, Fix, Work
 from mcp_reflect.checkers.quantities import TEMPERATURE, TIME, Part, Quantity, quantities
 from mcp_reflect.models.critique import Status
 
-# The units checker: two quantities said to be one, and sums of quantities with different units.
-
-
 _ABOUT = r"(?:about|approximately|approx\.?|roughly|around|nearly|almost|some|~|≈)"
 _SHAPE = r"(?: (?:long|tall|wide|deep|high|thick|old|away|apart|heavy|total|each))?"
 _SAID = (
@@ -130,7 +127,7 @@ def _nonsense(number: int, step: str, left: _Sum, said: re.Match[str], right: _S
 
 
 def _is_claim(step: str, left: _Sum, said: re.Match[str], right: _Sum) -> bool:
-    """Whether the two are said to be one: not `× 2 km = …`, not `(500 m uphill)`, not `is 5 m longer`."""
+    """True if the two are said to be one: not `× 2 km = …`, not `(500 m uphill)`, not `is 5 m longer`."""
     if len(left.units() | right.units()) < 2:
         return False
     before = step[: left.start].rstrip(" (")[-1:]
@@ -230,9 +227,3 @@ def _fix(step: str, target: Quantity, expected: Fraction) -> Fix | None:
     if not like.isascii():
         return None
     return Fix(start=part.number_start, end=part.number_end, text=write(expected, like, grouped="," in like))
-
-
-# Conversions, and sums of quantities with units, with exact factors.
-
-
-__all__ = ["UnitsChecker"]

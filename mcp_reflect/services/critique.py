@@ -25,9 +25,6 @@ from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 
-# Who critiques and corrects in a call of critique: what they are shown, and what of their replies counts.
-
-
 SHOWN: Final = 16_000
 """The most characters of steps, evidence and lessons that a language model is shown, each."""
 
@@ -144,9 +141,6 @@ def shown(results: Sequence[Mapping[str, Any]]) -> str:
     """The last SHOWN characters of what tools printed, each under its name and exit code."""
     parts = [f"{one.get('tool') or 'tool'} (exit code {one.get('exit_code')}):\n{one['content']}" for one in results]
     return "\n\n".join(parts)[-SHOWN:]
-
-
-# How the engine critiques: checkers first, then the loop with whoever can think, and what is kept of it.
 
 
 async def critique(

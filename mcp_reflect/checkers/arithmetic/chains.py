@@ -14,9 +14,6 @@ from mcp_reflect.checkers.arithmetic.tokens import FRACTION_WORDS, LEADS, STOPS,
 from mcp_reflect.checkers.base import Fix
 from mcp_reflect.checkers.quantities import UNITS, Unit, compound
 
-# Finding the chains of equalities in a step: `the area is 3 × 4 = 12` is [area] is [3 × 4] = [12].
-
-
 _OPERAND = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.PI, Kind.FRAC}
 _NEWLINES = {"\n", "\r", "\\\\"}
 # Behind a right side these change its value: "= 7 remainder 2", "= 3 less than".
@@ -182,7 +179,7 @@ def _can_start(found: list[Token], index: int) -> bool:
 
 
 def _doubtful_start(found: list[Token], index: int) -> bool:
-    """Whether what stands before the sum may belong to it: half of, twice, floor(, difference between 9 and."""
+    """True if what stands before the sum may belong to it: half of, twice, floor(, difference between 9 and."""
     if not index:
         return False
     before, earlier = found[index - 1], found[index - 2] if index > 1 else None
@@ -197,16 +194,13 @@ def _doubtful_start(found: list[Token], index: int) -> bool:
 
 
 def _word_after_operator(found: list[Token], index: int) -> bool:
-    """Whether the words before the sum stand behind an operator: `+ his 1 teacher`."""
+    """True if the words before the sum stand behind an operator: `+ his 1 teacher`."""
     at = index - 1
     while at >= 0 and found[at].kind is Kind.WORD:
         at -= 1
     if at < 0 or found[at].kind is not Kind.OP:
         return False
     return found[at].text != "*" or found[at].end - found[at].start == 1  # not "3 times because 4 + 2"
-
-
-# What to write instead of a wrong result, in the style of what stands there.
 
 
 _TINY, _HUGE = Fraction(1, 10**4), Fraction(10**15)
@@ -271,9 +265,6 @@ def _nearest(expected: Fraction, factor: Fraction | int, shown: Fraction) -> Fra
     return min((expected * factor, expected), key=lambda value: abs(value - shown))
 
 
-# Labels of numbers: where two sides count in different units, a plain sum proves nothing.
-
-
 _SYMBOL = 4  # letters of the longest unit symbols
 _CURRENCIES = {"$", "€", "£", "¥", "₹"}
 _FORMULA = re.compile(r"(?:[A-Z][a-z]?\d*){2,}")
@@ -303,7 +294,7 @@ _POWERS = frozenset(range(-30, 31, 3)) | {-4, -2, 2, 4}
 
 
 def other_units(left: Parsed, right: Parsed, expected: Fraction | None) -> bool:
-    """Whether the sides may count in different units, so that a plain sum proves nothing."""
+    """True if the sides may count in different units, so that a plain sum proves nothing."""
     if left.weak and not right.labels:
         return True
     labels = left.labels + right.labels
@@ -325,7 +316,7 @@ def _mixes(left: Parsed, right: Parsed) -> bool:
 
 
 def _prefixed(left: Parsed, right: Parsed, expected: Fraction) -> bool:
-    """Whether the result has a unit that the sum has not, and is off by what that unit may explain."""
+    """True if the result has a unit that the sum has not, and is off by what that unit may explain."""
     literal = right.literal
     symbols = {label for label in right.labels if len(label) <= _SYMBOL or "/" in label} - _CURRENCIES
     named = any(compound(symbol) or any(c in symbol for c in "JNWVAΩTPHe°") for symbol in symbols)
@@ -348,7 +339,7 @@ def _known(labels: list[str]) -> set[Unit]:
 
 
 def _changed_labels(expected: Fraction, shown: Fraction) -> bool:
-    """Whether the two differ by a step of prefixes or by a usual factor, within 1 %."""
+    """True if the two differ by a step of prefixes or by a usual factor, within 1 %."""
     if not shown or expected * shown < 0:
         return False
     if not abs(expected) < 10**100 * abs(shown) < 10**200 * abs(expected):

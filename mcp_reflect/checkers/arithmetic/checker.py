@@ -15,9 +15,6 @@ from mcp_reflect.checkers.arithmetic.tokens import Kind, Token, tokens
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
 
-# The arithmetic checker: chains in the steps, names bound on the way, and what to write instead.
-
-
 _CLAIMED = re.compile(r"[=≈<>] ?[-$(]?\d")
 MAX_STEPS = 400
 MAX_TOKENS = 2_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
@@ -145,7 +142,7 @@ class _Reader:
         return begins and right.operators > 0 and lead is not None and lead.token.value == ruling.expected
 
     def _begins_with_a_sign(self, start: int, end: int) -> bool:
-        """Whether the sum holds once the dash before it is a sign and no list mark."""
+        """True if the sum holds once the dash before it is a sign and no list mark."""
         line = self.step.rfind("\n", 0, start) + 1
         if self.step[line:start].strip() not in {"-", "–"}:
             return False
@@ -205,9 +202,3 @@ class _Reader:
 def _end_of_sum(found: list[Token]) -> int:
     """Where the sum ends without the words behind its last number."""
     return next((token.end for token in reversed(found) if token.kind is not Kind.WORD), found[-1].end)
-
-
-# Every equality and chain of equalities in prose, with exact fractions and no evaluation of code.
-
-
-__all__ = ["ArithmeticChecker"]

@@ -8,9 +8,6 @@ from typing import NamedTuple, TypeAlias
 from mcp_reflect.checkers.arithmetic.numerals import MAX_EXPONENT
 from mcp_reflect.checkers.arithmetic.tokens import Token
 
-# Exact quantities: a fraction plus multiples of unknowns, with bounds on size.
-
-
 MAX_BITS = 4096
 MAX_POWER = 400
 MAX_FACTORIAL = 60
@@ -152,9 +149,6 @@ def _bounded(value: Fraction) -> Fraction:
     return value
 
 
-# What a sum looks like once it is read.
-
-
 TEN = Fraction(10)
 
 
@@ -225,7 +219,7 @@ class Parsed:
 
     @property
     def literal(self) -> tuple[Token, bool] | None:
-        """The number token and whether it is negated, where the sum is nothing but a number.
+        """The number token and a flag for its sign, where the sum is nothing but a number.
 
         3.98 × 10^-19 is one number: its token has that value, the decimals of the whole (21), and the
         place of 3.98.

@@ -4,9 +4,6 @@ import re
 from enum import Enum, auto
 from fractions import Fraction
 
-# How a number is read and written: thousands, decimals, exponents, vulgar fractions.
-
-
 MAX_DIGITS = 60
 MAX_EXPONENT = 400
 _SHORT = 16
@@ -69,7 +66,7 @@ def fixed(value: Fraction, decimals: int) -> str:
 
 
 def terminates(value: Fraction, decimals: int) -> bool:
-    """Whether so many decimals (negative: trailing zeros) write the value without rounding."""
+    """True if so many decimals (negative: trailing zeros) write the value without rounding."""
     return (value * Fraction(10) ** decimals).denominator == 1
 
 
@@ -105,9 +102,6 @@ def _scientific(value: Fraction, decimals: int) -> str:
     return f"{fixed(value / Fraction(10) ** power, decimals)}e{power}"
 
 
-# When a number that is shown stands for an exact value.
-
-
 _FLOAT_DECIMALS = 10  # from here on the noise of floating point is no error: 0.30000000000000004
 _ROOT_NOISE = 10**12  # roots are cut at 40 digits, π at 50
 
@@ -119,7 +113,7 @@ class Match(Enum):
 
 
 def same(left: Fraction, right: Fraction, *, inexact: bool) -> bool:
-    """Whether two values are one, but for roots and π cut short."""
+    """True if two values are one, but for roots and π cut short."""
     return left == right or (inexact and abs(left - right) * _ROOT_NOISE <= max(abs(left), abs(right)))
 
 
@@ -128,7 +122,7 @@ def within_percent(exact: Fraction, shown: Fraction, percent: int = 1) -> bool:
 
 
 def matches(exact: Fraction, shown: Fraction, decimals: int, *, inexact: bool, about: bool) -> Match:
-    """Whether `shown`, written with so many decimals, is `exact` or a display of it.
+    """True if `shown`, written with so many decimals, is `exact` or a display of it.
 
     A display is less than one unit of its last place away and within 1 %; a value that the decimals
     could write exactly must be written so. Whole numbers next to a fraction may be counts of whole

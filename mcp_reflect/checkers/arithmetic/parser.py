@@ -18,8 +18,6 @@ from mcp_reflect.checkers.arithmetic.expressions import (
 from mcp_reflect.checkers.arithmetic.numerals import EXACT
 from mcp_reflect.checkers.arithmetic.tokens import DETERMINERS, SCALES, STOPS, Kind, Token
 
-# Mixed fractions: 1 1/4, 1 and 1/4, 2½.
-
 
 def mixed(whole: Token, *behind: Token) -> tuple[Num, int]:
     """The number that begins with `whole`, and how many of the four tokens behind it belong to it."""
@@ -37,9 +35,6 @@ def mixed(whole: Token, *behind: Token) -> tuple[Num, int]:
 
 def _joined(whole: Token, part: Fraction, end: int) -> Num:
     return Num(whole._replace(value=whole.value + part, end=end, text="mixed", decimals=EXACT))
-
-
-# Tokens to sums: recursive descent over one member of a chain, bounded in depth and length.
 
 
 MAX_DEPTH = 30
@@ -129,7 +124,7 @@ class _Parser:
         return star.text == "*" and ten.text == "10" and raise_.text == "^"
 
     def _implicit(self) -> bool:
-        """Whether a factor follows without an operator: 2x, 3(4 + 1), 2π, 3√2, (a)(b)."""
+        """True if a factor follows without an operator: 2x, 3(4 + 1), 2π, 3√2, (a)(b)."""
         token, before = self.peek(), self.tokens[self.at - 1]
         if token.kind in {Kind.NAME, Kind.PI, Kind.ROOT}:
             return before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PI, Kind.NAME} and token.text != "X"

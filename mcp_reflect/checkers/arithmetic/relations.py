@@ -1,4 +1,4 @@
-"""Whether a relation holds under any reading of its two sides; linear equations in one unknown."""
+"""Judge a relation under every reading of its sides, and linear equations in one unknown."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +24,6 @@ from mcp_reflect.checkers.arithmetic.tokens import Kind, words
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
 
-# What the words around a claim say about how it is meant.
-
-
 # Where numbers do not follow the arithmetic of the integers, or symbols are given another meaning.
 _OTHER_ARITHMETIC = re.compile(
     r"\b(?:mod(?:ulo|ular)?|congruen\w*|binary|octal|hexadecimal|hex|base[- ](?:\d|two|ten|eight|sixteen|n\b|b\b)|"
@@ -51,7 +48,7 @@ _ABOUT = re.compile(
 
 
 def other_arithmetic(work: Work) -> bool:
-    """Whether the task is one in which 5 + 4 = 2 may be right."""
+    """True if the task is one in which 5 + 4 = 2 may be right."""
     return _OTHER_ARITHMETIC.search(work.goal[:20_000]) is not None
 
 
@@ -60,7 +57,7 @@ def speaks_of_other_arithmetic(step: str) -> bool:
 
 
 def refuted(step: str, start: int, end: int) -> bool:
-    """Whether the text may only be quoting, supposing or rejecting the claim."""
+    """True if the text may only be quoting, supposing or rejecting the claim."""
     if step[end : end + 12].lstrip(" .)*`").startswith("?"):
         return True
     before, behind = step[max(0, start - 60) : start], step[end : end + 50]
@@ -68,11 +65,8 @@ def refuted(step: str, start: int, end: int) -> bool:
 
 
 def about(step: str, start: int, end: int) -> bool:
-    """Whether the numbers are said to be rounded: about, ≈, rounded to."""
+    """True if the numbers are said to be rounded: about, ≈, rounded to."""
     return _ABOUT.search(step, max(0, start - 30), min(len(step), end + 40)) is not None
-
-
-# Whether one relation holds, under any reading of its two sides that a person could mean.
 
 
 _PI_DIGITS = tuple(Fraction(text) for text in ("3.14", "3.1416", "3.14159", "3.142", "22/7", "3", "3.141593"))
@@ -281,7 +275,7 @@ def _has_hundred(node: Node) -> bool:
 
 
 def _multiplies_percent(node: Node) -> bool:
-    """Whether a percentage is a factor: 20% of 50 can only mean the value."""
+    """True if a percentage is a factor: 20% of 50 can only mean the value."""
     rest = [node]
     while rest:
         match rest.pop():
@@ -302,9 +296,6 @@ def leading_number(side: Parsed) -> Num | None:
     while isinstance(node, Binary):
         node = node.left
     return node if isinstance(node, Num) else None
-
-
-# Linear equations in one unknown: each must keep the solution of the one it was made from.
 
 
 # One equation follows from the one before only where nothing but these words stands between them.
@@ -421,7 +412,7 @@ class Equations:
 
 
 def stands_alone(chain: Chain, index: int) -> bool:
-    """Whether the relation is no link of a longer chain: `2x = 4, x = 2`, but not `y = 2x = 4`."""
+    """True if the relation is no link of a longer chain: `2x = 4, x = 2`, but not `y = 2x = 4`."""
     first, second = chain.members[index], chain.members[index + 1]
     joined_before = index > 0 and first.left is first.right
     joined_behind = index + 1 < len(chain.relations) and second.left is second.right

@@ -9,9 +9,6 @@ from typing import NamedTuple
 
 from mcp_reflect.checkers.arithmetic.numerals import EXACT, VULGAR, read, read_raised
 
-# The tokens of arithmetic in prose, and the words that matter to it.
-
-
 ONE = Fraction(1)
 
 
@@ -94,9 +91,6 @@ FRACTION_WORDS = words(
 )
 
 DETERMINERS = words("the his her their its my our those these all your this that a")
-
-
-# The regular expressions and tables of the lexer. None of them nests a repetition in another.
 
 
 _UNIT = (

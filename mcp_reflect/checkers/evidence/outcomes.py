@@ -10,9 +10,6 @@ from mcp_reflect.checkers.evidence.sentences import WORDS, Count, Evidence, Judg
 from mcp_reflect.checkers.evidence.subjects import Subject, subjects
 from mcp_reflect.checkers.sentences import Clause, Sentence, quotations
 
-# Claims that something passes, fails, is clean or builds, without a number.
-
-
 # "Passes a list to total()" is no outcome, "passes the linter" is.
 _NO_OBJECT = (
     r"(?! (?:an?|its|their|this|that|these|those|it|them|to|through|into|along|by|over|around|one|`\S+`|in an?)\b)"
@@ -147,9 +144,6 @@ def _described(report: Report) -> str:
     return f"{report.runner}: {', '.join(parts) or ('ok' if report.ok else 'failed')}"
 
 
-# Judges counts against what the runners counted.
-
-
 _TEST_WORDS = frozenset({"passed", "failed", "skipped", "xfailed", "deselected", "total", "percent"})
 _ALL_BUT = re.compile(
     r"\ball (?:(?:the )?tests )?(?:but|except)(?: for)? (\w+)\b|\bpass(?:es)? except (\w+)\b", re.IGNORECASE
@@ -255,7 +249,7 @@ def _relevant(clause: str, count: Count, subject: list[Subject], evidence: Evide
 
 
 def _foreign(clause: str) -> bool:
-    """Whether a count without a subject may be of something else: "the page loads with no errors"."""
+    """True if a count without a subject may be of something else: "the page loads with no errors"."""
     return any(word not in _PLAIN for word in re.findall(r"[a-z]+", clause.lower()))
 
 
@@ -296,7 +290,7 @@ def _only_failures(report: Report) -> bool:
 
 
 def _held_before(count: Count, reports: list[Report], chosen: list[Report], sentence: Sentence) -> bool:
-    """Whether an earlier run may be meant: one with failures, or one part of a suite whose runs all went well."""
+    """True if an earlier run may be meant: one with failures, or one part of a suite whose runs all went well."""
     if sentence.earlier or count.value == 0:
         return False
     earlier = [values for report in reports if (values := _values(report, count))]
@@ -309,9 +303,6 @@ def _held_before(count: Count, reports: list[Report], chosen: list[Report], sent
 def _quite_zero(count: Count, chosen: list[Report]) -> bool:
     """No failed tests while a suite did not even load: true to the letter, so no verdict."""
     return count.value == 0 and all(report.failed == 0 for report in chosen) and count.category == "failed"
-
-
-# Claims about a test by its name: passes, fails, was skipped.
 
 
 # Code in ticks, test_names, tests::in_modules, TestNames and shop/tax.
@@ -368,16 +359,13 @@ def _said(report: Report, name: str) -> str | None:
 
 
 def _lists_failures(report: Report) -> bool:
-    """Whether every failure is named, so that a name that is missing did not fail."""
+    """True if every failure is named, so that a name that is missing did not fail."""
     broken = report.broken()
     if broken is None or (not report.ok and not report.failing):
         return False
     if report.runner == "pytest":
         return broken == sum("::" in name for name in report.failing)
     return broken == 0 or broken <= len(report.failing)
-
-
-# Commands, scripts and programs said to have run well or badly.
 
 
 _NEGATED = re.compile(r"\b(?:not|never|no longer|n't|nothing)\b|n't\b", re.IGNORECASE)

@@ -51,7 +51,7 @@ class Seen:
 
 
 def seen(results: Sequence[ToolResult]) -> tuple[Seen, ...]:
-    """Each result in order, clipped so that all of it stays within bounds; the latest ones come first for room."""
+    """Each result in order, clipped so that all of it stays within bounds; the latest ones are clipped least."""
     left = _TOTAL
     found: list[Seen] = []
     for index in range(len(results) - 1, -1, -1):
@@ -61,10 +61,10 @@ def seen(results: Sequence[ToolResult]) -> tuple[Seen, ...]:
     return tuple(reversed(found))
 
 
-def _clipped(text: str, room: int) -> str:
-    if len(text) > room:
-        head = room // 4
-        text = f"{text[:head]}\n{text[len(text) - (room - head) :]}" if room > 0 else ""
+def _clipped(text: str, space: int) -> str:
+    if len(text) > space:
+        head = space // 4
+        text = f"{text[:head]}\n{text[len(text) - (space - head) :]}" if space > 0 else ""
     return _COLOUR.sub("", text).replace("\r\n", "\n")
 
 

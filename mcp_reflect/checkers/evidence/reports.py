@@ -4,15 +4,10 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-# Word lists, written as text so that they read as text.
-
 
 def words(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(text.split())
-
-
-# What one run of a test runner, linter, type checker or build said, in numbers.
 
 
 class Kind(StrEnum):
@@ -127,9 +122,6 @@ def added(parts: list[Report]) -> Report:
 def _sum(numbers: list[int | None]) -> int | None:
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None
-
-
-# Reads what linters, type checkers, formatters and compilers print.
 
 
 def _of(runner: str, count: int | None, *, files: int | None = None, warnings: int | None = None) -> Report:

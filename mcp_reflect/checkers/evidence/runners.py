@@ -5,9 +5,6 @@ from dataclasses import replace
 
 from mcp_reflect.checkers.evidence.reports import Report, added
 
-# Reads what go test, cargo test and JUnit XML say.
-
-
 _GO_CASE = re.compile(r"^(\s{0,40})--- (PASS|FAIL|SKIP): (\S+) \(")
 _GO_PACKAGE = re.compile(r"^(ok  |FAIL)\s(\S+)\s+(?:[\d.]+s|\(cached\)|\[build failed\]|\[setup failed\])")
 
@@ -122,9 +119,6 @@ def read_junit(text: str) -> Report | None:
 
 def _total(suites: list[dict[str, str]], key: str) -> int:
     return sum(int(suite[key]) for suite in suites if suite.get(key, "").isdecimal() and len(suite[key]) < 8)
-
-
-# Reads what jest, vitest, mocha and node's own test runner print.
 
 
 _JEST = re.compile(r"^(Tests|Test Suites):\s{1,10}(\d.*) total$")
@@ -251,9 +245,6 @@ def read_node(lines: list[str]) -> Report | None:
         failing=frozenset(names["fail"]),
         skipping=frozenset(names["skip"]),
     )
-
-
-# Reads what pytest and unittest print.
 
 
 _PYTEST_WORDS = {

@@ -76,9 +76,6 @@ def unsupported(sentence: Sentence, detail: str) -> Judgement:
     return Judgement(Status.UNSUPPORTED, sentence.text, None, detail)
 
 
-# Finds "4 tests failed", "3 of 7 tests fail", "no warnings" in a clause.
-
-
 WORDS = {
     **dict(
         zip(
