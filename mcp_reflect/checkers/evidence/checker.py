@@ -28,6 +28,10 @@ _PAST = re.compile(
     r"complained|ended)\b",
     re.IGNORECASE,
 )
+_MEASURED: Final = re.compile(
+    r"\b(?:fell|falls|dropped|drops|rose|improved|went|reduced|increased|now|takes?|took|below|under|faster)\b",
+    re.IGNORECASE,
+)
 # Words of a report that state nothing of their own.
 _PLAIN: Final = stems(
     "test tests suite suites pass passes passed passing fail fails failed failing green red clean fine ok run ran runs "
@@ -59,6 +63,7 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
 def judge_figures(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Numbers with their unit and label against the figures of the results."""
     known = evidence.once(_facts)
+    kinds = {fact.figure.kind for fact in known}
     for clause in sentence.clauses:
         if clause.hedged:
             continue
@@ -70,6 +75,8 @@ def judge_figures(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]
                 )
             elif compared.holds:
                 yield Judgement(Status.PASS, clause.text)
+            elif _MEASURED.search(clause.text) and claim.figure.kind in {"time", "size"} - kinds:
+                yield Judgement(Status.UNSUPPORTED, clause.text, None, "no tool result shows such a measurement")
 
 
 def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
