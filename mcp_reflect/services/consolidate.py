@@ -1,8 +1,8 @@
-"""Consolidate a project's records ("dream"): plan, then apply in one transaction."""
+"""Consolidate a project's records ("dream"): plan by rules and by a language model, then apply in one transaction."""
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
@@ -12,22 +12,29 @@ from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT
 from mcp_reflect.models.common import HOST, Json, Scope
-from mcp_reflect.models.consolidation import Dream, DreamPlan, Merge, Undone
-from mcp_reflect.models.lesson import Lesson, Source, State, Trust
-from mcp_reflect.security.redact import clean
+from mcp_reflect.models.consolidation import Archiving, Dream, DreamPlan, Generalisation, Merge, Undone, Wording
+from mcp_reflect.models.lesson import (
+    UNKNOWN_SCORE,
+    Lesson,
+    LessonDraft,
+    RecordKind,
+    Source,
+    State,
+    Trust,
+    lesson_text,
+)
+from mcp_reflect.security.redact import clean, quoted
 from mcp_reflect.services.context import Context
-from mcp_reflect.storage.consolidation import digest_of, planned
+from mcp_reflect.storage.consolidation import digest_of, may_archive, planned
 from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.proposals import proposals
+from mcp_reflect.storage.similarity import codes
 
-LEASE_SECONDS: Final = 120.0  # more than one question to a language model takes; a crashed process's runs out
+LEASE_SECONDS: Final = 120.0  # longer than one question to a language model takes; the lease of a killed process ends
 SHOWN_CHARS: Final = 16_000  # of the records that a language model is shown, some 4,000 tokens
 MOST_CHARS: Final = 400  # of one record
 
-_BUSY: Final = "Another process dreams over this project now. Try again in two minutes."
-
 Answer: TypeAlias = Mapping[str, Any] | str
-"""What the prompt `dream` asks for: an object, or text that holds one."""
+"""The answer that the prompt `dream` asks for: an object, or text that contains one."""
 
 
 async def dream(
@@ -38,81 +45,82 @@ async def dream(
     idle: bool = False,
     project: str | None = None,
 ) -> Dream:
-    """Plan, and apply unless `plan_only`. `analysis` is the host's answer to `dream`'s prompt: no model is asked then.
+    """Plan, and apply the plan unless `plan_only`.
 
-    `idle` counts towards the day's budget. Raises DreamBusyError where another process dreams, InputError for an
-    analysis that holds no object.
+    Args:
+        context: The engine's context.
+        plan_only: Change nothing.
+        analysis: The host's answer to the prompt `dream`; no model is asked then.
+        idle: Whether this counts towards the day's budget of dreams at idle.
+        project: Another project than the server's own.
+
+    Raises:
+        DreamBusyError: Another process consolidates this project.
+        InputError: `analysis` contains no object.
     """
     scope = context.scopes.named(project)
-    holder = context.clock.new_id("who")
     if plan_only:
         plan, _ = await _plan(context, scope, analysis)
         return Dream(dream_id=None, status="planned", plan=plan, scope=str(scope))
-    if not await context.bank.consolidations.take_lease(scope, holder, LEASE_SECONDS):
-        raise DreamBusyError(_BUSY)
-    context.log("dream_started", project=scope.project, idle=idle)
-    try:
-        plan, looked = await _plan(context, scope, analysis)
-        if plan.empty and not plan.tokens:
-            found = Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
-        else:
-            dream_id, added, skipped = await context.bank.consolidations.apply(scope, plan, looked, idle=idle)
-            found = Dream(
-                dream_id=dream_id, status="applied", plan=plan, added=added, skipped=skipped, scope=str(scope)
-            )
-    except asyncio.CancelledError:  # a call came, or the server ends: nothing is wrong
-        context.log("dream_given_up", project=scope.project, idle=idle)
-        raise
-    except BaseException as error:
-        context.log("dream_failed", "warning", error=type(error).__name__)
-        raise
-    finally:
-        await asyncio.shield(context.bank.consolidations.release_lease(scope, holder))
+    async with _lease(context, scope):
+        context.log("dream_started", project=scope.project, idle=idle)
+        try:
+            plan, records = await _plan(context, scope, analysis)
+            if plan.empty and not plan.tokens:
+                result = Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
+            else:
+                result = await _apply(context, scope, plan, records, idle=idle)
+        except asyncio.CancelledError:  # a call came, or the server ends
+            context.log("dream_given_up", project=scope.project, idle=idle)
+            raise
+        except BaseException as error:
+            context.log("dream_failed", "warning", error=type(error).__name__)
+            raise
     context.log(
         "dream_finished",
-        dream_id=found.dream_id,
+        dream_id=result.dream_id,
         looked_at=plan.looked_at,
         merged=len(plan.merges),
-        added=len(found.added),
+        added=len(result.added),
         archived=len(plan.archivings),
         thinker=plan.thinker,
     )
-    return found
+    return result
 
 
 async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
-    """Do one of the merges that rules propose, because a person said so; `undo` puts it back.
+    """Apply one of the merges that rules propose, because a person agreed; `undo` reverts it.
 
-    InputError where they propose it no more, DreamBusyError where another process dreams.
+    InputError if rules do not propose it any more, DreamBusyError if another process consolidates.
     """
-    async with _lease(context):
-        plan, looked, _ = await by_rules(context, context.scopes.own)
-        wanted = [one for one in plan.merges if one.keep == keep and set(one.gone) == set(gone)]
+    own = context.scopes.own
+    async with _lease(context, own):
+        plan, records, _ = await by_rules(context, own)
+        wanted = [merge for merge in plan.merges if merge.keep == keep and set(merge.gone) == set(gone)]
         if not wanted:
             raise InputError(
                 "keep", "the records have changed since this was proposed", "Look at what is proposed now."
             )
-        part = DreamPlan(looked_at=plan.looked_at, merges=tuple(wanted), thinker=plan.thinker)
-        return await _merged(context, part, looked)
+        return await _apply_merge(context, wanted[0], records, plan.looked_at, plan.thinker)
 
 
 async def merge_by_hand(context: Context, keep: str, gone: Sequence[str]) -> Dream:
-    """Merge records of one kind because a person says that they are one; `undo` puts it back.
+    """Merge records of one kind because a person says that they are the same; `undo` reverts it.
 
-    `keep` lives on with its wording, the wordings of `gone` become versions of it and they are archived.
-    InputError where they cannot be one, DreamBusyError where another process dreams.
+    `keep` stays with its wording; the wordings of `gone` become versions of it, and they are archived.
+    InputError if they cannot be merged, DreamBusyError if another process consolidates.
     """
     own = context.scopes.own
-    async with _lease(context):
-        looked = [await context.bank.lessons.get(own, name, "id") for name in (keep, *gone)]
-        _check_one(looked)
+    async with _lease(context, own):
+        records = [await context.bank.lessons.get(own, name, "id") for name in (keep, *gone)]
+        _check_mergeable(records)
         reason = "a person said that they are one"
-        one = Merge(keep=looked[0].id, gone=tuple(record.id for record in looked[1:]), reason=reason)
-        return await _merged(context, DreamPlan(looked_at=len(looked), merges=(one,), thinker="person"), looked)
+        merge = Merge(keep=records[0].id, gone=tuple(record.id for record in records[1:]), reason=reason)
+        return await _apply_merge(context, merge, records, len(records), "person")
 
 
-def _check_one(records: Sequence[Lesson]) -> None:
-    """InputError where records cannot be merged: the same one twice, another kind or project, or not in use."""
+def _check_mergeable(records: Sequence[Lesson]) -> None:
+    """Raise InputError for a record named twice, out of use, or of another kind or project than the first."""
     first = records[0]
     if len({record.id for record in records}) < max(len(records), 2):
         raise InputError("id", "a record cannot be merged with itself", "Name two or more different ones.")
@@ -121,59 +129,55 @@ def _check_one(records: Sequence[Lesson]) -> None:
             raise InputError("id", f"'{record.id}' is not in use", "Restore it, or decide about it, first.")
         if record.kind is not first.kind or record.project != first.project:
             raise InputError(
-                "id", f"'{record.id}' is of another kind or project than '{first.id}'", "Merge those that are alike."
+                "id", f"'{record.id}' is of another kind or project than '{first.id}'", "Merge records of one kind."
             )
 
 
 @asynccontextmanager
-async def _lease(context: Context) -> AsyncGenerator[None]:
-    """The right to change records at rest; DreamBusyError where another process has it."""
+async def _lease(context: Context, scope: Scope) -> AsyncGenerator[None]:
     holder = context.clock.new_id("who")
-    if not await context.bank.consolidations.take_lease(context.scopes.own, holder, LEASE_SECONDS):
-        raise DreamBusyError(_BUSY)
+    if not await context.bank.consolidations.take_lease(scope, holder, LEASE_SECONDS):
+        raise DreamBusyError("Another process dreams over this project now. Try again in two minutes.")
     try:
         yield
     finally:
-        await asyncio.shield(context.bank.consolidations.release_lease(context.scopes.own, holder))
+        await asyncio.shield(context.bank.consolidations.release_lease(scope, holder))
 
 
-async def _merged(context: Context, plan: DreamPlan, looked: list[Lesson]) -> Dream:
-    scope = context.scopes.own
-    dream_id, _, skipped = await context.bank.consolidations.apply(scope, plan, looked, idle=False, part=True)
-    context.log("dream_finished", dream_id=dream_id, looked_at=plan.looked_at, merged=1, thinker=plan.thinker)
-    return Dream(dream_id=dream_id, status="applied", plan=plan, skipped=skipped, scope=str(scope))
+async def _apply_merge(context: Context, merge: Merge, records: list[Lesson], looked_at: int, thinker: str) -> Dream:
+    plan = DreamPlan(looked_at=looked_at, merges=(merge,), thinker=thinker)
+    result = await _apply(context, context.scopes.own, plan, records, part=True)
+    context.log("dream_finished", dream_id=result.dream_id, looked_at=looked_at, merged=1, thinker=thinker)
+    return result
+
+
+async def _apply(
+    context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], *, idle: bool = False, part: bool = False
+) -> Dream:
+    dream_id, added, skipped = await context.bank.consolidations.apply(scope, plan, records, idle=idle, part=part)
+    return Dream(dream_id=dream_id, status="applied", plan=plan, added=added, skipped=skipped, scope=str(scope))
 
 
 async def undo(context: Context, dream_id: str, project: str | None = None) -> Undone:
-    """Put back what a dream changed; what somebody changed since stays as it is."""
-    found = await context.bank.consolidations.undo(context.scopes.named(project), dream_id)
-    context.log("dream_undone", dream_id=dream_id, restored=len(found.restored), skipped=len(found.skipped))
-    return found
+    """Revert what a dream changed; records that changed since stay as they are."""
+    undone = await context.bank.consolidations.undo(context.scopes.named(project), dream_id)
+    context.log("dream_undone", dream_id=dream_id, restored=len(undone.restored), skipped=len(undone.skipped))
+    return undone
 
 
 async def due(context: Context) -> bool:
-    """Whether a dream at idle may begin: the day has some left, and something changed since the last one."""
-    scope = context.scopes.own
-    dreams, _ = await context.bank.consolidations.used_today(scope)
-    if dreams >= context.settings.dreams_per_day:
+    """True if a dream at idle may begin: the day's budget is not used up, and something changed since the last one."""
+    scope, consolidations = context.scopes.own, context.bank.consolidations
+    if (await consolidations.used_today(scope))[0] >= context.settings.dreams_per_day:
         return False
-    records, _, _ = await context.bank.consolidations.load(scope)
-    return len(records) > 1 and not await context.bank.consolidations.is_unchanged(scope, digest_of(records))
-
-
-async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tuple[DreamPlan, list[Lesson]]:
-    """The plan and the records that it was made of."""
-    plan, records, rates = await by_rules(context, scope)
-    if analysis is not None:
-        value = _object(analysis)
-        return _joined(plan, value, records, rates, Source.AGENT, HOST), records
-    return await _asked(context, scope, plan, records, rates), records
+    records, _, _ = await consolidations.load(scope)
+    return len(records) > 1 and not await consolidations.is_unchanged(scope, digest_of(records))
 
 
 async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Lesson], Rates]:
-    """The plan of rules, the records it was made of, and their rates; nothing is changed.
+    """Return the plan of rules, the records it is about, and their rates; nothing is changed.
 
-    Whoever cancels it ends the comparing of texts too, which is done in a thread.
+    Cancelling this also ends the thread that compares the texts.
     """
     records, rates, tied = await context.bank.consolidations.load(scope)
     stop = threading.Event()
@@ -183,8 +187,26 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
         stop.set()
 
 
-async def _asked(context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], rates: Rates) -> DreamPlan:
-    """The plan with what a language model proposes, where one is configured, has budget left, and has not seen this."""
+async def prompt(context: Context, project: str | None = None) -> str:
+    """Return the prompt for a model of the host or of a person; its answer is sent as `analysis`."""
+    plan, records, _ = await by_rules(context, context.scopes.named(project))
+    rendered = context.runner.render("dream", {"memories": memories(records), "clusters": clustered(plan, records)})
+    return f"{rendered.system}\n\n{rendered.user}"
+
+
+async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tuple[DreamPlan, list[Lesson]]:
+    """Return the plan and the records it is about."""
+    plan, records, rates = await by_rules(context, scope)
+    if analysis is not None:
+        proposed = Proposals(_object(analysis), records, rates, Source.AGENT)
+        return replace(proposed.joined_with(plan), thinker=HOST), records
+    return await _asked_model(context, scope, plan, records, rates), records
+
+
+async def _asked_model(
+    context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], rates: Rates
+) -> DreamPlan:
+    """Add the proposals of a language model, if one is configured, has budget left, and has not seen these records."""
     _, tokens = await context.bank.consolidations.used_today(scope)
     if context.runner.llm(Role.DREAMER, NO_CLIENT) is None or len(records) < 2:
         return plan
@@ -192,76 +214,194 @@ async def _asked(context: Context, scope: Scope, plan: DreamPlan, records: list[
         return replace(plan, note="the day's budget of tokens for dreaming is spent; rules alone dreamt")
     if plan.empty and await context.bank.consolidations.is_unchanged(scope, digest_of(records)):
         return replace(plan, note="nothing changed since the last dream")
-    model_result = await context.runner.generate(
+    reply = await context.runner.generate(
         Role.DREAMER,
         "dream",
         {"memories": memories(records), "clusters": clustered(plan, records)},
         host=NO_CLIENT,
         read=_object,
     )
-    spent = model_result.input_tokens + model_result.output_tokens
-    if model_result.value is None or model_result.thinker is None:
-        return replace(plan, note=clean(model_result.note), tokens=spent)
-    joined = _joined(plan, model_result.value, records, rates, Source.MODEL, model_result.thinker)
-    return replace(joined, note=clean(model_result.note), tokens=max(spent, 1))
+    spent = reply.input_tokens + reply.output_tokens
+    if reply.value is None or reply.thinker is None:
+        return replace(plan, note=clean(reply.note), tokens=spent)
+    joined = Proposals(reply.value, records, rates, Source.MODEL).joined_with(plan)
+    return replace(joined, thinker=reply.thinker, note=clean(reply.note), tokens=max(spent, 1))
 
 
 def memories(records: Sequence[Lesson]) -> str:
-    """Records as a host or model is shown them: a line each, the most important first, cut to SHOWN_CHARS."""
-    lines = [
-        f"- {one.id} ({one.kind.value}{f', {one.task_type}' if one.task_type else ''}): {_short(one)}"
-        for one in records
-    ]
-    shown: list[str] = []
+    """Return records as a host or model is shown them: a line each, the most important first, cut to SHOWN_CHARS."""
+    lines: list[str] = []
     left = SHOWN_CHARS
-    for line in lines:
+    for record in records:
+        text = " ".join(record.text.split())
+        text = text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]} …"
+        task_type = f", {record.task_type}" if record.task_type else ""
+        line = f"- {record.id} ({record.kind.value}{task_type}): {text}"
         left -= len(line)
         if left < 0:
             break
-        shown.append(line)
-    return "\n".join(shown)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def clustered(plan: DreamPlan, records: Sequence[Lesson]) -> str:
-    """The clusters of a plan, by the ids of records that were shown."""
+    """Return the clusters of a plan, by the ids of the records that are shown."""
     shown = memories(records)
     lines = [", ".join(name for name in cluster if f"- {name} " in shown) for cluster in plan.clusters]
     return "\n".join(f"- {line}" for line in lines if line)[:SHOWN_CHARS]
 
 
-def _short(record: Lesson) -> str:
-    flat = " ".join(record.text.split())
-    return flat if len(flat) <= MOST_CHARS else f"{flat[:MOST_CHARS]} …"
+_KEYS: Final = frozenset({"merge", "generalise", "archive"})
 
 
 def _object(value: "Answer | Json") -> dict[str, Any]:
-    """The object in what was sent; InputError where there is none of the shape."""
-    found: object = read_object(value, {"merge", "generalise", "archive"}) if isinstance(value, str) else value
-    if not isinstance(found, Mapping) or not {"merge", "generalise", "archive"} & set(cast("Mapping[str, Any]", found)):
+    """Return the object in an answer; InputError if it contains none of the expected shape."""
+    found: object = read_object(value, set(_KEYS)) if isinstance(value, str) else value
+    if not isinstance(found, Mapping) or not _KEYS & set(cast("Mapping[str, Any]", found)):
         raise InputError(
             "analysis", "it holds no object with merge, generalise or archive", "Send what the prompt `dream` asks for."
         )
     return clean(dict(cast("Mapping[str, Any]", found)))
 
 
-def _joined(
-    plan: DreamPlan, value: dict[str, Any], records: Sequence[Lesson], rates: Rates, source: Source, thinker: str
-) -> DreamPlan:
-    """The plan of rules and what was proposed beside it; where both are about a record, rules go first."""
-    merges, made, archivings, refused = proposals(value, records, rates, source)
-    taken = {name for merge in plan.merges for name in (merge.keep, *merge.gone)} | {one.id for one in plan.archivings}
-    return replace(
-        plan,
-        merges=(*plan.merges, *(one for one in merges if not taken & {one.keep, *one.gone})),
-        generalisations=tuple(made),
-        archivings=(*plan.archivings, *(one for one in archivings if one.id not in taken)),
-        refused=tuple(refused),
-        thinker=thinker,
-    )
+# The proposals of a host or model, checked against the records.
 
 
-async def prompt(context: Context, project: str | None = None) -> str:
-    """What a host or person may ask a model of theirs, to send its answer as `analysis`."""
-    plan, records, _ = await by_rules(context, context.scopes.named(project))
-    rendered = context.runner.render("dream", {"memories": memories(records), "clusters": clustered(plan, records)})
-    return f"{rendered.system}\n\n{rendered.user}"
+LEAST_SOURCES: Final = 3  # records that a generalisation needs
+LEAST_TRIED: Final = 3  # uses after which a model may propose to archive a record
+_MOST_TEXT: Final = 2000
+_MOST_ENTRIES: Final = 50
+
+
+class Proposals:
+    """The merges, generalisations and archivings of an answer that can be applied; `refused` says why others cannot."""
+
+    def __init__(self, answer: Mapping[str, Any], records: Sequence[Lesson], rates: Rates, source: Source) -> None:
+        self._known = {record.id: record for record in records}
+        self._rates = rates
+        self._source = source
+        self._used: set[str] = set()
+        self.merges: list[Merge] = []
+        self.generalisations: list[Generalisation] = []
+        self.archivings: list[Archiving] = []
+        self.refused: list[str] = []
+        for entry in _entries(answer, "merge"):
+            self._refuse(f"merge of {_names(entry)}", self._merge(entry))
+        for entry in _entries(answer, "generalise"):
+            self._refuse(f"generalisation of {_names(entry)}", self._generalise(entry))
+        for entry in _entries(answer, "archive"):
+            self._refuse(f"archiving {quoted(entry.get('id'), 40)}", self._archive(entry))
+
+    def joined_with(self, plan: DreamPlan) -> DreamPlan:
+        """Return the plan of rules with the proposals; rules win if both are about one record."""
+        taken = {name for merge in plan.merges for name in (merge.keep, *merge.gone)}
+        taken |= {archiving.id for archiving in plan.archivings}
+        merges = (merge for merge in self.merges if not taken & {merge.keep, *merge.gone})
+        archivings = (archiving for archiving in self.archivings if archiving.id not in taken)
+        return replace(
+            plan,
+            merges=(*plan.merges, *merges),
+            generalisations=tuple(self.generalisations),
+            archivings=(*plan.archivings, *archivings),
+            refused=tuple(self.refused),
+        )
+
+    def _refuse(self, proposal: str, fault: str | None) -> None:
+        if fault:
+            self.refused.append(f"{proposal}: {fault}")
+
+    def _merge(self, entry: Mapping[str, Any]) -> str | None:
+        """Take a merge, or return the fault of it."""
+        records = self._records(entry)
+        mistake, correction = _text(entry, "mistake"), _text(entry, "correction")
+        if len(records) < 2:
+            return "it names records that were not shown, or fewer than two"
+        kinds = {record.kind for record in records}
+        if kinds != {RecordKind.LESSON} or len({record.task_type for record in records}) > 1:
+            return "only lessons of one task type can become one"
+        if self._used & {record.id for record in records}:
+            return "one of them is in another entry"
+        if not (mistake and correction):
+            return "mistake and correction are missing"
+        if len({codes(text) for text in (*(record.text for record in records), lesson_text(mistake, correction))}) > 1:
+            return "they differ in a number, a name, a path or code"
+        best = max(records, key=lambda one: (one.wins + one.losses, one.strength, one.importance, one.id))
+        self._used.update(record.id for record in records)
+        gone = tuple(record.id for record in records if record is not best)
+        wording = Wording(mistake=mistake, correction=correction)
+        self.merges.append(Merge(keep=best.id, gone=gone, reason=_reason(entry), wording=wording))
+        return None
+
+    def _generalise(self, entry: Mapping[str, Any]) -> str | None:
+        """Take a generalisation, or return the fault of it."""
+        records = self._records(entry)
+        mistake, correction = _text(entry, "mistake"), _text(entry, "correction")
+        if len(records) < LEAST_SOURCES:
+            return f"it names records that were not shown, or fewer than {LEAST_SOURCES}"
+        contexts = {record.context_hash for record in records}
+        if len(contexts) == 1 and None not in contexts:
+            return "all of them are from one task"
+        if not (mistake and correction):
+            return "mistake and correction are missing"
+        lesson = LessonDraft(
+            text=lesson_text(mistake, correction),
+            mistake=mistake,
+            correction=correction,
+            task_type=_text(entry, "task_type")[:200] or None,
+            tags=tuple(str(tag)[:100] for tag in _list(entry.get("tags")))[:20],
+            importance=_score(entry.get("importance")),
+            confidence=_score(entry.get("confidence")),
+            source=self._source,
+        )
+        self.generalisations.append(Generalisation(lesson=lesson, sources=tuple(record.id for record in records)))
+        return None
+
+    def _archive(self, entry: Mapping[str, Any]) -> str | None:
+        """Take an archiving, or return the fault of it."""
+        record = self._known.get(str(entry.get("id")))
+        if record is None or record.id in self._used:
+            return "it was not shown, or is in another entry"
+        if not may_archive(record):
+            return "what matters most, or is trusted, is never archived by itself"
+        tried = record.times_applied >= LEAST_TRIED and record.effectiveness is not None
+        if not tried or self._rates.mean(record) >= self._rates.base_rate(record):
+            return "it has not been tried and found wanting"
+        self._used.add(record.id)
+        self.archivings.append(Archiving(id=record.id, reason=_reason(entry)))
+        return None
+
+    def _records(self, entry: Mapping[str, Any]) -> list[Lesson]:
+        """Return the records that an entry names; none if one of them was not shown."""
+        names = _ids(entry)
+        return [self._known[name] for name in names] if self._known.keys() >= set(names) else []
+
+
+def _entries(answer: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+    entries: list[object] = [entry for entry in _list(answer.get(name)) if isinstance(entry, Mapping)]
+    yield from cast("list[Mapping[str, Any]]", entries[:_MOST_ENTRIES])
+
+
+def _list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _ids(entry: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys(str(name) for name in _list(entry.get("ids"))))
+
+
+def _names(entry: Mapping[str, Any]) -> str:
+    return ", ".join(_ids(entry))[:200] or "nothing"
+
+
+def _text(entry: Mapping[str, Any], name: str) -> str:
+    value = entry.get(name)
+    return value.strip()[:_MOST_TEXT] if isinstance(value, str) else ""
+
+
+def _reason(entry: Mapping[str, Any]) -> str:
+    return _text(entry, "reason")[:200] or "no reason given"
+
+
+def _score(value: object) -> float:
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(cast("float", value)) if usable else UNKNOWN_SCORE
