@@ -77,7 +77,7 @@ class Bank:
         self._copy_timer: asyncio.TimerHandle | None = None
         self._copying: asyncio.Task[None] | None = None
         self._stop_copying = Event()
-        self._db.watch(_CHANGES_WORDS, self._copy_later)
+        self._db.on_commit(_CHANGES_WORDS, self._copy_later)
         self.embeddings = self._open_embeddings(embeddings) if embeddings else None
         self.recalls = RecallRepository(self._db, self._clock, self._recall_log, self.embeddings, words_only=words_only)
 
@@ -85,7 +85,7 @@ class Bank:
         from mcp_reflect.storage.retrieval.embeddings import Embeddings  # noqa: PLC0415 - most have no embedder
 
         embeddings = Embeddings(self._db, self._clock, config)
-        self._db.watch(_CHANGES_WORDS, embeddings.wake)
+        self._db.on_commit(_CHANGES_WORDS, embeddings.wake)
         return embeddings
 
     async def open(self) -> Opened:

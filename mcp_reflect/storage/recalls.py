@@ -68,7 +68,7 @@ class RecallLog:
         if not self._queue:
             return
         try:
-            self._drop(await self._db.count_at_once(self._write))
+            self._drop(await self._db.write_briefly(self._write))
         except BankReadOnlyError:
             self._queue.clear()  # nothing can be counted here
         except BankError:

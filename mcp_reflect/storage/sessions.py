@@ -13,7 +13,7 @@ from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage.retention import Retention
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.rows import scope_values
-from mcp_reflect.storage.sqlite.statements import Transaction, Writing
+from mcp_reflect.storage.sqlite.statements import Writing
 
 
 class StoredSearch(NamedTuple):
@@ -90,28 +90,27 @@ class SearchRepository:
         """
         own, now = scope_values(scope), self._clock.now()
 
-        async def write(tx: Transaction) -> bool:
+        def write(writing: Writing) -> bool:
             values = {"id": search_id, "body": body, "now": now, **own}
             if version is None:
-                await tx.run("search_add", values)
-                await tx.at_once(lambda writing: self._retention.drop_old(writing, now, "search"))
-            elif await tx.run("search_replace", {**values, "version": version}) == 0:
+                writing.run("search_add", values)
+                self._retention.drop_old(writing, now, "search")
+            elif writing.run("search_replace", {**values, "version": version}) == 0:
                 return False
-            if catalog is not None and await tx.row("catalog_known", {"digest": catalog.digest, **own}) is None:
+            if catalog is not None and not writing.rows("catalog_known", {"digest": catalog.digest, **own}):
                 # The text is redacted already, and is stored unchanged: its hash names it.
-                await tx.run("catalog_add", {"digest": catalog.digest, "body": catalog.text, "now": now, **own})
-                await tx.run("catalog_trim", own)
+                writing.run("catalog_add", {"digest": catalog.digest, "body": catalog.text, "now": now, **own})
+                writing.run("catalog_trim", own)
             for payoff in learned:
                 counts = {"used": payoff.used, "paid": payoff.paid, **own}
-                await tx.run("payoff_add", {"kind": payoff.kind.value, "strategy": payoff.strategy.value, **counts})
+                writing.run("payoff_add", {"kind": payoff.kind.value, "strategy": payoff.strategy.value, **counts})
             return True
 
         try:
-            async with self._db.count() as tx:
-                return await write(tx)
+            return await self._db.write_briefly(write)
         except BankBusyError:
             async with self._db.write() as tx:
-                return await write(tx)
+                return await tx.at_once(write)
 
 
 class StepBudget:

@@ -44,7 +44,7 @@ HOMES = {
     "schemas/__init__.py": "import pydantic",
     "server/some_tool.py": "import mcp\nimport uvicorn",
     "dashboard/server.py": "import starlette\nimport uvicorn",
-    "storage/sqlite/__init__.py": "import aiosqlite\nimport sqlite3",
+    "storage/sqlite/__init__.py": "import sqlite3",
     "storage/sqlite/some_query.py": "import sqlite3",
     "llm/anthropic.py": "import anthropic",
     "llm/endpoint.py": "import httpx2",

@@ -187,7 +187,7 @@ assert Registry(settings).problems() == []
 """
     modules = loaded_by(code, {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""})
     assert {"mcp_reflect.llm.anthropic", "mcp_reflect.llm.openai"} <= modules
-    unwanted = {"anthropic", "httpx2", "httpx", "httpcore", "httpcore2", "pydantic", "mcp", "aiosqlite", "anyio"}
+    unwanted = {"anthropic", "httpx2", "httpx", "httpcore", "httpcore2", "pydantic", "mcp", "anyio"}
     assert not unwanted & modules
 
 

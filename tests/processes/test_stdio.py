@@ -80,7 +80,7 @@ STARTED = """
 import json, sys
 from mcp_reflect.server.app import build
 server = build()
-heavy = ("anthropic", "aiosqlite", "sqlite3", "structlog", "json_repair")
+heavy = ("anthropic", "sqlite3", "structlog", "json_repair")
 print(json.dumps([name for name in sys.modules if name in heavy
     or name.startswith(("mcp_reflect.schemas", "mcp_reflect.storage", "mcp_reflect.analysis",
     "mcp_reflect.services"))]))

@@ -92,9 +92,10 @@ async def test_no_connection_that_writes_leaves_checkpoints_to_sqlite(bank_path:
     async with Engine(Settings(bank=bank_path, project="app")) as engine:
         await engine.store_lesson(**LESSON)
     file = Connections(bank_path, 1, Log())
-    for use in ("write", "count"):
+    for use in ("write", "brief"):
         connection = await file.get(use)
-        assert [tuple(row) for row in await connection.execute_fetchall("PRAGMA wal_autocheckpoint")] == [(0,)]
+        rows = await connection.run(lambda raw: raw.execute("PRAGMA wal_autocheckpoint").fetchall())
+        assert [tuple(row) for row in rows] == [(0,)]
     await file.close()
 
 

@@ -1,26 +1,24 @@
-"""Named queries from .sql files, run on the connection's own thread."""
+"""Named SQL from .sql files, run on the thread that owns a connection."""
 
+import asyncio
 import json
 import re
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
-import aiosqlite
-
 from mcp_reflect.errors import BankError
 from mcp_reflect.log import Log
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.security.redact import clean, clean_text
 
-# Named queries, kept in .sql files beside this one.
-#
-# A query starts with `-- name: NAME` and a comment that says what it is for. SQL is never put together
-# from strings: a query is looked up by its name, and values are bound.
+# A query starts with `-- name: NAME` and a comment about its purpose. SQL is never built from strings: a query is
+# looked up by its name, and values are bound.
 
 
 _FOLDER = Path(__file__).parent
@@ -29,14 +27,14 @@ _HEAD = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 @cache
 def _all() -> dict[str, str]:
-    found: dict[str, str] = {}
+    queries: dict[str, str] = {}
     for file in sorted((_FOLDER / "queries").glob("*.sql")):
         parts = _HEAD.split(file.read_text(encoding="utf-8"))
         for name, body in zip(parts[1::2], parts[2::2], strict=True):
-            if name in found:
+            if name in queries:
                 raise RuntimeError(f"{file.name} defines the query {name} a second time")
-            found[name] = _with_lesson_columns(body.strip())
-    return found
+            queries[name] = _with_lesson_columns(body.strip())
+    return queries
 
 
 # Every field of Lesson is a column, so that a new field needs a migration and no query. These change by other means.
@@ -55,42 +53,66 @@ def _with_lesson_columns(sql: str) -> str:
 
 
 def query(name: str) -> str:
-    """The SQL text of a named query; `KeyError` where there is none."""
+    """Return the SQL of a named query; KeyError if there is none."""
     return _all()[name]
 
 
 @cache
 def reads(name: str) -> bool:
-    """Whether a named query only reads."""
+    """True if a named query only reads."""
     return re.match(r"(?:--.*\n)*SELECT\b", query(name)) is not None
 
 
 @cache
 def migrations() -> tuple[tuple[int, str], ...]:
-    """Every migration as (version, SQL), oldest first; the version is the file's leading number."""
+    """Return every migration as (version, SQL), oldest first; the version is the file's leading number."""
     files = sorted((_FOLDER / "migrations").glob("[0-9]*.sql"))
     return tuple((int(file.name.split("_")[0]), file.read_text(encoding="utf-8")) for file in files)
 
 
 def statements(script: str) -> list[str]:
-    """A migration's statements, one by one, so that they can share one transaction."""
-    import sqlite3  # noqa: PLC0415 - already there by the time a migration runs
-
-    found: list[str] = []
+    """Return the statements of a migration one by one, so that they can share a transaction."""
+    result: list[str] = []
     pending = ""
     for line in script.splitlines(keepends=True):
         pending += line
         if sqlite3.complete_statement(pending):
-            found.append(pending)
+            result.append(pending)
             pending = ""
-    return found
-
-
-# Named queries and statements, run on the connection's own thread, where many cost no more changes than one.
+    return result
 
 
 Values = Mapping[str, Any]
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
+
+
+class Connection:
+    """An SQLite connection with a thread of its own: a function runs any number of statements for one thread change."""
+
+    def __init__(self, raw: sqlite3.Connection, executor: ThreadPoolExecutor) -> None:
+        self._raw = raw
+        self._executor = executor
+
+    @classmethod
+    async def open(cls, connect: Callable[[], sqlite3.Connection]) -> "Connection":
+        """Connect on a new thread."""
+        executor = ThreadPoolExecutor(1, "bank")
+        try:
+            return cls(await asyncio.get_running_loop().run_in_executor(executor, connect), executor)
+        except BaseException:
+            executor.shutdown(wait=False)
+            raise
+
+    async def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """Run `work` on the connection's thread; work that was begun ends, also if this is cancelled."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work, self._raw)
+
+    async def close(self) -> None:
+        """Close the connection, after all that runs on it."""
+        try:
+            await self.run(sqlite3.Connection.close)
+        finally:
+            self._executor.shutdown(wait=False)
 
 
 class _DamagedText(str):
@@ -121,7 +143,7 @@ def _name_of(row: sqlite3.Row) -> str:
 
 
 class Reading:
-    """Named queries, run one after another on the connection's own thread: many cost no more than one."""
+    """Named queries, run on the connection's thread."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -150,22 +172,22 @@ class Reading:
         return sound
 
     def schema(self) -> int:
-        """The version of the schema in which all this is read."""
+        """Return the schema version of what is read."""
         return self._connection.execute("PRAGMA user_version").fetchone()[0]
 
     def numbers(self, name: str, values: Values) -> list[int]:
-        """The integers of a named query that gives them as one JSON list."""
+        """Return the integers of a named query that gives them as one JSON list."""
         return json.loads(self._select(name, values).fetchone()[0])
 
     def _select(self, name: str, values: Values) -> sqlite3.Cursor:
-        """Only what reads is run: what writes goes through the door of a transaction."""
+        """Run a query that only reads: writing needs a transaction."""
         if not reads(name):
             raise ValueError(f"the query {name} writes")
         return self._connection.execute(query(name), _plain(values))
 
     @contextmanager
     def snapshot(self) -> Generator[None]:
-        """Everything in the block is read as of one moment."""
+        """Read everything in the block as of one moment."""
         self._connection.execute("BEGIN")
         try:
             yield
@@ -174,7 +196,7 @@ class Reading:
 
 
 class Writing(Reading):
-    """The same, and named statements that write: every text bound here has passed the door (see `redaction`)."""
+    """The same, and named statements that write. Every text is redacted when it is bound."""
 
     def __init__(self, connection: sqlite3.Connection, ran: set[str]) -> None:
         super().__init__(connection)
@@ -184,7 +206,7 @@ class Writing(Reading):
         return self._connection.execute(query(name), _plain(values))
 
     def run(self, name: str, values: Values) -> int:
-        """Run a named statement; returns how many rows it changed."""
+        """Run a named statement; return the number of changed rows."""
         self._ran.add(name)
         return self._connection.execute(query(name), bound(values)).rowcount
 
@@ -197,18 +219,18 @@ class Writing(Reading):
 class Reader(Protocol):
     """The database, or a transaction of it."""
 
-    async def rows(self, name: str, values: dict[str, Any]) -> list[sqlite3.Row]: ...
+    async def rows(self, name: str, values: Values) -> list[sqlite3.Row]: ...
 
 
 class Transaction:
-    """The one way to write. Every text that is bound here has passed the door (see `redaction`)."""
+    """The one way to write. Every text is redacted when it is bound."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.ran: set[str] = set()
 
     async def run(self, name: str, values: Values) -> int:
-        """Run a named statement; returns how many rows it changed."""
+        """Run a named statement; return the number of changed rows."""
         return await self.at_once(lambda writing: writing.run(name, values))
 
     async def run_many(self, name: str, rows: Iterable[Values]) -> None:
@@ -216,26 +238,25 @@ class Transaction:
         await self.at_once(lambda writing: writing.run_many(name, rows))
 
     async def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
-        """The rows of a named query, as this transaction sees them."""
+        """Return the rows of a named query, as this transaction sees them."""
         return await self.at_once(lambda writing: writing.rows(name, values))
 
     async def row(self, name: str, values: Values) -> sqlite3.Row | None:
-        """The first row of a named query, or none."""
-        found = await self.rows(name, values)
-        return found[0] if found else None
+        """Return the first row of a named query, None if there is none."""
+        return next(iter(await self.rows(name, values)), None)
 
-    async def look(self, work: Callable[[Reading], _Found]) -> _Found:
-        """What `work` makes of named queries, as this transaction sees them."""
-        return await on_thread(self._connection, lambda connection: work(Reading(connection)))
+    async def look(self, work: Callable[[Reading], _Result]) -> _Result:
+        """Return the result of `work`, which reads what this transaction sees."""
+        return await self._connection.run(lambda raw: work(Reading(raw)))
 
-    async def at_once(self, work: Callable[[Writing], _Found]) -> _Found:
-        """What `work` makes of named queries and statements, run one after another: one change of threads."""
-        return await on_thread(self._connection, lambda connection: work(Writing(connection, self.ran)))
+    async def at_once(self, work: Callable[[Writing], _Result]) -> _Result:
+        """Return the result of `work`, which reads and writes with one change of threads."""
+        return await self._connection.run(lambda raw: work(Writing(raw, self.ran)))
 
 
 @contextmanager
 def write_lock(connection: sqlite3.Connection) -> Generator[None]:
-    """The block under the write lock, in one transaction: committed at its end, rolled back where it fails."""
+    """Run the block in one transaction under the write lock; roll it back if it fails."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -246,38 +267,27 @@ def write_lock(connection: sqlite3.Connection) -> Generator[None]:
         raise
 
 
-async def on_thread(connection: aiosqlite.Connection, work: Callable[[sqlite3.Connection], _Found]) -> _Found:
-    """Run `work` on the thread that owns the connection: one change of threads for any number of queries."""
-    # aiosqlite has no public way to run more than one statement in one go.
-    held: Any = connection
-    return await held._execute(work, held._conn)  # noqa: SLF001
-
-
 class Derived(str):
-    """Text made of words that passed the door already, such as the index's terms.
+    """Text made of redacted words, such as the index's terms, which is not redacted again.
 
-    They stand side by side without their sentence: the door would take one beside `token` for a secret.
+    The words are listed without their sentence: one beside `token` would be taken for a secret.
     """
 
     __slots__ = ()
 
 
-_AS_IT_IS: Final = frozenset({int, float, bool, bytes, type(None)})
-
-
 class Bound(dict[str, Any]):
-    """Values as they are written: `bound` alone makes them, so they have passed the door and need not again."""
+    """Values as they are written, made by `bound` alone: redacted already."""
+
+
+_UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
 
 
 def bound(values: Values) -> Bound:
-    """What is written: every text through the door, structures as JSON."""
+    """Return values to write: every text redacted, structures as JSON."""
     if isinstance(values, Bound):
         return values
-    made = Bound(values)
-    for name, value in values.items():
-        if type(value) not in _AS_IT_IS:
-            made[name] = _bound(value)
-    return made
+    return Bound({name: value if type(value) in _UNCHANGED else _bound(value) for name, value in values.items()})
 
 
 def _bound(value: Any) -> Any:
@@ -293,7 +303,7 @@ def _bound(value: Any) -> Any:
 
 
 def _plain(values: Values) -> dict[str, Any]:
-    """What is only compared: structures as JSON, texts as they are."""
+    """Return values that are only compared: structures as JSON, texts unchanged."""
     return {
         name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
         for name, value in values.items()
