@@ -25,6 +25,7 @@ from mcp_reflect.security.secret_values import Holds, Secret, compiled, holds, i
 
 _LETTERS: Final = bytes(at if chr(at).islower() and at < 128 else 32 for at in range(256))
 _RUNS: Final = lazy_compile(r"[a-z]+")
+_ENCODED: Final = lazy_compile(r"(?<![a-z0-9+/])[a-z0-9+/]{70,}")  # of a line of base64, which holds no name
 _MOST_WORDS: Final = 40_000  # remembered, some 3 MB
 _MOST_NEW: Final = 400  # words of one text: what has more is no text of words
 _LONGEST_WORD: Final = 24
@@ -48,6 +49,7 @@ class Anchors:
 
     def within(self, folded: str) -> list[str]:
         """Return the anchors in a text in lower case, in their order."""
+        folded = _ENCODED.sub(lambda run: " " if "+" in run[0] and "/" in run[0] else run[0], folded)
         words = set(folded.encode(errors="replace").translate(_LETTERS).split())
         new = words - self._known.keys()
         runs = {run for word in words - new for run in self._known[word]}
@@ -248,7 +250,7 @@ def _line_views(text: str) -> Iterator[View]:
     if prefixes:
         yield View(text, prefixes)
     if continued := [(*one.span(), "") for one in _BACKSLASH.finditer(text)]:
-        yield View(text, continued, across=True)
+        yield View(text, continued)
     if wrapped := _wraps(text):
         yield View(text, wrapped, across=True)
     if block := _FOLDED_BLOCK.search(text):
@@ -312,9 +314,45 @@ def clean(value: Any) -> Any:
             items = cast("list[Any]", value)
             if len(items) == 2 and isinstance(items[0], str) and isinstance(items[1], str) and _whole(items[0]):
                 return [clean_text(items[0]), _cut_whole(items[1])]  # a header as a pair
-            return [clean(item) for item in items]
+            return [clean(item) for item in _cut_across(items)]
         case _:
             return value
+
+
+def _cut_across(items: Sequence[Any]) -> Sequence[Any]:
+    """Return a list without the secrets that stand across its items, such as the lines of a key.
+
+    Texts are looked at in a row, and of objects the texts of a field.
+    """
+    if len(items) < 2:
+        return items
+    if all(isinstance(item, str) for item in items):
+        return _cut_lines(items)
+    if not all(isinstance(item, dict) for item in items):
+        return items
+    rows = [dict(cast("dict[Any, Any]", item)) for item in items]
+    for name in dict.fromkeys(name for row in rows for name in row):
+        places = [place for place, row in enumerate(rows) if isinstance(row.get(name), str)]
+        for place, text in zip(places, _cut_lines([rows[place][name] for place in places]), strict=True):
+            rows[place][name] = text
+    return rows
+
+
+def _cut_lines(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts as if they were lines of one, with a mark in each that a secret reaches into."""
+    lines = [normalize(text) for text in texts]
+    spans = secrets_of("\n".join(lines)) if len(lines) > 1 else []
+    cut: list[str] = []
+    start = 0
+    for text in lines:
+        inside = [
+            (max(first - start, 0), min(end - start, len(text)), kind)
+            for first, end, kind in spans
+            if first < start + len(text) and end > start
+        ]
+        cut.append(replaced(text, inside))
+        start += len(text) + 1
+    return cut
 
 
 def _clean_named(name: str, value: Any) -> Any:

@@ -22,6 +22,7 @@ from mcp_reflect.security.secret_values import (
     in_prose,
     is_chance,
     is_key,
+    is_mixed,
     is_mixed_case,
     is_password,
     is_place,
@@ -39,6 +40,7 @@ from mcp_reflect.security.secret_values import (
 
 
 _LONGEST_NAME: Final = 60
+_LONGEST_MIXED: Final = 20
 _LOOK: Final = 4200  # characters after a name: what stands between, and the longest value
 
 _BEFORE: Final = lazy_compile(r"[\w$-]{0,60}\Z")
@@ -139,6 +141,8 @@ def _value_at(text: str, at: int, done: int) -> tuple[int, int, str] | None:
     before = _BEFORE.search(text, max(at - _LONGEST_NAME, done), at)
     start = before.start() if before else at
     name = text[start:end]
+    if len(name) > _LONGEST_MIXED and is_mixed(name):  # the end of a line of base64
+        return None
     held = holds(name)
     if text.startswith(START, start - len(START)) or text[start - 1 : start] == "!":  # a mark of ours, a tag of YAML
         return None
@@ -403,6 +407,81 @@ _FOLLOWING: Final = (
           r"[\w ]{5,12}(?![^\n]{0,120}BEGIN )[^\n]{0,120}(?:\r?\n|\\n){1,2}[ \t>]{0,8}[`\"']?(?P<secret>[^\s\"'`,;(){}=<>\\]{8,4000})\\{0,3}[`\"']?"
           r"(?=[ \t]{0,3}(?:\r?\n|\\n|$|[}\]]))", alone),
 )  # fmt: skip
+# What is said of a password rather than the password, by its ending or as a whole.
+_STATED: Final = lazy_compile(
+    r"(?i)(?:\w+(?:ed|ing|able|ible|ful|less|tory|ional|ically|ly|isch|lich|bar|iert|sicher)|\w{5,}(?:ad[ao]|id[ao]|at[ao]|ut[ao]|it[ao]|és?|ées?|ivel|ível|ável)"
+    r"|\w{5,}(?:ent|ente|ori[ao])|ge\w{3,}t|ge\w{4,}en|(?:ver|ab|zurück)\w{3,}(?:t|en)|(?:perd|conn|inconn|reç|prév)ue?)$"
+)
+_STATES: Final = frozenset(
+    """wrong weak strong long short safe secure correct case-sensitive here there below above gone fine good bad public right
+    yours mine same different unique new old not now still only never always what where this that something someone none
+    manager managers field fields authentication auth reset hash hashes file files prompt prompts policy policies protection
+    rotation store vault variable flag option argument box input change dialog screen page form rules check checks strength
+    generator hint entry column parameter setting expired feld manager richtlinie regeln abfrage oublié perdu
+    blank random simple complex common easy hard sure true unsafe lost known unknown unsafe-looking part just being
+    falsch richtig leer lang kurz schwach stark neu alt gleich hier dort unten oben nicht noch nur immer nie weg sehr
+    faux bon vide trop faible fort nouveau ancien vrai ici toujours jamais encore plus pas dans très sur court longue
+    incorrecta correcta vacía débil fuerte nueva vieja corta larga aquí muy igual siempre nunca todavía demasiado falsa
+    sbagliata giusta vuota debole forte nuova vecchia corta lunga qui molto uguale sempre mai ancora troppo errata scorretta
+    errada certa vazia fraca forte nova velha curta longa aqui muito igual sempre nunca ainda demais incorreta""".split()
+)
+_GO_ON: Final = r"(?=[”\"'»`]?(?:[,;!]|\.(?:\s|$)|[ \t]{0,2}(?:\n|$)| (?:and|but|then|please|for now|und|aber|bitte|et|mais|y|pero|e|ma|mas|ed|puis|luego|poi|depois|dann)\b))"
+_WORD_VALUE: Final = r"[„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{3,40})" + _GO_ON
+
+
+def _plain_word(value: str) -> bool:
+    """A word that a sentence gives as the password: neither a state of one nor a word about secrets."""
+    return _given(value) and value.lower() not in _STATES and not _STATED.match(value) and not is_type(value)
+
+
+_SPOKEN_NOUNS: Final = ("password ", "contrasena ", "kennung ", "zugangscode ", "codice ", "code d'accès ", "código ", "pass phrase ", "palabra de paso ", "senha-", "passwort ", "kennwort ", "passphrase ", "mot de passe ", "contraseña ", "clave ", "senha ",
+                        "parola ", "palavra-passe ", "passcode ")  # fmt: skip
+_GIVEN_NOUNS: Final = tuple(f"{noun[:-1]}{sign}" for noun in _SPOKEN_NOUNS for sign in (":", " :", "="))
+_VERB: Final = (
+    r"(?:is|was|will be|reads|stays|ist|lautet|war|heißt|heisst|bleibt|wird|est|était|c'est|sera|reste|es|era|será|sigue siendo|se llama"
+    r"|s'appelle|si chiama|chama-se|è|sarà|rimane|resta|é|continua sendo|fica|(?:set|changed|reset|geändert|mis|cambiada|cambiata|alterada)"
+    r" (?:to|auf|à|a|in|para))"
+)
+_NOW: Final = (
+    r"(?:now|jetzt|nun|wieder|maintenant|désormais|toujours|ahora|ora|adesso|agora|still|again|weiterhin|immer noch)"
+)
+_WITH: Final = (
+    "(?:"
+    + "|".join(
+        f"(?<={word} )"
+        for word in (
+            "with",
+            "with the",
+            "using",
+            "using the",
+            "use the",
+            "use",
+            "dem",
+            "mit",
+            "das",
+            "avec le",
+            "avec",
+            "con la",
+            "usa la",
+            "use a",
+            "com a",
+            "entre com a",
+            "la",
+            "le",
+            "inserisci la",
+            "enter the",
+            "type",
+        )
+    )
+    + ")"
+)
+_SPOKEN: Final = (
+    Place("password", _SPOKEN_NOUNS,
+          rf"[\w' -]{{4,16}}?(?:[^\n.:;=?]{{0,60}}?[ \t,])??{_VERB}[ \t](?:{_NOW} )?" + _WORD_VALUE, _plain_word),
+    Place("password", _SPOKEN_NOUNS, r"[\w' -]{4,16}?[^\n.:;=?]{1,60}?:[ \t]" + _WORD_VALUE, _plain_word),
+    Place("password", _SPOKEN_NOUNS, _WITH + r"[\w' -]{4,16}?[ \t]" + _WORD_VALUE.replace("|please|", "|please|to|on|at|in|auf|am|an|im|anmelden|einloggen|pour|sur|para|en|no|na|per|su|sul|nel|"), _plain_word),
+    Place("password", _GIVEN_NOUNS, r"[\w' -]{4,16}?\s?[:=][ \t]" + _WORD_VALUE, _plain_word),
+)  # fmt: skip
 _FOREIGN: Final = (
     Place("password", ("contraseña", "contrasena", "mot de passe", "mot_de_passe", "senha", "parola", "wachtwoord",
                        "hasło", "haslo", "lösenord", "adgangskode", "passord", "heslo", "jelszó", "пароль", "şifre",
@@ -484,4 +563,4 @@ _CODES: Final = (
               r"(?<!\w)[\w -]{3,18}?\b[^\n:=()<]{0,50}[:=][ \t]{0,3}[\"'`]?(?P<secret>[^\s\\\"'`]{6,100})", word),
 )  # fmt: skip
 
-PROSE: Final = (*_GIVEN, *_FOLLOWING, *_FOREIGN, *_LOGINS, *_ASKED, *_CODES)
+PROSE: Final = (*_GIVEN, *_SPOKEN, *_FOLLOWING, *_FOREIGN, *_LOGINS, *_ASKED, *_CODES)

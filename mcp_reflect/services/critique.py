@@ -22,7 +22,7 @@ from mcp_reflect.models.common import HOST, RULES, Scope
 from mcp_reflect.models.critique import Critique, Opinion, Stopped, ToolResult
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import read
-from mcp_reflect.security.redact import clean
+from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 
 SHOWN: Final = 16_000
@@ -222,7 +222,7 @@ async def _working(context: Context, scope: Scope, sent: CritiqueArguments) -> d
     """The work and its evidence, redacted: what was sent, or what the first call left."""
     given: dict[str, Any] = {
         "goal": sent.goal,
-        "steps": list(sent.steps or (split(sent.response) if sent.response else ())),
+        "steps": list(sent.steps or (split(clean_text(sent.response)) if sent.response else ())),
         "step_description": sent.step_description,
         "tool_results": [result.model_dump(mode="json") for result in sent.tool_results],
         "criteria": list(sent.criteria),

@@ -137,7 +137,8 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
             validation = validate(clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS)
             if not validation.valid:
                 return Generated(reflection=_rejected(context, scope, validation, sent.trigger), scope=scope)
-        run = clean(plain_run(sent, context.settings, clean_text))
+        # In a thread: a long log takes a while, and other calls go on meanwhile.
+        run = await asyncio.to_thread(lambda: clean(plain_run(sent, context.settings, clean_text)))
     await _check_related(context, scope, sent)
     equal = await _equal_reflection(context, scope, sent, _digest(run, None), client)
     if equal is not None:

@@ -1,15 +1,17 @@
 """The door against the cases that were written down before its rules: what goes, what stays, and that it is stable."""
 
 import json
+import time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_reflect.security.normalize import normalize
 from mcp_reflect.security.redact import clean, clean_text
 from tests.security.corpus import cases
-from tests.security.disguise import readable, survives
+from tests.security.disguise import DISGUISES, readable, survives
 
 Case = dict[str, Any]
 SECRETS = list(cases("secrets"))
@@ -22,8 +24,8 @@ def test_secrets_are_cut_out_and_look_alikes_are_not() -> None:
     """What is asserted lies a little below what was measured; docs/benchmarks.md has the figures."""
     missed = [case["id"] for case in SECRETS if survives(clean_text(case["text"]), case["secret"])]
     touched = [case["id"] for case in LOOK_ALIKES if not readable(clean_text(case["text"]), case["keep"])]
-    assert len(missed) <= 0.2 * len(SECRETS)
-    assert len(touched) <= 0.05 * len(LOOK_ALIKES)
+    assert len(missed) <= 0.08 * len(SECRETS)
+    assert len(touched) <= 0.02 * len(LOOK_ALIKES)
 
 
 @pytest.mark.parametrize("wrap", ["text", "json", "json in json", "value"])
@@ -64,6 +66,66 @@ def test_a_secrets_name_and_its_value_may_stand_in_fields_of_their_own(structure
     cleaned = json.dumps(clean(structure))
     assert secret not in cleaned
     assert "[redacted:" in cleaned
+
+
+KEY = """-----BEGIN RSA PRIVATE KEY-----
+MIIEpAIBAAKCAQEAq7BFUpkGp3xQzAAbb11
+LhV2yGkTnW0Rj9sdf8sdf7sdf6sdf5sdf4
+-----END RSA PRIVATE KEY-----""".split("\n")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"steps": ["Look at it", *KEY, "Done"]},
+        [{"type": "observation", "content": line} for line in KEY],
+        {"tool_results": [{"tool": "cat", "content": line, "exit_code": 0} for line in KEY]},
+    ],
+)
+def test_a_key_with_an_item_a_line_is_cut_out(value: object) -> None:
+    cleaned = json.dumps(clean(value))
+    assert not any(line in cleaned for line in KEY)
+    assert clean(clean(value)) == clean(value)
+
+
+@pytest.mark.parametrize("name", DISGUISES)
+def test_a_disguised_secret_is_cut_out_and_a_look_alike_is_not(name: str) -> None:
+    """What is asserted lies a little below what was measured; docs/benchmarks.md has the figures."""
+    disguise = DISGUISES[name]
+    missed = sum(survives(clean_text(disguise(case["text"])), case["secret"]) for case in SECRETS)
+    touched = sum(not readable(clean_text(disguise(case["text"])), case["keep"]) for case in LOOK_ALIKES)
+    assert missed <= 0.13 * len(SECRETS)
+    assert touched <= 0.06 * len(LOOK_ALIKES)
+
+
+@pytest.mark.parametrize(
+    "line", ["=" * 80, "-" * 80, "*#" * 40, "password " * 9, "password=" * 9, '{"a": "b", "c": [1, 2]}', "AbC1" * 19]
+)
+def test_the_time_for_a_long_log_grows_with_its_length(line: str) -> None:
+    def seconds(count: int) -> float:
+        text = f"{line}\n" * count
+        began = time.process_time()
+        clean_text(f"{text}{count}")
+        return time.process_time() - began
+
+    seconds(100)
+    assert seconds(4000) < max(100 * seconds(100), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mghp\x1b[0m", "ghp"),
+        ("\x1b]0;title\x07text", "text"),
+        ("\x1b]8;;https://a.example\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("N\bNA\bAM\bME\bE", "NAME"),
+        ("I\ufff9g\ufffan\ufffbore", "Ignore"),
+        ("tab\tand\nline", "tab\tand\nline"),
+    ],
+)
+def test_the_normal_form_is_what_is_shown(text: str, shown: str) -> None:
+    assert normalize(text) == shown
+    assert normalize(normalize(text)) == shown
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
