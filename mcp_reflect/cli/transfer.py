@@ -105,7 +105,11 @@ def _is_export(head: str) -> bool:
 
 def add_import_arguments(parser: CliParser) -> None:
     parser.add_argument("file", help="the file; - reads stdin")
-    parser.add_argument("--merge", action="store_true", help="strengthen near-duplicates instead of storing each line")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--merge", action="store_true", help="strengthen near-duplicates instead of storing each line")
+    how.add_argument(
+        "--own", action="store_true", help="it is your own export: keep ids, dates, trust, history and outcomes"
+    )
 
 
 def run_import(options: Namespace) -> int:
@@ -119,6 +123,12 @@ def run_import(options: Namespace) -> int:
 
     async def work(engine: Engine) -> Counter[str]:
         counts: Counter[str] = Counter()
+        if options.own:
+            restored = await engine.import_own(_parse_lines(lines, progress))
+            if options.json:
+                for stored in restored:
+                    write_json(plain(stored))
+            return Counter(stored.status for stored in restored)
         drafts = engine.import_drafts(_parse_lines(lines, progress))
         async for batch in engine.import_lessons(drafts, merge=options.merge, processes=os.cpu_count() or 1):
             for stored in batch:

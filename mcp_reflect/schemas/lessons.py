@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast
 
-from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue, ValidationInfo, WithJsonSchema, model_validator
 
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import (
     UNKNOWN_SCORE,
     Evidence,
+    Lesson,
     LessonDraft,
     RecallQuery,
     RecordKind,
@@ -171,8 +172,8 @@ class LessonArguments(Arguments):
         return self.lesson, parts["mistake"].strip(), parts["correction"].strip()
 
 
-class ImportArguments(LessonArguments):
-    """A line of an import: a lesson, perhaps with more that export writes.
+class LineArguments(LessonArguments):
+    """A line of a file of lessons.
 
     A retired lesson stays retired, and a quarantined one in quarantine; no line makes itself trusted.
     """
@@ -181,11 +182,8 @@ class ImportArguments(LessonArguments):
     correction: Annotated[str, most("max_lesson_chars")] | None = None
     external_id: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     project: str | None = None
-    id: JsonValue = None
     state: State = State.ACTIVE
     trust: Trust = Trust.OBSERVED
-    source: JsonValue = None
-    created_at: JsonValue = None
 
     def draft(self, source: Source) -> LessonDraft:
         """The lesson on its way into the bank, with what only an import can say."""
@@ -195,6 +193,79 @@ class ImportArguments(LessonArguments):
             state=self.state,
             trust=Trust.QUARANTINED if self.trust is Trust.QUARANTINED else Trust.OBSERVED,
         )
+
+
+class ImportArguments(LineArguments):
+    """A line of an import; fields that only a person's own export may set are ignored."""
+
+    id: JsonValue = None
+    source: JsonValue = None
+    created_at: JsonValue = None
+    updated_at: JsonValue = None
+    strength: JsonValue = None
+    times_applied: JsonValue = None
+    effectiveness: JsonValue = None
+    wins: JsonValue = None
+    losses: JsonValue = None
+    proof: JsonValue = None
+    held: JsonValue = None
+    versions: JsonValue = None
+    outcomes: JsonValue = None
+
+
+class VersionArguments(Arguments):
+    """An earlier wording in an export."""
+
+    reason: str
+    body: dict[str, JsonValue]
+    created_at: AwareDatetime
+
+
+class PastOutcomeArguments(Arguments):
+    """An outcome in an export."""
+
+    recall_id: str
+    success: Annotated[float, Field(ge=0, le=1, multiple_of=0.5)]
+    evidence: Evidence
+    weight: Annotated[float, Field(gt=0, le=1)]
+    note: str | None = None
+    created_at: AwareDatetime
+
+
+class OwnExportArguments(LineArguments):
+    """A line of a person's own export: all of it is taken as it was."""
+
+    id: Annotated[str, Field(pattern=r"^les_[0-9a-z]{8,40}$")]
+    source: Source = Source.AGENT
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    strength: Annotated[int, Field(ge=1)] = 1
+    times_applied: Annotated[int, Field(ge=0)] = 0
+    effectiveness: Share | None = None
+    wins: Annotated[float, Field(ge=0)] = 0.0
+    losses: Annotated[float, Field(ge=0)] = 0.0
+    proof: Annotated[float, Field(ge=0)] = 0.0
+    held: str | None = None
+    versions: tuple[VersionArguments, ...] = ()
+    outcomes: tuple[PastOutcomeArguments, ...] = ()
+
+    def record(self, project: str) -> Lesson:
+        """The lesson as it was stored."""
+        draft = self.draft(self.source)
+        return Lesson(
+            **{
+                field.name: getattr(draft, field.name) for field in fields(draft) if field.name not in ("trust", "tags")
+            },
+            **{name: getattr(self, name) for name in _AS_IT_WAS},
+            project=project,
+            created_at=self.created_at.timestamp(),
+            updated_at=self.updated_at.timestamp(),
+        )
+
+
+_AS_IT_WAS: Final = (
+    *("id", "trust", "tags", "strength", "times_applied", "effectiveness", "wins", "losses", "proof", "held"),
+)
 
 
 class ResultArguments(Arguments):

@@ -153,5 +153,29 @@ def import_drafts(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]
     return drafts
 
 
+async def import_own(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[Stored]:
+    """Store the lines of a person's own export as they were; InputError names the first bad line, nothing is stored."""
+    from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import OwnExportArguments  # noqa: PLC0415 - see above
+    from mcp_reflect.storage.transfer import Exported  # noqa: PLC0415 - see above
+
+    records: list[Exported] = []
+    own = context.scopes.own
+    for number, line in lines:
+        try:
+            sent = read(OwnExportArguments, line, context.settings)
+        except InputError as error:
+            raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
+        scope = own if sent.project is None else Scope(own.tenant, kept_name(sent.project))
+        versions = [
+            {"reason": past.reason, "body": past.body, "now": past.created_at.timestamp()} for past in sent.versions
+        ]
+        outcomes = [
+            {**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()} for past in sent.outcomes
+        ]
+        records.append(Exported(scope, sent.record(scope.project), versions, outcomes))
+    return await context.bank.transfer.restore(records)
+
+
 def _visible(scope: Scope, visibility: str) -> Scope:
     return Scope(scope.tenant, GLOBAL) if visibility == "global" else scope

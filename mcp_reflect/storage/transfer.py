@@ -1,6 +1,7 @@
 """Import and export of lessons, in short transactions that let other writers through."""
 
 import asyncio
+import json
 import os
 import sys
 import time
@@ -9,10 +10,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from mcp_reflect.clock import Clock, iso
+from mcp_reflect.clock import Clock
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
 from mcp_reflect.storage import lessons
@@ -32,14 +34,15 @@ _MIN_BATCH: Final = 25  # with fewer, most of the time would be spent waiting fo
 _MAX_BATCH: Final = 1000
 _BATCH_SECONDS: Final = 0.08  # the intended time of a transaction: other writers wait for it
 
-# Fields of an exported line that store_lesson does not have; import ignores them.
-EXPORT_ONLY: Final = ("id", "state", "trust", "source", "created_at")
+_USE_FIELDS: Final = ("strength", "times_applied", "effectiveness", "wins", "losses", "proof", "held")
+_OUTCOME_FIELDS: Final = ("recall_id", "success", "evidence", "weight", "note")
+
 _STORED: Final = tuple(
     field.name
     for field in fields(LessonDraft)
     if field.name not in ("kind", "text", "external_id", "state", "trust", "source")
 )
-_EXPORTED: Final = ("id", *_STORED, "external_id", "project", "state", "trust", "source")
+_EXPORTED: Final = ("id", *_STORED, "external_id", "project", "state", "trust", "source", *_USE_FIELDS)
 
 
 class Transfer:
@@ -56,11 +59,23 @@ class Transfer:
         after = ""
         while True:
             rows = await self._db.rows("lesson_page", {**values, "after": after})
+            ids = [row["id"] for row in rows]
+            versions: dict[str, list[dict[str, Any]]] = {}
+            for row in await self._db.rows("version_page", {"ids": ids}):
+                version = {"reason": row["reason"], "body": json.loads(row["body"])}
+                version["created_at"] = exact_time(row["created_at"])
+                versions.setdefault(row["record_id"], []).append(version)
+            outcomes: dict[str, list[dict[str, Any]]] = {}
+            for row in await self._db.rows("outcome_page", {"ids": ids}):
+                outcome = {name: row[name] for name in _OUTCOME_FIELDS}
+                outcome["created_at"] = exact_time(row["created_at"])
+                outcomes.setdefault(row["lesson_id"], []).append(outcome)
             for lesson in lessons_from(rows):
                 if lesson.kind is RecordKind.LESSON:
                     line = {name: getattr(lesson, name) for name in _EXPORTED}
                     line |= {name: list(line[name]) for name in LISTS}
-                    line["created_at"] = iso(lesson.created_at)
+                    line |= {name: exact_time(getattr(lesson, name)) for name in ("created_at", "updated_at")}
+                    line |= {"versions": versions.get(lesson.id, []), "outcomes": outcomes.get(lesson.id, [])}
                     yield {name: value for name, value in line.items() if value not in (None, [])}
             if len(rows) < _EXPORT_PAGE:
                 return
@@ -90,6 +105,29 @@ class Transfer:
         if waiting:
             yield (await self._store(waiting, merge=merge))[0]
 
+    async def restore(self, records: Sequence["Exported"]) -> list[Stored]:
+        """Store records of a person's own export as they were; one whose id is taken is a `duplicate`, and skipped."""
+        results: list[Stored] = []
+        for start in range(0, len(records), _FIRST_BATCH):
+            batch = records[start : start + _FIRST_BATCH]
+            async with self._db.write() as tx:
+                taken = {
+                    row["id"] for row in await tx.rows("lesson_ids_taken", {"ids": [one.lesson.id for one in batch]})
+                }
+                for record in batch:
+                    lesson, status = lessons.redacted(record.lesson), "duplicate"
+                    if lesson.id not in taken:
+                        taken.add(lesson.id)
+                        status = "restored"
+                        await lessons.insert(tx, record.scope, lesson)
+                        await lessons.link_mentions(tx, lesson)
+                        for version in record.versions:
+                            await tx.run("version_add", {"record_id": lesson.id, **version})
+                        for outcome in record.outcomes:
+                            await tx.run("outcome_add", {"lesson_id": lesson.id, **outcome})
+                    results.append(Stored(lesson_id=lesson.id, status=status, scope=str(record.scope)))
+        return results
+
     async def _store(self, batch: "Sequence[Ready]", *, merge: bool) -> tuple[list[Stored], float]:
         """Write prepared records in one transaction; return the results, and the seconds that it took."""
         async with self._db.write() as tx:
@@ -98,6 +136,21 @@ class Transfer:
             for scope in dict.fromkeys(record.scope for record in batch):
                 await lessons.archive_excess(tx, scope, self._size, self._clock.now())
         return results, max(time.monotonic() - began, 0.001)  # with the commit
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A line of a person's own export: `versions` with reason, body and now, `outcomes` with now for their time."""
+
+    scope: Scope
+    lesson: Lesson
+    versions: Sequence[dict[str, Any]]
+    outcomes: Sequence[dict[str, Any]]
+
+
+def exact_time(seconds: float) -> str:
+    """Return seconds since 1970 as ISO 8601 in UTC, to the microsecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
 async def _merge(tx: Transaction, batch: "Sequence[Ready]") -> list[Stored]:

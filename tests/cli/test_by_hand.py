@@ -25,8 +25,8 @@ def test_a_lesson_written_by_a_person_is_trusted_and_recalled(command: Command) 
     assert stored["lesson_id"] in command("recall", "deploy on a friday")
 
 
-def test_a_lesson_without_a_correction_names_the_field_and_stores_nothing(command: Command) -> None:
-    assert "correction: it is missing" in command("lessons", "add", "--mistake", "x", code=2)
+def test_a_lesson_without_content_names_the_field_and_stores_nothing(command: Command) -> None:
+    assert "mistake: it is empty of content" in command("lessons", "add", "--mistake", "x", code=2)
     assert command.json("lessons", "list") == []
 
 

@@ -1,5 +1,6 @@
 """Each command: a table for people, JSON for programs, errors on stderr with an exit code."""
 
+import asyncio
 import io
 import json
 import sqlite3
@@ -12,6 +13,8 @@ import pytest
 
 from mcp_reflect import __version__
 from mcp_reflect.cli import main
+from mcp_reflect.config import Settings
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import files as checkpoints
 from tests.cli.commands import Command
 
@@ -109,10 +112,48 @@ def test_an_export_imported_elsewhere_is_the_same_export(
     assert command("import", str(command.folder / "out.jsonl")) == "2 lessons: 2 stored.\n"
     second = [json.loads(line) for line in command("export").splitlines()]
     for line in (*first, *second):
-        for name in ("id", "created_at", "source"):
-            del line[name]
+        for name in ("id", "created_at", "updated_at", "source", "versions"):
+            line.pop(name, None)
     assert second == first
     assert [line["state"] for line in second] == ["active", "retired"]
+
+
+def test_a_persons_own_export_comes_back_with_ids_dates_trust_history_and_outcomes(
+    command: Command, stored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = command.json("lessons", "add", "--mistake", "Fed the quokka", "--correction", "Feed it at noon")
+    command("lessons", "edit", stored[0], "--correction", "Deploy on a Monday")
+    command("lessons", "forget", stored[1])
+
+    async def tell() -> None:
+        async with Engine(Settings(bank=command.folder / "bank.db", project="app")) as engine:
+            await engine.record_lesson_outcome(stored[0], "partial", note="it went well")
+
+    asyncio.run(tell())
+    first = command("export")
+    command("export", str(command.folder / "own.jsonl"))
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(command.folder / "other.db"))
+    assert command("import", str(command.folder / "own.jsonl"), "--own") == "3 lessons: 3 restored.\n"
+    assert command("export") == first
+    lesson = command.json("lessons", "show", stored[0])
+    assert [version["correction"] for version in lesson["versions"]] == ["Deploy on a Tuesday"]
+    assert "it went well" in command("lessons", "history", stored[0])
+    assert command.json("lessons", "show", written["lesson_id"])["trust"] == "trusted"
+    assert written["lesson_id"] in command("recall", "feed the quokka")
+    assert command("import", str(command.folder / "own.jsonl"), "--own") == "3 lessons: 3 duplicate.\n"
+
+
+def test_an_import_of_others_takes_no_trust_from_the_file(
+    command: Command, stored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert stored
+    command("lessons", "add", "--mistake", "Fed the quokka", "--correction", "Feed it at noon")
+    command("export", str(command.folder / "theirs.jsonl"))
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(command.folder / "other.db"))
+    command("import", str(command.folder / "theirs.jsonl"))
+    assert {lesson["trust"] for lesson in command.json("lessons", "list")} == {"observed"}
+    bad = command.file("bad.jsonl", [{"mistake": "a", "correction": "b"}])
+    assert "line 1, id: it is missing" in command("import", bad, "--own", code=2)
 
 
 def test_import_merges_only_when_asked(command: Command, stored: list[str]) -> None:
@@ -132,12 +173,21 @@ def test_import_leaves_out_what_is_there_word_for_word_and_counts_it(command: Co
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        ('{"mistake": "x"}', "line 3, correction: it is missing"),
-        ('{"mistake": "x", "correction": "y", "colour": "z"}', "line 3, colour: there is no such argument"),
+        ('{"mistake": "x"}', "line 3, mistake: it is empty of content"),
+        (
+            '{"mistake": "Lost the key", "correction": "Keep the key at home", "colour": "z"}',
+            "line 3, colour: there is no such argument",
+        ),
         ("[1]", "line 3: it is not a JSON object"),
         ("{", "line 3: it is not JSON"),
-        ('{"mistake": "x", "correction": "y", "importance": NaN}', "line 3, importance: nan is not a number"),
-        ('{"mistake": "x", "correction": "y", "state": "lost"}', "line 3, state: 'lost' is not one"),
+        (
+            '{"mistake": "Lost the key", "correction": "Keep the key at home", "importance": NaN}',
+            "line 3, importance: nan is not a number",
+        ),
+        (
+            '{"mistake": "Lost the key", "correction": "Keep the key at home", "state": "lost"}',
+            "line 3, state: 'lost' is not one",
+        ),
         ("[" * 10_000, "line 3: it is not JSON"),
     ],
 )

@@ -26,6 +26,10 @@ DELETE FROM lessons WHERE id = :id AND tenant = :tenant;
 -- One lesson that this scope may see: its own project's or a global one.
 SELECT * FROM lessons WHERE id = :id AND tenant = :tenant AND project IN (:project, '');
 
+-- name: lesson_ids_taken
+-- Those of some ids that records have, of any project and tenant.
+SELECT id FROM lessons WHERE id IN (SELECT value FROM json_each(:ids));
+
 -- name: lesson_ids_like
 -- Ids of records of a scope that begin or end with some characters.
 SELECT id FROM lessons

@@ -20,6 +20,11 @@ ON CONFLICT (lesson_id, recall_id) DO UPDATE SET
 -- Every outcome of a lesson, in the order in which they were first told.
 SELECT success, evidence, weight, note, recall_id, created_at FROM outcomes WHERE lesson_id = :lesson_id ORDER BY row;
 
+-- name: outcome_page
+-- Every outcome of some lessons, in the order in which they were first told.
+SELECT lesson_id, recall_id, success, evidence, weight, note, created_at FROM outcomes
+WHERE lesson_id IN (SELECT value FROM json_each(:ids)) ORDER BY row;
+
 -- name: outcome_fold
 -- What a record's worth rests on: its outcomes and those of the records that were merged into it, at any remove.
 WITH RECURSIVE merged (id) AS (

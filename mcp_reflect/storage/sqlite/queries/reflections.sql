@@ -108,6 +108,11 @@ VALUES (
 -- The history of a record, oldest first.
 SELECT version, reason, body, created_at FROM versions WHERE record_id = :record_id ORDER BY version;
 
+-- name: version_page
+-- The history of some records, oldest first.
+SELECT record_id, reason, body, created_at FROM versions
+WHERE record_id IN (SELECT value FROM json_each(:ids)) ORDER BY record_id, version;
+
 -- name: version_erase
 -- Remove a record's history for good; a person asked for it.
 DELETE FROM versions WHERE record_id = :id;
