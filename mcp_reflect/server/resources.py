@@ -94,15 +94,13 @@ TEMPLATES: Final = (
 )
 
 
-def listed() -> list[ResourceEntry]:
-    """The resources of a fixed address, and each prompt template."""
-    from mcp_reflect.llm.prompts import Prompts  # noqa: PLC0415 - nothing of ours at the start
+_COMMANDS: Final = ("start_task", "review_task", "critique_answer", "replan_search", "distill_lessons")
 
+
+def listed() -> list[ResourceEntry]:
+    """The resources of a fixed address, and the templates of the slash commands; `prompt://{name}` reads any."""
     about = "The template as it serves now, and whether it is overridden"
-    return [
-        *RESOURCES,
-        *(ResourceEntry(f"prompt://{name}", name, f"Prompt {name}", about) for name in Prompts().names()),
-    ]
+    return [*RESOURCES, *(ResourceEntry(f"prompt://{name}", name, f"Prompt {name}", about) for name in _COMMANDS)]
 
 
 async def read(service: Service, uri: str) -> str:

@@ -11,6 +11,7 @@ from mcp_reflect.analysis.decisions import validate
 from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.analysis.reflector import Judged, face, judge, links, strategy
 from mcp_reflect.analysis.text import clip
+from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
@@ -64,6 +65,7 @@ _ABOUT_THE_CALL: Final = {
 }
 _FINDINGS: Final = 2  # of those without a lesson that the text does not tell, in `next`; all are stored
 _FINDING_CHARS: Final = 160
+_EVENT_NAMES: Final = ("events", "messages", "transcript", "trace", "history")
 _ANY_TASK: Final = "any"  # a query without a text is read with this one
 
 
@@ -125,7 +127,7 @@ async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflect
 
 async def generate(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities) -> Generated:
     """Reflect on a run without storing anything."""
-    sent = read(ReflectArguments, arguments, context.settings)
+    sent = read(ReflectArguments, _with_own_events(arguments), context.settings)
     scope = context.scopes.named(sent.project)
     before, validation = None, None
     if sent.reflection_id is not None:
@@ -146,6 +148,34 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
         return Generated(reflection=replace(from_stored(equal), ignored=sent.ignored), scope=scope)
     draft = await _draft(context, scope, sent, run, validation, client)
     return Generated(reflection=draft.reflection, scope=scope, draft=draft, before=before)
+
+
+def _with_own_events(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments with events of other forms (messages of OpenAI and Anthropic, lines of a session) as ours."""
+    name = next((name for name in _EVENT_NAMES if arguments.get(name)), None)
+    events: Any = None if name is None else arguments[name]
+    if isinstance(events, list | tuple):
+        lines = [item if isinstance(item, str) else json.dumps(item) for item in cast("list[Any]", events)]
+        if not any(_is_foreign(item) for item in cast("list[Any]", events)):
+            return arguments
+        events = "\n".join(line.strip() for line in lines)
+    if name is None or not isinstance(events, str):
+        return arguments
+    try:
+        runs = [run for _, run in read_transcript(events).runs]
+    except InputError:
+        return arguments
+    own = [event for run in runs for event in run.get("events", ()) if run.get("run_id")]
+    if not own:
+        return arguments
+    return {**{key: value for key, value in arguments.items() if key != name}, "events": own}
+
+
+def _is_foreign(item: Any) -> bool:
+    """True for a message of a model's protocol, a line of a host's session, or the JSON text of one."""
+    if isinstance(item, str):
+        return item.lstrip().startswith("{") and any(mark in item for mark in ('"role"', '"sessionId"', '"payload"'))
+    return isinstance(item, Mapping) and any(key in item for key in ("role", "sessionId", "payload"))
 
 
 async def _draft(
