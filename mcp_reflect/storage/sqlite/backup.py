@@ -187,8 +187,7 @@ def _check_copy(file: Path) -> None:
         raise BankError(f"{file} cannot be restored: {newer(version)}")
     if not sound:
         raise BankDamagedError(
-            f"{file} is damaged; nothing was restored. "
-            f"`mcp-reflect doctor --rescue {file}` brings over what can be read."
+            f"{file} is damaged; nothing was restored. `mcp-reflect doctor --rescue {file}` recovers what can be read."
         )
 
 

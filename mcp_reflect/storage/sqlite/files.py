@@ -14,38 +14,36 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.storage.sqlite.statements import write_lock
 
-# Which file lies at a path, and the rule that only one process may go on with what it has open.
-#
-# A path is only a name: while a server runs, its file can be removed, moved or replaced. SQLite goes on with
-# the one that it has, and what is written there is lost; so each use compares.
+# The identity of a file. While a server runs, the file at a path can be removed, moved or replaced. SQLite continues
+# with the file that it has open, and what is written there is lost; so each use compares.
 
 
 Identity: TypeAlias = tuple[int, int]
-"""A file as the system knows it: device and inode."""
+"""A file as the system identifies it: device and inode."""
 
 _OPENED: Final[set[Identity]] = set()
-"""Files that this process has opened with SQLite, ever."""
+"""All files that this process has opened with SQLite."""
 
 _INHERITED: Final[set[Identity]] = set()
-"""Those that the process had open which this one was forked from."""
+"""The files that the parent of a forked process had open."""
 
 
 def identity(path: Path) -> Identity | None:
-    """The file at `path`; none where there is none, or where it cannot be looked at."""
+    """Return the file at `path`; None if there is none, or if it cannot be examined."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def beside(path: Path, ending: str) -> Path:
-    """The file that SQLite keeps beside a database: `-wal`, `-shm` or `-journal`."""
+    """Return the file that SQLite keeps beside a database: `-wal`, `-shm` or `-journal`."""
     return path.with_name(path.name + ending)
 
 
 def has_log(path: Path) -> bool:
-    """Whether there is a log with something in it beside the file."""
+    """True if there is a log beside the file that is not empty."""
     try:
         return beside(path, "-wal").stat().st_size > 0
     except OSError:
@@ -53,7 +51,7 @@ def has_log(path: Path) -> bool:
 
 
 def hollow(path: Path) -> bool:
-    """Whether there is a file without a byte in it: never a bank that was opened, which begins with a header."""
+    """True if there is an empty file; a bank that was opened has at least a header."""
     try:
         return not path.stat().st_size
     except OSError:
@@ -61,26 +59,26 @@ def hollow(path: Path) -> bool:
 
 
 def emptied(path: Path) -> bool:
-    """Whether the file has nothing in it beside a log that has: SQLite would throw the log away."""
+    """True if the file is empty beside a log that is not: SQLite would delete the log."""
     return hollow(path) and has_log(path)
 
 
 def note_opened(found: Identity | None) -> None:
-    """Remember that SQLite has this file open in this process."""
+    """Note that this process opened this file with SQLite."""
     if found is not None:
         _OPENED.add(found)
 
 
 def is_opened(found: Identity | None) -> bool:
-    """Whether this process has had SQLite open that file.
+    """True if this process has opened that file with SQLite.
 
-    Opening and closing it past SQLite would drop the locks that SQLite holds on it.
+    Opening and closing it by other means would drop the locks that SQLite holds on it.
     """
     return found in _OPENED
 
 
 def refuse_inherited(path: Path, found: Identity | None) -> None:
-    """BankError in a process that was forked while that file was open: SQLite's locks do not survive it."""
+    """Raise BankError in a process that was forked while that file was open: SQLite's locks do not survive a fork."""
     if found in _INHERITED:
         raise BankError(
             f"The bank {path} was open when this process was forked, and cannot be used in it. "
@@ -98,7 +96,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def alone(folder: Path) -> Generator[None]:
-    """Only one process at a time makes a bank in `folder`, or moves one; where files can be locked at all."""
+    """Let only one process at a time make or move a bank in `folder`, if files can be locked."""
     try:
         import fcntl  # noqa: PLC0415 - not on Windows, which does not let an open file be moved
     except ImportError:
@@ -115,19 +113,19 @@ def alone(folder: Path) -> Generator[None]:
 
 # Waiting for another process's write to end.
 #
-# SQLite's own busy handler asks ever more seldom, down to ten times a second, while who has only just come
-# asks at once: under load the longest waiter comes last. Here everybody asks after a random moment, and the
-# longer one has waited the sooner, so that nobody starves.
+# SQLite's own busy handler tries less and less often, down to ten times a second, while a new process tries at once:
+# under load the longest waiter comes last. Here everybody tries after a random pause, which gets shorter the longer it
+# has waited, so that nobody starves.
 
 
-_LONGEST_PAUSE: Final = 0.006  # seconds, for who has just come; a short write takes about as long
+_LONGEST_PAUSE: Final = 0.006  # seconds, at the beginning; a short write takes about as long
 _SHORTEST_PAUSE: Final = 0.001
 
 _Answer = TypeVar("_Answer")
 
 
 async def patiently(attempt: Callable[[], Awaitable[_Answer]], seconds: float) -> _Answer:
-    """What `attempt` answers, asked again while the file is locked; its error after `seconds`."""
+    """Return the result of `attempt`, repeated while the file is locked; raise its error after `seconds`."""
     start = time.monotonic()
     while True:
         try:
@@ -140,29 +138,29 @@ async def patiently(attempt: Callable[[], Awaitable[_Answer]], seconds: float) -
 
 
 def pause(waited: float) -> float:
-    """How long to pause before asking again, in seconds: random, and shorter the longer one has `waited`."""
+    """Return the seconds to pause before the next try: random, and shorter the longer the process has `waited`."""
     longest = max(_LONGEST_PAUSE / (1 + waited), _SHORTEST_PAUSE)
     return longest * (1 + Clock().random(1)[0]) / 256
 
 
 def locked(error: sqlite3.Error) -> bool:
-    """Whether the error says that another connection is in the way, and nothing worse."""
+    """True if the error only says that another connection holds a lock."""
     return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
 # The journal of a bank's file: a write-ahead log, or a rollback journal where memory cannot be shared.
 #
-# Readers and writers do not wait for each other with the log. It needs a file that processes map into their
-# memory together; network drives and some containers' file systems cannot do that.
+# With the log, readers and writers do not wait for each other. It needs a file that processes map into their memory
+# together, which network drives and some containers' file systems cannot do.
 
 
 _NO_SHARED_MEMORY: Final = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 
 
 def use_wal(path: Path, busy_seconds: float) -> str:
-    """Switch the file to a write-ahead log, once; returns the journal mode that it has then.
+    """Switch the file to a write-ahead log, and return its journal mode.
 
-    SQLite does not wait for others in this statement, so we do.
+    SQLite does not wait for others in this statement, so this does.
     """
     end = time.monotonic() + busy_seconds
     while True:
@@ -189,7 +187,7 @@ def _switched(path: Path, busy_seconds: float) -> str:
 
 
 def _shares_memory(path: Path) -> bool:
-    """Whether a log works beside `path`, tried on an empty file: a failure would leave the bank's own half switched."""
+    """True if a log works beside `path`, tried on an empty file: a failure could leave the bank half switched."""
     probe = beside(path, f".probe-{os.getpid()}")
     try:
         os.close(os.open(probe, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600))
@@ -207,7 +205,7 @@ def _shares_memory(path: Path) -> bool:
 
 
 def _without_log(path: Path, busy_seconds: float) -> str:
-    """Take a file that came from elsewhere with its log back to a rollback journal, which needs no shared memory."""
+    """Switch a file that was copied here with its log to a rollback journal, which needs no shared memory."""
     with closing(sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)) as connection:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         return _mode(connection, "DELETE")
@@ -217,19 +215,14 @@ def _mode(connection: sqlite3.Connection, wanted: str = "") -> str:
     return str(connection.execute(f"PRAGMA journal_mode{f' = {wanted}' if wanted else ''}").fetchone()[0])
 
 
-# Moving the log into the bank's file, so that no other process can begin the log anew meanwhile.
+# Moving the log into the bank's file, so that no other process can restart the log meanwhile.
 #
-# SQLite before 3.51.3 has a race: a checkpoint reads where the log ends; before it looks how much of it is in the
-# file
-# already, another connection commits and begins the log anew; the checkpoint then notes the old end for the new log,
-# and
-# a later one passes over pages that never reached the file (https://sqlite.org/wal.html#walresetbug; the mending
-# compares the log's salts once more). SQLite checkpoints by itself after commits, without the write lock. Only who
-# holds
-# that lock can begin the log anew, so with such a version nothing is left to SQLite: a checkpoint is made by a second
-# connection while the first one holds the write lock. When the last connection closes, SQLite checkpoints by itself,
-# but
-# then it is alone with the file.
+# SQLite before 3.51.3 has a race: a checkpoint reads where the log ends; before it reads how much of it is in the file
+# already, another connection commits and restarts the log; the checkpoint then notes the old end for the new log, and a
+# later one skips pages that never reached the file (https://sqlite.org/wal.html#walresetbug; the fix compares the log's
+# salts once more). SQLite checkpoints by itself after commits, without the write lock. Only the holder of that lock can
+# restart the log, so with such a version a second connection makes checkpoints while the first one holds the write
+# lock. When the last connection closes, SQLite checkpoints by itself, but then it is alone with the file.
 
 
 _MENDED: Final = ((3, 44, 6), (3, 50, 7), (3, 51, 3))  # in two older lines too
@@ -237,26 +230,26 @@ LONG_BYTES: Final = 1000 * (4096 + 24)  # of a log: where SQLite would make a ch
 
 
 def races(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> bool:
-    """Whether a version of SQLite can lose pages where two connections write and checkpoint at once."""
+    """True if a version of SQLite can lose pages when two connections write and checkpoint at once."""
     line = next((mended for mended in _MENDED if mended[:2] == version[:2]), _MENDED[-1])
     return version < line
 
 
 def mended_in() -> str | None:
-    """The version of SQLite from which on there is no such race; null where the one in use has none."""
+    """Return the first version of SQLite without this race; None if the one in use has none."""
     return ".".join(map(str, _MENDED[-1])) if races() else None
 
 
 def by_hand(connection: sqlite3.Connection) -> None:
-    """Have a connection that writes leave checkpoints to us, where SQLite's own are not safe."""
+    """Turn SQLite's own checkpoints off for a connection that writes, if they are not safe."""
     if races():
         connection.execute("PRAGMA wal_autocheckpoint = 0")
-        # A log that begins anew is cut where its last frame ends, so that its size tells how long it is.
+        # A log that is restarted is cut at its last frame, so that its size says how long it is.
         connection.execute("PRAGMA journal_size_limit = 0")
 
 
 def log_is_long(path: Path) -> bool:
-    """Whether the log of the bank at `path` is so long that it should be moved into the file."""
+    """True if the log of the bank at `path` is long enough to be moved into the file."""
     try:
         return beside(path, "-wal").stat().st_size >= LONG_BYTES
     except OSError:
@@ -264,10 +257,10 @@ def log_is_long(path: Path) -> bool:
 
 
 def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
-    """Move the log into the file, as far as readers let it, while `holding` keeps other writers out.
+    """Move the log into the file, as far as readers allow, while `holding` keeps other writers out.
 
-    In one go on the thread of `holding`, so that nobody who gives up waiting can let others in halfway. Returns whether
-    all of the log is in the file. Raises sqlite3.OperationalError where somebody else holds the write lock.
+    This runs as one function on the thread of `holding`, so that a cancelled caller cannot let others in halfway.
+    Returns True if all of the log is in the file. Raises sqlite3.OperationalError if another process holds the lock.
     """
     found = identity(path)
     holding.execute("BEGIN IMMEDIATE")
@@ -283,30 +276,29 @@ def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
 
 
 def empty_log(holding: sqlite3.Connection, path: Path) -> None:
-    """Move the log into the file, and cut what is left of it away, as far as readers let it. Raises as `checkpoint`."""
+    """Move the log into the file and empty it, as far as readers allow. Raises as `checkpoint` does."""
     if not checkpoint(holding, path):
         return
     with write_lock(holding):
-        # The first write after it begins the log anew, and cuts it: page 1, with what stands there.
+        # The first write after it restarts the log, and cuts it: page 1, unchanged.
         version = holding.execute("PRAGMA user_version").fetchone()[0]
         holding.execute(f"PRAGMA user_version = {int(version)}")
 
 
-# A damaged file is moved out of the way, with its log, and never deleted; the next use begins a new bank.
+# A damaged file is moved away with its log, and never deleted; the next use begins a new bank.
 
 
 ASIDE = ".damaged-"
-"""What stands in the name of a file that was set aside, before the time."""
+"""Part of the name of a file that was set aside, before the time."""
 
 ENDINGS = ("-wal", "-shm", "-journal", "")
-"""What belongs to a database; the file itself goes last, so that nobody begins a new one beside its log."""
+"""The files of a database; the main file is moved last, so that nobody begins a new one beside its log."""
 
 
 def set_aside(path: Path, damaged: Identity | None, stamp: str) -> Path | None:
-    """Move the file `damaged` and its log away from `path`; where it is now, none where it need not move.
+    """Move the file `damaged` and its log away from `path`; return its new path, None if it did not have to move.
 
-    Another process may have been first, or the damage may have been a moment's.
-    Raises OSError where it cannot be moved.
+    Another process may have been first, or the error may have been temporary. Raises OSError if it cannot be moved.
     """
     with alone(path.parent):
         if damaged is None or identity(path) != damaged or not (hollow(path) or is_damaged(path)):
@@ -319,7 +311,7 @@ def set_aside(path: Path, damaged: Identity | None, stamp: str) -> Path | None:
 
 
 def free_name(path: Path, ending: str) -> Path:
-    """`path` with `ending`, and a number where that is taken."""
+    """Return `path` with `ending`, and a number if that name is taken."""
     found = beside(path, ending)
     number = 2
     while found.exists():
@@ -329,7 +321,7 @@ def free_name(path: Path, ending: str) -> Path:
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether SQLite finds fault with the file. Reads all of it."""
+    """True if SQLite finds a fault in the file. Reads all of it."""
     if emptied(path):
         return True
     with closing(sqlite3.connect(path, timeout=10)) as looking:
@@ -341,14 +333,14 @@ def is_damaged(path: Path) -> bool:
             for (name,) in indexes:
                 looking.execute(f'INSERT INTO "{name}" ("{name}") VALUES (\'integrity-check\')')  # noqa: S608 - its own name
         except sqlite3.OperationalError:
-            return False  # locked, or cannot be read at all: nothing is known
+            return False  # locked, or not readable: nothing is known
         except sqlite3.DatabaseError:
             return True
     return found != [("ok",)]
 
 
 def all_aside(path: Path) -> list[Path]:
-    """The files that were set aside from `path`, oldest first."""
+    """Return the files that were set aside from `path`, oldest first."""
     found = (one for one in path.parent.iterdir() if one.name.startswith(f"{path.name}{ASIDE}"))
     return sorted(one for one in found if not one.name.endswith(("-wal", "-shm", "-journal")))
 
@@ -364,7 +356,7 @@ def all_copies(path: Path) -> list[Path]:
 
 
 def note_rescued(aside: Path, path: Path) -> Path:
-    """Name a file that was set aside from `path` as one that was looked through; where it is then."""
+    """Rename a file that was set aside from `path` as recovered; return its new path."""
     if not aside.name.startswith(f"{path.name}{ASIDE}"):
         return aside
     done = free_name(aside.with_name(aside.name.replace(ASIDE, ".rescued-")), "")
@@ -375,10 +367,10 @@ def note_rescued(aside: Path, path: Path) -> Path:
 
 
 def left_aside(aside: Path | None, error: BankDamagedError) -> BankDamagedError:
-    """What to tell of it."""
+    """Return the error that says where the damaged file is."""
     if aside is None:
         return BankDamagedError(f"{error} It may have been set aside by another server a moment ago: try once more.")
     return BankDamagedError(
         f"{error} It was set aside as {aside}, and nothing of it was deleted; nothing of this call was stored. "
-        "The next call begins a new bank. `mcp-reflect doctor --rescue` brings over what can still be read."
+        "The next call begins a new bank. `mcp-reflect doctor --rescue` recovers what can still be read."
     )

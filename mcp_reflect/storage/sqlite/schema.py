@@ -1,4 +1,4 @@
-"""The file of a bank before its first use: made private, switched to WAL, migrated under a lock."""
+"""Opening a bank's file: made private, switched to WAL, migrated under a lock."""
 
 import errno
 import os
@@ -29,15 +29,15 @@ APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite data
 _HEADER: Final = b"SQLite format 3\x00"
 _FULL: Final = "the disk is full. Free some space"
 _DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
-"""Names by which a file that is no database was to be one; any other was named by mistake, and is left alone."""
+"""Endings of databases: a file with another one that is no database was named by mistake, and is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What was found: the schema's version, the journal mode, and why the file cannot be written, if so.
+    """The state of a file: the schema's version, the journal mode, and why the file cannot be written, if so.
 
-    `frozen` where it lies in a folder that takes no log, so that it is read as it is: then it says as of when (the
-    file's time in ns, its bytes), for SQLite does not look again.
+    `frozen` is the file's time in ns and its bytes if it lies in a folder that takes no log: SQLite then reads it
+    without looking again.
     """
 
     schema: int
@@ -48,25 +48,25 @@ class Opened:
 
 
 def thawed(path: Path, opened: Opened) -> bool:
-    """Whether a file that was read as it was should be looked at anew: it changed, has a log, or may be written now."""
+    """True if a frozen file should be examined anew: it changed, has a log, or may be written now."""
     return opened.frozen is not None and (_as_of(path) != opened.frozen or has_log(path) or _may_write(path))
 
 
 def newest() -> int:
-    """The schema version that this release writes."""
+    """Return the schema version that this release writes."""
     return migrations()[-1][0]
 
 
 def uri(path: Path, *, read_only: bool = False, frozen: object = False) -> str:
-    """The address by which SQLite opens a file that is there, and makes none."""
+    """Return the address by which SQLite opens a file that exists, and makes none."""
     return f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if frozen else ''}"
 
 
 def prepare(path: Path, busy_seconds: float) -> Opened:
-    """Make or upgrade the file at `path`. Runs in a worker thread; many processes may do it at once.
+    """Make or upgrade the file at `path`. Many processes may do this at once.
 
-    Raises NotABankError for a file that is something else (left as it is), BankDamagedError for one that
-    should be set aside, OSError or sqlite3.Error.
+    Raises NotABankError for a file that is something else (it stays as it is), BankDamagedError for one that should be
+    set aside, OSError or sqlite3.Error.
     """
     _make_private(path)
     found = identity(path)
@@ -85,7 +85,7 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL or hollow(path) or has_log(path):
             raise
-        return _look(path, found, _FULL)  # not even a log's memory has room: what is in the file can be read
+        return _look(path, found, _FULL)  # not even the log's shared memory fits on the disk: the file can be read
     with closing(sqlite3.connect(uri(path), uri=True, timeout=busy_seconds, isolation_level=None)) as connection:
         check_ours(connection, path)
         by_hand(connection)
@@ -103,14 +103,14 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
 
 
 def newer(version: int) -> str:
-    """Why a bank of a newer release is only read."""
+    """Return the reason why a bank of a newer release is only read."""
     return f"its schema {version} is newer than this release's {newest()}. Upgrade mcp-reflect-server to write it"
 
 
 def clear_logs(path: Path) -> None:
-    """Take a log that belongs to no file any more from `path`, before another file comes there.
+    """Move a log that belongs to no file any more away from `path`, before another file is put there.
 
-    SQLite would read it into the new one. Whoever still has it open keeps it; what it holds is kept aside.
+    SQLite would read it into the new file. Processes that have it open keep it.
     """
     beside(path, "-shm").unlink(missing_ok=True)
     for ending in ("-wal", "-journal"):
@@ -131,10 +131,10 @@ def _as_of(path: Path) -> tuple[int, int]:
 
 
 def _make_private(path: Path) -> None:
-    """Make an empty file that only this user can read, or take the right to read from others, before it is used."""
+    """Make an empty file that only this user can read, or remove the rights of others, before it is used."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.exists():
-        if not path.is_file():  # a folder, a FIFO (opening it would wait for ever), a device
+        if not path.is_file():  # a folder, a FIFO (opening it would block), a device
             raise NotABankError(
                 f"The bank {path} cannot be used: it is not a regular file. Set MCP_REFLECT_BANK to a file."
             )
@@ -150,7 +150,7 @@ def _make_private(path: Path) -> None:
 
 
 def _close_to_others(file: Path) -> None:
-    """Take the rights of the group and others from a file that this user owns."""
+    """Remove the rights of the group and others from a file that this user owns."""
     if os.name != "posix":
         return
     with suppress(OSError):
@@ -160,7 +160,7 @@ def _close_to_others(file: Path) -> None:
 
 
 def _check_header(path: Path) -> None:
-    """Refuse what does not begin as a database does. Never done while SQLite has the file open: see `identity`."""
+    """Refuse a file without the header of a database. Never done while SQLite has the file open: see `is_opened`."""
     with path.open("rb") as file:
         head = file.read(len(_HEADER))
     if head in (b"", _HEADER):
@@ -173,11 +173,11 @@ def _check_header(path: Path) -> None:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Look into the file as it lies there, without locks or a log: not a byte of another program's changes.
+    """Refuse another program's database, without locks or a log, so that not a byte of it changes.
 
-    What a log beside the file may still add is looked at when it is opened.
+    The content of a log beside the file is checked when it is opened.
     """
-    # Half of a log may be in the file: then opening it brings the rest, or says what is wrong.
+    # Half of a log may be in the file: then opening it adds the rest, or says what is wrong.
     with (
         closing(sqlite3.connect(uri(path, read_only=True, frozen=True), uri=True)) as connection,
         suppress(sqlite3.DatabaseError),
@@ -186,7 +186,7 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _look(path: Path, found: Identity, reason: str) -> Opened:
-    """A file that cannot be written, opened for reading alone."""
+    """Open a file that cannot be written, for reading."""
     try:
         return _looked(path, found, reason, frozen=False)
     except sqlite3.OperationalError:
@@ -209,7 +209,7 @@ def _looked(path: Path, found: Identity, reason: str, *, frozen: bool) -> Opened
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """NotABankError for a database of another program."""
+    """Raise NotABankError for a database of another program."""
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if tables and number_of(connection, "application_id") != APPLICATION_ID:
         raise NotABankError(
@@ -218,7 +218,7 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
-    """Apply what is missing in one transaction, under the write lock, after a backup beside `path`, if one is given."""
+    """Apply the missing migrations in one transaction under the write lock, after a copy beside `path`, if given."""
     connection.execute("PRAGMA synchronous = FULL")
     with write_lock(connection):
         version = number_of(connection, "user_version")  # another process may have been first
@@ -258,19 +258,19 @@ def copy_to(path: Path, copy: Path) -> None:
 
 
 def publish(part: Path, copy: Path) -> None:
-    """Give a finished file its name, and overwrite nobody's."""
+    """Give a finished file its name, and never overwrite another file."""
     try:
         os.link(part, copy)
     except FileExistsError:
         raise
-    except OSError:  # a file system that gives a file one name alone
+    except OSError:  # a file system without hard links
         if copy.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(copy)) from None
         part.rename(copy)
 
 
 def _reading(path: Path) -> sqlite3.Connection:
-    """A connection that can read the bank: also where nothing beside it may be written."""
+    """Return a connection that can read the bank, even if no file beside it may be written."""
     ways = [uri(path)] if _may_write(path) else [uri(path, read_only=True)]
     if not has_log(path):
         ways.append(uri(path, read_only=True, frozen=True))
@@ -288,5 +288,5 @@ def _reading(path: Path) -> sqlite3.Connection:
 
 
 def number_of(connection: sqlite3.Connection, pragma: str) -> int:
-    """A number that SQLite keeps of a file, as `user_version`."""
+    """Return a number that SQLite keeps in a file, such as `user_version`."""
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])

@@ -1,5 +1,5 @@
 -- name: search_by_id
--- What the last call of a search left.
+-- The state that the last call of a search saved.
 SELECT body, version FROM searches WHERE id = :id AND tenant = :tenant AND project = :project;
 
 -- name: search_add
