@@ -211,6 +211,11 @@ class Settings(Limits):
     warn_certainty: float = setting(
         0.6, "How certain (0 to 1) it must be that a call fails before a word is said of it; above 1 none is."
     )
+    ask: bool = setting(
+        default=True,
+        meaning="False: no hook asks the agent for a lesson when it stops. Otherwise it is asked once a session, where "
+        "something was hard-won or stayed unsolved and it told no lesson of it.",
+    )
     dream_idle_minutes: float = setting(
         5.0, "In `full`, how many minutes after the last call a server begins to dream; 0: never by itself."
     )

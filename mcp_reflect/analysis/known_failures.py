@@ -198,13 +198,15 @@ def due(
     calls: Sequence[KnownFailure],
     heads: Sequence[KnownFailure],
     session: SessionState,
+    *,
+    failed: bool = False,
 ) -> Due | None:
-    """The surest warning for a call, or null.
+    """The surest warning for a call, or None. `failed` says that the call was made and failed again.
 
     `calls` are known failures with the same bare or loose form, `heads` failures of this session of what
     the call is a call of.
     """
-    alive = [known for known in calls if known.worked_at is None and _is_sure(known, session)]
+    alive = [known for known in calls if known.worked_at is None and (failed or _is_sure(known, session))]
     same = [known for known in alive if known.exact == forms.exact_key or _same_but_dress(forms, known)]
     same = [known for known in same if not _changed_since(tool, arguments, known, session)]
     if same:

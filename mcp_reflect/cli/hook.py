@@ -117,9 +117,18 @@ async def _text(engine: Engine, hook: HookInput) -> str | None:
                 hook.tool, hook.arguments, hook.result, error=hook.error, session=hook.session
             )
             return after.text
+        case Moment.STOP:
+            return await engine.ask_once(hook.session, _transcript(hook, engine.settings))
         case Moment.END:
             await engine.end_session(hook.session)
             return None
+
+
+def _transcript(hook: HookInput, settings: Settings) -> str:
+    """Return the session so far; nothing where it cannot be read, or is longer than a hook may read."""
+    path = Path(hook.transcript or "")
+    readable = path.is_file() and path.stat().st_size <= settings.max_hook_bytes
+    return path.read_text("utf-8", "replace") if readable else ""
 
 
 def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Popen[bytes] | None":

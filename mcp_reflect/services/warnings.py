@@ -114,7 +114,7 @@ async def after_call(
     fault = fault_of(_call(tool, arguments, clean(result), clean(error)))
     keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
     calls, heads = await context.bank.warnings.known_failures(scope, session, **keys)
-    expected = due(tool, arguments, forms, calls, heads, state)
+    expected = due(tool, arguments, forms, calls, heads, state, failed=fault is not None)
     recurrence = fault is not None and expected is not None and expected.match is Match.EXACT
     failure = None if fault is None else failure_of(tool, _kept(arguments), fault, "", forms=forms)
     told = await context.bank.warnings.note_call(

@@ -66,6 +66,8 @@ def host(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tm
 def test_a_failure_of_one_session_is_told_before_the_same_call_of_another(host: Host) -> None:
     assert host.send("PreToolUse", **PUSH) is None
     assert host.send("PostToolUseFailure", **PUSH, error=REFUSED) is None
+    assert host.send("PreToolUse", "s2", **PUSH) is None  # it failed once, and not here
+    host.send("PostToolUseFailure", "s3", **PUSH, error=REFUSED)
     said = host.context("PreToolUse", "s2", tool_name="Bash", tool_input={"command": "git  push origin main"})
     assert "GH006" in said
     assert "permissionDecision" not in said
@@ -143,7 +145,8 @@ def test_a_broken_bank_is_nobody_s_business(host: Host, event: str) -> None:
 
 
 def test_a_locked_bank_is_not_waited_for_and_the_word_is_said(host: Host) -> None:
-    host.send("PostToolUseFailure", **PUSH, error=REFUSED)
+    for session in ("s0", "s1"):
+        host.send("PostToolUseFailure", session, **PUSH, error=REFUSED)
     other = sqlite3.connect(host.bank, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:

@@ -169,7 +169,7 @@ def test_hooks_are_written_beside_foreign_ones_and_taken_out_with_the_server(hom
     path.write_text(before, "utf-8")
     assert main(["install", "claude-code", "--hooks", "--yes", "--project", "my shop"]) == 0
     written = json.loads(path.read_text("utf-8"))["hooks"]
-    assert [len(entries) for entries in written.values()] == [2, 1, 1, 1, 1, 1]
+    assert [len(entries) for entries in written.values()] == [2, 1, 1, 1, 1, 1, 1]
     (own,) = written["SessionEnd"][0]["hooks"]
     assert shlex.split(own["command"])[-3:] == ["hook", "--project=my shop", "SessionEnd"]
     once = path.read_text("utf-8")

@@ -23,6 +23,7 @@ class Moment(Enum):
     PROMPT = auto()
     BEFORE = auto()
     AFTER = auto()
+    STOP = auto()
     END = auto()
 
 
@@ -44,6 +45,7 @@ EVENTS: Final[Mapping[str, Event]] = {
     "PreToolUse": Event(Moment.BEFORE, _NESTED),
     "PostToolUse": Event(Moment.AFTER, _NESTED),
     "PostToolUseFailure": Event(Moment.AFTER, _NESTED),
+    "Stop": Event(Moment.STOP, "reason"),
     "SessionEnd": Event(Moment.END, None),
     "BeforeAgent": Event(Moment.PROMPT, _NESTED),
     "BeforeTool": Event(Moment.BEFORE, None),
@@ -87,7 +89,8 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
     name = event_name or _text(fields, "hook_event_name") or ""
     event = EVENTS.get(name)
     session = _text(fields, "session_id", "conversation_id", "sessionId")
-    if event is None or session is None or fields.get("is_interrupt") is True:
+    stopped = fields.get("is_interrupt") is True or fields.get("stop_hook_active") is True
+    if event is None or session is None or stopped:
         return None
     return HookInput(
         event=name,
@@ -112,6 +115,8 @@ def hook_answer(hook: HookInput, text: str) -> dict[str, object] | None:
         return None
     if hook.answer_key == _NESTED:
         return {_NESTED: {"hookEventName": hook.event, "additionalContext": text}}
+    if hook.moment is Moment.STOP:
+        return {"decision": "block", hook.answer_key: text}
     return {hook.answer_key: text}
 
 

@@ -42,7 +42,7 @@ class HookSettings:
 HOOK_SETTINGS: Final[Mapping[str, HookSettings]] = {
     "claude-code": HookSettings(
         ".claude/settings.json",
-        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionEnd"),
+        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"),
     ),
     "codex": HookSettings(
         ".codex/hooks.json",
