@@ -22,12 +22,6 @@ from mcp_reflect.models.search import (
 )
 from mcp_reflect.replan.words import fold, normalized
 
-# What has been tried in one search, what came of it, and what that teaches for the next one.
-#
-# Pure: states go in and come out. Laws held by tests: observing twice is observing once, and no plan that
-# was recorded here is ever proposed again.
-
-
 Key: TypeAlias = tuple[str, str, str, str]
 
 _LONGEST: Final = 120  # characters of a text that are shown to developers
@@ -188,7 +182,7 @@ def _bounds(query: Query) -> tuple[str, str]:
     return str(query.limit), str(query.score_threshold)
 
 
-# The attempts and the request as JSON, for a store that knows nothing of them.
+# The attempts and the request as JSON
 #
 # Law held by a test: loading what was dumped gives it back.
 #

@@ -28,7 +28,7 @@ __all__ = ["ReplanArguments", "read"]
 _QUERIES = {
     "type": "array",
     "items": {"type": ["object", "string"]},
-    "description": "Texts, or {table, search_mode, query_text, limit, score_threshold, filters}",
+    "description": "Texts, or {tool, table, search_mode, query_text, limit, score_threshold, filters}",
 }
 _TEXT_NAMES = ("query_text", "query", "text", "q", "pattern", "command", "search", "term", "keywords")
 _TABLE_NAMES = ("table", "tool", "index", "source", "collection")
@@ -57,7 +57,7 @@ def _query(item: Any) -> Any:
     for own, names in (("query_text", _TEXT_NAMES), ("table", _TABLE_NAMES)):
         other = next((name for name in names if query.get(name) is not None), None)
         if own not in query and other is not None:
-            query[own] = query.pop(other)
+            query[own] = query[other] if other == "tool" else query.pop(other)
     return query if "table" in query or "query_text" not in query else {"table": _DEFAULT_TABLE, **query}
 
 
