@@ -38,13 +38,17 @@ def test_an_error_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [path]
 
 
+LINE = {"mistake": "Lost the house key", "correction": "Leave one with a neighbor"}
 WRITERS = [("export",), ("board", "--out")]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files")
 @pytest.mark.parametrize("words", WRITERS)
 def test_a_pipe_is_written_through_to_and_stays(command: Command, words: tuple[str, ...]) -> None:
-    command("import", command.file("lessons.jsonl", [{"mistake": "a", "correction": "b"}]))
+    command(
+        "import",
+        command.file("lessons.jsonl", [LINE]),
+    )
     pipe = command.folder / "pipe"
     os.mkfifo(pipe)
     received: list[str] = []
@@ -82,10 +86,13 @@ def test_a_file_of_others_is_overwritten_only_with_force(command: Command, words
 
 @pytest.mark.parametrize("words", WRITERS)
 def test_a_file_of_the_same_command_is_replaced_without_a_question(command: Command, words: tuple[str, ...]) -> None:
-    command("import", command.file("lessons.jsonl", [{"mistake": "a", "correction": "b"}]))
+    command(
+        "import",
+        command.file("lessons.jsonl", [LINE]),
+    )
     path = command.folder / "out"
     command(*words, str(path))
-    command("import", command.file("lessons.jsonl", [{"mistake": "quokka", "correction": "b"}]))
+    command("import", command.file("lessons.jsonl", [{"mistake": "Fed the quokka", "correction": "Feed it at noon"}]))
     command(*words, str(path))
     assert "quokka" in path.read_text("utf-8")
     assert path.stat().st_mode & 0o777 == 0o600

@@ -5,7 +5,7 @@ import json
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.data import collect
 from mcp_reflect.services.engine import Engine
-from tests.dashboard.pages import records
+from tests.dashboard.pages import imported, records
 from tests.held_clock import HeldClock
 from tests.server.calls import LESSON, contents
 
@@ -42,10 +42,10 @@ async def test_a_lesson_comes_with_its_evidence(engine: Engine) -> None:
 async def test_what_is_worth_more_comes_first_and_quarantine_last(engine: Engine) -> None:
     plain = await engine.store_lesson(mistake="Forgot the changelog", correction="Write it with the change")
     good = await engine.store_lesson(**LESSON)
-    held = await engine.store_lesson(mistake="The page was old", correction=ORDER)
+    held_id = await imported(engine, mistake="The page was old", correction=ORDER)
     await engine.record_outcome(success=True, lesson_ids=[good.lesson_id], **PROVEN)
     found = records((await collect(engine))["lessons"])
-    assert [one["id"] for one in found] == [good.lesson_id, plain.lesson_id, held.lesson_id]
+    assert [one["id"] for one in found] == [good.lesson_id, plain.lesson_id, held_id]
 
 
 async def test_a_repeat_that_was_stopped_is_told_with_its_call(engine: Engine, clock: HeldClock) -> None:
@@ -82,7 +82,7 @@ async def test_another_projects_records_are_on_no_board(engine: Engine, settings
 
 
 async def test_where_a_model_may_read_the_words_in_quarantine_stay_out(engine: Engine) -> None:
-    await engine.store_lesson(mistake="The page was old", correction=ORDER, tags=["wiki"])
+    await imported(engine, mistake="The page was old", correction=ORDER, tags=["wiki"])
     assert ORDER in json.dumps(await collect(engine))
     data = await collect(engine, whole=False)
     assert ORDER not in json.dumps(data)
