@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.security.secret_assignments import NOUNS, PROSE, told
+from mcp_reflect.security.secret_sentences import NOUNS, PROSE, told
 from mcp_reflect.security.secret_values import (
     Holds,
     Place,
