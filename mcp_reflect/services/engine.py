@@ -356,7 +356,7 @@ class Engine:
         """Return the question for a lesson when a session stops, once a session; None where nothing is open."""
         from mcp_reflect.services.asking import ask_once  # noqa: PLC0415 - reads transcripts, and few calls need it
 
-        return await ask_once(self, clean_text(session), transcript)
+        return await ask_once(self.context, clean_text(session), transcript)
 
     async def end_session(self, session: str) -> None:
         """End a session. Warned calls that were never made count as heeded."""
