@@ -38,14 +38,13 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import lessons
-from mcp_reflect.storage.retrieval.index import BLOCK
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS
 from mcp_reflect.storage.sqlite.database import Database
 
 VOCABULARY: Final = 50_000
 QUESTIONS: Final = 200
 STORES: Final = 50
-DIRECT: Final = BLOCK  # lessons written in one transaction: each posting of theirs once
+DIRECT: Final = 10_000  # lessons written in one transaction
 PAGE: Final = 50_000  # lessons made at once
 _SYLLABLES: Final = [one + two for one in "bcdfghjklmnprstvwz" for two in ("a", "e", "i", "o", "u", "ar", "en", "il")]
 

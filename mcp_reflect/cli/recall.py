@@ -87,7 +87,8 @@ def _print(recall: Recall) -> None:
     if not recall.lessons:
         write_line(f"Nothing on this in {recall.scope}.")
     for place, hit in enumerate(recall.lessons, start=1):
-        write_line(f"{place}. {hit.text}\n   {hit.kind} {hit.id} · {hit.trust} · {hit.why}")
+        fit = "fits well" if hit.fit == "strong" else "fits weakly"
+        write_line(f"{place}. {hit.text}\n   {hit.kind} {hit.id} · {hit.trust} · {fit}: {hit.why}")
     hidden = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in recall.hidden.items())
     if hidden:
         write_line(f"Held back: {hidden}.")

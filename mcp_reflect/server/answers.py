@@ -48,7 +48,7 @@ def _recall(recall: Recall) -> dict[str, Any]:
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
-    return {"id": hit.id, "text": hit.text, "why": _clipped(hit.why.partition(";")[0], _WHY_CHARS)}
+    return {"id": hit.id, "text": hit.text, "fit": hit.fit, "why": _clipped(hit.why.partition(";")[0], _WHY_CHARS)}
 
 
 def _reflection(reflection: Reflection) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The prompts, which hosts show as slash commands."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -35,7 +36,8 @@ def outcomes() -> list[str]:
 
 async def start_task(service: Service, given: dict[str, str]) -> dict[str, Any]:
     """The task with its lessons as a checklist."""
-    found = await service.engine().recall_for(_ask(given["task"], given, service.settings), applied=False)
+    query = replace(_ask(given["task"], given, service.settings), strong_only=True)
+    found = await service.engine().recall_for(query, applied=False)
     nothing = "Earlier runs left nothing on this. There is nothing to go through."
     return {"task": given["task"], "lessons": checklist(found) or nothing}
 
@@ -63,7 +65,8 @@ async def critique_answer(service: Service, given: dict[str, str]) -> dict[str, 
     """The answer, what it is for, and the lessons that may bear on it."""
     goal, answer = given.get("goal"), given.get("answer")
     about = goal or answer
-    found = await service.engine().recall_for(_ask(about, given, service.settings), applied=False) if about else None
+    query = replace(_ask(about, given, service.settings), strong_only=True) if about else None
+    found = await service.engine().recall_for(query, applied=False) if query else None
     return {"goal": goal, "answer": answer, "lessons": checklist(found) if found else None}
 
 

@@ -162,7 +162,10 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
         ]
     else:
         ask = RecallQuery(
-            task=clean(task[:MOST_PROMPT]), limit=min(MOST_LESSONS + len(state.shown), 50), max_chars=10_000
+            task=clean(task[:MOST_PROMPT]),
+            limit=min(MOST_LESSONS + len(state.shown), 50),
+            max_chars=10_000,
+            strong_only=True,
         )
         recalled = await context.bank.recalls.recall(scope, ask, applied=False) if ask.task.strip() else None
         found = [(hit.id, hit.text) for hit in recalled.lessons] if recalled else []

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -74,7 +75,7 @@ def _same_meaning(one: str, other: str) -> bool:
     return first is not None and second is not None and cosine_of_packed(first, second) >= SAME_MEANING
 
 
-def _names_differ(one: str, other: str, differing: set[str]) -> bool:
+def _names_differ(one: str, other: str, differing: AbstractSet[str]) -> bool:
     """True if one of the stems that differ is of a rare word: the table does not know what it means."""
     words = re.findall(r"[^\W_]+", f"{one} {other}".lower())
     return any(is_rare(word) for word in words if stem(word) in differing)
@@ -90,7 +91,7 @@ def alike(one: str, other: str) -> float:
     return shared(telling_words(one), telling_words(other))
 
 
-def shared(one: set[str], other: set[str]) -> float:
+def shared(one: AbstractSet[str], other: AbstractSet[str]) -> float:
     """Jaccard's coefficient: the part of two sets of words that is in both, 0..1."""
     return len(one & other) / len(one | other) if one or other else 1.0
 
@@ -100,6 +101,7 @@ def same_text(one: str, other: str) -> bool:
     return points(one) == points(other) and alike(one, other) >= SAME_WORDS
 
 
+@lru_cache(maxsize=1_000)
 def points(text: str) -> frozenset[str]:
     """What must not differ: numbers, identifiers, paths, quoted code, negations and directions."""
     found: set[str] = set()
@@ -129,11 +131,12 @@ def is_code(token: str) -> bool:
     return token.startswith("-") or (inner != inner.lower() and len(token) > 1)
 
 
-def telling_words(text: str) -> set[str]:
+@lru_cache(maxsize=1_000)
+def telling_words(text: str) -> frozenset[str]:
     """The stems of a text's words, without stop words where there are others."""
     words = {word.lower() for word in re.findall(r"[^\W_]+", text)}
     telling = words - ENGLISH or words
-    return set(map(stem, telling))
+    return frozenset(map(stem, telling))
 
 
 def stem(word: str) -> str:

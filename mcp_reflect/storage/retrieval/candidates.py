@@ -15,8 +15,8 @@ from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, Quer
 from mcp_reflect.storage.sqlite.rows import lesson_from, scope_values
 from mcp_reflect.storage.sqlite.statements import Reading, Transaction
 
-SCORED: Final = 40  # rows found by terms that get a score
-NEAREST: Final = 60  # rows found by meaning that get a score
+SCORED: Final = 30  # rows found by terms that get a score
+NEAREST: Final = 40  # rows found by meaning that get a score
 MOST_SCORED: Final = 2_000  # with filters that few lessons pass
 _FEW: Final = 2_000  # a scope with no more rows than this needs no help to find those of a task type
 

@@ -17,6 +17,7 @@ MOST_READ: Final = 400  # distinct terms of a question that are looked up
 # word is unknown tells little.
 _HALF_KNOWN: Final = 300
 _MOST_RARE: Final = 1 / 3  # part of a question's terms that may be rare words; with more it is in another language
+_COMPARED_AGAIN: Final = 40  # rows that are compared with the moved question
 _IDENTIFIER_ROWS: Final = (3, 0.02)  # rows, or part of the rows, that may hold a name that still tells lessons apart
 
 
@@ -174,8 +175,9 @@ def score(
 
     plain = order = scores(close)
     if closeness and weights.feedback and plain:
-        best = sorted(plain, key=lambda row: (-plain[row], -row))[: weights.feedback_rows]
-        order = scores(closeness.towards(best, weights.feedback, shared))
+        ranked = sorted(plain, key=lambda row: (-plain[row], -row))
+        moved = closeness.towards(ranked[: weights.feedback_rows], weights.feedback, ranked[:_COMPARED_AGAIN])
+        order = scores({**close, **moved})
         # The question moved towards its best rows is closer to them: their scores may not rise by that.
         scale = max(plain.values()) / (max(order.values()) or 1.0)
         order = {row: total * scale for row, total in order.items()}

@@ -2,8 +2,10 @@
 
 import struct
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from operator import mul
 from typing import Final, TypeAlias
 
@@ -147,22 +149,13 @@ class _Signs:
         """Return about `limit` rows (at least, if there are so many) whose signs differ least from the query's."""
         if len(self.by_row) <= limit:
             return list(self.by_row)
-        differences = [(query ^ bits).bit_count() for bits in self.by_row.values()]
-        nearest = sorted(differences)[limit - 1] if len(differences) < _PAGE else _limit_of(differences, limit)
-        return [row for row, count in zip(self.by_row, differences, strict=True) if count <= nearest]
-
-
-def _limit_of(differences: Sequence[int], limit: int) -> int:
-    """The smallest number that at least `limit` of many differences do not exceed."""
-    counts: dict[int, int] = {}
-    for difference in differences:
-        counts[difference] = counts.get(difference, 0) + 1
-    total = 0
-    for difference in sorted(counts):
-        total += counts[difference]
-        if total >= limit:
-            return difference
-    return max(counts, default=0)
+        differences = list(map(int.bit_count, map(query.__xor__, self.by_row.values())))
+        counts, total, most = Counter(differences), 0, 0
+        for most in sorted(counts):
+            total += counts[most]
+            if total >= limit:
+                break
+        return list(compress(self.by_row, map(most.__ge__, differences)))
 
 
 class VectorIndex:
