@@ -29,5 +29,5 @@ def test_a_session_has_an_answer_to_every_kind_of_request(version: str) -> None:
     answers = [line["answer"] for line in lines if "answer" in line]
     assert sum("error" in answer for answer in answers) == 3
     assert [bool(answer["result"].get("isError")) for answer in answers if "content" in answer.get("result", {})] == [
-        False, False, False, False, False, False, True, True, False, False,
+        False, False, False, False, False, False, False, True, False, False,
     ]  # fmt: skip
