@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mcp_reflect.security.injection import suspicion
 from tests.security.corpus import CASES
@@ -25,7 +25,7 @@ def _texts(row: dict[str, Any]) -> Iterator[str]:
     if "text" in row:
         yield row["text"]
     for step in row.get("steps") or row.get("history") or ():
-        content = step.get("content") if isinstance(step, dict) else step
+        content: Any = cast("dict[str, Any]", step).get("content") if isinstance(step, dict) else step
         yield content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 

@@ -11,10 +11,12 @@ Standard library only; the same text always gives the same disguise.
 
 from __future__ import annotations
 
+
 import html
 import json
 import re
 import unicodedata
+from collections.abc import Callable
 from urllib.parse import quote, unquote
 
 # --------------------------------------------------------------------------- disguises
@@ -159,7 +161,7 @@ def yaml_folded(text: str) -> str:
     )
 
 
-DISGUISES = {
+DISGUISES: dict[str, Callable[[str], str]] = {
     "ansi": ansi,
     "grep_color": grep_color,
     "wrapped_40": lambda text: wrapped(text, 40),

@@ -28,7 +28,7 @@ async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(
         for name, values in varied(call):
             lesson = (await answered(client, "store_lesson", LESSON))["lesson_id"]
             answer = await answered(client, call["tool"], json.loads(json.dumps(values).replace("$lesson", lesson)))
-            hits = answer.get("lessons") if call["tool"] == "recall_lessons" else None
+            hits: list[dict[str, str]] | None = answer.get("lessons") if call["tool"] == "recall_lessons" else None
             texts = sum(len(hit["text"]) for hit in hits or [])
             size = len(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) - texts
             ignored = len(json.dumps(answer.get("ignored", [])))
