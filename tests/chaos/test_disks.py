@@ -48,7 +48,7 @@ def test_a_full_disk_is_told_and_recalls_go_on_and_room_is_all_it_needs(small_di
             if result.get("isError"):
                 said = str(result["content"])
                 break
-        assert "has no room: the disk is full. Free some space and try again" in said
+        assert "cannot grow: the disk is full. Free some space and try again" in said
         assert [hit["id"] for hit in told(running, "recall_lessons", TASK)["lessons"]] == [stored["lesson_id"]]
         (small_disk / "filler").unlink()
         told(running, "store_lesson", {**LESSON, "mistake": "Filled the disk"})

@@ -53,8 +53,8 @@ def test_a_recall_is_answered_inside_a_transaction_of_an_import(bank_path: Path)
         with closing(sqlite3.connect(bank_path, isolation_level=None)) as importing:
             importing.execute("BEGIN IMMEDIATE")
             importing.execute("UPDATE lessons SET importance = 0.9")
-            found = told(running, "recall_lessons", {"task": "deploy on a Friday"})
+            found = told(running, "recall_lessons", {"task": "deploy on a Friday", "detail": True})
             assert found["lessons"][0]["importance"] == 0.5  # as it was before the transaction
             importing.execute("COMMIT")
-        again = json.dumps(told(running, "recall_lessons", {"task": "deploy on a Friday"}))
+        again = json.dumps(told(running, "recall_lessons", {"task": "deploy on a Friday", "detail": True}))
         assert '"importance": 0.9' in again

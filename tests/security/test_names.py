@@ -43,7 +43,8 @@ async def test_a_lesson_is_found_by_its_tag_and_its_task_type(engine: Engine, na
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_session_goes_on_under_its_name(engine: Engine, name: str) -> None:
     await engine.store_lesson(mistake="Pushed to the protected branch", correction="Open a pull request")
-    await engine.after_call("Bash", {"command": "git push origin main"}, error=REFUSED, session="before")
+    for failed_in in ("before", "before that"):
+        await engine.after_call("Bash", {"command": "git push origin main"}, error=REFUSED, session=failed_in)
     assert await engine.before_call("Bash", {"command": "git push origin main"}, session=name)
     await engine.after_call("Bash", {"command": "git push origin topic"}, "ok", session=name)
     assert await sequel_of(engine, clean_text(name)) == "heeded"

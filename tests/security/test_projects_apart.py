@@ -1,6 +1,7 @@
 """What one project or tenant learnt is for another as if it were not there: no text, id, count or error tells of it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,9 @@ async def test_anothers_lessons_are_as_if_they_were_not_there(engine: Engine, se
     """The other's ids, texts and counts, on every surface; an error says the same as for no such id."""
     async with Engine(settings) as other:
         other.scopes = Scopes(whose)
-        await other.after_call("Bash", CALL, error=f"feed: {MARK}: no such tank", session="s")
+        other.context = replace(other.context, scopes=other.scopes)
+        for failed_in in ("r", "s"):
+            await other.after_call("Bash", CALL, error=f"feed: {MARK}: no such tank", session=failed_in)
         stored = await other.store_lesson(mistake=f"The {MARK} failed", correction="Mend it", task_type="zebrafish")
         reflected = await other.reflect(
             task=f"Feed the {MARK}", outcome="failure", events=[{"type": "observation", "content": MARK}]

@@ -50,7 +50,10 @@ async def test_what_rules_quote_of_an_honest_run_does_not_wait(engine: Engine) -
 
 
 async def test_an_imported_id_that_is_an_order_is_shown_to_no_model(engine: Engine) -> None:
-    lines = [(1, {**LESSON, "external_id": EVIL}), (2, {"mistake": "a b c", "correction": "d", "external_id": "R-7"})]
+    lines = [
+        (1, {**LESSON, "external_id": EVIL}),
+        (2, {"mistake": "Lost the key", "correction": "Hang it up", "external_id": "R-7"}),
+    ]
     async for _ in engine.import_lessons(engine.import_drafts(lines), merge=False):
         pass
     (waiting,) = await engine.bank.lessons.latest(engine.scopes.own, held=True)

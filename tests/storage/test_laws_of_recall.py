@@ -28,7 +28,7 @@ async def recalled(
     with TemporaryDirectory() as folder:
         async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
             lines = [
-                (place, {"mistake": " ".join(one), "correction": " ".join(other)})
+                (place, {"mistake": f"Mishandled {' '.join(one)}", "correction": " ".join(other)})
                 for place, (one, other) in enumerate(lessons, start=1)
             ]
             drafts = engine.import_drafts(lines)

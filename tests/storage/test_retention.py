@@ -33,7 +33,7 @@ async def used(engine: Engine, name: str) -> dict[str, Any]:
     recalled = await engine.recall(task="push the branch")
     await engine.should_reflect(confidence=0.1, run_id=name)
     await engine.after_call("Bash", PUSH, error="GH006: Protected branch update failed", session=name)
-    await engine.before_call("Bash", PUSH, session=f"{name}, later")
+    await engine.before_call("Bash", PUSH, session=name)
     return {"critique": critique.critique_id, "search": plan.search_id, "recall": recalled.recall_id}
 
 
