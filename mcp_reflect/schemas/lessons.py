@@ -50,7 +50,6 @@ _LABELED: Final = re.compile(
 )
 _TWO_SENTENCES: Final = re.compile(r"(?s)(?P<mistake>\S.{8,}?[.!?;。！？])\s*(?P<correction>\S.+)")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
-_FEWEST_LETTERS: Final = 6  # of a lesson's words; two words of a script that writes no spaces have as many
 
 
 class RecallArguments(Arguments):
@@ -109,6 +108,8 @@ class LessonArguments(Arguments):
         "scope": "visibility",
     }
 
+    FEWEST_LETTERS: ClassVar[int] = 3  # of a lesson's words
+
     lesson: Annotated[Passage | None, Field(description="The lesson in one text")] = None
     mistake: Annotated[Passage | None, Field(description="What went wrong, exact error or input")] = None
     correction: Annotated[Passage | None, Field(description="What works instead")] = None
@@ -130,7 +131,7 @@ class LessonArguments(Arguments):
         if not texts:
             raise InputError("lesson", "it is missing", "Send the lesson in one text, or mistake and correction.")
         words = {word.lower() for text in texts for word in _WORD.findall(text)}
-        if sum(map(len, words)) < _FEWEST_LETTERS:
+        if sum(map(len, words)) < self.FEWEST_LETTERS:
             fault = "it is empty of content"
             raise InputError(
                 "lesson" if self.lesson else "mistake", fault, "Say what failed, with the exact error, and what works."
@@ -175,8 +176,12 @@ class LessonArguments(Arguments):
 class LineArguments(LessonArguments):
     """A line of a file of lessons.
 
-    A retired lesson stays retired, and a quarantined one in quarantine; no line makes itself trusted.
+    A retired lesson stays retired, and a quarantined one in quarantine; no line makes itself trusted. A state or trust
+    that cannot be read is refused: without it a quarantined lesson would be shown.
     """
+
+    STRICT: ClassVar[frozenset[str]] = frozenset({"state", "trust", "source"})
+    FEWEST_LETTERS: ClassVar[int] = 2
 
     mistake: Annotated[str, most("max_lesson_chars")] | None = None
     correction: Annotated[str, most("max_lesson_chars")] | None = None

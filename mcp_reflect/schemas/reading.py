@@ -53,13 +53,15 @@ class ReadContext:
 class Arguments(BaseModel):
     """A frozen set of arguments.
 
-    `ALIASES` are names of older engines, which docs/tools.md lists; `SYNONYMS` are understood and not listed.
+    `ALIASES` are names of older engines, which docs/tools.md lists; `SYNONYMS` are understood and not listed. The
+    fields in `STRICT` are refused where they cannot be read, though they are optional.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, coerce_numbers_to_str=True)
 
     ALIASES: ClassVar[Mapping[str, str]] = {}
     SYNONYMS: ClassVar[Mapping[str, str]] = {}
+    STRICT: ClassVar[frozenset[str]] = frozenset()
 
     _ignored: tuple[str, ...] = PrivateAttr(default=())
 
@@ -157,7 +159,7 @@ def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, contex
     if name not in values or name not in shape.model_fields or shape.model_fields[name].is_required():
         return False
     kind, details = error["type"], error.get("ctx", {})
-    if kind in ("over_limit", "string_too_long"):
+    if name in shape.STRICT or kind in ("over_limit", "string_too_long"):
         return False
     fault = explain([error]).fault
     bound = details.get("le", details.get("ge", details.get("bound")))

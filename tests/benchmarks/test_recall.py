@@ -26,15 +26,14 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_every_set_gets_its_figures_and_every_pair_its_curve(
+async def test_every_set_gets_its_figures_and_every_pair_its_strong_hits(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await recall.measure(collections(data), typed=False)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {line["set"]: line["ndcg@10"] for line in lines if "set" in line} == {"garden": 1.0, "kitchen": 1.0}
-    curve = [line for line in lines if line.get("bar") == recall.BAR]
-    assert [line["own_hits_kept"] for line in curve] == [1.0, 1.0]
-    assert [line.get("empty_for_garden", line.get("empty_for_kitchen")) for line in curve] == [1.0, 1.0]
+    pairs = {(line["bank"], line["tasks"]): line["with_strong"] for line in lines if "bank" in line}
+    assert pairs == {("garden", "kitchen"): 0.0, ("kitchen", "garden"): 0.0}
 
 
 async def test_a_fit_prints_a_line_for_each_setting(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,5 +41,7 @@ async def test_a_fit_prints_a_line_for_each_setting(data: Path, capsys: pytest.C
     head, first, *more = capsys.readouterr().out.splitlines()
     assert "garden" in head
     assert first.startswith("fitted")
-    assert first.count("1.0000") == 2
-    assert len(more) == sum(map(len, fit.GRID.values()))
+    assert first.count("1.0000") == 3  # each set and their mean
+    settings, left_out = more[: -len(SETS)], more[-len(SETS) :]
+    assert len(settings) == sum(map(len, fit.GRID.values()))
+    assert [line.split(":")[0] for line in left_out] == ["without garden", "without kitchen"]

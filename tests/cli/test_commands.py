@@ -42,7 +42,9 @@ def stored(command: Command) -> list[str]:
 
 def test_recall_prints_hits_with_their_reason(command: Command, stored: list[str]) -> None:
     text = command("recall", "deploy on a friday")
-    assert text.startswith(f"1. Deployed on a Friday. Deploy on a Tuesday\n   lesson {stored[0]} · observed · shares ")
+    assert text.startswith(
+        f"1. Deployed on a Friday. Deploy on a Tuesday\n   lesson {stored[0]} · observed · fits well: shares "
+    )
     found = command.json("recall", "deploy on a friday", "--limit", "1", "--tag", "deploy")
     assert [(hit["id"], hit["external_id"]) for hit in found["lessons"]] == [(stored[0], "T-1")]
     assert "Nothing on this in project app." in command("recall", "bake a cake")
@@ -172,6 +174,8 @@ def test_import_leaves_out_what_is_there_word_for_word_and_counts_it(command: Co
     ("bad", "said"),
     [
         ('{"mistake": "x"}', "line 3, mistake: it is empty of content"),
+        ('{"mistake": "Lost the key", "trust": "quarantine"}', "line 3, trust: 'quarantine' is not one of its values"),
+        ('{"mistake": "Lost the key", "state": "retird"}', "line 3, state: 'retird' is not one of its values"),
         ("[1]", "line 3: it is not a JSON object"),
         ("{", "line 3: it is not JSON"),
         (
@@ -184,6 +188,11 @@ def test_import_leaves_out_what_is_there_word_for_word_and_counts_it(command: Co
 def test_a_bad_line_is_refused_by_its_number_and_nothing_is_stored(command: Command, bad: str, said: str) -> None:
     assert said in command("import", command.file("bad.jsonl", [LINES[0], "", bad, LINES[1]]), code=2)
     assert command.json("lessons", "list") == []
+
+
+def test_an_import_takes_a_mistake_of_one_short_word(command: Command) -> None:
+    lines = [{"mistake": "scrap", "correction": "-"}, {"mistake": "no", "correction": "-"}]
+    assert command("import", command.file("short.jsonl", lines)) == "2 lessons: 2 stored.\n"
 
 
 def test_stats_and_doctor_tell_people_and_programs(command: Command, stored: list[str]) -> None:
