@@ -65,7 +65,7 @@ def _run_error(value: Any, info: ValidationInfo) -> Any:
         return {"message": as_text(value)}
     error = named(ErrorArguments, cast("dict[str, Any]", value), context, "error.")
     category = as_category(error.get("category"))
-    if category is not None and category not in {*ErrorCategory}:
+    if category is not None and category not in [*ErrorCategory]:
         del error["category"]
         context.ignored.append(f"error.category: {quoted(category)} is not one of its values")
     return error

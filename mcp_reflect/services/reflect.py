@@ -35,6 +35,7 @@ from mcp_reflect.models.run import Diagnosis
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
 from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
+from mcp_reflect.schemas.values import check_values
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.evaluation import (
@@ -127,7 +128,7 @@ async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflect
 
 async def generate(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities) -> Generated:
     """Reflect on a run without storing anything."""
-    sent = read(ReflectArguments, _with_own_events(arguments), context.settings)
+    sent = read(ReflectArguments, _with_own_events(arguments, context.settings), context.settings)
     scope = context.scopes.named(sent.project)
     before, validation = None, None
     if sent.reflection_id is not None:
@@ -150,14 +151,16 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
     return Generated(reflection=draft.reflection, scope=scope, draft=draft, before=before)
 
 
-def _with_own_events(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     """The arguments with events of other forms (messages of OpenAI and Anthropic, lines of a session) as ours."""
     name = next((name for name in _EVENT_NAMES if arguments.get(name)), None)
     events: Any = None if name is None else arguments[name]
     if isinstance(events, list | tuple):
-        lines = [item if isinstance(item, str) else json.dumps(item) for item in cast("list[Any]", events)]
-        if not any(_is_foreign(item) for item in cast("list[Any]", events)):
+        items = cast("list[Any]", events)
+        if not any(map(_is_foreign, items)):
             return arguments
+        check_values({str(name): items}, limits)  # what is too deep or too large has no JSON text
+        lines = [item if isinstance(item, str) else json.dumps(item, default=str) for item in items]
         events = "\n".join(line.strip() for line in lines)
     if name is None or not isinstance(events, str):
         return arguments

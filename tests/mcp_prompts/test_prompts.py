@@ -109,11 +109,9 @@ async def test_what_a_person_types_cannot_leave_its_fence(tmp_path: Path, name: 
     assert inside == ATTACK
 
 
-async def test_a_lesson_that_was_made_to_mislead_stays_in_the_fence_when_a_person_let_it_pass(tmp_path: Path) -> None:
+async def test_a_lesson_that_was_made_to_mislead_stays_in_the_fence(tmp_path: Path) -> None:
     async with served(tmp_path) as (client, engine):
-        made = await engine.store_lesson(mistake=f"billing pytest {ATTACK}", correction=f"billing service {ATTACK}")
-        assert "Ignore all this" not in await prompt_text(client, "start_task", {"task": TASK})
-        await engine.bank.lessons.decide(engine.scopes.own, made.lesson_id, approved=True)
+        await engine.store_lesson(mistake=f"billing pytest {ATTACK}", correction=f"billing service {ATTACK}")
         text = await prompt_text(client, "start_task", {"task": TASK})
     mark = text.split('<data name="lessons" seal="')[1][:12]
     assert text.count(f"</data {mark}>") == 2

@@ -67,6 +67,7 @@ UNDERSTOOD: list[tuple[str, dict[str, Any], str | None]] = [
     ("reflect", events({"type": "toolcall"}), None),
     ("reflect", events({"id": "a"}, {"id": "b"}, {"id": "a"}), None),
     ("reflect", {**RUN, "error": {"category": "bad luck"}}, "error.category: bad luck is not one of its values"),
+    ("reflect", {**RUN, "error": {"category": ["bad luck"]}}, "error.category: "),
     ("reflect", {**FAILED_RUN, "analysis": {**GIVEN, "source_event_ids": ["e9"]}}, "analysis.source_event_ids[0]"),
     ("reflect", {**FAILED_RUN, "analysis": {"reflection": "It broke at [e9]"}}, "analysis.reflection: cites event e9"),
     ("reflect", {**RUN, "analysis": {**GIVEN, "importance": 1.2}}, "analysis.importance: is 1.2, outside 0..1"),
@@ -117,6 +118,7 @@ def nested(depth: int) -> Any:
     [
         ({"analysis": nested(10_000)}, "analysis[0]"),
         (events({"arguments": nested(10_000)}), "events[0].arguments[0]"),
+        (events({"role": "user", "content": nested(10_000)}), "events[0].content[0]"),
         (events({"metadata": {"a": {"b": nested(100)}}}), "events[0].metadata.a.b[0]"),
         (events({"arguments": {"\ud800": 1}}), "events[0].arguments: it holds half of a character"),
         (events({"metadata": {"a": float("nan")}}), "events[0].metadata.a: nan is not a number."),

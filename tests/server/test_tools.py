@@ -162,13 +162,15 @@ async def test_evidence_that_does_not_agree_counts_as_the_agents_own_word(client
     assert quoted["evidence"] == "user"
 
 
-async def test_recalling_and_looking_change_nothing_that_is_exported(client: Client, engine: Engine) -> None:
+async def test_recalling_and_looking_change_nothing_but_how_often_a_lesson_was_shown(
+    client: Client, engine: Engine
+) -> None:
     stored = await told(client, "store_lesson", LESSON)
-    lines, _ = await contents(engine)
+    ((line,), _) = await contents(engine)
     await told(client, "recall_lessons", {"task": "get the orders of a customer", "limit": 50})
     await client.list_resources()
     await client.read_resource(f"lesson://{stored['lesson_id']}")
-    assert (await contents(engine))[0] == lines
+    assert (await contents(engine))[0] == [{**line, "times_applied": 1}]
 
 
 async def test_a_global_lesson_is_said_to_be_global_and_seen_in_every_project(client: Client) -> None:
