@@ -66,7 +66,7 @@ def test_a_graph_thinks_again_and_finds_the_session() -> None:
     assert "s5" in end.get("query_results", {})["sessions"]
     assert end.get("reflection_strategy") == "rewrite"
     assert end.get("original_planned_queries") == [planned]
-    assert len(end.get("thinking_updates", [])) == 1
+    assert 1 <= len(end.get("thinking_updates", [])) <= 2
 
 
 def test_a_graph_relaxes_until_it_finds_something() -> None:
