@@ -205,7 +205,7 @@ def test_a_suspended_writer_is_named_and_recalls_go_on(bank_path: Path) -> None:
         assert holding.stdout is not None
         assert holding.stdout.readline() == "held\n"
         os.kill(holding.pid, signal.SIGSTOP)
-        with server(bank_path, MCP_REFLECT_BANK_BUSY_SECONDS="0.3") as running:
+        with server(bank_path, command=(sys.executable, "-c", HASTY)) as running:
             assert told(running, "recall_lessons", TASK)["lessons"]
             said = str(running.call_tool("store_lesson", {**LESSON, "mistake": "Waited for a sleeper"})["content"])
             if Path("/proc/locks").exists():
@@ -218,6 +218,15 @@ def test_a_suspended_writer_is_named_and_recalls_go_on(bank_path: Path) -> None:
         holding.kill()
         holding.wait()
 
+
+# The server, which waits for a writer for less time than its client waits for it.
+HASTY = """
+from dataclasses import replace
+from mcp_reflect.config import Settings
+from mcp_reflect.server.app import build
+
+build(replace(Settings.from_env(), bank_busy_seconds=0.3)).run("stdio")
+"""
 
 HOLDING = """
 import sqlite3, sys
