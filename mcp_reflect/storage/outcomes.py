@@ -6,7 +6,6 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Evidence, Lesson, OutcomeDraft, Trust, Updated
-from mcp_reflect.models.reflection import Link
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, WeightedOutcome, total
 from mcp_reflect.storage.lessons import add_links, lesson_by_id
@@ -61,6 +60,8 @@ class OutcomeRepository:
 
     async def record_irrelevant(self, scope: Scope, draft: OutcomeDraft) -> tuple[Updated, ...]:
         """Link lessons to the recall whose task they did not fit. Their effectiveness does not change."""
+        from mcp_reflect.models.reflection import Link  # noqa: PLC0415 - the hooks load this module, and link nothing
+
         await self._recall_log.flush()
         async with self._db.write() as tx:
             updated: list[Updated] = []

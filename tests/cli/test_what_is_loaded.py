@@ -37,14 +37,16 @@ print(json.dumps([sorted(sys.modules), len(own), len(records), len(patterns)]), 
 NEVER = (
     "mcp", "pydantic", "anyio", "httpx2", "anthropic", "numpy", "structlog", "json_repair", "unittest", "email", "http",
     "urllib.request", "multiprocessing", "importlib.metadata", "importlib.resources", "zipfile", "html", "xml",
-    "mcp_reflect.schemas", "mcp_reflect.server", "mcp_reflect.dashboard", "mcp_reflect.llm", "mcp_reflect.checkers",
+    "mcp_reflect.schemas", "mcp_reflect.server", "mcp_reflect.dashboard", "mcp_reflect.checkers",
     "mcp_reflect.replan", "mcp_reflect.services.reflect", "mcp_reflect.services.critique",
     "mcp_reflect.services.replan",
     "mcp_reflect.models.critique", "mcp_reflect.models.decision", "mcp_reflect.models.search",
-    "mcp_reflect.storage.retrieval.scripts", "mcp_reflect.storage.retrieval.vectors",
+    "mcp_reflect.storage.retrieval.scripts",
     "mcp_reflect.storage.consolidation", "mcp_reflect.storage.transfer", "mcp_reflect.storage.views",
 )  # fmt: skip
 JUDGING = ("mcp_reflect.security.injection.judge", "mcp_reflect.analysis.call_results")
+# What compares meanings without a model: on by default, and light. Nothing else of mcp_reflect.llm is loaded.
+MEANINGS = ["mcp_reflect.llm", "mcp_reflect.llm.embeddings", "mcp_reflect.llm.embeddings.word_vectors"]
 WATCHING = (
     "mcp_reflect.services.warnings",
     "mcp_reflect.analysis",
@@ -95,6 +97,7 @@ def test_a_hook_after_a_failure_loads_what_judges_it_and_no_more(after_a_failure
     found = after_a_failure
     assert found.of(JUDGING)
     assert found.of((*NEVER, "argparse")) == []
+    assert found.of(("mcp_reflect.llm",)) == MEANINGS
 
 
 @pytest.mark.usefixtures("after_a_failure")  # there is something to say
@@ -102,9 +105,11 @@ def test_a_hook_before_a_call_loads_nothing_that_judges(bank: Path) -> None:
     found = loaded(bank, "hook", "PreToolUse", given=json.dumps(FAILING))
     assert found.of(("mcp_reflect.services.warnings",))
     assert found.of((*NEVER, *JUDGING, "argparse")) == []
+    assert found.of(("mcp_reflect.llm",)) == MEANINGS
 
 
 @pytest.mark.usefixtures("after_a_failure")  # there is a bank
 def test_a_recall_loads_nothing_that_watches(bank: Path) -> None:
     found = loaded(bank, "recall", "a flaky test", "--json")
     assert found.of((*NEVER, *JUDGING, *WATCHING)) == []
+    assert found.of(("mcp_reflect.llm",)) == MEANINGS
