@@ -207,7 +207,7 @@ def test_a_written_board_shows_what_waits_and_does_nothing(shown: Opened) -> Non
     assert "This page only shows" in view.inner_text()
     assert shown.page.locator("[data-action]").count() == 0
     view.get_by_role("button", name="Look at it closely").first.click()
-    assert "In quarantine" in shown.page.locator(".detail").inner_text()
+    assert "Why it waits" in shown.page.locator(".detail").inner_text()
     assert shown.page.locator("[data-action]").count() == 0
 
 

@@ -28,7 +28,7 @@ def main() -> int:
             server = RawServer(command, env=kept, cwd=home.folder, timeout=90)
             server.open(Era.LEGACY)
             with server:
-                stored = called(server, "store_lesson", LESSON)
+                stored = called(server, "store_lesson", {**LESSON, "detail": True})
         held(stored["scope"] == "global", f"the lesson is for all projects: {stored}")
     return 0
 
