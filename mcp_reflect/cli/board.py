@@ -8,10 +8,10 @@ from argparse import Namespace
 from contextlib import suppress
 from dataclasses import replace
 
+from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import write_output
 from mcp_reflect.cli.output import write_json, write_line
-from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.data import collect
 from mcp_reflect.dashboard.page import MARK, render_page

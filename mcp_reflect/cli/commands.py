@@ -1,12 +1,36 @@
-"""The commands: the module of each, its help, and how it is loaded."""
+"""The commands: the module of each, its help, its parser, and how it is loaded."""
 
-from argparse import Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Mapping
+import argparse
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Final
+from typing import Any, Final, NoReturn
 
-from mcp_reflect.cli.parser import CliParser
+
+class CliParser(argparse.ArgumentParser):
+    """The parser of a command, and of each of its actions."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the error to stderr, and exit with status 2."""
+        from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - only an error needs it
+
+        super().error(clean_text(message))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
+
+            names = [str(choice) for choice in action.choices]
+            hint = suggestion(str(value), names) or f"Choose from {', '.join(names)}."
+            raise argparse.ArgumentError(action, f"invalid choice: '{quoted(str(value), 40)}'. {hint}")
+
+
+def suggestion(word: str, names: Iterable[str]) -> str:
+    """Return "Did you mean 'NAME'?" for the name nearest to a misspelled word, or an empty string if none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
+
+    nearest = get_close_matches(word.lower(), list(names), n=1)
+    return f"Did you mean '{nearest[0]}'?" if nearest else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +65,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("run.json", "~/.claude/projects/shop/session.jsonl --outcome failure"),
     ),
     "lessons": CommandInfo(
-        "lessons", "", "browse lessons: search, add, show, edit, approve, merge, their history",
+        "lessons", "", "list, search, add, show, edit, approve, merge and forget lessons",
         ("", "add", "list --tag deploy", 'search "git push" --state all', "edit ID"),
     ),
     "board": CommandInfo(
@@ -90,17 +114,17 @@ mcp-reflect COMMAND --help tells more, with examples. Tables are for people; --j
 """
 
 
-def load_command(name: str) -> tuple[CliParser, Callable[[Namespace], int]]:
+def load_command(name: str) -> tuple[CliParser, Callable[[argparse.Namespace], int]]:
     """Import a command's module, and return its parser and the function that runs it."""
     info = COMMANDS[name]
     module = import_module(f"mcp_reflect.cli.{info.module}")
-    run: Callable[[Namespace], int] = getattr(module, f"run_{name}")
+    run: Callable[[argparse.Namespace], int] = getattr(module, f"run_{name}")
     examples = "\n".join(f"  mcp-reflect {name} {example}".rstrip() for example in info.examples)
     parser = CliParser(
         prog=f"mcp-reflect {name}",
         description="\n".join(line.removeprefix("    ") for line in (run.__doc__ or "").splitlines()),
         epilog=f"examples:\n{examples}",
-        formatter_class=RawDescriptionHelpFormatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     if info.has_json:

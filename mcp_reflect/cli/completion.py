@@ -4,8 +4,7 @@ import argparse
 import sys
 from typing import Final
 
-from mcp_reflect.cli.commands import COMMANDS, load_command
-from mcp_reflect.cli.parser import CliParser
+from mcp_reflect.cli.commands import COMMANDS, CliParser, load_command
 
 SHELLS: Final = ("bash", "zsh", "fish", "powershell", "tcsh")
 _FILE_ARGUMENTS: Final = ("file", "bank", "analysis", "rescue", "out")

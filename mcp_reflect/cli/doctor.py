@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from mcp_reflect import __version__
+from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import GREEN, RED, styled, write_json, write_line
-from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.cli.reports import vector_summary
 from mcp_reflect.errors import BankError
 from mcp_reflect.security.redact import clean

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.hosts.change import Change, equal_but_for_spaces, read_file
 from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, find_hooks, remove_hooks
 from mcp_reflect.cli.hosts.registry import (
@@ -27,7 +28,6 @@ from mcp_reflect.cli.hosts.registry import (
     System,
 )
 from mcp_reflect.cli.output import confirm, is_interactive, write_json, write_line
-from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.errors import InputError
 
 Edit: TypeAlias = Callable[[str], str]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, styled, visible, wrapped
+from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, is_terminal, styled, visible, wrapped
 from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.results import compact, plain
@@ -16,6 +16,7 @@ HEADS: Final = ("id", "lesson", "effective", "applied", "state")
 TEXT_COLUMN: Final = 1
 """The column of HEADS that is cut if a list is wider than the terminal."""
 
+_SHORT_ID_CHARS: Final = 6  # random ones: a thousand lessons share none in practice
 _LONG_FIELDS: Final = ("mistake", "correction", "why", "context")
 _SHORT_FIELDS: Final = ("task_type", "tags", "symptoms", "keywords")
 _STATUS_STYLES: Final[Mapping[str, str]] = {
@@ -27,9 +28,10 @@ _STATUS_STYLES: Final[Mapping[str, str]] = {
 
 
 def list_row(lesson: Lesson) -> tuple[str, ...]:
-    """Return a lesson's cells under HEADS."""
+    """Return a lesson's cells under HEADS; on a terminal its id is cut to the end by which it can be named."""
+    name = lesson.id[-_SHORT_ID_CHARS:] if is_terminal() else lesson.id
     score = "" if lesson.effectiveness is None else f"{lesson.effectiveness:.2f}"
-    return (lesson.id, lesson.text, score, str(lesson.times_applied), status(lesson))
+    return (name, lesson.text, score, str(lesson.times_applied), status(lesson))
 
 
 def status(lesson: Lesson) -> str:

@@ -4,11 +4,10 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
+from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.dream import undo
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.lesson_browser import Browser, merge_into, nothing_listed
 from mcp_reflect.cli.lesson_editor import add_in_editor, edit_in_editor
-from mcp_reflect.cli.lesson_filter import add_filter_options, filter_of_options
 from mcp_reflect.cli.lesson_text import (
     HEADS,
     TEXT_COLUMN,
@@ -24,29 +23,33 @@ from mcp_reflect.cli.output import (
     confirm,
     is_interactive,
     is_terminal,
+    other_projects,
     table,
     visible,
     write_json,
     write_line,
 )
-from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.lesson import Lesson, State, Trust
+from mcp_reflect.models.common import GLOBAL, Scope
+from mcp_reflect.models.consolidation import Filter
+from mcp_reflect.models.lesson import Lesson, RecordKind, State, Trust
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.results import dated, plain
 
+_STATES: Final = (*(state.value for state in State), "quarantined", "all")
+_KINDS: Final = (*(kind.value for kind in RecordKind), "all")
 _EDITABLE: Final = ("mistake", "correction", "why", "task_type", "importance", "tags")
 _MOST_WAITING: Final = 1000
 """The most quarantined lessons that one review lists."""
 
 
 def add_lessons_arguments(parser: CliParser) -> None:
-    add_filter_options(parser)
+    _add_filter_options(parser)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    add_filter_options(_action(actions, "list", "the newest lessons", "list --task-type deploy"))
+    _add_filter_options(_action(actions, "list", "the newest lessons", "list --task-type deploy"))
     search = _action(actions, "search", "lessons that have all of these words", "search git push --state all")
     search.add_argument("words", nargs="+", help="in a lesson's text, task type, symptoms, keywords or tags")
-    add_filter_options(search)
+    _add_filter_options(search)
     _one(_action(actions, "show", "one lesson, and how effective it is", "show LES"))
     _one(_action(actions, "history", "its earlier wordings, outcomes and recalls", "history LES"))
     add = _action(actions, "add", "write a lesson yourself, in $EDITOR or by options", "add --mistake A --correction B")
@@ -69,6 +72,18 @@ def add_lessons_arguments(parser: CliParser) -> None:
     review.add_argument("--show", metavar="ID", help="one of them, with all its fields")
     review.add_argument("--approve", metavar="ID", nargs="+", default=[], help="the same as approve")
     review.add_argument("--reject", metavar="ID", nargs="+", default=[], help="the same as reject")
+
+
+def _add_filter_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--state", default=SUPPRESS, choices=_STATES, help="its state")
+    parser.add_argument("--all", action="store_const", const="all", dest="state", default=SUPPRESS, help="any state")
+    parser.add_argument("--kind", default=SUPPRESS, choices=_KINDS, help="its kind")
+    parser.add_argument("--task-type", default=SUPPRESS, help="like debugging, search, deploy")
+    parser.add_argument("--tag", default=SUPPRESS, help="one of its tags")
+    parser.add_argument("--project", default=SUPPRESS, help="a project that MCP_REFLECT_PROJECTS allows")
+    parser.add_argument("--min-effectiveness", type=float, default=SUPPRESS, help="0 to 1; without one it is left out")
+    parser.add_argument("--limit", type=int, default=SUPPRESS, help="at most so many (default 50)")
+    parser.add_argument("--offset", type=int, default=SUPPRESS, help="skip so many newer ones")
 
 
 def _action(actions: Any, name: str, description: str, example: str) -> ArgumentParser:
@@ -105,25 +120,61 @@ def _many(parser: ArgumentParser) -> ArgumentParser:
 
 
 def run_lessons(options: Namespace) -> int:
-    """Find lessons, look at one, and change it; without an action, browse in a terminal and list elsewhere."""
-    action = options.action or ("browse" if is_interactive() else "list")
-    return with_engine(lambda engine: _ACTIONS[action](engine, options))
+    """Find lessons, look at one, and change it; without an action, list the newest."""
+    return with_engine(lambda engine: _ACTIONS[options.action or "list"](engine, options))
 
 
-async def _browse(engine: Engine, options: Namespace) -> int:
-    return await Browser(engine, filter_of_options(options)).run()
+def _filter_of(options: Namespace) -> Filter:
+    values: dict[str, Any] = vars(options)
+    least = values.get("min_effectiveness")
+    if least is not None and not 0 <= least <= 1:
+        raise InputError("--min-effectiveness", f"{least:g} is not in 0 to 1", "Give a number in that range.")
+    kind = values.get("kind", RecordKind.LESSON.value)
+    return Filter(
+        words=tuple(values.get("words", ())),
+        kind=None if kind == "all" else RecordKind(kind),
+        task_type=values.get("task_type"),
+        tag=values.get("tag"),
+        min_effectiveness=least,
+        limit=max(values.get("limit", 50), 1),
+        offset=max(values.get("offset", 0), 0),
+        **_state_fields(values.get("state", State.ACTIVE.value)),
+    )
+
+
+def _state_fields(name: str) -> dict[str, Any]:
+    """Return the filter fields of a state's name. A quarantined lesson is active; a rejected one is retired."""
+    if name == "quarantined":
+        return {"state": State.ACTIVE, "held": True}
+    if name == "all":
+        return {"state": None, "held": None}
+    return {"state": State(name), "held": False if name == "active" else None}
 
 
 async def _list(engine: Engine, options: Namespace) -> int:
     scope = engine.scopes.named(getattr(options, "project", None))
-    lessons = await engine.bank.views.browse(scope, filter_of_options(options))
+    lessons = await engine.bank.views.browse(scope, _filter_of(options))
     if options.json:
         write_json([plain(lesson) for lesson in lessons])
     elif lessons:
         write_line(table([list_row(lesson) for lesson in lessons], HEADS, TEXT_COLUMN))
     elif is_terminal():
-        write_line(await nothing_listed(engine, scope))
+        write_line(await _nothing_listed(engine, scope))
     return 0
+
+
+async def _nothing_listed(engine: Engine, scope: Scope) -> str:
+    """Return what to tell a person whose list is empty: where lessons are, or how the first one comes."""
+    counts = await engine.bank.lessons.projects(scope.tenant)
+    if counts.get(scope.project) or counts.get(GLOBAL):
+        return f"No such lessons in {scope}."
+    if counts:
+        return f"No lessons in {scope}. {other_projects(counts, scope.project)}"
+    return (
+        f"No lessons in {scope} yet. An agent stores them when a run fails; write the first one yourself:\n"
+        "  mcp-reflect lessons add\n"
+        "or see it learn: mcp-reflect demo. To register your agent: mcp-reflect install HOST."
+    )
 
 
 async def _show(engine: Engine, options: Namespace) -> int:
@@ -196,10 +247,15 @@ async def _decide(engine: Engine, parts: Sequence[str], options: Namespace, *, a
 
 
 async def _merge(engine: Engine, options: Namespace) -> int:
+    from mcp_reflect.services.consolidate import merge_by_hand  # noqa: PLC0415 - slow to import, needed here alone
+
     kept_id, *merged_ids = [(await _lesson(engine, part)).id for part in (options.id, *options.others)]
-    dream_id = await merge_into(engine, kept_id, merged_ids, quiet=options.json)
+    dream = await merge_by_hand(engine.context, kept_id, merged_ids)
     if options.json:
-        write_json({"id": kept_id, "merged": merged_ids, "dream_id": dream_id})
+        write_json({"id": kept_id, "merged": merged_ids, "dream_id": dream.dream_id})
+    else:
+        write_line(f"{', '.join(merged_ids)} merged into {kept_id}.")
+        write_line(f"`mcp-reflect lessons undo {dream.dream_id}` puts it back.")
     return 0
 
 
@@ -284,7 +340,6 @@ async def _ask_about_each(engine: Engine, waiting: Sequence[Lesson], options: Na
 
 
 _ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int]]]] = {
-    "browse": _browse,
     "list": _list,
     "search": _list,
     "show": _show,

@@ -56,14 +56,12 @@ def _run(words: list[str]) -> int:
         from mcp_reflect.cli.hook import run_hook  # noqa: PLC0415 - only hosts run it
 
         return run_hook(words[1:])
-    from mcp_reflect.cli.commands import COMMANDS, HOOK, load_command, usage  # noqa: PLC0415 - a hook needs no argparse
+    from mcp_reflect.cli.commands import COMMANDS, HOOK, load_command, suggestion, usage  # noqa: PLC0415 - a hook needs no argparse
 
     if name in ("-h", "--help", "help"):
         sys.stdout.write(usage())
         return 0
     if name not in COMMANDS:
-        from mcp_reflect.cli.parser import suggestion  # noqa: PLC0415 - only an error needs it
-
         hint = suggestion(name, [*COMMANDS, HOOK]) or "`mcp-reflect --help` lists the commands."
         raise InputError("command", f"there is no command '{name}'", hint)
     parser, run = load_command(name)

@@ -3,8 +3,8 @@
 from argparse import Namespace
 from collections.abc import Mapping
 
+from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.output import table, write_json, write_line
-from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Prompts, described

@@ -2,9 +2,9 @@
 
 from argparse import Namespace
 
+from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import other_projects, write_json, write_line
-from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.config import Limits, Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import Recall, RecallQuery, RecordKind

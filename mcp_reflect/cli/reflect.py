@@ -5,10 +5,10 @@ from argparse import Namespace
 from typing import Final
 
 from mcp_reflect.analysis.transcripts import Found, read_transcript
+from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import Progress, write_json, write_line
-from mcp_reflect.cli.parser import CliParser
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.reflection import Reflection

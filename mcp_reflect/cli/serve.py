@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from mcp_reflect.cli.parser import CliParser
+from mcp_reflect.cli.commands import CliParser
 
 
 def add_serve_arguments(parser: CliParser) -> None:

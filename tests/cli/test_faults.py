@@ -14,14 +14,13 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pty")
-@pytest.mark.parametrize("words", [["lessons"], ["lessons", "review"]])
-def test_the_first_ctrl_c_ends_a_command_that_asks(command: Command, words: list[str]) -> None:
+def test_the_first_ctrl_c_ends_a_command_that_asks(command: Command) -> None:
     quarantined = {"mistake": "Fed the wombat", "correction": "Feed it once", "trust": "quarantined"}
     plain = {"mistake": "Fed the fern", "correction": "Water it"}
     command("import", command.file("lessons.jsonl", [quarantined, plain]))
     env = {"MCP_REFLECT_BANK": str(command.folder / "bank.db"), "MCP_REFLECT_PROJECT": "app"}
-    person = Person(words, env)
-    person.until("q quits: " if words == ["lessons"] else "Enter to leave it: ")
+    person = Person(["lessons", "review"], env)
+    person.until("Enter to leave it: ")
     person.presses("\x03", "interrupted.")
     assert person.leaves() == 130
     assert "Traceback" not in person.screen

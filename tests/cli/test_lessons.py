@@ -1,4 +1,4 @@
-"""The browser of lessons at a real terminal, and the same rows for a program."""
+"""`mcp-reflect lessons` at a real terminal, and the same rows for a program."""
 
 import json
 import os
@@ -17,7 +17,6 @@ LINES = [
     {"mistake": "Deployed on a Friday", "correction": "Deploy on a Tuesday", "task_type": "deploy", "importance": 0.9},
     {"mistake": "部署在星期五失败了因为没有人值班" * 6, "correction": "在星期二部署\x1b[2J", "task_type": "deploy"},
 ]
-ONE_PROMPT = "q quits: "
 
 
 @pytest.fixture
@@ -37,66 +36,46 @@ def ids(env: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str])
     return [json.loads(line)["lesson_id"] for line in capsys.readouterr().out.splitlines()]
 
 
-@pytest.fixture
-def person(env: dict[str, str], ids: list[str]) -> Person:
-    assert len(ids) == len(LINES)
-    return Person(["lessons"], env, columns=72)
-
-
 def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     assert main(["lessons", *words]) == code
     done = capsys.readouterr()
     return done.err if code else done.out
 
 
-def test_a_person_searches_looks_retires_and_restores(person: Person) -> None:
-    first = person.until(ONE_PROMPT)
-    assert "\x1b[1m" in first
-    assert "\x1b[2J" not in first  # a lesson's own control signs never reach the terminal
-    found = person.types("/friday deployed", ONE_PROMPT)
-    assert "Deployed on a Friday" in found
-    assert "Pushed to main" not in found
-    shown = person.types("1", ONE_PROMPT)
-    assert "Deploy on a Tuesday" in shown
-    assert "not known yet" in shown
-    assert "retired" in person.types("r", ONE_PROMPT)
-    assert "forgotten: a person said so" in person.types("h", "Enter: ")
-    person.types("", ONE_PROMPT)
-    assert "observed" in person.types("u", ONE_PROMPT)
-    assert "it is not a command here" in person.types("fly", ONE_PROMPT)
-    person.types("q", "q")
+def at_a_terminal(env: dict[str, str], *words: str) -> str:
+    person = Person(["lessons", *words], env, columns=72)
     assert person.leaves() == 0
+    return person.screen
 
 
-def test_a_row_never_is_wider_than_the_terminal(person: Person) -> None:
-    first = person.until(ONE_PROMPT)
-    (wide,) = [line for line in first.splitlines() if "部署" in line]
+def test_a_lesson_is_shown_retired_and_restored_at_a_terminal(env: dict[str, str], ids: list[str]) -> None:
+    listed = at_a_terminal(env)
+    assert "\x1b[1m" in listed
+    assert "\x1b[2J" not in listed  # control characters of a lesson never reach the terminal
+    matches = at_a_terminal(env, "search", "friday", "deployed")
+    assert f"{ids[1][-6:]}  Deployed on a Friday" in matches
+    assert "Pushed to main" not in matches
+    page = at_a_terminal(env, "show", ids[1][-6:])
+    assert "Deploy on a Tuesday" in page
+    assert "not known yet" in page
+    assert "retired" in at_a_terminal(env, "forget", ids[1])
+    assert "forgotten: a person said so" in at_a_terminal(env, "history", ids[1])
+    assert "active again" in at_a_terminal(env, "restore", ids[1])
+
+
+def test_a_row_never_is_wider_than_the_terminal(env: dict[str, str], ids: list[str]) -> None:
+    assert len(ids) == len(LINES)
+    (wide,) = [line for line in at_a_terminal(env).splitlines() if "部署" in line]
     assert "…" in wide
     assert cell_len(wide.rstrip()) <= 72
-    person.types("q", "q")
-    assert person.leaves() == 0
 
 
-def test_filters_narrow_and_a_wrong_one_says_what_there_is(person: Person) -> None:
-    person.until(ONE_PROMPT)
-    assert "Pushed" not in person.types("f type=deploy", ONE_PROMPT)
-    assert "No lesson is like that." in person.types("f state=retired", ONE_PROMPT)
-    assert "Give one of active, retired" in person.types("f state=gone", ONE_PROMPT)
-    assert "Pushed" in person.types("f", ONE_PROMPT)
-    person.types("q", "q")
-    assert person.leaves() == 0
-
-
-def test_lessons_are_merged_by_hand_and_put_back(ids: list[str], person: Person) -> None:
-    person.until(ONE_PROMPT)
-    person.types("3", ONE_PROMPT)
-    told = person.types("m 2", ONE_PROMPT)
-    assert f"{ids[1]} merged into {ids[0]}" in told
-    dream = told.split("lessons undo ")[1].split("`")[0]
-    assert "2 records are as they were" in person.types(f"undo {dream}", ONE_PROMPT)
-    assert "cannot be merged with itself" in person.types("m 3", ONE_PROMPT)
-    person.types("q", "q")
-    assert person.leaves() == 0
+def test_a_merge_says_how_it_is_undone(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    merged = said(capsys, "merge", ids[0], ids[1])
+    assert f"{ids[1]} merged into {ids[0]}" in merged
+    dream = merged.split("lessons undo ")[1].split("`")[0]
+    assert "2 records are as they were" in said(capsys, "undo", dream)
+    assert "cannot be merged with itself" in said(capsys, "merge", ids[0], ids[0], code=2)
 
 
 def test_an_editor_that_leaves_a_fault_is_opened_again_and_the_text_is_kept(
