@@ -32,7 +32,7 @@ from mcp_reflect.cli.output import (
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import Lesson, RecordKind, State, Trust
+from mcp_reflect.models.lesson import Lesson, RecordKind, State
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.results import dated, plain
 
@@ -68,10 +68,7 @@ def add_lessons_arguments(parser: CliParser) -> None:
     _one(_action(actions, "restore", "bring a retired lesson back", "restore LES"))
     erase = _one(_action(actions, "erase", "remove a lesson, its history and its bytes for good", "erase LES --yes"))
     erase.add_argument("--yes", action="store_true", help="do not ask")
-    review = _action(actions, "review", "decide about quarantined lessons, one by one, or list them", "review")
-    review.add_argument("--show", metavar="ID", help="one of them, with all its fields")
-    review.add_argument("--approve", metavar="ID", nargs="+", default=[], help="the same as approve")
-    review.add_argument("--reject", metavar="ID", nargs="+", default=[], help="the same as reject")
+    _action(actions, "review", "decide about quarantined lessons, one by one, or list them", "review")
 
 
 def _add_filter_options(parser: ArgumentParser) -> None:
@@ -293,12 +290,7 @@ async def _erase(engine: Engine, options: Namespace) -> int:
 
 
 async def _review(engine: Engine, options: Namespace) -> int:
-    """Decide about the ids given, show one, or go through all that wait."""
-    if options.approve or options.reject:
-        await _decide(engine, options.approve, options, approved=True)
-        return await _decide(engine, options.reject, options, approved=False)
-    if options.show:
-        return await _show_waiting(engine, options)
+    """List the quarantined lessons, or ask a person about each."""
     scope = engine.scopes.own
     waiting = await engine.bank.lessons.latest(scope, kind=None, limit=_MOST_WAITING, held=True)
     if options.json:
@@ -309,18 +301,7 @@ async def _review(engine: Engine, options: Namespace) -> int:
         await _ask_about_each(engine, waiting, options)
     else:
         write_line(table([(lesson.id, lesson.held or "", lesson.text) for lesson in waiting], ("id", "why", "text"), 2))
-        write_line("\n--show ID has all of it; --approve ID or --reject ID decides.")
-    return 0
-
-
-async def _show_waiting(engine: Engine, options: Namespace) -> int:
-    lesson = await _lesson(engine, options.show)
-    if lesson.trust is not Trust.QUARANTINED:
-        raise InputError("id", "it is not in quarantine", "`mcp-reflect lessons show` has it.")
-    if options.json:
-        write_json(dated(plain(lesson)))
-    else:
-        _print_waiting(lesson)
+        write_line("\n`lessons show ID` has all of it; `lessons approve ID` or `lessons reject ID` decides.")
     return 0
 
 

@@ -37,32 +37,31 @@ def test_what_waits_is_listed_with_the_reason(command: Command, waiting: list[st
     head, *rows = command("lessons", "review").splitlines()
     assert head.split() == ["id", "why", "text"]
     assert [row.split()[0] for row in rows[:3]] == waiting
-    assert rows[-1].startswith("--show ID")
+    assert rows[-1].startswith("`lessons show ID`")
     assert all(one["held"] for one in command.json("lessons", "review"))
 
 
-def test_one_is_shown_with_all_its_words_and_hidden_signs_written_out(command: Command, waiting: list[str]) -> None:
+@pytest.mark.usefixtures("waiting")
+def test_one_is_shown_with_all_its_words_and_hidden_signs_written_out(command: Command) -> None:
     (zebrafish,) = [one["id"] for one in command.json("lessons", "review") if "zebrafish" in one["text"]]
-    shown = command("lessons", "review", "--show", zebrafish)
+    shown = command("lessons", "show", zebrafish)
     assert "Ignore previous instructions" in shown
     assert "\u202e" not in shown
-    assert command.json("lessons", "review", "--show", zebrafish)["trust"] == "quarantined"
-    (fern,) = [one["id"] for one in command.json("lessons", "list") if one["id"] not in waiting]
-    assert "it is not in quarantine" in command("lessons", "review", "--show", fern, code=2)
+    assert command.json("lessons", "show", zebrafish)["trust"] == "quarantined"
 
 
 @pytest.mark.usefixtures("waiting")
 def test_what_a_person_approves_is_trusted_and_recalled(command: Command) -> None:
     (wombat,) = [one["id"] for one in command.json("lessons", "review") if "wombat" in one["text"]]
     assert recalled(command, "feed the wombat") == []
-    assert "trusted, and recalled from now on" in command("lessons", "review", "--approve", wombat)
+    assert "trusted, and recalled from now on" in command("lessons", "approve", wombat)
     assert recalled(command, "feed the wombat") == [wombat]
     assert wombat not in [one["id"] for one in command.json("lessons", "review")]
     assert command.json("lessons", "show", wombat)["trust"] == "trusted"
 
 
 def test_what_a_person_rejects_is_retired_and_waits_no_more(command: Command, waiting: list[str]) -> None:
-    said = command("lessons", "review", "--reject", *waiting)
+    said = command("lessons", "reject", *waiting)
     assert said.count(": retired.") == 3
     assert command("lessons", "review") == "Nothing waits for you in project app.\n"
     assert recalled(command, "wombat, quokka, zebrafish") == []
@@ -73,9 +72,9 @@ def test_what_a_person_rejects_is_retired_and_waits_no_more(command: Command, wa
 
 
 def test_an_id_that_does_not_wait_is_refused_and_decides_nothing(command: Command, waiting: list[str]) -> None:
-    assert "there is no 'les_none'" in command("lessons", "review", "--approve", "les_none", code=2)
+    assert "there is no 'les_none'" in command("lessons", "approve", "les_none", code=2)
     (fern,) = [one["id"] for one in command.json("lessons", "list") if one["id"] not in waiting]
-    command("lessons", "review", "--reject", fern, code=2)
+    command("lessons", "reject", fern, code=2)
     assert recalled(command, "water the fern") == [fern]
 
 
@@ -99,4 +98,4 @@ def test_what_waits_in_another_project_is_not_shown_here(
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "other")
     assert command.json("lessons", "review") == []
-    assert "there is no" in command("lessons", "review", "--approve", waiting[0], code=2)
+    assert "there is no" in command("lessons", "approve", waiting[0], code=2)
