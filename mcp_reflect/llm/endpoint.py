@@ -1,4 +1,4 @@
-"""The endpoint of a provider: the setting that names it, API keys, JSON over HTTP, and the errors that it returns."""
+"""The endpoint of a provider: the setting that names it, its key, JSON over HTTP, and the errors that it returns."""
 
 import ipaddress
 import json
@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import ClassVar
 from urllib.parse import urlsplit
 
+from mcp_reflect.clock import Clock
 from mcp_reflect.llm.protocol import (
     AuthError,
     BadRequestError,
@@ -34,30 +36,27 @@ from mcp_reflect.llm.protocol import (
 from mcp_reflect.models.common import Json
 from mcp_reflect.security.redact import quoted
 
-if TYPE_CHECKING:
-    from httpx2 import AsyncClient
-
 
 def whole(text: str) -> str:
-    """`text` with each half of a surrogate pair replaced: it cannot be sent, nor stored."""
+    """Return `text` with each half of a surrogate pair replaced: it can be neither sent nor stored."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def strict_json(text: str | bytes) -> Json:
-    """Return the JSON value that `text` is, None where it is none (or NaN, or nested beyond reason)."""
+    """Return the JSON value of `text`; None for any other text, NaN and endless nesting."""
     try:
-        value: Json = json.loads(text, parse_constant=_no_number)
+        value: Json = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None
     return value
 
 
-def _no_number(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
 def system_text(request: Request, *, structured: bool) -> str:
-    """Return the fixed part of the question; the schema stands in it where the endpoint does not take one."""
+    """Return the fixed part of the request, with the schema in words where the endpoint does not take one."""
     if request.schema is None or structured:
         return whole(request.system)
     schema = json.dumps(request.schema, ensure_ascii=False)
@@ -66,7 +65,7 @@ def system_text(request: Request, *, structured: bool) -> str:
 
 
 def reply_of(request: Request, llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
-    """Return the reply, with its JSON where one was asked for; nothing but blanks is an empty one."""
+    """Return the reply, with its JSON where the request has a schema; a blank text is an empty reply."""
     text = whole(text)
     if stop is Stop.END and not text.strip():
         stop = Stop.EMPTY
@@ -75,15 +74,18 @@ def reply_of(request: Request, llm: str, text: str, stop: Stop, usage: Usage) ->
 
 
 def count(usage: Mapping[str, Json], name: str) -> int:
-    """Return a number of tokens; 0 where the endpoint gave none, or nonsense."""
+    """Return a number of tokens; 0 where the endpoint sent none or nonsense."""
     value = usage.get(name)
     return value if isinstance(value, int) and value > 0 else 0
 
 
 def section(body: Mapping[str, Json], name: str) -> Mapping[str, Json]:
-    """Return the object under `name`, an empty one where there is none."""
+    """Return the object under `name`, or an empty one."""
     value = body.get(name)
     return value if isinstance(value, dict) else {}
+
+
+# The settings: `provider:model@address`.
 
 
 MAIN = "MCP_REFLECT_LLM"
@@ -97,7 +99,7 @@ _BARE_ADDRESS = re.compile(r"@(localhost\b|[^@]*[:/])[^@]*$")
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A provider's name, the model's name there, and the address where it is not the usual one."""
+    """The name of a provider, the name of its model, and the address where it is not the usual one."""
 
     provider: str
     model: str
@@ -116,19 +118,23 @@ def setting_of(role: Role, settings: Mapping[str, str]) -> str:
 
 
 def parse_spec(setting: str, text: str) -> Spec | None:
-    """Return the spec that `text` holds, None for `off` or nothing. Raises `LLMSettingError`, which names `setting`."""
+    """Return the spec in `text`, None for `off` or nothing. Raises `LLMSettingError`, which names `setting`."""
     text = text.strip()
     if text.casefold() in {"", OFF}:
         return None
     provider, colon, rest = text.partition(":")
     provider = provider.strip().casefold()
-    if not colon or not _PROVIDER.fullmatch(provider) or rest.startswith("//"):
-        raise LLMSettingError(setting, f'"{_shown(text)}" names no provider', f"Write {EXAMPLES}")
     model, *address = (part.strip() for part in _ADDRESS.split(rest, maxsplit=1))
-    if not model or any(char.isspace() or not char.isprintable() for char in model):
-        raise LLMSettingError(setting, f'"{_shown(text)}" names no model', f"Write {EXAMPLES}")
-    if not address and _BARE_ADDRESS.search(model):
-        fault = f'the address in "{_shown(text)}" does not start with http:// or https://'
+    # A bad value may hold a password in its address.
+    quote = quoted(re.sub(r"//[^/@\s]*@", "//[user]@", text), 80)
+    fault = ""
+    if not colon or not _PROVIDER.fullmatch(provider) or rest.startswith("//"):
+        fault = f'"{quote}" names no provider'
+    elif not model or any(char.isspace() or not char.isprintable() for char in model):
+        fault = f'"{quote}" names no model'
+    elif not address and _BARE_ADDRESS.search(model):
+        fault = f'the address in "{quote}" does not start with http:// or https://'
+    if fault:
         raise LLMSettingError(setting, fault, f"Write {EXAMPLES}")
     return Spec(provider, model, parse_base_url(setting, address[0]) if address else None)
 
@@ -139,13 +145,13 @@ def parse_base_url(setting: str, text: str) -> str:
     try:
         parts = urlsplit(text)
         usable = parts.scheme in {"http", "https"} and parts.port != 0 and bool(_HOST.fullmatch(parts.hostname or ""))
-    except ValueError:
-        usable = False
-    else:
-        if usable and "@" in parts.netloc:
-            fix = "Put the key into a key file or the environment"
-            raise LLMSettingError(setting, "the address holds a user name or a password", fix)
+        has_user = usable and "@" in parts.netloc
         usable = usable and not (parts.query or parts.fragment) and text.isprintable() and " " not in text
+    except ValueError:
+        usable = has_user = False
+    if has_user:
+        fix = "Put the key into a key file or the environment"
+        raise LLMSettingError(setting, "the address holds a user name or a password", fix)
     if not usable:
         fix = "Write an http or https address such as http://localhost:11434/v1, without a query"
         raise LLMSettingError(setting, "the address cannot be used", fix)
@@ -153,7 +159,7 @@ def parse_base_url(setting: str, text: str) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether the host is this machine: no proxy has anything to do with it."""
+    """True if the host is this machine, which no proxy serves."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -162,7 +168,7 @@ def is_loopback(url: str) -> bool:
 
 
 def is_near(url: str) -> bool:
-    """Return whether the host is this machine or a private network, as far as its name tells."""
+    """True if the host is this machine or in a private network, as far as its name shows."""
     host = urlsplit(url).hostname or ""
     try:
         return not ipaddress.ip_address(host).is_global
@@ -170,11 +176,7 @@ def is_near(url: str) -> bool:
         return "." not in host or host.endswith((".local", ".localhost", ".lan", ".internal", ".home.arpa"))
 
 
-def _shown(text: str) -> str:
-    """Return a bad value, short and without what may be a password in an address."""
-    text = re.sub(r"//[^/@\s]*@", "//[user]@", text)
-    shown = quoted(text, 77)
-    return shown if len(shown) < 77 else f"{shown}..."
+# Keys.
 
 
 KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
@@ -182,7 +184,7 @@ _LONGEST_FILE = 16_384  # bytes
 
 
 class Key:
-    """A key and the name of where it was found. It shows its source only: in a repr, a log, an error."""
+    """A key and its source. A repr, a log and an error show the source only."""
 
     __slots__ = ("_text", "source")
 
@@ -195,7 +197,7 @@ class Key:
         return self._text
 
     def cut_from(self, text: str) -> str:
-        """`text` without the key: an endpoint may quote what it was sent."""
+        """Return `text` without the key: an endpoint may quote what it received."""
         return text.replace(self._text, "[key]")
 
     def __repr__(self) -> str:
@@ -203,27 +205,26 @@ class Key:
 
 
 def find_key(spec: Spec, settings: Mapping[str, str], names: tuple[str, ...], *, nameless: bool = True) -> Key | None:
-    """Return the first key there is: in the key file under one of `names`, then in the settings under one of them.
+    """Return the first key under one of `names`: in the key file, then in the settings.
 
     A key file that holds one key without a name serves the provider of `MCP_REFLECT_LLM`, or the only
-    one that is bound, unless `nameless` is false. Raises `LLMSettingError` where the file cannot be used,
-    or the key is none.
+    one that is bound, unless `nameless` is false. Raises `LLMSettingError` where the file or the key cannot be used.
     """
     path = settings.get(KEY_FILE, "").strip()
-    written = _read(Path(path).expanduser()) if path else {}
-    found = [(KEY_FILE, written[name], f"{KEY_FILE} ({name})") for name in names if written.get(name)]
+    written = _read_key_file(Path(path).expanduser()) if path else {}
+    keys = [(KEY_FILE, written[name], f"{KEY_FILE} ({name})") for name in names if written.get(name)]
     if nameless and written.get("") and _is_for(spec, settings):
-        found.append((KEY_FILE, written[""], KEY_FILE))
-    found += [(name, settings[name].strip(), name) for name in names if settings.get(name, "").strip()]
-    if not found:
+        keys.append((KEY_FILE, written[""], KEY_FILE))
+    keys += [(name, settings[name].strip(), name) for name in names if settings.get(name, "").strip()]
+    if not keys:
         return None
-    setting, text, source = found[0]
+    setting, text, source = keys[0]
     if not (text.isascii() and text.isprintable()) or " " in text:
         raise LLMSettingError(setting, "the key holds a blank or a character that no key has", "Copy it again")
     return Key(text, source)
 
 
-def check_way(key: Key | None, setting: str, url: str) -> None:
+def check_transport(key: Key | None, setting: str, url: str) -> None:
     """Raise `LLMSettingError` where the key would cross a public network in clear text."""
     if key is not None and url.lower().startswith("http://") and not is_near(url):
         fault = f"the key from {key.source} would travel to {url} in clear text"
@@ -231,55 +232,52 @@ def check_way(key: Key | None, setting: str, url: str) -> None:
 
 
 def _is_for(spec: Spec, settings: Mapping[str, str]) -> bool:
-    """Return whether a key without a name is meant for this provider."""
-    bound = {setting_of(role, settings) for role in Role}
-    names = [MAIN] if settings.get(MAIN, "").strip() else sorted(bound)
+    """True if a key without a name is meant for this provider."""
+    names = [MAIN] if settings.get(MAIN, "").strip() else {setting_of(role, settings) for role in Role}
     specs = [parse_spec(name, settings.get(name, "")) for name in names]
     return {other.provider for other in specs if other is not None} == {spec.provider}
 
 
-def _read(path: Path) -> dict[str, str]:
-    """Return the keys of a file by name; one that stands alone has the name ""."""
+def _read_key_file(path: Path) -> dict[str, str]:
+    """Return the keys of a file by name; the name of a single key without one is ""."""
+    fault, fix = "", ""
     try:
         with path.open("rb") as file:
-            _check_mode(os.fstat(file.fileno()).st_mode, path)
-            content = file.read(_LONGEST_FILE).decode("utf-8-sig")
+            mode = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(mode):
+                fault, fix = "is not a regular file", "Name a file that holds the key"
+            elif os.name == "posix" and mode & 0o077:  # Windows has no such mode bits
+                fault = f"has mode {stat.S_IMODE(mode):04o}, so others can read the key"
+                fix = f"Run: chmod 600 {path}"
+            content = "" if fault else file.read(_LONGEST_FILE).decode("utf-8-sig")
     except OSError as error:
-        fault = LLMSettingError(KEY_FILE, f"{path} cannot be read ({error.strerror})", "Name a file that can")
+        fault, fix = f"cannot be read ({error.strerror})", "Name a file that can"
     except UnicodeDecodeError:
-        fault = LLMSettingError(KEY_FILE, f"{path} is not text", "Write the key into it as one line of text")
+        fault, fix = "is not text", "Write the key into it as one line of text"
     else:
-        return _keys_of(content, path)
-    raise fault
+        lines = [line.strip() for line in content.splitlines()]
+        lines = [line for line in lines if line and not line.startswith("#")]
+        if len(lines) == 1 and "=" not in lines[0].rstrip("="):
+            return {"": lines[0]}
+        pairs = [line.removeprefix("export ").partition("=") for line in lines]
+        if pairs and all(separator for _, separator, _ in pairs):
+            return {name.strip(): text.strip().strip("\"'") for name, _, text in pairs}
+        fault = fault or "does not hold keys"
+        fix = fix or "Write one key alone, or a line NAME=KEY for each (ANTHROPIC_API_KEY=..., OPENAI_API_KEY=...)"
+    raise LLMSettingError(KEY_FILE, f"{path} {fault}", fix)
 
 
-def _check_mode(mode: int, path: Path) -> None:
-    """Refuse what another user of the machine can read. Windows has no such mode bits."""
-    if not stat.S_ISREG(mode):
-        raise LLMSettingError(KEY_FILE, f"{path} is not a regular file", "Name a file that holds the key")
-    if os.name == "posix" and mode & 0o077:
-        fault = f"{path} has mode {stat.S_IMODE(mode):04o}, so others can read the key"
-        raise LLMSettingError(KEY_FILE, fault, f"Run: chmod 600 {path}")
-
-
-def _keys_of(content: str, path: Path) -> dict[str, str]:
-    lines = [line.strip() for line in content.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("#")]
-    if len(lines) == 1 and "=" not in lines[0].rstrip("="):
-        return {"": lines[0]}
-    pairs = [line.removeprefix("export ").partition("=") for line in lines]
-    if not pairs or not all(separator for _, separator, _ in pairs):
-        fix = "Write one key alone, or a line NAME=KEY for each (ANTHROPIC_API_KEY=..., OPENAI_API_KEY=...)"
-        raise LLMSettingError(KEY_FILE, f"{path} does not hold keys", fix)
-    return {name.strip(): text.strip().strip("\"'") for name, _, text in pairs}
+# The endpoint and its errors.
 
 
 _LONGEST_QUOTE = 300
+_LONGEST_BODY = 16 * 1024 * 1024  # bytes
 _KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|xai|gsk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|Bearer\s+\S+")
 _NO_CREDIT = {"insufficient_quota", "billing_not_active", "billing_error"}
 _FILTERED = {"content_filter", "content_policy_violation"}
 _TOO_LONG = ("too long", "too large", "context length", "context window")
 _PASSING = {408, 409, 425}
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,15 +289,85 @@ class Endpoint:
     key: Key | None
     key_name: str
 
-    def of_status(self, status: int, headers: Mapping[str, str], body: Json, now: float) -> LLMError:
-        """Return the error for an HTTP status outside 2xx. `now` is seconds since 1970, for a date in Retry-After."""
+    async def post(
+        self,
+        path: str,
+        body: Mapping[str, Json],
+        *,
+        key_of: str,
+        seconds: float,
+        now: float,
+        headers: Mapping[str, str] = _NO_HEADERS,
+    ) -> dict[str, Json]:
+        """Return the JSON object that the endpoint answers to `body` at `path`.
+
+        `key_of` names a field of a good answer: some routers report a fault of the model behind them with status 200.
+        `seconds` is how long the endpoint may be silent, `now` seconds since 1970 (for a date in Retry-After).
+        Raises an `LLMError` without a cause: the cause would hold the key.
+        """
+        from httpx2 import AsyncClient, HTTPError, InvalidURL, TimeoutException  # noqa: PLC0415 - on first use
+
+        sent = {"content-type": "application/json", "accept": "application/json", **headers}
+        if self.key is not None:
+            sent["authorization"] = f"Bearer {self.key.reveal()}"
+        received = bytearray()
+        try:
+            # A TLS context costs some 70 ms; an http address needs none. A proxy does not serve this machine.
+            is_tls = self.url.lower().startswith("https://")
+            client = AsyncClient(timeout=seconds, verify=is_tls, trust_env=not is_loopback(self.url))
+        except (ImportError, ValueError):
+            client = None
+        if client is None:
+            fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
+            raise LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
+        content = json.dumps(body).encode("ascii")
+        try:
+            async with client, client.stream("POST", self.url + path, headers=sent, content=content) as response:
+                async for chunk in response.aiter_bytes():
+                    received += chunk
+                    if len(received) > _LONGEST_BODY:
+                        received.clear()
+                        break
+        except TimeoutException:
+            fault = TimedOutError(self.llm, f"no reply within {seconds:g} s", "Try again, or bind a faster model")
+        except (HTTPError, InvalidURL) as error:
+            fault = f"no reply from {self.url} ({type(error).__name__})"
+            fault = UnreachableError(self.llm, fault, "Check that it runs and is reachable")
+        else:
+            return self._checked(response.status_code, response.headers, strict_json(bytes(received)), key_of, now)
+        raise fault
+
+    def _checked(self, status: int, headers: Mapping[str, str], body: Json, key_of: str, now: float) -> dict[str, Json]:
+        """Return the body of a good answer; raise the error of any other."""
+        if not 200 <= status < 300:
+            raise self._error_of(status, headers, body, now)
+        if not isinstance(body, dict):
+            raise self.garbled("a body that is not a JSON object")
+        if body.get("error") and not body.get(key_of):
+            code = section(body, "error").get("code")
+            status = code if isinstance(code, int) and 400 <= code < 600 else 500
+            raise self._error_of(status, headers, body, now)
+        return body
+
+    def garbled(self, content: str) -> LLMError:
+        """Return the error for a 2xx that is not a reply; `content` describes what came."""
+        return GarbledReplyError(
+            self.llm, f"{self.url} sent {content}", "Check that the address is this provider's API"
+        )
+
+    def _error_of(self, status: int, headers: Mapping[str, str], body: Json, now: float) -> LLMError:
+        """Return the error for an HTTP status outside 2xx."""
         fault = self._fault(status, body)
-        code = _code(body)
+        error = body.get("error") if isinstance(body, dict) else None
+        codes = {str(error.get(name)) for name in ("code", "type")} if isinstance(error, dict) else set[str]()
         wait = retry_after(headers, now)
-        if code & _FILTERED:
+        if codes & _FILTERED:
             return RefusedError(self.llm, fault, "Take out of the task what its filter objects to")
-        if code & _NO_CREDIT or status in {401, 402, 403} or "credit balance" in fault:
-            return AuthError(self.llm, fault, self._key_fix())
+        if codes & _NO_CREDIT or status in {401, 402, 403} or "credit balance" in fault:
+            fix = f"Set {self.key_name}, or a file with the key in {KEY_FILE}"
+            if self.key is not None:
+                fix = f"Check the key in {self.key.source} and the account behind it"
+            return AuthError(self.llm, fault, fix)
         if status == 429:
             return RateLimitedError(self.llm, fault, "Wait, or raise the account's limits", retry_after=wait)
         if status >= 500 or status in _PASSING:
@@ -311,19 +379,8 @@ class Endpoint:
         fix = "Send less, or bind a model with a longer context" if too_long else "Check the model and the endpoint"
         return BadRequestError(self.llm, fault, fix)
 
-    def unreachable(self, what: str) -> LLMError:
-        """No connection, or a broken one; `what` is the short name of the fault."""
-        return UnreachableError(self.llm, f"no reply from {self.url} ({what})", "Check that it runs and is reachable")
-
-    def timed_out(self, seconds: float) -> LLMError:
-        """Nothing arrived for as long as the request may take."""
-        return TimedOutError(self.llm, f"no reply within {seconds:g} s", "Try again, or bind a faster model")
-
-    def garbled(self, what: str) -> LLMError:
-        """Return a 2xx that is no reply; `what` says what is missing."""
-        return GarbledReplyError(self.llm, f"{self.url} sent {what}", "Check that the address is this provider's API")
-
     def _fault(self, status: int, body: Json) -> str:
+        """Return the status and the server's own words, cut short and without a key."""
         quote = _message(body)
         if self.key is not None:
             quote = self.key.cut_from(quote)
@@ -333,40 +390,20 @@ class Endpoint:
             quote = quote[:_LONGEST_QUOTE] + "..."
         return f"HTTP {status}: {quote}" if quote else f"HTTP {status}"
 
-    def _key_fix(self) -> str:
-        if self.key is None:
-            return f"Set {self.key_name}, or a file with the key in MCP_REFLECT_LLM_KEY_FILE"
-        return f"Check the key in {self.key.source} and the account behind it"
-
-
-def proxy_fault() -> LLMSettingError:
-    """Return the HTTP client did not start, which it does for want of a proxy that it understands."""
-    fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
-    return LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
-
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds (0 or more) that an endpoint asks to wait, from milliseconds, seconds or a date; else None.
-
-    `headers` has lower-case names.
-    """
+    """Return the seconds (0 or more) that an endpoint asks to wait, from milliseconds, seconds or a date; else None."""
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers[name]) / unit
+        except (KeyError, ValueError):
+            continue
+        return max(0.0, seconds) if abs(seconds) < float("inf") else None
     try:
-        if "retry-after-ms" in headers:
-            return _finite(float(headers["retry-after-ms"]) / 1000)
-        return _finite(float(headers["retry-after"]))
-    except KeyError:
-        return None
-    except ValueError:
-        pass
-    try:
-        when = parsedate_to_datetime(headers.get("retry-after", ""))
+        date = parsedate_to_datetime(headers.get("retry-after", ""))
     except ValueError:
         return None
-    return max(0.0, (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() - now)
-
-
-def _finite(seconds: float) -> float | None:
-    return max(0.0, seconds) if abs(seconds) < float("inf") else None
+    return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
 
 
 def _message(body: Json) -> str:
@@ -378,85 +415,48 @@ def _message(body: Json) -> str:
     return next((_message(body[name]) for name in ("error", "message", "detail") if body.get(name)), "")
 
 
-def _code(body: Json) -> set[str]:
-    """Return the `code` and the `type` of an error."""
-    error = body.get("error") if isinstance(body, dict) else None
-    values = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
-    return {value for value in values if isinstance(value, str)}
+class ChatModel:
+    """One model behind one HTTP endpoint; a subclass knows the API. It remembers a form that the endpoint refused."""
 
+    PATH: ClassVar[str]
+    KEY_OF: ClassVar[str]  # a field of each good answer
+    HEADERS: ClassVar[Mapping[str, str]] = _NO_HEADERS
+    SCHEMA_WORDS: ClassVar[tuple[str, ...]]  # in an error: the endpoint does not take the schema
 
-# JSON over plain HTTP to an endpoint that speaks OpenAI's API: one question, one answer or why there is none.
+    def __init__(self, model: str, endpoint: Endpoint, clock: Clock | None = None) -> None:
+        self._model = model
+        self._endpoint = endpoint
+        self._clock = clock or Clock()
+        self._structured = True
 
+    async def complete(self, request: Request) -> Reply:
+        """Return the reply to `request`, sent again in another form where the endpoint refuses a form."""
+        while True:
+            try:
+                body = await self._endpoint.post(
+                    self.PATH,
+                    self.body(request),
+                    key_of=self.KEY_OF,
+                    seconds=request.timeout,
+                    now=self._clock.now(),
+                    headers=self.HEADERS,
+                )
+            except BadRequestError as error:
+                if not self.adapts(error.fault.casefold(), request):
+                    raise
+            else:
+                return self.reply(request, body)
 
-_LONGEST_BODY = 16 * 1024 * 1024  # bytes
+    def adapts(self, fault: str, request: Request) -> bool:
+        """True if another form of the request avoids the fault; from then on the schema is sent in words."""
+        refused = request.schema is not None and self._structured and any(word in fault for word in self.SCHEMA_WORDS)
+        self._structured = self._structured and not refused
+        return refused
 
-_Answer = tuple[int, dict[str, str], bytes]
+    def body(self, request: Request) -> dict[str, Json]:
+        """Return the JSON body of a request."""
+        raise NotImplementedError
 
-
-async def post(
-    endpoint: Endpoint, path: str, body: Mapping[str, Json], *, key_of: str, seconds: float, now: float
-) -> dict[str, Json] | LLMError:
-    """Return the answer of the endpoint to `body` at `path`.
-
-    `key_of` names what a good answer holds at its top: some routers report a fault of the model behind
-    them with status 200. `seconds` is how long it may be silent, `now` seconds since 1970 (for a date in Retry-After).
-    An error is returned, so that it carries no exception with a request's headers. The client is opened
-    and closed here, so nothing stays open.
-    """
-    from httpx2 import AsyncClient  # noqa: PLC0415 - on first use
-
-    # A TLS context costs some 70 ms; an http address needs none. A proxy is not asked for this machine.
-    verify, proxies = endpoint.url.lower().startswith("https://"), not is_loopback(endpoint.url)
-    try:
-        client = AsyncClient(timeout=seconds, verify=verify, trust_env=proxies)
-    except (ImportError, ValueError):
-        return proxy_fault()
-    answer = await _exchange(client, endpoint, path, body, seconds)
-    if isinstance(answer, LLMError):
-        return answer
-    status, headers, content = answer
-    said = strict_json(content)
-    if not 200 <= status < 300:
-        return endpoint.of_status(status, headers, said, now)
-    if not isinstance(said, dict):
-        return endpoint.garbled("a body that is no JSON object")
-    if said.get("error") and not said.get(key_of):
-        return endpoint.of_status(_inner_status(said), headers, said, now)
-    return said
-
-
-async def _exchange(
-    client: "AsyncClient", endpoint: Endpoint, path: str, body: Mapping[str, Json], seconds: float
-) -> _Answer | LLMError:
-    """Return the answer or the error. The client is closed in any case."""
-    from httpx2 import HTTPError, InvalidURL, TimeoutException  # noqa: PLC0415 - on first use
-
-    try:
-        async with client:
-            return await _send(client, endpoint, path, body)
-    except TimeoutException:
-        return endpoint.timed_out(seconds)
-    except (HTTPError, InvalidURL) as error:
-        return endpoint.unreachable(type(error).__name__)
-
-
-async def _send(client: "AsyncClient", endpoint: Endpoint, path: str, body: Mapping[str, Json]) -> _Answer:
-    """Return the status, the headers in lower case, and the body up to a length that no answer has."""
-    headers = {"content-type": "application/json", "accept": "application/json"}
-    if endpoint.key is not None:
-        headers["authorization"] = f"Bearer {endpoint.key.reveal()}"
-    content = json.dumps(body).encode("ascii")
-    received = bytearray()
-    async with client.stream("POST", f"{endpoint.url}{path}", headers=headers, content=content) as response:
-        async for chunk in response.aiter_bytes():
-            received += chunk
-            if len(received) > _LONGEST_BODY:
-                received.clear()
-                break
-        return response.status_code, {k.lower(): v for k, v in response.headers.items()}, bytes(received)
-
-
-def _inner_status(body: Mapping[str, Json]) -> int:
-    """Return the status of a fault that stands in the body of a 200."""
-    code = section(body, "error").get("code")
-    return code if isinstance(code, int) and 400 <= code < 600 else 500
+    def reply(self, request: Request, body: Mapping[str, Json]) -> Reply:
+        """Return the reply in the body of an answer; raise `GarbledReplyError` where it holds none."""
+        raise NotImplementedError

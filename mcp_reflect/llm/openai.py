@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from mcp_reflect.clock import Clock
 from mcp_reflect.llm.endpoint import (
     MAIN,
+    ChatModel,
     Endpoint,
     Key,
     Spec,
-    check_way,
+    check_transport,
     count,
     find_key,
     parse_base_url,
-    post,
     reply_of,
     section,
     system_text,
     whole,
 )
-from mcp_reflect.llm.protocol import LLM, BadRequestError, LLMError, LLMSettingError, Reply, Request, Stop, Usage
-from mcp_reflect.llm.reply_schema import closed, is_strict
+from mcp_reflect.llm.protocol import LLM, LLMSettingError, Reply, Request, Stop, Usage
+from mcp_reflect.llm.reply_schema import is_closed
 from mcp_reflect.models.common import Json
 
 URL = "https://api.openai.com/v1"
@@ -32,7 +32,6 @@ _STOPS = {
     "tool_calls": Stop.TOOL_USE,
     "function_call": Stop.TOOL_USE,
 }
-_SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
 
 
@@ -44,91 +43,69 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
 def endpoint_of(spec: Spec, settings: Mapping[str, str], setting: str, key: Key | None, key_name: str) -> Endpoint:
     """Return the endpoint of `spec`: its own address, else the one in `OPENAI_BASE_URL`, else OpenAI's.
 
-    `setting` is where the spec was written, `key_name` what a person would set the key in. Raises
-    `LLMSettingError` where the address cannot be used, the key would cross a public network in clear
-    text, or OpenAI's own is missing.
+    `setting` is where the spec was written, `key_name` the variable of the key. Raises `LLMSettingError` where the
+    address cannot be used, the key would cross a public network in clear text, or OpenAI's own is missing.
     """
     url = spec.base_url or parse_base_url(_URL_SETTING, settings.get(_URL_SETTING, "").strip() or URL)
     if key is None and url == URL:
         fix = f"Set it, or name a file with the key in MCP_REFLECT_LLM_KEY_FILE, or write {spec.name}@http://..."
         raise LLMSettingError(key_name, f"the model {spec.name} needs a key", fix)
-    check_way(key, setting if spec.base_url else _URL_SETTING, url)
+    check_transport(key, setting if spec.base_url else _URL_SETTING, url)
     return Endpoint(spec.name, url, key, key_name)
 
 
-class OpenAI:
-    """One model behind one address.
+class OpenAI(ChatModel):
+    """One model behind one address. It learns the newer name of the token limit."""
 
-    What an endpoint turns down is remembered: the schema (it is told in words from then on) and the old
-    name of the token limit.
-    """
+    PATH = "/chat/completions"
+    KEY_OF = "choices"
+    SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
 
     def __init__(self, model: str, endpoint: Endpoint, clock: Clock | None = None) -> None:
-        self._model = model
-        self._endpoint = endpoint
-        self._clock = clock or Clock()
-        self._structured = True
+        super().__init__(model, endpoint, clock)
         self._limit_name = "max_completion_tokens" if endpoint.url == URL else "max_tokens"
 
-    async def complete(self, request: Request) -> Reply:
-        """Return the reply to `request`, asked again in another form where the endpoint turns a form down."""
-        outcome = await self._attempt(request)
-        while isinstance(outcome, BadRequestError) and self._gives_way(outcome, request):
-            outcome = await self._attempt(request)
-        if isinstance(outcome, LLMError):
-            raise outcome
-        return outcome
-
-    def _gives_way(self, error: BadRequestError, request: Request) -> bool:
-        """Return whether something the endpoint complains of can be left out. Each at most once, so it ends."""
-        said = error.fault.casefold()
-        if request.schema is not None and self._structured and any(word in said for word in _SCHEMA_WORDS):
-            self._structured = False
+    def adapts(self, fault: str, request: Request) -> bool:
+        """True if another form of the request avoids the fault: a schema in words, the newer name of the limit."""
+        if super().adapts(fault, request):
             return True
-        if self._limit_name == "max_tokens" and "max_completion_tokens" in said:
-            self._limit_name = "max_completion_tokens"
-            return True
-        return False
+        renamed = self._limit_name == "max_tokens" and "max_completion_tokens" in fault
+        self._limit_name = "max_completion_tokens" if renamed else self._limit_name
+        return renamed
 
-    async def _attempt(self, request: Request) -> Reply | LLMError:
-        """One HTTP request; an error is returned."""
-        body = await post(
-            self._endpoint,
-            "/chat/completions",
-            self._body(request),
-            key_of="choices",
-            seconds=request.timeout,
-            now=self._clock.now(),
-        )
-        return body if isinstance(body, LLMError) else self._reply(request, body)
-
-    def _body(self, request: Request) -> dict[str, Json]:
+    def body(self, request: Request) -> dict[str, Json]:
+        """Return the body of a request, with the schema in its strict form where it has one."""
         system = system_text(request, structured=self._structured)
         messages: list[Json] = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": whole(request.user)})
         body: dict[str, Json] = {"model": self._model, "messages": messages, self._limit_name: request.max_tokens}
         if request.schema is not None and self._structured:
-            narrow = closed(request.schema)
-            strict = narrow is not None and is_strict(narrow)
-            schema: dict[str, Json] = narrow if narrow is not None and strict else dict(request.schema)
-            named: dict[str, Json] = {"name": f"{request.role.value}_reply", "schema": schema, "strict": strict}
+            schema = dict(request.schema)
+            named: dict[str, Json] = {"name": f"{request.role.value}_reply", "schema": schema}
+            named["strict"] = is_closed(schema)
             body["response_format"] = {"type": "json_schema", "json_schema": named}
         return body
 
-    def _reply(self, request: Request, body: Mapping[str, Json]) -> Reply | LLMError:
+    def reply(self, request: Request, body: Mapping[str, Json]) -> Reply:
+        """Return the reply: the text of the first choice, without thoughts at its start."""
         choices = body.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):
-            return self._endpoint.garbled("a body without choices")
+            raise self._endpoint.garbled("a body without choices")
         text, refusal = _text(message.get("content")), _text(message.get("refusal"))
         stop = _STOPS.get(str(choice.get("finish_reason")), Stop.END)
         if stop is Stop.END and message.get("tool_calls"):
             stop = Stop.TOOL_USE
         if refusal:
             text, stop = text or refusal, Stop.REFUSAL
-        text = _THOUGHT.sub("", text)
-        return reply_of(request, self._endpoint.llm, text, stop, _usage(section(body, "usage")))
+        usage = section(body, "usage")
+        tokens = Usage(
+            input_tokens=count(usage, "prompt_tokens"),
+            output_tokens=count(usage, "completion_tokens"),
+            cache_read=count(section(usage, "prompt_tokens_details"), "cached_tokens"),
+        )
+        return reply_of(request, self._endpoint.llm, _THOUGHT.sub("", text), stop, tokens)
 
 
 def _text(content: Json) -> str:
@@ -136,11 +113,3 @@ def _text(content: Json) -> str:
     if isinstance(content, list):
         return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
-
-
-def _usage(usage: Mapping[str, Json]) -> Usage:
-    return Usage(
-        input_tokens=count(usage, "prompt_tokens"),
-        output_tokens=count(usage, "completion_tokens"),
-        cache_read=count(section(usage, "prompt_tokens_details"), "cached_tokens"),
-    )

@@ -1,6 +1,6 @@
-"""Prompt templates: shipped files, a person's overrides by name, and their rendering.
+"""Prompt templates: shipped files, a person's overrides of them by name, and their rendering.
 
-A prompt template: front matter, a fixed system part and a user part with `$name` places.
+A template has front matter, a fixed system part and a user part with `$name` places:
 
     ---
     name: critique
@@ -15,6 +15,9 @@ A prompt template: front matter, a fixed system part and a user part with `$name
     Judge the work: $steps
 
 A value may go on in indented lines. `output: text` asks for no JSON. A dollar sign is written `$$`.
+
+An override is read again when its file changes, so that a running server uses an edit in its next call. Where an
+override is broken, its error names file and line, and the shipped template serves.
 """
 
 import json
@@ -24,18 +27,33 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from stat import S_ISREG
+from typing import Any
 
 from mcp_reflect.errors import MissingInputError, PromptError
 from mcp_reflect.models.common import Json
 from mcp_reflect.security.fencing import DATA_RULE, fence, seal
 
-KEYS = ("name", "version", "role", "inputs", "output", "token_limit")
-ROLES = ("reflector", "critic", "corrector", "planner", "evaluator", "dreamer", "host")
-USER_MARK = "---user---"
+NONE = "(none given)"
+"""The text in the place of an input that is None or empty."""
 
+SIZE_LIMIT = 200_000
+"""Bytes of a template file."""
+
+Input = str | int | float | None
+"""A value for a place: text is fenced as data; numbers and enum members stand as they are."""
+
+USER_MARK = "---user---"
+_ROLES = "reflector, critic, corrector, planner, evaluator, dreamer, host"
+_KEYS = "name, version, role, inputs, output, token_limit"
+_RULES = {
+    "name": (r"[a-z][a-z0-9_]*", "Use lower-case letters, digits and underscores."),
+    "version": (r"0*[1-9][0-9]{0,6}", "Write a whole number above 0."),
+    "role": ("|".join(_ROLES.split(", ")), f"The roles are {_ROLES}."),
+    "inputs": (r"(?:[a-z][a-z0-9_]*(?:\s*,\s*|$))*", "Separate plain names with commas."),
+    "token_limit": (r"0*[1-9][0-9]{0,6}", "Write a whole number above 0."),
+}
 _PAIR = re.compile(r"(?P<key>[A-Za-z_]+)\s*:(?:\s+(?P<value>.*))?$")
 _PLACE = re.compile(r"\$(?:(?P<dollar>\$)|\{(?P<braced>[a-z][a-z0-9_]*)\}|(?P<name>[a-z][a-z0-9_]*)|(?P<bad>))")
-_INPUT = re.compile(r"[a-z][a-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,152 +72,6 @@ class Template:
     system: str
     user: str
     text: str
-
-    def fill(self, texts: Mapping[str, str]) -> str:
-        """Return the user part with every place filled; `texts` has all of them."""
-
-        def one(place: re.Match[str]) -> str:
-            return "$" if place["dollar"] else texts[place["braced"] or place["name"]]
-
-        return _PLACE.sub(one, self.user)
-
-
-def parse_template(text: str, file: str) -> Template:
-    """Return the template in a text; raises PromptError naming `file` and the line."""
-    lines = text.removeprefix("\ufeff").splitlines()
-    if not lines or lines[0].strip() != "---":
-        raise PromptError(file, 1, "does not begin with front matter", "Put --- on the first line.")
-    end = next((place for place, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
-    if end is None:
-        raise PromptError(file, len(lines), "front matter has no end", "Put --- on a line of its own after it.")
-    values = _front_matter(lines[:end], file)
-    mark = next((place for place, line in enumerate(lines) if line.strip() == USER_MARK and place > end), None)
-    if mark is None:
-        raise PromptError(file, len(lines), "has no user part", f"Put {USER_MARK} on a line before it.")
-    front = _Front(values, file)
-    template = Template(
-        name=front.word("name"),
-        version=front.number("version"),
-        role=front.role(),
-        inputs=front.inputs(),
-        output=front.output(),
-        token_limit=front.number("token_limit"),
-        system="\n".join(lines[end + 1 : mark]).strip(),
-        user="\n".join(lines[mark + 1 :]).strip(),
-        text=text,
-    )
-    _check_places(template, lines, mark, values["inputs"][1], file)
-    if not template.user:
-        raise PromptError(file, mark + 1, "the user part is empty", "Write what is asked, with its places.")
-    return template
-
-
-def _front_matter(lines: list[str], file: str) -> dict[str, tuple[str, int]]:
-    """Return each key's value and line; every key is known, there, and there once."""
-    found: dict[str, tuple[str, int]] = {}
-    last = ""
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip():
-            continue
-        if line[0].isspace() and last:
-            found[last] = (f"{found[last][0]} {line.strip()}".strip(), found[last][1])
-            continue
-        match = _PAIR.match(line)
-        if match is None:
-            raise PromptError(file, number, "is not `key: value`", f"The keys are {', '.join(KEYS)}.")
-        last = match["key"]
-        if last not in KEYS:
-            raise PromptError(file, number, f"unknown key {last!r}", f"The keys are {', '.join(KEYS)}.")
-        if last in found:
-            raise PromptError(file, number, f"{last!r} is given twice", "Keep one.")
-        found[last] = ((match["value"] or "").strip(), number)
-    missing = [key for key in KEYS if key not in found]
-    if missing:
-        raise PromptError(file, 1, f"front matter lacks {', '.join(missing)}", f"The keys are {', '.join(KEYS)}.")
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Front:
-    """The values of a front matter, read by type."""
-
-    values: Mapping[str, tuple[str, int]]
-    file: str
-
-    def fault(self, key: str, fault: str, fix: str) -> PromptError:
-        return PromptError(self.file, self.values[key][1], fault, fix)
-
-    def word(self, key: str) -> str:
-        if not _INPUT.fullmatch(self.values[key][0]):
-            raise self.fault(key, f"{key} is not a plain name", "Use lower-case letters, digits and underscores.")
-        return self.values[key][0]
-
-    def number(self, key: str) -> int:
-        value = self.values[key][0]
-        if not (value.isascii() and value.isdigit() and len(value) < 8 and int(value) > 0):
-            raise self.fault(key, f"{key} is not a whole number above 0", f"Write, for example, `{key}: 1`.")
-        return int(value)
-
-    def role(self) -> str:
-        if self.values["role"][0] not in ROLES:
-            raise self.fault("role", f"unknown role {self.values['role'][0]!r}", f"The roles are {', '.join(ROLES)}.")
-        return self.values["role"][0]
-
-    def inputs(self) -> tuple[str, ...]:
-        names = [name.strip() for name in self.values["inputs"][0].split(",") if name.strip()]
-        bad = [name for name in names if not _INPUT.fullmatch(name) or names.count(name) > 1]
-        if bad:
-            raise self.fault("inputs", f"not plain names, or named twice: {', '.join(bad)}", "Part names with commas.")
-        return tuple(names)
-
-    def output(self) -> Mapping[str, Json] | None:
-        value = self.values["output"][0]
-        if value == "text":
-            return None
-        try:
-            shape = json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise self.fault("output", "output is not JSON", "Write an object on one line, or `text`.") from error
-        if not isinstance(shape, dict) or not shape:
-            raise self.fault("output", "output is not an object with fields", "Write an object, or `text`.")
-        return shape  # type: ignore[return-value]
-
-
-def _check_places(template: Template, lines: list[str], mark: int, declared_at: int, file: str) -> None:
-    """Every place is declared, every input has a place, and the system part has none."""
-    used: dict[str, int] = {}
-    for number, line in enumerate(lines[mark + 1 :], mark + 2):
-        for place in _PLACE.finditer(line):
-            if place["bad"] is not None:
-                raise PromptError(file, number, "a $ names no place", "Write $name for a place, $$ for a dollar sign.")
-            if not place["dollar"]:
-                used.setdefault(place["braced"] or place["name"], number)
-    unknown = [name for name in used if name not in template.inputs]
-    idle = [name for name in template.inputs if name not in used]
-    if unknown or idle:
-        said = [f"places without an input: {', '.join(unknown)}"] if unknown else []
-        said += [f"inputs without a place: {', '.join(idle)}"] if idle else []
-        line = used[unknown[0]] if unknown else declared_at
-        raise PromptError(file, line, "; ".join(said), "Declared inputs must be the places used.")
-    for name in template.inputs:
-        if re.search(rf"\$(?:{name}\b|\{{{name}\}})", template.system):
-            raise PromptError(file, mark + 1, f"${name} stands in the system part", f"Move it below {USER_MARK}.")
-
-
-# The prompt templates: shipped files, a person's overrides of them by name, and what is made of both.
-#
-# An override is read again when its file changes, so that a running server follows an edit on its next call. A broken
-# one is refused by file and line, and the shipped one serves.
-
-
-NONE = "(none given)"
-"""The text in the place of an input that is None or empty."""
-
-SIZE_LIMIT = 200_000
-"""Bytes of a template file."""
-
-Input = str | int | float | None
-"""A value for a place: text is fenced as data; numbers and enum members stand as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +94,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The template that serves under a name, where it came from, and what was wrong with an override."""
+    """The template that serves under a name, its file, and the error of an override."""
 
     template: Template
     path: Path
@@ -230,14 +102,8 @@ class Loaded:
     problem: PromptError | None = None
 
 
-@dataclass(slots=True)
-class _Cached:
-    stamp: tuple[int, int]
-    result: Template | PromptError
-
-
 def described(loaded: Loaded) -> dict[str, Json]:
-    """Return a template for whoever looks at it: its front matter, where it is, and its text."""
+    """Return a template as JSON: its front matter, its file, and its text."""
     template = loaded.template
     return {
         "name": template.name,
@@ -266,10 +132,12 @@ class Prompts:
 
     overrides: Path | None = None
     shipped: Path = field(default_factory=shipped_folder)
-    _cache: dict[Path, _Cached] = field(default_factory=dict[Path, _Cached], repr=False)
+    _cache: dict[Path, tuple[tuple[int, int], Template | PromptError]] = field(
+        default_factory=dict[Any, Any], repr=False
+    )
 
     def names(self) -> list[str]:
-        """Return the names of all templates, sorted. An override of a name that is not shipped is none."""
+        """Return the names of all shipped templates, sorted."""
         return sorted(path.stem for path in self.shipped.glob("*.md"))
 
     def load(self, name: str) -> Loaded:
@@ -284,23 +152,23 @@ class Prompts:
         override = self._read(own, name) if own else None
         if own is None or override is None:
             return Loaded(shipped, path, overridden=False)
-        problem = override if isinstance(override, PromptError) else _unfit(override, shipped, own)
+        problem = override if isinstance(override, PromptError) else _misfit(override, shipped, own)
         if problem is None and isinstance(override, Template):
             return Loaded(override, own, overridden=True)
         return Loaded(shipped, path, overridden=False, problem=problem)
 
     def check(self) -> list[PromptError]:
-        """Return the errors of the overrides; stray files and a missing folder are errors too."""
-        problems = [loaded.problem for loaded in map(self.load, self.names()) if loaded.problem]
-        known = self.names()
+        """Return the errors of the overrides; a file of another name and a missing folder are errors too."""
+        names = self.names()
+        problems = [loaded.problem for loaded in map(self.load, names) if loaded.problem]
         if self.overrides and not self.overrides.is_dir():
-            fix = "Make it, or take MCP_REFLECT_PROMPTS_DIR away."
+            fix = "Create it, or unset MCP_REFLECT_PROMPTS_DIR."
             problems.append(PromptError(str(self.overrides), 1, "there is no such folder", fix))
-        strays = sorted(self.overrides.glob("*.md")) if self.overrides else []
-        fix = f"The prompts are {', '.join(known)}."
-        return problems + [
-            PromptError(str(path), 1, "overrides nothing", fix) for path in strays if path.stem not in known
-        ]
+        others = (
+            [path for path in sorted(self.overrides.glob("*.md")) if path.stem not in names] if self.overrides else []
+        )
+        fix = f"The prompts are {', '.join(names)}."
+        return problems + [PromptError(str(path), 1, "overrides nothing", fix) for path in others]
 
     def render(self, name: str, **inputs: Input) -> Rendered:
         """Return the prompt with its places filled. Raises MissingInputError with every missing or unknown input.
@@ -309,20 +177,22 @@ class Prompts:
         """
         loaded = self.load(name)
         shipped = self._read(self.shipped / f"{name}.md", name)
-        wanted = shipped.inputs if isinstance(shipped, Template) else ()
-        lacking = [one for one in wanted if one not in inputs]
-        extra = [one for one in inputs if one not in wanted]
-        if lacking or extra:
-            said = [f"missing: {', '.join(lacking)}"] if lacking else []
-            said += [f"unknown: {', '.join(extra)}"] if extra else []
-            raise MissingInputError(f"prompt {name}: inputs {'; '.join(said)}")
+        names = shipped.inputs if isinstance(shipped, Template) else ()
+        faults = {
+            "missing": [input_ for input_ in names if input_ not in inputs],
+            "unknown": [input_ for input_ in inputs if input_ not in names],
+        }
+        if any(faults.values()):
+            parts = [f"{fault}: {', '.join(names)}" for fault, names in faults.items() if names]
+            raise MissingInputError(f"prompt {name}: inputs {'; '.join(parts)}")
         template = loaded.template
+        texts = _fenced({input_: inputs[input_] for input_ in template.inputs})
         return Rendered(
             name=name,
             version=template.version,
             role=template.role,
-            system=system_text(template),
-            user=template.fill(_fenced({one: inputs[one] for one in template.inputs})),
+            system=_system_text(template),
+            user=_PLACE.sub(lambda place: "$" if place["dollar"] else texts[_name(place)], template.user),
             output=template.output,
             token_limit=template.token_limit,
             overridden=loaded.overridden,
@@ -330,27 +200,26 @@ class Prompts:
         )
 
     def _read(self, path: Path, name: str) -> Template | PromptError | None:
-        """Return the template in a file, or what is wrong with it; None where there is no file."""
+        """Return the template in a file, or its error; None where there is no file."""
         try:
             status = path.stat()
             if not S_ISREG(status.st_mode):  # reading a pipe would wait for a writer
                 return PromptError(str(path), 1, "is not a regular file", "Replace it by one.")
             stamp = (status.st_mtime_ns, status.st_size)
-            cached = self._cache.get(path)
-            if cached is None or cached.stamp != stamp:
-                cached = self._cache[path] = _Cached(stamp, _parsed(path, name, status.st_size))
+            if self._cache.get(path, ((0, 0), None))[0] != stamp:
+                self._cache[path] = (stamp, _parsed(path, name, status.st_size))
         except FileNotFoundError:
             return None
         except OSError as error:
             return PromptError(str(path), 1, f"cannot be read ({error.strerror})", "Make it a readable file.")
-        return cached.result
+        return self._cache[path][1]
 
 
 def _parsed(path: Path, name: str, size: int) -> Template | PromptError:
     if size > SIZE_LIMIT:
         return PromptError(str(path), 1, f"has {size:,} bytes, more than {SIZE_LIMIT:,}", "Shorten it.")
     try:
-        template = parse_template(path.read_text(encoding="utf-8"), str(path))
+        template = _template(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         return PromptError(str(path), line, "is not UTF-8 text", "Save it as UTF-8.")
@@ -361,30 +230,118 @@ def _parsed(path: Path, name: str, size: int) -> Template | PromptError:
     return template
 
 
-def _unfit(override: Template, shipped: Template, path: Path) -> PromptError | None:
-    """Return why a readable override cannot be used: it needs an unknown input, or has another output; else None."""
+def _template(text: str, file: str) -> Template:
+    """Return the template in a text; raises PromptError naming `file` and the line."""
+    lines = text.removeprefix("\ufeff").splitlines()
+    plain = [line.strip() for line in lines]
+    if plain[:1] != ["---"]:
+        raise PromptError(file, 1, "does not begin with front matter", "Put --- on the first line.")
+    if "---" not in plain[1:]:
+        raise PromptError(file, len(lines), "front matter has no end", "Put --- on a line of its own after it.")
+    end = plain.index("---", 1)
+    if USER_MARK not in plain[end:]:
+        raise PromptError(file, len(lines), "has no user part", f"Put {USER_MARK} on a line before it.")
+    mark = plain.index(USER_MARK, end)
+    values, numbers = _front_matter(lines[:end], file)
+    for key, (pattern, fix) in _RULES.items():
+        if not re.fullmatch(pattern, values[key]):
+            raise PromptError(file, numbers[key], f"{key} cannot be {values[key]!r}", fix)
+    inputs = tuple(name.strip() for name in values["inputs"].split(",") if name.strip())
+    if repeated := sorted({name for name in inputs if inputs.count(name) > 1}):
+        raise PromptError(file, numbers["inputs"], f"named twice: {', '.join(repeated)}", "Keep one.")
+    output: dict[str, Json] | None = None
+    if values["output"] != "text":
+        try:
+            output = json.loads(values["output"])
+        except (ValueError, RecursionError):
+            fault = "output is not JSON"
+            raise PromptError(file, numbers["output"], fault, "Write an object on one line, or `text`.") from None
+        if not isinstance(output, dict) or not output:
+            fault = "output is not an object with fields"
+            raise PromptError(file, numbers["output"], fault, "Write an object, or `text`.")
+    template = Template(
+        name=values["name"],
+        version=int(values["version"]),
+        role=values["role"],
+        inputs=inputs,
+        output=output,
+        token_limit=int(values["token_limit"]),
+        system="\n".join(lines[end + 1 : mark]).strip(),
+        user="\n".join(lines[mark + 1 :]).strip(),
+        text=text,
+    )
+    _check_places(template, lines, mark, numbers["inputs"], file)
+    return template
+
+
+def _front_matter(lines: list[str], file: str) -> tuple[dict[str, str], dict[str, int]]:
+    """Return the values and the line numbers of the keys; each key is known and there once."""
+    values: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+    last = ""
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip():
+            continue
+        if line[0].isspace() and last:
+            values[last] = f"{values[last]} {line.strip()}".strip()
+            continue
+        match = _PAIR.match(line)
+        last = match["key"] if match else ""
+        if match is None or last not in _KEYS.split(", "):
+            fault = f"unknown key {last!r}" if match else "is not `key: value`"
+            raise PromptError(file, number, fault, f"The keys are {_KEYS}.")
+        if last in values:
+            raise PromptError(file, number, f"{last!r} is there twice", "Keep one.")
+        values[last], numbers[last] = (match["value"] or "").strip(), number
+    if missing := [key for key in _KEYS.split(", ") if key not in values]:
+        raise PromptError(file, 1, f"front matter lacks {', '.join(missing)}", f"The keys are {_KEYS}.")
+    return values, numbers
+
+
+def _name(place: re.Match[str]) -> str:
+    return place["braced"] or place["name"]
+
+
+def _check_places(template: Template, lines: list[str], mark: int, declared_at: int, file: str) -> None:
+    """Check that the places in the user part are the inputs, and that the system part has none."""
+    if not template.user:
+        raise PromptError(file, mark + 1, "the user part is empty", "Write the request, with its places.")
+    used: dict[str, int] = {}
+    for number, line in enumerate(lines[mark + 1 :], mark + 2):
+        for place in _PLACE.finditer(line):
+            if place["bad"] is not None:
+                raise PromptError(file, number, "a $ names no place", "Write $name for a place, $$ for a dollar sign.")
+            if not place["dollar"]:
+                used.setdefault(_name(place), number)
+    unknown = [name for name in used if name not in template.inputs]
+    unused = [name for name in template.inputs if name not in used]
+    if unknown or unused:
+        faults = [f"places without an input: {', '.join(unknown)}"] if unknown else []
+        faults += [f"inputs without a place: {', '.join(unused)}"] if unused else []
+        line_number = used[unknown[0]] if unknown else declared_at
+        raise PromptError(file, line_number, "; ".join(faults), "Declared inputs must be the places used.")
+    for place in _PLACE.finditer(template.system):
+        if _name(place) in template.inputs:
+            raise PromptError(file, mark + 1, f"${_name(place)} is in the system part", f"Move it below {USER_MARK}.")
+
+
+def _misfit(override: Template, shipped: Template, path: Path) -> PromptError | None:
+    """Return the error of an override that needs an unknown input or has another output; else None."""
     extra = [name for name in override.inputs if name not in shipped.inputs]
     if extra:
+        key, fault = "inputs", f"wants inputs that are not there: {', '.join(extra)}"
         fix = f"The inputs are {', '.join(shipped.inputs)}."
-        return PromptError(
-            str(path), _line(path, "inputs"), f"wants inputs that are not there: {', '.join(extra)}", fix
-        )
-    if (override.output or {}).keys() != (shipped.output or {}).keys():
-        fields = ", ".join(shipped.output or {}) or "none: `output: text`"
-        return PromptError(str(path), _line(path, "output"), "asks for another output", f"The fields are {fields}.")
-    return None
+    elif (override.output or {}).keys() != (shipped.output or {}).keys():
+        key, fault = "output", "asks for another output"
+        fix = f"The fields are {', '.join(shipped.output or {}) or 'none: `output: text`'}."
+    else:
+        return None
+    lines = override.text.splitlines()
+    line_number = next((number for number, line in enumerate(lines, 1) if line.startswith(f"{key}:")), 1)
+    return PromptError(str(path), line_number, fault, fix)
 
 
-def _line(path: Path, key: str) -> int:
-    """Return the line number of a key in a file that was parsed before."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return 1
-    return next((number for number, line in enumerate(lines, 1) if line.startswith(f"{key}:")), 1)
-
-
-def system_text(template: Template) -> str:
+def _system_text(template: Template) -> str:
     """Return the fixed part: the template's own, the rule about data, and the shape of the reply."""
     parts = [template.system, DATA_RULE]
     if template.output is not None:

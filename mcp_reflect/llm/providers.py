@@ -1,4 +1,4 @@
-"""From settings to a provider for each role, wrapped in timeout, retry, budget and metering."""
+"""From settings to a provider for each role, wrapped in timeout, retries and budget."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.budget import Account, Budget, Meter, Metering, UsageStore, read_limits, read_prices
+from mcp_reflect.llm.budget import Account, Budget, UsageStore, read_limits, read_prices
 from mcp_reflect.llm.endpoint import OFF, Spec, parse_spec, setting_of
 from mcp_reflect.llm.protocol import (
     LLM,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Package:
-    """A provider of another package, found and not yet loaded. `setting` is the one that asked for it."""
+    """A provider of another package, found and not yet loaded. `setting` is the one that names it."""
 
     def __init__(self, point: "EntryPoint", setting: str) -> None:
         self._point = point
@@ -43,7 +43,7 @@ class Package:
         except Exception as error:  # noqa: BLE001 - foreign code; its message may hold a key
             why = type(error).__name__
         fault = f'the provider "{spec.provider}" cannot be loaded ({why})'
-        raise LLMSettingError(self._setting, fault, f"Reinstall the package {self.name}, or write to its makers")
+        raise LLMSettingError(self._setting, fault, f"Reinstall the package {self.name}, or write to its authors")
 
 
 def find(group: str, provider: str, ours: Iterable[str], setting: str) -> Package:
@@ -66,22 +66,18 @@ class Foreign:
         self._package = package
 
     async def complete(self, request: Request) -> Reply:
-        """Return the reply of the wrapped one, or an `LLMError`, its own or ours.
-
-        What it raised is not repeated: it may hold a key, or the question.
-        """
+        """Return the wrapped model's reply, or raise an `LLMError` that repeats no text: it may hold a key."""
         try:
             reply: object = await self._llm.complete(request)
-            did = f"returned {type(reply).__name__}"
+            fault = f"returned {type(reply).__name__}"
         except LLMError:
             raise
         except Exception as error:  # noqa: BLE001 - foreign code: its bug must not fail the tool
-            reply, did = None, f"raised {type(error).__name__}"
+            reply, fault = None, f"raised {type(error).__name__}"
         if isinstance(reply, Reply):
             return reply
-        raise GarbledReplyError(
-            self._name, f"the package {self._package} {did}", "Report it to its makers, or bind another provider"
-        )
+        fix = "Report it to its authors, or bind another provider"
+        raise GarbledReplyError(self._name, f"the package {self._package} {fault}", fix)
 
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -91,8 +87,8 @@ class Retry:
     """Tries up to `attempts` times while the error is retryable and the request's time allows.
 
     Before try n + 1 it pauses a random time between 0 and `first_pause` * 2^(n-1) seconds, at most
-    `longest_pause`, and never less than the endpoint asked for. A pause that would reach past
-    `request.timeout` is not begun: the error is raised at once. Each try gets the time that is left.
+    `longest_pause`, and never less than the endpoint asked for. It begins no pause that would reach past
+    `request.timeout`. Each try gets the time that is left.
     """
 
     def __init__(
@@ -113,27 +109,24 @@ class Retry:
         self._longest_pause = longest_pause
 
     async def complete(self, request: Request) -> Reply:
-        """Return the first reply that comes, or the error of the last try."""
+        """Return the first reply that comes, or raise the error of the last try."""
         deadline = self._clock.now() + request.timeout
-        attempt = 1
+
+        def left() -> float:
+            """Return seconds until the deadline: above 0, and never more than the whole if the clock is set back."""
+            return min(request.timeout, max(0.001, deadline - self._clock.now()))
+
+        attempt = 0
         while True:
+            attempt += 1
             try:
-                return await self._llm.complete(replace(request, timeout=self._left(deadline, request)))
+                return await self._llm.complete(replace(request, timeout=left()))
             except LLMError as error:
-                pause = self._pause(attempt, error.retry_after)
-                if not error.retryable or attempt >= self._attempts or pause >= self._left(deadline, request):
+                widest = min(self._longest_pause, self._first_pause * 2 ** (attempt - 1))
+                pause = max(error.retry_after or 0.0, widest * int.from_bytes(self._clock.random(8)) / 2**64)
+                if not error.retryable or attempt >= self._attempts or pause >= left():
                     raise
             await self._sleep(pause)
-            attempt += 1
-
-    def _left(self, deadline: float, request: Request) -> float:
-        """Seconds until the deadline: above 0, and never more than were given should the clock be set back."""
-        return min(request.timeout, max(0.001, deadline - self._clock.now()))
-
-    def _pause(self, attempt: int, asked: float | None) -> float:
-        widest = min(self._longest_pause, self._first_pause * 2 ** (attempt - 1))
-        chance = int.from_bytes(self._clock.random(8)) / 2**64
-        return max(asked or 0.0, widest * chance)
 
 
 class Timeout:
@@ -144,17 +137,25 @@ class Timeout:
         self._name = name
 
     async def complete(self, request: Request) -> Reply:
-        """Return the reply of the wrapped one, or its error; never later than `request.timeout`."""
+        """Return the wrapped model's reply, or raise its error; never later than `request.timeout`."""
         try:
             async with asyncio.timeout(request.timeout):
                 return await self._llm.complete(request)
         except TimeoutError:
-            late: LLMError = TimedOutError(
-                self._name,
-                f"no reply within {round(request.timeout, 2):g} s",
-                "Try again, or bind a faster model to this role",
-            )
-        raise late
+            fault = f"no reply within {round(request.timeout, 2):g} s"
+        raise TimedOutError(self._name, fault, "Try again, or bind a faster model to this role")
+
+
+class Unusable:
+    """A model whose setting is wrong: each completion raises the error of the setting."""
+
+    def __init__(self, error: LLMSettingError) -> None:
+        self.error = error
+
+    async def complete(self, request: Request) -> Reply:
+        """Raise the error of the setting, a new one each time."""
+        del request
+        raise LLMSettingError(self.error.setting, self.error.fault, self.error.fix)
 
 
 ENTRY_POINTS = "mcp_reflect.llm"
@@ -170,13 +171,13 @@ Wrapper = Callable[[LLM, Spec], LLM]
 class Registry:
     """The language model of each role. Roles with the same spec share one.
 
-    `settings` maps names to texts, as the environment does; nothing else is read, but a key file they
-    name. Nothing is imported, opened or looked up before a role is first asked for.
+    `settings` maps names to texts, as the environment does; nothing else is read but a key file that they
+    name. Nothing is imported, opened or looked up before a role is first needed.
     """
 
-    def __init__(self, settings: Mapping[str, str], dress: Wrapper | None = None) -> None:
+    def __init__(self, settings: Mapping[str, str], wrap: Wrapper | None = None) -> None:
         self._settings = settings
-        self._dress = dress
+        self._wrap = wrap
         self._opened: dict[Spec, LLM] = {}
 
     def llm(self, role: Role) -> LLM | None:
@@ -196,7 +197,7 @@ class Registry:
         return parse_spec(setting, self._settings.get(setting, ""))
 
     def describe(self, role: Role) -> str:
-        """`provider:model`, with the address where it is not the usual one; `off`; or `unusable`."""
+        """Return `provider:model`, with the address where it is not the usual one; `off`; or `unusable`."""
         try:
             spec = self.spec(role)
         except LLMSettingError:
@@ -209,61 +210,35 @@ class Registry:
 
     def problems(self) -> list[LLMSettingError]:
         """Return the errors of the settings, each once, for the person who runs the server."""
-        found = [llm.error for llm in (self.llm(role) for role in Role) if isinstance(llm, Unusable)]
-        return list({str(error): error for error in found}.values())
+        errors = [llm.error for llm in (self.llm(role) for role in Role) if isinstance(llm, Unusable)]
+        return list({str(error): error for error in errors}.values())
 
     def _open(self, spec: Spec, setting: str) -> LLM:
         if spec not in self._opened:
-            llm = _opener(spec.provider, setting)(spec, self._settings)
-            self._opened[spec] = llm if self._dress is None else self._dress(llm, spec)
+            # Our own come first: no package can take their names.
+            if spec.provider in _OWN:
+                llm = cast("Opener", import_module(_OWN[spec.provider]).open_llm)(spec, self._settings)
+            else:
+                package = find(ENTRY_POINTS, spec.provider, _OWN, setting)
+                llm = Foreign(cast("LLM", package.opened(spec, self._settings)), spec.name, package.name)
+            self._opened[spec] = self._wrap(llm, spec) if self._wrap else llm
         return self._opened[spec]
 
 
-class Unusable:
-    """A model whose setting is wrong: each completion raises the error of the setting."""
-
-    def __init__(self, error: LLMSettingError) -> None:
-        self.error = error
-
-    async def complete(self, request: Request) -> Reply:
-        """Raise the error of the setting, afresh each time."""
-        del request
-        raise LLMSettingError(self.error.setting, self.error.fault, self.error.fix)
-
-
-def _opener(provider: str, setting: str) -> Opener:
-    """Return the provider's `open_llm`. Our own come first: no package can take their names."""
-    if provider in _OWN:
-        return cast("Opener", import_module(_OWN[provider]).open_llm)
-
-    package = find(ENTRY_POINTS, provider, _OWN, setting)
-    return lambda spec, settings: Foreign(cast("LLM", package.opened(spec, settings)), spec.name, package.name)
-
-
 class Stack:
-    """Puts a provider into its wrappers; a `Registry` takes it as its `dress`.
+    """Puts a provider into its wrappers; a `Registry` takes it as its `wrap`.
 
-    From outside in: metering counts all that was asked, the budget refuses, the timeout holds the
-    rest to the request's time, and retries share that time.
+    From outside in: the budget refuses, the timeout holds the rest to the request's time, and retries share that time.
     """
 
-    def __init__(
-        self,
-        settings: Mapping[str, str],
-        *,
-        store: UsageStore,
-        meter: Meter,
-        clock: Clock | None = None,
-    ) -> None:
+    def __init__(self, settings: Mapping[str, str], *, store: UsageStore, clock: Clock | None = None) -> None:
         self._settings = settings
         self._store = store
-        self._meter = meter
         self._clock = clock
         self._account: Account | None = None
 
     def __call__(self, llm: LLM, spec: Spec) -> LLM:
-        """Return the wrapped provider. Raises `LLMSettingError` where a limit or a price in the settings is none."""
+        """Return the wrapped provider. Raises `LLMSettingError` where a limit or a price cannot be read."""
         price = read_prices(self._settings).get(spec.name)
-        account = self._account = self._account or Account(read_limits(self._settings), self._store)
-        llm = Timeout(Retry(llm, clock=self._clock), spec.name)
-        return Metering(Budget(llm, spec.name, account, price), spec.name, self._meter, self._clock)
+        self._account = self._account or Account(read_limits(self._settings), self._store)
+        return Budget(Timeout(Retry(llm, clock=self._clock), spec.name), spec.name, self._account, price)

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.llm.budget import Meter, UsageStore, one_call
+from mcp_reflect.llm.budget import UsageStore, one_call
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TimedOutError
@@ -66,13 +67,11 @@ class ModelRunner:
 
     def __init__(self, settings: Settings, store: UsageStore, *, llm: LLM | None, log: Log, clock: Clock) -> None:
         self.prompts = Prompts(settings.prompts_folder)
-        self.meter = Meter()
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
         self._llm = Timeout(llm, GIVEN) if llm else None
         self._log = log
-        self._registry = Registry(
-            settings.llm_settings, Stack(settings.llm_settings, store=store, meter=self.meter, clock=clock)
-        )
+        env = settings.llm_settings
+        self._registry = Registry(env, Stack(env, store=store, clock=clock))
 
     def llm(self, role: Role, host: ClientCapabilities) -> LLM | None:
         """Return the model for a role: the one given in Python, the configured one, the host's, or None."""
@@ -143,26 +142,30 @@ class _Conversation(Generic[_Read]):
         self._input = self._output = 0
 
     async def run(self, read_text: Callable[[str], _Read] | None, seconds: float) -> ModelResult[_Read]:
-        """Return at most two replies in `seconds`; then the plain text of the last one."""
+        """Return the value of one of at most two replies in `seconds`; else of the plain text of the last one."""
         end = time.monotonic() + seconds
         user, fault = self._rendered.user, ""
         reply: Reply | None = None
         for turn in range(2):
             left = end - time.monotonic()
             if turn and left < _LEAST_SECONDS:
-                fault = fault or f"there was no time left of {seconds:g} s"
                 break
             reply = await self._ask(user, left)
             if reply.stop not in (Stop.END, Stop.LENGTH):
-                return self._thought(note=f"{reply.llm} gave no answer ({reply.stop.value})")
+                return self._result(note=f"{reply.llm} gave no answer ({reply.stop.value})")
             try:
-                return self._thought(value=self._value(reply), thinker=reply.llm)
+                return self._result(value=self._value(reply), thinker=reply.llm)
             except InputError as error:
                 fault = quoted(error, _SHOWN_ERROR)
-                # The fault may quote the reply, and the reply what stands in the trace: it is data too.
+                # The fault may quote the reply, and the reply a text of the trace: it is data too.
                 shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
                 user = f"{self._rendered.user}\n\n{shown}\nReply again with the JSON object alone."
-        return self._from_text(reply, read_text, fault)
+        if reply is not None and read_text is not None and reply.stop is Stop.END and reply.text.strip():
+            with suppress(InputError):
+                value = read_text(reply.text)
+                return self._result(value=value, thinker=reply.llm, note="read from plain text: the reply was not JSON")
+        name = reply.llm if reply else "the language model"
+        return self._result(note=f"{name} sent nothing that can be used: {fault}")
 
     async def _ask(self, user: str, seconds: float) -> Reply:
         rendered = self._rendered
@@ -181,30 +184,15 @@ class _Conversation(Generic[_Read]):
         return reply
 
     def _value(self, reply: Reply) -> _Read:
-        shape = set(self._rendered.output or {})
-        found = reply.parsed if isinstance(reply.parsed, dict) else read_object(reply.text, shape)
-        if found is None:
+        names = set(self._rendered.output or {})
+        value = reply.parsed if isinstance(reply.parsed, dict) else read_object(reply.text, names)
+        if value is None:
             raise InputError("reply", "it holds no JSON object", "Send one object of the shape that was asked for.")
         if reply.stop is Stop.LENGTH and reply.parsed is None:
             raise InputError("reply", "it was cut off", "Be shorter.")
-        return self._read(found)
+        return self._read(value)
 
-    def _from_text(
-        self, reply: Reply | None, read_text: Callable[[str], _Read] | None, fault: str
-    ) -> ModelResult[_Read]:
-        """Return the value that the plain text of the last reply has, marked as such; else why there is none."""
-        name = reply.llm if reply else "the language model"
-        if reply is not None and read_text is not None and reply.stop is Stop.END and reply.text.strip():
-            try:
-                value = read_text(reply.text)
-            except InputError:
-                pass
-            else:
-                note = "read from plain text: the reply was no JSON"
-                return self._thought(value=value, thinker=reply.llm, note=note)
-        return self._thought(note=f"{name} sent nothing that can be used: {fault}")
-
-    def _thought(
+    def _result(
         self, *, value: _Read | None = None, thinker: str | None = None, note: str | None = None
     ) -> ModelResult[_Read]:
         return ModelResult(

@@ -1,13 +1,10 @@
 """Requests for tests, with a small default for what a test does not care about."""
 
 from mcp_reflect.llm.protocol import Request, Role
+from mcp_reflect.llm.reply_schema import schema_of
 from mcp_reflect.models.common import Json
 
-SCHEMA: dict[str, Json] = {
-    "type": "object",
-    "properties": {"reflection": {"type": "string"}, "importance": {"type": "number", "minimum": 0, "maximum": 1}},
-    "required": ["reflection", "importance"],
-}
+SCHEMA = schema_of({"reflection": "string", "importance": "number 0..1"})
 
 
 def asking(

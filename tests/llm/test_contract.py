@@ -18,7 +18,7 @@ nothing_is_left_behind = pytest.fixture(autouse=True)(left_nothing_behind)
 
 BLINK = 0.4  # seconds: long enough for a request to arrive on a busy machine
 
-import_module("anthropic")  # two seconds, which belong to no test's timeout
+import_module("httpx2")  # its import belongs to no test's timeout
 
 
 async def test_a_good_reply_comes_back_with_its_text_tokens_and_name(dialect: Dialect) -> None:

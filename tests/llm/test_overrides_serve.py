@@ -43,7 +43,7 @@ async def test_a_broken_override_is_logged_by_file_and_line_and_the_shipped_one_
     assert llm.asked[0].system.startswith("You look back")
     (event,) = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert event["event"] == "prompt_override_refused"
-    assert event["problem"].startswith(f"{path}:4: unknown role 'boss'")
+    assert event["problem"].startswith(f"{path}:4: role cannot be 'boss'")
     assert problems == [event["problem"]]
 
 

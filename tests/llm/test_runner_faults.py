@@ -16,7 +16,7 @@ from tests.llm.reflect_calls import both_eras, bound_to, reflect, rows, serving
 pytestmark = every_dialect
 nothing_is_left_behind = pytest.fixture(autouse=True)(left_nothing_behind)
 
-import_module("anthropic")  # two seconds, which belong to no test's timeout
+import_module("httpx2")  # its import belongs to no test's timeout
 
 Play = Callable[[Dialect], list[Step]]
 

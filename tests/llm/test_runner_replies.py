@@ -82,7 +82,7 @@ async def test_plain_text_is_read_and_marked(tmp_path: Path) -> None:
             found = await reflect(client)
     assert found["thinker"] == NAME
     assert (found["reflection"], found["strategy"]) == ("The namespace was missing.", "Create the namespace first.")
-    assert found["note"] == "read from plain text: the reply was no JSON"
+    assert found["note"] == "read from plain text: the reply was not JSON"
 
 
 @pytest.mark.parametrize("text", ["Sure!\n```json\n{}\n```\nHope it helps.", "<think>hm</think>{}", "{},"])

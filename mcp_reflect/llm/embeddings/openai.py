@@ -5,9 +5,8 @@ from typing import Final, cast
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.llm.embeddings.embedders import SETTING, Embedder, Vector
-from mcp_reflect.llm.endpoint import Endpoint, Spec, find_key, post, whole
+from mcp_reflect.llm.endpoint import Endpoint, Spec, find_key, whole
 from mcp_reflect.llm.openai import KEY_NAME, endpoint_of
-from mcp_reflect.llm.protocol import LLMError
 from mcp_reflect.models.common import Json
 
 OWN_KEY_NAME: Final = "OPENAI_EMBEDDINGS_API_KEY"
@@ -40,12 +39,11 @@ class OpenAI:
             "input": [whole(text) for text in texts],
             "encoding_format": "float",
         }
-        answer = await post(
-            self._endpoint, "/embeddings", body, key_of="data", seconds=_SILENCE_SECONDS, now=self._clock.now()
+        return self._vectors(
+            await self._endpoint.post(
+                "/embeddings", body, key_of="data", seconds=_SILENCE_SECONDS, now=self._clock.now()
+            )
         )
-        if isinstance(answer, LLMError):
-            raise answer
-        return self._vectors(answer)
 
     def _vectors(self, body: Mapping[str, Json]) -> Sequence[Vector]:
         """Return the vectors in the order of their texts: `index` says which, where the endpoint gives one."""
