@@ -1,16 +1,23 @@
-"""Time, ids and chance: the one place they come from, so that a test can hold them still."""
+"""The source of time, ids and chance, so that a test can fix them."""
 
 import os
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _PARTS = 1024  # of a millisecond: two digits more, so that ids made one after another sort so
 
 
 def iso(seconds: float) -> str:
-    """Seconds since 1970 as ISO 8601 in UTC, to the second."""
+    """Return seconds since 1970 as ISO 8601 in UTC, to the second."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def dated(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored record with its times as ISO 8601 text in UTC."""
+    times = {name: iso(record[name]) for name in ("created_at", "updated_at") if isinstance(record.get(name), float)}
+    return {**record, **times}
 
 
 class Clock:

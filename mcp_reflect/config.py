@@ -1,14 +1,17 @@
-"""Settings and limits, read once from `MCP_REFLECT_*`: each with its type, default and meaning."""
+"""Settings and limits, read once from `MCP_REFLECT_*`: each with its type, default and meaning; and the project."""
 
+import math
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Any, Final, Literal, cast, get_args, get_origin
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import GLOBAL, Scope
 
 PREFIX: Final = "MCP_REFLECT_"
 
@@ -26,76 +29,41 @@ class Limits:
     Python callers can set them; the environment cannot.
     """
 
-    max_message_bytes: int = 33_554_432
-    """The longest line on stdin, in bytes; a longer one is read past and refused."""
-    max_depth: int = 64
-    """Levels of lists and objects in an argument."""
-    max_values: int = 2_000_000
-    """Values (texts, numbers, lists, objects) in the arguments of a call."""
-    max_calls_at_once: int = 64
-    """Calls that a server works on at the same time; 0: any number."""
-    max_http_requests: int = 512
-    """Requests that `serve --http` works on at once, streams too."""
-    max_body_seconds: int = 30
-    """Seconds that the body of a request over HTTP may take to come."""
-    max_task_chars: int = 20_000
-    """Characters of a task, goal, context or user_message."""
-    max_lesson_chars: int = 5_000
-    """Characters of a mistake, correction, why or strategy."""
-    max_phrase_chars: int = 2_000
-    """Characters of a symptom, reason, note or suggestion."""
-    max_label_chars: int = 200
-    """Characters of an id, a name, a tag or a keyword."""
-    max_list_items: int = 20
-    """Tags, keywords, symptoms, ids, criteria or suggestions in one list."""
-    max_sent_events: int = 100_000
-    """Events of a run that are taken; more is refused."""
-    max_events: int = 2_000
-    """A longer trace loses events from its middle, and the result says so."""
-    max_event_chars: int = 20_000
-    """A longer text in an event is cut from its middle, and the result says so."""
-    max_trace_chars: int = 1_000_000
-    """A trace with more text than this loses events from its middle, and the result says so."""
-    max_work_chars: int = 200_000
-    """Characters of the work that critique checks, over all its steps."""
-    max_steps: int = 200
-    """Steps of that work, and of a corrected one."""
-    max_results: int = 50
-    """Tool results that come as evidence."""
-    max_result_chars: int = 1_000_000
-    """Characters of one of them."""
-    max_analysis_chars: int = 200_000
-    """Characters of an analysis, over all its texts."""
-    max_judgement_chars: int = 20_000
-    """Characters of a reflection, an issue or a corrected step in an analysis."""
-    max_judgement_items: int = 50
-    """Symptoms, keywords, cited events or criteria in an analysis."""
-    max_item_chars: int = 300
-    """Characters of one of them, or of a tag."""
-    max_queries: int = 50
-    """Queries of a search, sent or proposed."""
-    max_query_chars: int = 4_000
-    """Characters of one text in a query, a plan or a catalogue."""
-    max_filter_chars: int = 10_000
-    """Characters of a query's filters, as JSON."""
-    max_tables: int = 200
-    """Entries of a catalogue."""
-    max_catalog_words: int = 60_000
-    """Words of all vocabularies of a catalogue; the rest is left out, and the result says so."""
-    max_catalog_chars: int = 1_000_000
-    """Characters of those words."""
-    max_recalled: int = 50
-    """Lessons that a recall may ask for."""
-    max_recalled_chars: int = 100_000
-    """Characters of lesson text that a recall may ask for."""
-    max_prompt_chars: int = 100_000
-    """Characters of an argument of a prompt (slash command)."""
-    max_listed: int = 200
-    """Records that a resource which lists them shows."""
-    max_file_bytes: int = 268_435_456
-    """The largest file that `import` and `reflect FILE` read, in bytes."""
-    max_hook_bytes: int = 20_000_000
-    """The most that `hook` reads of a host, in bytes."""
+    max_message_bytes: int = 33_554_432  # The longest line on stdin, in bytes; a longer one is read past and refused
+    max_depth: int = 64  # Levels of lists and objects in an argument
+    max_values: int = 2_000_000  # Values (texts, numbers, lists, objects) in the arguments of a call
+    max_calls_at_once: int = 64  # Calls that a server works on at the same time; 0: any number
+    max_http_requests: int = 512  # Requests that `serve --http` works on at once, streams too
+    max_body_seconds: int = 30  # Seconds that the body of a request over HTTP may take to come
+    max_task_chars: int = 20_000  # Characters of a task, goal, context or user_message
+    max_lesson_chars: int = 5_000  # Characters of a mistake, correction, why or strategy
+    max_phrase_chars: int = 2_000  # Characters of a symptom, reason, note or suggestion
+    max_label_chars: int = 200  # Characters of an id, a name, a tag or a keyword
+    max_list_items: int = 20  # Tags, keywords, symptoms, ids, criteria or suggestions in one list
+    max_sent_events: int = 100_000  # Events of a run that are taken; more is refused
+    max_events: int = 2_000  # A longer trace loses events from its middle, and the result says so
+    max_event_chars: int = 20_000  # A longer text in an event is cut from its middle, and the result says so
+    max_trace_chars: int = 1_000_000  # A trace with more text loses events from its middle, and the result says so
+    max_work_chars: int = 200_000  # Characters of the work that critique checks, over all its steps
+    max_steps: int = 200  # Steps of that work, and of a corrected one
+    max_results: int = 50  # Tool results that come as evidence
+    max_result_chars: int = 1_000_000  # Characters of one of them
+    max_analysis_chars: int = 200_000  # Characters of an analysis, over all its texts
+    max_judgement_chars: int = 20_000  # Characters of a reflection, an issue or a corrected step in an analysis
+    max_judgement_items: int = 50  # Symptoms, keywords, cited events or criteria in an analysis
+    max_item_chars: int = 300  # Characters of one of them, or of a tag
+    max_queries: int = 50  # Queries of a search, sent or proposed
+    max_query_chars: int = 4_000  # Characters of one text in a query, a plan or a catalog
+    max_filter_chars: int = 10_000  # Characters of a query's filters, as JSON
+    max_tables: int = 200  # Entries of a catalog
+    max_catalog_words: int = 60_000  # Words of all vocabularies of a catalog; the result says what is left out
+    max_catalog_chars: int = 1_000_000  # Characters of those words
+    max_recalled: int = 50  # Lessons that a recall may ask for
+    max_recalled_chars: int = 100_000  # Characters of lesson text that a recall may ask for
+    max_prompt_chars: int = 100_000  # Characters of an argument of a prompt (slash command)
+    max_listed: int = 200  # Records that a resource which lists them shows
+    max_file_bytes: int = 268_435_456  # The largest file that `import` and `reflect FILE` read, in bytes
+    max_hook_bytes: int = 20_000_000  # The most that `hook` reads of a host, in bytes
 
     def refuse_more(self, name: str, place: str, count: int, what: str = "characters") -> None:
         """InputError for more than the limit `name` allows; `place` is the argument that has `count` of `what`."""
@@ -104,33 +72,27 @@ class Limits:
             raise InputError(place, f"it has {count} {what}", f"Send at most {most}.")
 
     def refuse_long_texts(self, name: str, place: str, value: object) -> None:
-        """InputError where a text in `value` has more characters than the limit `name` allows; names where it is."""
+        """InputError where a text in `value` has more characters than the limit `name` allows; names its place."""
         waiting: list[tuple[str, Any]] = [(place, value)]
-        for at, one in waiting:
-            if isinstance(one, str):
-                self.refuse_more(name, at, len(one))
-            elif isinstance(one, dict):
-                waiting.extend((f"{at}.{key}"[:120], item) for key, item in one.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-            elif isinstance(one, list | tuple):
-                waiting.extend((f"{at}[{number}]", item) for number, item in enumerate(one))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        for path, item in waiting:
+            if isinstance(item, str):
+                self.refuse_more(name, path, len(item))
+            elif isinstance(item, dict):
+                waiting.extend((f"{path}.{key}"[:120], part) for key, part in cast("dict[str, Any]", item).items())
+            elif isinstance(item, list | tuple):
+                waiting.extend((f"{path}[{number}]", part) for number, part in enumerate(cast("list[Any]", item)))
 
 
 DEFAULT: Final = Limits()
 
 
-def characters(value: object) -> int:
-    """Characters of all texts in a JSON value, names too."""
-    count = 0
-    waiting: list[Any] = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            count += len(one)
-        elif isinstance(one, dict):
-            waiting += [*one, *one.values()]  # pyright: ignore[reportUnknownArgumentType]
-        elif isinstance(one, list | tuple):
-            waiting += one  # pyright: ignore[reportUnknownArgumentType]
-    return count
+def characters(value: Any) -> int:
+    """Return the number of characters of all texts in a JSON value, its keys included."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(characters(part) for item in cast("dict[str, Any]", value).items() for part in item)
+    return sum(map(characters, cast("list[Any]", value))) if isinstance(value, list | tuple) else 0
 
 
 _FOR_PROVIDERS: Final = (f"{PREFIX}LLM", f"{PREFIX}EMBEDDINGS")
@@ -243,22 +205,15 @@ class Settings(Limits):
     max_calls_per_minute: int = setting(
         6_000, "Calls of tools, resources and prompts that a server answers in a minute; 0: any number."
     )
-    # What nobody needs to set. Python callers and tests can.
-    llm_seconds: float = 45.0
-    """Seconds for a question to a language model, its repair included; hosts give up on a call at 60."""
-    embeddings_seconds: float = 1.0
-    """Seconds that a recall waits for an embedder; then it goes by words alone."""
-    max_iterations: int = 2
-    """Corrections that critique tries where the call does not say."""
-    dreams_per_day: int = 4
-    """Consolidations at idle that a project has in a day (UTC), over all its servers."""
-    bank_busy_seconds: float = 30.0
-    """Seconds that a write waits for another process."""
-    # Names of the environment that look like settings and are none: doctor and the log say them.
-    unknown: tuple[str, ...] = ()
-    # A damaged bank is moved out of the way, but never by who may not say so.
-    sets_aside: bool = True
-    # Keys and addresses that the providers themselves name: never shown, never stored.
+    # Python callers can set the rest; the environment cannot.
+    llm_seconds: float = 45.0  # for a question to a language model and its repair; hosts give up on a call at 60
+    embeddings_seconds: float = 1.0  # that a recall waits for an embedder; then it uses words alone
+    max_iterations: int = 2  # corrections that critique tries where the call does not say
+    dreams_per_day: int = 4  # consolidations at idle of a project in a day (UTC), over all its servers
+    bank_busy_seconds: float = 30.0  # that a write waits for another process
+    sets_aside: bool = True  # False: a process that must not move a damaged bank
+    unknown: tuple[str, ...] = ()  # variables that look like settings and are not; doctor and the log report them
+    # The providers' keys and addresses: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @classmethod
@@ -278,7 +233,7 @@ class Settings(Limits):
         return cls(**given, unknown=unknown, provider_env=provider_env)
 
     def misspelt(self) -> list[str]:
-        """A sentence for each name that looks like a setting and is none, with the nearest that is one."""
+        """Return a sentence for each variable that looks like a setting and is not, with the nearest setting."""
         from difflib import get_close_matches  # noqa: PLC0415 - only where one is misspelt
 
         # Without the prefix: it would make any two names alike.
@@ -286,35 +241,35 @@ class Settings(Limits):
         near = {name: get_close_matches(name[len(PREFIX) :].upper(), names, n=1) for name in self.unknown}
         return [
             f"{_quoted(name)} is no setting. "
-            + (f"Did you mean {PREFIX}{found[0]}?" if found else "docs/settings.md lists them.")
-            for name, found in near.items()
+            + (f"Did you mean {PREFIX}{match[0]}?" if match else "docs/settings.md lists them.")
+            for name, match in near.items()
         ]
 
     @property
     def llm_settings(self) -> dict[str, str]:
-        """What the providers and their limits read, by the names of the environment."""
+        """The settings of the providers and their limits, by the names of the environment."""
         own = {PREFIX + item.name.upper(): str(getattr(self, item.name)) for item in documented()}
         return {**self.provider_env, **{name: text for name, text in own.items() if name.startswith(_FOR_PROVIDERS)}}
 
     @property
     def has_embeddings(self) -> bool:
-        """Whether an embedder is named: if not, nothing of it is imported."""
+        """True if an embedding model is named."""
         return self.embeddings.strip().casefold() not in ("", "off", "words")
 
     @property
     def prompts_folder(self) -> Path | None:
-        """The folder of prompt overrides, absolute, null where none is set."""
+        """The folder of prompt overrides, absolute, or None."""
         return self.prompts_dir and self.prompts_dir.expanduser().absolute()
 
     @property
     def bank_path(self) -> Path:
-        """The bank's file, absolute; where a link leads to it, the file itself, for SQLite keeps its log there."""
+        """The bank's file, absolute and without links: SQLite keeps its log beside the file."""
         path = (self.bank or data_directory() / "bank.db").expanduser().absolute()
         return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def _provider_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the prefixes of the environment's names that belong to providers: `ACME_` for the setting `acme:model`."""
+    """Return the prefixes of the variables that belong to providers: `ACME_` for the setting `acme:model`."""
     named = (text.strip().partition(":")[0] for name, text in env.items() if name.startswith(_FOR_PROVIDERS))
     own = {f"{re.sub('[^A-Z0-9]', '_', name.upper())}_" for name in named if re.fullmatch(r"[A-Za-z][\w.-]+", name)}
     return ("ANTHROPIC_", "OPENAI_", *sorted(own - {"OFF_", "LOCAL_"}))
@@ -326,10 +281,7 @@ def documented() -> tuple[Field[Any], ...]:
 
 
 def data_directory() -> Path:
-    """Where this platform keeps a person's application data.
-
-    `platformdirs` says the same and costs 40 ms at every start of the command line.
-    """
+    """Return the directory of a person's application data on this platform, as `platformdirs` does in 40 ms more."""
     home = Path.home()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
@@ -340,46 +292,109 @@ def data_directory() -> Path:
     return base / "mcp-reflect"
 
 
+_TRUTH: Final = {
+    "true": True,
+    "false": False,
+    "1": True,
+    "0": False,
+    "yes": True,
+    "no": False,
+    "on": True,
+    "off": False,
+}
+
+
 def _read(name: str, text: str, item: Field[Any]) -> Any:
-    """`text` as the type of its field, in its range."""
-    kind = item.type
-    if get_origin(kind) is Literal:
-        choices = get_args(kind)
-        if text.lower() not in choices:
-            raise InputError(name, f"'{_quoted(text)}' is not one of its values", f"Set one of {', '.join(choices)}.")
-        return text.lower()
-    if get_origin(kind) is tuple:
+    """Return `text` as a value of the field's type; InputError names the variable `name`."""
+    options = get_args(item.type)
+    if get_origin(item.type) is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
-    if kind is bool:
-        return _truth(name, text)
-    if kind in (int, float, int | None, float | None):
-        return _number(name, text, int if kind in (int, int | None) else float, item)
-    return Path(text) if kind == Path | None else text
+    if item.type is bool or get_origin(item.type) is Literal:
+        values = _TRUTH if item.type is bool else {option: option for option in options}
+        if text.lower() not in values:
+            raise InputError(
+                name, f"'{_quoted(text)}' is not one of its values", f"Set one of {', '.join(map(str, values))}."
+            )
+        return values[text.lower()]
+    convert: Any = options[0] if options else item.type
+    if convert not in (int, float):
+        return convert(text)
+    least, most = item.metadata["least"], item.metadata["most"]
+    try:
+        number = convert(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and least <= number <= (math.inf if most is None else most)):
+        digits = "digits" if convert is int else "a number"
+        span = f"from {least:g} up" if most is None else f"from {least:g} to {most:g}"
+        raise InputError(name, f"'{_quoted(text)}' is not a number {span}", f"Set {digits} in this range.")
+    return number
 
 
 def _quoted(text: str) -> str:
-    """What an error may repeat of a value: a key may have been put into the wrong variable."""
+    """Return what an error may repeat of a value: a key may have been put into the wrong variable."""
     from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
     return quoted(text)
 
 
-def _truth(name: str, text: str) -> bool:
-    if text.lower() not in ("true", "false", "1", "0", "yes", "no", "on", "off"):
-        raise InputError(name, f"'{_quoted(text)}' is neither true nor false", "Set true or false.")
-    return text.lower() in ("true", "1", "yes", "on")
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """The scope of calls that name no project, and the other projects that an argument may name."""
+
+    own: Scope
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Scopes":
+        """Return the scope of the settings, else of the repository or directory that this process works in."""
+        project = settings.project if settings.project is not None else project_of(Path.cwd())
+        return cls(Scope(project=stored_name(project)), tuple(map(stored_name, settings.projects)))
+
+    def named(self, project: str | None) -> Scope:
+        """Return the scope of an argument; InputError where the settings do not allow it."""
+        if project is None:
+            return self.own
+        name = stored_name(project)
+        if name not in (self.own.project, *self.others):
+            allowed = ", ".join(dict.fromkeys((self.own.project or "(global)", *self.others)))
+            raise InputError(
+                "project",
+                f"'{_quoted(project)}' is not one that this server may use",
+                f"Leave it out, or send one of: {allowed}. A person can allow more in MCP_REFLECT_PROJECTS.",
+            )
+        return Scope(self.own.tenant, name)
 
 
-def _number(name: str, text: str, kind: type[int] | type[float], item: Field[Any]) -> float:
-    least, most = item.metadata["least"], item.metadata["most"]
-    try:
-        number = kind(text)
-    except ValueError:
-        number = -1
-    if not 0 <= number < float("inf"):
-        raise InputError(name, f"'{_quoted(text)}' is not a number from 0 up", f"Set {kind.__name__} digits, like 30.")
-    if most is not None and number > most:
-        raise InputError(name, f"{_quoted(text)} is too large", f"Set a number from {least:g} to {most:.12g}.")
-    if number < least:
-        raise InputError(name, f"{_quoted(text)} is too small", f"Set a number from {least:g} up.")
-    return number
+def stored_name(project: str) -> str:
+    """Return a project's name as the bank stores it: without secrets and invisible characters."""
+    from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - few processes that read settings need it
+
+    return clean_text(project)
+
+
+def project_of(directory: Path) -> str:
+    """Return the git repository that holds `directory` (worktrees of one share it), else `directory` itself.
+
+    The root, the home and the temp directory belong to no project: they are global.
+    """
+    here = directory.resolve()
+    repositories = (_repository(folder) for folder in (here, *here.parents))
+    project = next((repository for repository in repositories if repository is not None), here)
+    nobodys = (Path(project.anchor), Path.home().resolve(), Path(tempfile.gettempdir()).resolve())
+    return GLOBAL if project in nobodys else str(project)
+
+
+def _repository(folder: Path) -> Path | None:
+    """Return the main working tree of the repository whose `.git` is in `folder`; None where there is none."""
+    git = folder / ".git"
+    if git.is_file():  # a worktree or a submodule
+        pointer = git.read_text(encoding="utf-8", errors="replace").strip()
+        if not pointer.startswith("gitdir:"):
+            return None
+        git = (folder / pointer.removeprefix("gitdir:").strip()).resolve()
+        if (common := git / "commondir").is_file():
+            git = (git / common.read_text(encoding="utf-8").strip()).resolve()
+    elif not (git / "HEAD").exists():
+        return None
+    return git.parent if git.name == ".git" else git

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from mcp_reflect.checkers.loop import MODEL, Run, Version
 from mcp_reflect.checkers.verify import Verified, in_words, quoted_claim
 from mcp_reflect.models.common import HOST, RULES
-from mcp_reflect.models.critique import Action, Basis, Coverage, CriterionScore, Critique, Status, Stopped, Verdict
+from mcp_reflect.models.critique import Action, Basis, Critique, Status, Verdict
 
 _MOST_VERDICTS: Final = 40
 _MOST_QUESTIONS: Final = 5
@@ -60,24 +60,6 @@ def answer_of(
         reflection_time_ms=milliseconds,
         next=_next(run, critique_id, thinker, action, unscored),
     )
-
-
-def critique_from(body: Mapping[str, Any]) -> Critique:
-    """Read back an answer that `asdict` made JSON of."""
-    coverage: dict[str, Any] = {**body["coverage"], "open_claims": tuple(body["coverage"]["open_claims"])}
-    verdicts: list[dict[str, Any]] = [{**verdict, "status": Status(verdict["status"])} for verdict in body["verdicts"]]
-    values: dict[str, Any] = {
-        **body,
-        "action": Action(body["action"]),
-        "basis": Basis(body["basis"]),
-        "stopped": None if body["stopped"] is None else Stopped(body["stopped"]),
-        "coverage": Coverage(**coverage),
-        "verdicts": tuple(Verdict(**verdict) for verdict in verdicts),
-        "issues": tuple(body["issues"]),
-        "corrected_steps": tuple(body["corrected_steps"]),
-        "criteria": {name: CriterionScore(**score) for name, score in body["criteria"].items()},
-    }
-    return Critique(**values)
 
 
 def _gate(version: Version, threshold: float) -> bool | None:

@@ -6,9 +6,9 @@ from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import table, write_json, write_line
+from mcp_reflect.models.common import plain
 from mcp_reflect.models.consolidation import Dream, DreamPlan
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.results import plain
 
 
 def add_dream_arguments(parser: CliParser) -> None:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.hosts.hook_events import HookInput, Moment, hook_answer, read_hook
-from mcp_reflect.config import Settings
+from mcp_reflect.config import Settings, project_of
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.scopes import project_of
 
 if TYPE_CHECKING:
     import subprocess

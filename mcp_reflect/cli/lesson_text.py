@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, is_terminal, styled, visible, wrapped
+from mcp_reflect.models.common import compact, plain
 from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.results import compact, plain
 from mcp_reflect.storage.effectiveness import rounded_effectiveness
 
 HEADS: Final = ("id", "lesson", "effective", "applied", "state")

@@ -29,12 +29,12 @@ from mcp_reflect.cli.output import (
     write_json,
     write_line,
 )
+from mcp_reflect.clock import dated
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import GLOBAL, Scope
+from mcp_reflect.models.common import GLOBAL, Scope, plain
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Lesson, RecordKind, State
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.results import dated, plain
 
 _STATES: Final = (*(state.value for state in State), "quarantined", "all")
 _KINDS: Final = (*(kind.value for kind in RecordKind), "all")

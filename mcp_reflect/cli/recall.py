@@ -7,9 +7,9 @@ from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import other_projects, write_json, write_line
 from mcp_reflect.config import Limits, Settings
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import plain
 from mcp_reflect.models.lesson import Recall, RecallQuery, RecordKind
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.results import plain
 
 
 def add_recall_arguments(parser: CliParser) -> None:

@@ -11,9 +11,9 @@ from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import Progress, write_json, write_line
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import plain
 from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.results import plain
 
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
 

@@ -14,8 +14,8 @@ from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import json_object, read_text, write_output
 from mcp_reflect.cli.output import Progress, confirm, write_json, write_line
 from mcp_reflect.config import Settings
+from mcp_reflect.models.common import plain
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.results import plain
 
 
 def add_backup_arguments(parser: CliParser) -> None:

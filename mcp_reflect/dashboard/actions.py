@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import compact
 from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.services.results import compact
 from mcp_reflect.storage.effectiveness import rounded_effectiveness
 
 if TYPE_CHECKING:

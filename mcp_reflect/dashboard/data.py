@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect.services.results import plain
+from mcp_reflect.models.common import plain
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine

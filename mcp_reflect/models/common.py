@@ -1,23 +1,24 @@
 """Values that most models share: JSON, the scope of a record, the names of judges."""
 
-from dataclasses import dataclass
-from typing import Final, TypeAlias
-
-# The type of a JSON value, for what comes from outside and has no better type.
-
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from enum import StrEnum
+from functools import cache
+from types import NoneType
+from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
-
-# Whose records: the first argument of every bank call.
-
-
-GLOBAL = ""
+GLOBAL: Final = ""
+HOST: Final = "host"
+"""The `thinker` of a result that the calling agent judged; a language model is `provider:model` or `sampling`."""
+RULES: Final = "rules"
+"""The `thinker` of a result that only rules judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A tenant (one per person here; a team server has many) and a project (`""` is global)."""
+    """The owner of records: a tenant (a person here; a team's server has many) and a project (`""` is global)."""
 
     tenant: str = "local"
     project: str = GLOBAL
@@ -26,11 +27,35 @@ class Scope:
         return f"project {self.project}" if self.project else "global"
 
 
-# The names of who thought, in results: a language model is named `provider:model` or `sampling`.
+def plain(model: Any) -> dict[str, Any]:
+    """Return a model as a JSON object without members that are None or empty."""
+    return compact(asdict(model))
 
 
-HOST: Final = "host"
-"""The calling agent, by the analysis that it sent."""
+def compact(value: Any) -> Any:
+    """Return a JSON value without members that are None or empty; zero and False stay."""
+    if isinstance(value, dict):
+        items = {name: compact(item) for name, item in cast("dict[str, Any]", value).items()}
+        return {name: item for name, item in items.items() if item is not None and item not in ("", {}, [])}
+    if isinstance(value, list | tuple):
+        return [compact(item) for item in cast("list[Any]", value)]
+    return value
 
-RULES: Final = "rules"
-"""Nobody but the rules."""
+
+_types: Final = cache(get_type_hints)
+
+
+def from_json(kind: Any, value: Any) -> Any:
+    """Return a value of the type `kind`, such as a model, from the JSON of `asdict`. Unknown members are ignored."""
+    if is_dataclass(kind):
+        types = _types(kind)
+        members = {name: from_json(types[name], item) for name, item in value.items() if name in types}
+        return cast("Any", kind)(**members)
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind(value)
+    options = [option for option in get_args(kind) if option is not NoneType]
+    if get_origin(kind) is tuple:
+        return tuple(from_json(options[0], item) for item in value)
+    if get_origin(kind) is Mapping:
+        return {name: from_json(options[1], item) for name, item in value.items()}
+    return from_json(options[0], value) if len(options) == 1 and value is not None else value

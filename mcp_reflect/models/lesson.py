@@ -7,7 +7,7 @@ from typing import Final
 
 
 class RecordKind(StrEnum):
-    """Lessons are semantic memory, strategies procedural, reflections episodic."""
+    """The kind of a record: lessons are semantic memory, strategies procedural, reflections episodic."""
 
     LESSON = "lesson"
     STRATEGY = "strategy"
@@ -15,7 +15,7 @@ class RecordKind(StrEnum):
 
 
 class State(StrEnum):
-    """Only an active lesson is recalled; none is ever deleted but by a person's `erase`."""
+    """Whether a record is recalled: only an active one is. Only a person's `erase` deletes records."""
 
     ACTIVE = "active"
     RETIRED = "retired"
@@ -23,10 +23,7 @@ class State(StrEnum):
 
 
 class Trust(StrEnum):
-    """From text that waits for a person to what a person vouches for.
-
-    `confirmed` takes a proven outcome or a person, `trusted` a person.
-    """
+    """How far a record is trusted: `quarantined` waits for a person, a proven outcome confirms, a person trusts."""
 
     QUARANTINED = "quarantined"
     OBSERVED = "observed"
@@ -35,7 +32,7 @@ class Trust(StrEnum):
 
 
 class Source(StrEnum):
-    """Who wrote it."""
+    """The author of a record."""
 
     AGENT = "agent"
     MODEL = "model"
@@ -52,7 +49,7 @@ class Fit(StrEnum):
 
 
 class Evidence(StrEnum):
-    """What an outcome rests on; an agent's own word counts least."""
+    """The basis of an outcome; an agent's own word counts least."""
 
     SELF = "self"
     USER = "user"
@@ -61,33 +58,30 @@ class Evidence(StrEnum):
 
 
 UNKNOWN_SCORE: Final = 0.5
-"""What a record is ranked by where nobody gave a score."""
+"""The score of a record that nobody scored."""
 
 
 def lesson_text(mistake: str, correction: str) -> str:
-    """A lesson in one text: what went wrong, then what works."""
+    """Return a lesson as one text: the mistake, then the correction."""
     end = "" if mistake.rstrip()[-1:] in ".!?。！？" else "."
     return f"{mistake.rstrip()}{end} {correction.strip()}"
 
 
 def told_lesson(mistake: str | None, correction: str | None) -> str | None:
-    """A lesson of which only a part is known: what was tried without success, or what works; None for neither."""
+    """Return the text of a lesson of which only one part may be known; None where neither is."""
     if mistake and correction:
         return lesson_text(mistake, correction)
     return f"Tried without success: {mistake}" if mistake else correction
 
 
 def waits(reason: str) -> str:
-    """What stands in the place of a text in quarantine."""
+    """Return the text that stands in place of one in quarantine."""
     return f"(in quarantine: {reason}. A person sees it with `mcp-reflect lessons review`.)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonDraft:
-    """A lesson on its way into the bank, or what a strategy or reflection shows of itself to recall.
-
-    Scores are in 0..1. `mistake` and `correction` are there for a lesson; `text` alone for the others.
-    """
+    """A record to be stored. Only lessons have `mistake` and `correction`. Scores are in 0..1."""
 
     kind: RecordKind = RecordKind.LESSON
     text: str
@@ -109,11 +103,10 @@ class LessonDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson(LessonDraft):
-    """A stored lesson. Times are seconds since 1970 (UTC); effectiveness is null until the first outcome.
+    """A stored record. Times are seconds since 1970 (UTC); `effectiveness` is None until the first outcome.
 
-    `wins` and `losses` are the outcomes so far, weighed by their evidence, `proof` the weight of those that
-    are more than an agent's own word; `strength` counts how often it was learnt. `held` says why it waits in
-    quarantine for a person; it is null elsewhere.
+    `wins` and `losses` are sums of outcomes, weighted by evidence; `proof` is the weight of those that are more than
+    an agent's own word. `strength` counts how often the lesson was learned. `held` is the reason of a quarantine.
     """
 
     id: str
@@ -133,10 +126,7 @@ class Lesson(LessonDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuery:
-    """A question to the bank, and how much of an answer is wanted.
-
-    `strong_only` leaves out lessons that fit weakly: for readers who did not ask, such as hooks.
-    """
+    """A query of lessons. `strong_only` leaves out weak hits, for readers who did not ask, such as hooks."""
 
     task: str
     task_type: str | None = None
@@ -152,13 +142,13 @@ class RecallQuery:
 
     @property
     def text(self) -> str:
-        """Everything that words are taken from."""
+        """The text that terms are taken from."""
         return "\n".join((self.task, *self.symptoms))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Near:
-    """A record one step from another one, and what ties them; `(back)` says that the tie is the other's."""
+    """A linked record and its relation; `(back)` marks a link that starts at the other record."""
 
     id: str
     relation: str
@@ -166,11 +156,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A lesson as recall shows it.
-
-    `score` (0..1, strong hits from .5 on) orders the hits and can be compared between answers; `why` gives the
-    reasons in words.
-    """
+    """A recalled lesson. `score` (0..1, strong from .5) is comparable between answers; `why` explains it in words."""
 
     id: str
     external_id: str | None = None
@@ -196,7 +182,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """What `recall_lessons` returns. `hidden` counts what was held back, by reason."""
+    """The result of `recall_lessons`. `hidden` counts the lessons that were held back, by reason."""
 
     recall_id: str
     lessons: tuple[Hit, ...]
@@ -208,7 +194,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What became of a lesson that was to be stored: stored, merged (with which) or quarantined (why)."""
+    """The result of storing a lesson: `status` is stored, merged (`lesson_id` is the other one) or quarantined."""
 
     lesson_id: str
     status: str
@@ -220,7 +206,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeDraft:
-    """An outcome on its way in. `success` is 1, 0.5 (partial) or 0; a recall, lessons, or both are named."""
+    """An outcome to be recorded. `success` is 1, 0.5 (partial) or 0; a recall, lessons, or both are named."""
 
     success: float
     recall_id: str | None
@@ -240,7 +226,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeResult:
-    """What `record_outcome` returns; `evidence` is what it was recorded as, `reason` why it was lowered."""
+    """The result of `record_outcome`. `reason` says why it counts for less than was sent, or for nothing."""
 
     updated: tuple[Updated, ...]
     evidence: Evidence
@@ -250,7 +236,7 @@ class OutcomeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """What `forget_lesson` returns: retired, out of every recall, kept in the history."""
+    """The result of `forget_lesson`."""
 
     lesson_id: str
     state: State

@@ -1,12 +1,11 @@
 """The arguments of should_reflect."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.trigger import Signals
 from mcp_reflect.schemas.fields import Arguments, Count, Label, Share
 
 
@@ -41,10 +40,3 @@ class StepArguments(Arguments):
                 "confidence", "it is missing", "Send what you know of this step, such as confidence (0..1)."
             )
         return self
-
-    def signals(self) -> Signals:
-        """The step as the triggers read it."""
-        own: dict[str, Any] = {
-            name: getattr(self, name) for name in type(self).model_fields if name not in ("run_id", "project")
-        }
-        return Signals(**own)

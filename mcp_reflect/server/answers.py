@@ -6,10 +6,9 @@ An answer never repeats what the call sent. `detail: true` returns every field t
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcp_reflect.models.common import HOST, RULES
+from mcp_reflect.models.common import HOST, RULES, compact, plain
 from mcp_reflect.models.lesson import Forgotten, Hit, OutcomeResult, Recall, Stored
 from mcp_reflect.models.reflection import Reflection
-from mcp_reflect.services.results import compact, plain
 
 _WHY_CHARS: Final = 36  # of a hit: three hits and the recall's id fit 350 characters beside the lessons' texts
 _REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters

@@ -167,7 +167,7 @@ async def _board_page(service: Service) -> str:
 
 
 async def _lessons(service: Service) -> dict[str, Any]:
-    from mcp_reflect.services.results import plain  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.models.common import plain  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
     found = await engine.bank.lessons.latest(engine.scopes.own, limit=engine.settings.max_listed)
@@ -181,7 +181,7 @@ async def _reflections(service: Service) -> dict[str, Any]:
 
 
 async def _lesson(service: Service, name: str) -> dict[str, Any]:
-    from mcp_reflect.services.results import plain  # noqa: PLC0415 - same
+    from mcp_reflect.models.common import plain  # noqa: PLC0415 - same
     from mcp_reflect.storage.effectiveness import rounded_effectiveness  # noqa: PLC0415 - nothing of the engine at the start
 
     if name.endswith("/neighbours"):
@@ -223,8 +223,8 @@ _WORDS: Final = ("mistake", "correction", "why", "task_type", "context", "sympto
 
 def shown(record: dict[str, Any]) -> dict[str, Any]:
     """A lesson or a version of one, times as text; of what is in quarantine, everything but its words."""
+    from mcp_reflect.clock import dated  # noqa: PLC0415 - same
     from mcp_reflect.models.lesson import waits  # noqa: PLC0415 - nothing of the engine at the start
-    from mcp_reflect.services.results import dated  # noqa: PLC0415 - same
 
     record = dated(record)
     if record.get("trust") != "quarantined":
@@ -240,7 +240,7 @@ def _version(record: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _reflection(service: Service, name: str) -> dict[str, Any]:
-    from mcp_reflect.services.results import compact  # noqa: PLC0415 - nothing of the engine at the start
+    from mcp_reflect.models.common import compact  # noqa: PLC0415 - nothing of the engine at the start
 
     engine = service.engine()
     scope = engine.scopes.own
@@ -264,7 +264,7 @@ _BANK: Final = {"stats": _stats, "lessons": _lessons, "reflections": _reflection
 
 def _prompt(service: Service, name: str) -> dict[str, Any]:
     from mcp_reflect.llm.prompts import described  # noqa: PLC0415 - nothing of ours at the start
-    from mcp_reflect.services.results import compact  # noqa: PLC0415 - same
+    from mcp_reflect.models.common import compact  # noqa: PLC0415 - same
 
     found = described(service.engine().context.runner.prompts.load(name))
     return {**compact(found), "overridden": found["overridden"], "inputs": found["inputs"]}

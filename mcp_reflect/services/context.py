@@ -1,13 +1,12 @@
-"""The dependencies that a service function receives."""
+"""The dependencies of service functions."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import Settings
+from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.log import Log
-from mcp_reflect.services.scopes import Scopes
 from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 class Context:
     """Settings, storage and helpers, the same for every call of an engine.
 
-    `scorer` and `llm` are objects that a caller in Python brought; None uses those that are installed or configured.
+    `scorer` and `llm` are objects that a caller in Python passed; None uses those that are installed or configured.
     """
 
     settings: Settings

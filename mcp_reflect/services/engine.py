@@ -8,18 +8,18 @@ the methods, so that a recall on the command line does not load the analysis, th
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import Settings
+from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, LessonDraft, OutcomeResult, Recall, RecallQuery, Stored
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services import lessons
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.scopes import Scopes
 from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:
@@ -32,11 +32,23 @@ if TYPE_CHECKING:
     from mcp_reflect.models.critique import Critique
     from mcp_reflect.models.reflection import Analysis, Reflection
     from mcp_reflect.models.search import SearchPlan
-    from mcp_reflect.models.trigger import Advice
     from mcp_reflect.models.warning import AfterCall, CallWarning
-    from mcp_reflect.services.critique import Iteration, OnComplete, OnStart
-    from mcp_reflect.services.reflect import Generated, Kept
+    from mcp_reflect.services.critique import Callback, Iteration
+    from mcp_reflect.services.reflect import Generated
+    from mcp_reflect.services.triggers import Advice
     from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig
+
+_TOOLS: Final = {
+    "reflect": ("reflect", "reflect"),
+    "critique": ("critique", "critique"),
+    "replan_search": ("replan", "replan"),
+    "should_reflect": ("triggers", "should_reflect"),
+    "recall_lessons": ("lessons", "recall"),
+    "store_lesson": ("lessons", "store"),
+    "record_outcome": ("lessons", "record_outcome"),
+    "forget_lesson": ("lessons", "forget"),
+}
+_ASK_A_MODEL: Final = ("reflect", "critique", "replan_search")
 
 
 class Engine:
@@ -103,35 +115,21 @@ class Engine:
         """Close the bank."""
         await self.bank.close()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None) -> object:
-        """Call a tool by its name. `client` is the MCP client, which may offer its model. KeyError: no such tool."""
-        match tool:
-            case "reflect":
-                return await self._reflect(arguments, client)
-            case "critique":
-                return await self._critique(arguments, client)
-            case "replan_search":
-                return await self._replan(arguments, client)
-            case "should_reflect":
-                return await self.should_reflect(**arguments)
-            case "recall_lessons":
-                return await self.recall(**arguments)
-            case "store_lesson":
-                return await self.store_lesson(**arguments)
-            case "record_outcome":
-                return await self.record_outcome(**arguments)
-            case "forget_lesson":
-                return await self.forget_lesson(**arguments)
-            case _:
-                raise KeyError(tool)
+    async def call(self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None) -> Any:
+        """Call a tool by its name; KeyError where there is none. `client`, the MCP client, may offer its model."""
+        module, function = _TOOLS[tool]
+        service = getattr(import_module(f"mcp_reflect.services.{module}"), function)
+        if tool not in _ASK_A_MODEL:
+            return await service(self.context, arguments)
+        from mcp_reflect.llm.runner import NO_CLIENT
+
+        return await service(self.context, arguments, client or NO_CLIENT)
 
     # Reflections.
 
     async def should_reflect(self, /, **arguments: Any) -> "Advice":
         """Return whether to reflect at this step, and why. All processes of a run share one count per step."""
-        from mcp_reflect.services.triggers import should_reflect  # noqa: PLC0415 - see the module's docstring
-
-        return await should_reflect(self.context, arguments)
+        return await self.call("should_reflect", arguments)
 
     async def reset_step_counts(self, run_id: str | None = None) -> None:
         """Reset the counts of reflections per step for a run, or (None) for every run of the project."""
@@ -139,24 +137,17 @@ class Engine:
 
     async def reflect(self, /, **arguments: Any) -> "Reflection":
         """Analyze a run and store what it teaches."""
-        return await self._reflect(arguments, None)
-
-    async def _reflect(self, arguments: Mapping[str, Any], client: "ClientCapabilities | None") -> "Reflection":
-        from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - see the module's docstring
-        from mcp_reflect.services.reflect import reflect  # noqa: PLC0415 - same
-
-        return await reflect(self.context, arguments, client or NO_CLIENT)
+        return await self.call("reflect", arguments)
 
     async def generate_reflection(self, /, **arguments: Any) -> "Generated":
         """Analyze a run and store nothing. The arguments are those of `reflect`."""
-        from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - see the module's docstring
-        from mcp_reflect.services.reflect import generate  # noqa: PLC0415 - same
+        from mcp_reflect.services.reflect import generate
 
-        return await generate(self.context, arguments, NO_CLIENT)
+        return await generate(self.context, arguments)
 
-    async def store_reflection(self, generated: "Generated") -> "Kept":
+    async def store_reflection(self, generated: "Generated") -> "Reflection":
         """Store the result of `generate_reflection`. InputError where a check of its decision failed."""
-        from mcp_reflect.services.reflect import store  # noqa: PLC0415 - see the module's docstring
+        from mcp_reflect.services.reflect import store
 
         return await store(self.context, generated)
 
@@ -171,7 +162,7 @@ class Engine:
             min_importance: The least importance, 0 to 1.
             tags: Any of these tags; empty for no filter.
         """
-        from mcp_reflect.services.reflect import query  # noqa: PLC0415 - see the module's docstring
+        from mcp_reflect.services.reflect import query
 
         arguments = {"task": query_text, "limit": k, "min_importance": min_importance, "tags": tuple(tags)}
         return await query(self.context, arguments)
@@ -182,7 +173,7 @@ class Engine:
 
     def build_reflection_prompt(self, /, **arguments: Any) -> "Rendered":
         """Build the prompt that asks a language model to reflect on a run. Opens no bank."""
-        from mcp_reflect.services.evaluation import reflection_prompt  # noqa: PLC0415 - see the module's docstring
+        from mcp_reflect.services.evaluation import reflection_prompt
 
         return reflection_prompt(self.context, arguments)
 
@@ -190,46 +181,39 @@ class Engine:
         self,
         goal: str,
         steps: Sequence[str] | str,
-        found: "Critique | Sequence[str]",
+        critique: "Critique | Sequence[str]",
         tool_results: Sequence[Mapping[str, Any]] = (),
     ) -> "Rendered":
-        """Build the prompt that asks a language model to correct `steps`. `found` is a critique or a list of issues."""
-        from mcp_reflect.services.evaluation import improvement_prompt  # noqa: PLC0415 - see the module's docstring
+        """Build the prompt that asks a language model to correct `steps`; `critique` may be a list of issues."""
+        from mcp_reflect.services.critique import improvement_prompt
 
-        return improvement_prompt(self.context, goal, steps, found, tool_results)
+        return improvement_prompt(self.context, goal, steps, critique, tool_results)
 
     @staticmethod
     def parse_reflection(text: Any, event_ids: Sequence[str] = ()) -> "Analysis":
         """Read a model's reflection (JSON or markdown). InputError names what cannot be used."""
-        from mcp_reflect.analysis.agent_analysis import read_analysis  # noqa: PLC0415 - see the module's docstring
+        from mcp_reflect.analysis.agent_analysis import read_analysis
 
         return read_analysis(text, event_ids)
 
     # Critique and searches.
 
     async def critique(
-        self, /, *, on_start: "OnStart | None" = None, on_complete: "OnComplete | None" = None, **arguments: Any
+        self, /, *, on_start: "Callback | None" = None, on_complete: "Callback | None" = None, **arguments: Any
     ) -> "Critique":
         """Check a piece of work against evidence and correct it as far as possible.
 
         `on_start(iteration, issues)` and `on_complete(iteration, steps)` are called for each correction.
         """
-        return await self._critique(arguments, None, on_start=on_start, on_complete=on_complete)
+        from mcp_reflect.services.critique import critique
 
-    async def _critique(
-        self, arguments: Mapping[str, Any], client: "ClientCapabilities | None", **callbacks: Any
-    ) -> "Critique":
-        from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - see the module's docstring
-        from mcp_reflect.services.critique import critique  # noqa: PLC0415 - same
-
-        return await critique(self.context, arguments, client or NO_CLIENT, **callbacks)
+        return await critique(self.context, arguments, on_start=on_start, on_complete=on_complete)
 
     async def critique_stream(self, /, **arguments: Any) -> "AsyncIterator[Iteration | Critique]":
         """Yield each correction after it was verified, and the critique last."""
-        from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - see the module's docstring
-        from mcp_reflect.services.critique import stream  # noqa: PLC0415 - same
+        from mcp_reflect.services.critique import stream
 
-        async with aclosing(stream(self.context, arguments, NO_CLIENT)) as results:
+        async with aclosing(stream(self.context, arguments)) as results:
             async for result in results:
                 yield result
 
@@ -240,13 +224,7 @@ class Engine:
 
     async def replan(self, /, **arguments: Any) -> "SearchPlan":
         """Plan the next queries of a search that found nothing."""
-        return await self._replan(arguments, None)
-
-    async def _replan(self, arguments: Mapping[str, Any], client: "ClientCapabilities | None") -> "SearchPlan":
-        from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - see the module's docstring
-        from mcp_reflect.services.replan import replan  # noqa: PLC0415 - same
-
-        return await replan(self.context, arguments, client or NO_CLIENT)
+        return await self.call("replan_search", arguments)
 
     # Lessons.
 
@@ -254,9 +232,9 @@ class Engine:
         """Return the few lessons that fit a task, best first."""
         return await lessons.recall(self.context, arguments)
 
-    async def recall_for(self, ask: RecallQuery, project: str | None = None, *, applied: bool = True) -> Recall:
+    async def recall_for(self, query: RecallQuery, project: str | None = None, *, applied: bool = True) -> Recall:
         """Recall by a query that was read already. `applied=False` does not count the lessons as applied."""
-        return await lessons.recall_for(self.context, ask, project, applied=applied)
+        return await lessons.recall_for(self.context, query, project, applied=applied)
 
     async def get_relevant_lessons(self, task: str, /, **arguments: Any) -> tuple[Hit, ...]:
         """Return the lessons of a recall without its other fields."""
@@ -319,7 +297,7 @@ class Engine:
 
         `session` is the id of the agent's session (default: one for this engine), `call_id` the id of the call.
         """
-        from mcp_reflect.services.warnings import before_call  # noqa: PLC0415 - see the module's docstring
+        from mcp_reflect.services.warnings import before_call
 
         session = clean_text(session or self._session)
         return await before_call(self.context, tool, arguments, session=session, call_id=call_id, project=project)
@@ -338,7 +316,7 @@ class Engine:
 
         The call failed where `error` is given, or where `result` (text or JSON) reads as a failure.
         """
-        from mcp_reflect.services.warnings import after_call  # noqa: PLC0415 - see the module's docstring
+        from mcp_reflect.services.warnings import after_call
 
         session = clean_text(session or self._session)
         return await after_call(self.context, tool, arguments, result, error=error, session=session, project=project)
@@ -348,13 +326,13 @@ class Engine:
 
         With `task` the lessons fit it; without, they are the project's best. `anew` forgets what the session has seen.
         """
-        from mcp_reflect.services.warnings import remind  # noqa: PLC0415 - see the module's docstring
+        from mcp_reflect.services.warnings import remind
 
         return await remind(self.context, clean_text(session), task, anew=anew)
 
     async def ask_once(self, session: str, transcript: str) -> str | None:
         """Return the question for a lesson when a session stops, once a session; None where nothing is open."""
-        from mcp_reflect.services.asking import ask_once  # noqa: PLC0415 - reads transcripts, and few calls need it
+        from mcp_reflect.services.asking import ask_once
 
         return await ask_once(self.context, clean_text(session), transcript)
 
@@ -381,13 +359,13 @@ class Engine:
         self, *, plan_only: bool = False, analysis: Mapping[str, Any] | str | None = None, idle: bool = False
     ) -> "Dream":
         """Consolidate the project's records: plan merges and removals, then apply them unless `plan_only`."""
-        from mcp_reflect.services.consolidate import dream  # noqa: PLC0415 - see the module's docstring
+        from mcp_reflect.services.consolidate import dream
 
         return await dream(self.context, plan_only=plan_only, analysis=analysis, idle=idle)
 
     async def undo_dream(self, dream_id: str) -> "Undone":
         """Revert the changes of a dream."""
-        from mcp_reflect.services.consolidate import undo  # noqa: PLC0415 - see the module's docstring
+        from mcp_reflect.services.consolidate import undo
 
         return await undo(self.context, dream_id)
 
@@ -396,11 +374,11 @@ def _embeddings(settings: Settings, scopes: Scopes, embedder: "Embedder | None")
     """The configuration of recall by vectors, or None where no embedding model is given or configured."""
     if embedder is None and not settings.has_embeddings:
         return None
-    from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig  # noqa: PLC0415 - most name no embedder
+    from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig
 
     def open_embedder() -> "Embedder":
-        from mcp_reflect.llm.embeddings.choose import open_embedder  # noqa: PLC0415 - see the module's docstring
-        from mcp_reflect.llm.embeddings.embedders import Checked  # noqa: PLC0415 - same
+        from mcp_reflect.llm.embeddings.choose import open_embedder
+        from mcp_reflect.llm.embeddings.embedders import Checked
 
         return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
 

@@ -30,7 +30,7 @@ from mcp_reflect.llm.prompts import Input, Rendered
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Json, Scope
-from mcp_reflect.models.critique import Critique, ToolResult
+from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.decision import ACTIONS, Decision
 from mcp_reflect.models.lesson import Source
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
@@ -301,23 +301,3 @@ def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendere
     diagnosis = diagnose(trace)
     review = _review(context.settings, run, diagnosis, earlier={})
     return context.runner.render(_PROMPTS[trace.outcome], _reflector_inputs(trace, diagnosis, review))
-
-
-def improvement_prompt(
-    context: Context,
-    goal: str,
-    steps: Sequence[str] | str,
-    critique: Critique | Sequence[str],
-    tool_results: Sequence[Mapping[str, Any]],
-) -> Rendered:
-    """Build the corrector's prompt for steps with the issues of `critique`."""
-    from mcp_reflect.services.critique import numbered, shown  # noqa: PLC0415 - the checkers are needed only here
-
-    issues = critique.issues if isinstance(critique, Critique) else tuple(critique)
-    inputs = {
-        "goal": clean_text(goal),
-        "steps": numbered([clean_text(step) for step in ([steps] if isinstance(steps, str) else steps)]),
-        "issues": clean_text("\n".join(issues)),
-        "evidence": clean_text(shown(tool_results)),
-    }
-    return context.runner.render("correct", inputs)

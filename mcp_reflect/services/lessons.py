@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mcp_reflect.config import stored_name
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import (
@@ -24,7 +25,6 @@ from mcp_reflect.models.lesson import (
     Trust,
 )
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.scopes import kept_name
 
 _SEARCH_ID: str = "srch_"
 _HELD_OUT = "the lessons of that recall were held out: counted for the comparison"
@@ -148,7 +148,7 @@ def import_drafts(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]
             sent = read(ImportArguments, line, context.settings)
         except InputError as error:
             raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
-        scope = own if sent.project is None else Scope(own.tenant, kept_name(sent.project))
+        scope = own if sent.project is None else Scope(own.tenant, stored_name(sent.project))
         drafts.append((_visible(scope, sent.visibility), sent.draft(Source.IMPORT)))
     return drafts
 
@@ -166,7 +166,7 @@ async def import_own(context: Context, lines: Iterable[tuple[int, Mapping[str, A
             sent = read(OwnExportArguments, line, context.settings)
         except InputError as error:
             raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
-        scope = own if sent.project is None else Scope(own.tenant, kept_name(sent.project))
+        scope = own if sent.project is None else Scope(own.tenant, stored_name(sent.project))
         versions = [
             {"reason": past.reason, "body": past.body, "now": past.created_at.timestamp()} for past in sent.versions
         ]

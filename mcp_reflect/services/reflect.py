@@ -16,22 +16,17 @@ from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.runner import ClientCapabilities
-from mcp_reflect.models.common import RULES, Json, Scope
-from mcp_reflect.models.decision import ACTIONS, Check, Checked, Validation
+from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities
+from mcp_reflect.models.common import RULES, Scope, from_json
+from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.lesson import RecordKind
 from mcp_reflect.models.reflection import (
     Analysis,
-    Assessment,
-    Insights,
-    LearntLesson,
     Link,
     Reflection,
     ReflectionDraft,
-    Score,
     StoredReflection,
 )
-from mcp_reflect.models.run import Diagnosis
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
 from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
@@ -47,22 +42,9 @@ from mcp_reflect.services.evaluation import (
     score_run,
 )
 
-_UNSTORED: Final = (
-    "reflection_id",
-    "strategy_id",
-    "lessons",
-    "ignored",
-    "next",
-)  # storage adds the ids, `from_stored` the rest
+_UNSTORED: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "next")  # added when it is stored or read
 _ABOUT_THE_CALL: Final = {
-    "detail",
-    "reflection_id",
-    "analysis",
-    "project",
-    "recall_id",
-    "trigger",
-    "related_ids",
-    "criteria",
+    *("detail", "reflection_id", "analysis", "project", "recall_id", "trigger", "related_ids", "criteria")
 }
 _FINDINGS: Final = 2  # of those without a lesson that the text does not tell, in `next`; all are stored
 _FINDING_CHARS: Final = 160
@@ -84,28 +66,25 @@ class Generated:
     before: StoredReflection | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """The ids of a stored reflection; `strategy_id` is None where it has no strategy."""
-
-    reflection_id: str
-    strategy_id: str | None
-
-
 async def reflect(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities) -> Reflection:
     """Reflect on a run, or add an analysis to a stored one."""
     generated = await generate(context, arguments, client)
-    return generated.reflection if generated.draft is None else await _store(context, generated, generated.draft)
+    return generated.reflection if generated.draft is None else await store(context, generated)
 
 
-async def store(context: Context, generated: Generated) -> Kept:
+async def store(context: Context, generated: Generated) -> Reflection:
     """Store a generated reflection. The same one again changes nothing. InputError: a check of its decision failed."""
-    reflection = generated.reflection
-    if generated.draft is not None:
-        reflection = await _store(context, generated, generated.draft)
-    elif not reflection.reflection_id:
-        raise InputError("reflection", "a check of its decision failed", "Store one whose validation is valid.")
-    return Kept(reflection_id=reflection.reflection_id, strategy_id=reflection.strategy_id)
+    draft, reflections = generated.draft, context.bank.reflections
+    if draft is None:
+        if not generated.reflection.reflection_id:
+            raise InputError("reflection", "a check of its decision failed", "Store one whose validation is valid.")
+        return generated.reflection
+    if generated.before is None:
+        stored = await reflections.store(generated.scope, draft)
+    else:
+        stored = await reflections.next_version(generated.scope, generated.before, draft)
+    context.log("reflection_stored", reflection_id=stored.id, importance=draft.reflection.importance)
+    return replace(from_stored(stored), ignored=draft.reflection.ignored)
 
 
 async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflection, ...]:
@@ -126,7 +105,7 @@ async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflect
     return tuple(map(from_stored, stored))
 
 
-async def generate(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities) -> Generated:
+async def generate(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT) -> Generated:
     """Reflect on a run without storing anything."""
     sent = read(ReflectArguments, _with_own_events(arguments, context.settings), context.settings)
     scope = context.scopes.named(sent.project)
@@ -139,10 +118,21 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
         if sent.decision is not None or sent.execution is not None:
             validation = validate(clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS)
             if not validation.valid:
-                return Generated(reflection=_rejected(context, scope, validation, sent.trigger), scope=scope)
+                context.log("reflection_rejected", failed_check=validation.failed_check)
+                rejected = Reflection(
+                    thinker=RULES,
+                    validation=validation,
+                    triggered_by=sent.trigger,
+                    generated_at=iso(context.clock.now()),
+                    scope=str(scope),
+                )
+                return Generated(reflection=rejected, scope=scope)
         # In a thread: a long log takes a while, and other calls go on meanwhile.
         run = await asyncio.to_thread(lambda: clean(plain_run(sent, context.settings, clean_text)))
-    await _check_related(context, scope, sent)
+    for place, name in enumerate(sent.related_ids):
+        await context.bank.lessons.get(scope, name, f"related_ids[{place}]")
+    if sent.recall_id is not None:
+        await context.bank.recalls.check(scope, sent.recall_id)
     equal = await _equal_reflection(context, scope, sent, _digest(run, None), client)
     if equal is not None:
         context.log("reflection_found", reflection_id=equal.id, thinker=equal.thinker)
@@ -152,33 +142,31 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
 
 
 def _with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-    """The arguments with events of other forms (messages of OpenAI and Anthropic, lines of a session) as ours."""
-    name = next((name for name in _EVENT_NAMES if arguments.get(name)), None)
-    events: Any = None if name is None else arguments[name]
+    """Return the arguments with messages of OpenAI or Anthropic and lines of a session read as events."""
+    name = next((name for name in _EVENT_NAMES if arguments.get(name)), "")
+    events = arguments.get(name)
     if isinstance(events, list | tuple):
         items = cast("list[Any]", events)
         if not any(map(_is_foreign, items)):
             return arguments
-        check_values({str(name): items}, limits)  # what is too deep or too large has no JSON text
-        lines = [item if isinstance(item, str) else json.dumps(item, default=str) for item in items]
-        events = "\n".join(line.strip() for line in lines)
-    if name is None or not isinstance(events, str):
+        check_values({name: items}, limits)  # what is too deep or too large has no JSON text
+        events = "\n".join(item.strip() if isinstance(item, str) else json.dumps(item, default=str) for item in items)
+    if not isinstance(events, str):
         return arguments
     try:
         runs = [run for _, run in read_transcript(events).runs]
     except InputError:
         return arguments
     own = [event for run in runs for event in run.get("events", ()) if run.get("run_id")]
-    if not own:
-        return arguments
-    return {**{key: value for key, value in arguments.items() if key != name}, "events": own}
+    return {**{key: value for key, value in arguments.items() if key != name}, "events": own} if own else arguments
 
 
 def _is_foreign(item: Any) -> bool:
     """True for a message of a model's protocol, a line of a host's session, or the JSON text of one."""
+    marks = ("role", "sessionId", "payload")
     if isinstance(item, str):
-        return item.lstrip().startswith("{") and any(mark in item for mark in ('"role"', '"sessionId"', '"payload"'))
-    return isinstance(item, Mapping) and any(key in item for key in ("role", "sessionId", "payload"))
+        return item.lstrip().startswith("{") and any(f'"{mark}"' in item for mark in marks)
+    return isinstance(item, Mapping) and any(mark in item for mark in marks)
 
 
 async def _draft(
@@ -191,14 +179,10 @@ async def _draft(
 ) -> ReflectionDraft:
     """Analyze a run, and put together all that is stored of it."""
     trace = trace_from(run)
-    outcome, count = trace.outcome.value, len(trace.events)
-    context.log(
-        "reflection_generation_started",
-        tenant=scope.tenant,
-        project=scope.project,
-        outcome=outcome,
-        event_count=count,
-    )
+    outcome = trace.outcome.value
+    event = "reflection_generation_started"
+    count = len(trace.events)
+    context.log(event, tenant=scope.tenant, project=scope.project, outcome=outcome, event_count=count)
     diagnosis = await asyncio.to_thread(diagnose, trace)
     review = await review_decision(context, scope, run, diagnosis)
     judgement = await judge_run(context, sent, trace, diagnosis, review, client)
@@ -256,7 +240,11 @@ async def _draft(
         lessons=judged.lessons,
         failures=diagnosis.failures,
         worked=diagnosis.worked,
-        links=_links(sent, diagnosis, judged),
+        links=(
+            *links(diagnosis, judged),
+            *(Link(relation="related", to_kind="record", to_id=name) for name in sent.related_ids),
+            *(Link(relation="used", to_kind="recall", to_id=name) for name in (sent.recall_id,) if name),
+        ),
     )
 
 
@@ -278,43 +266,12 @@ def _with_review(judged: Judged, judgement: Judgement, review: DecisionReview) -
     )
 
 
-def _links(sent: ReflectArguments, diagnosis: Diagnosis, judged: Judged) -> tuple[Link, ...]:
-    related = [Link(relation="related", to_kind="record", to_id=name) for name in sent.related_ids]
-    recall = [Link(relation="used", to_kind="recall", to_id=sent.recall_id)] if sent.recall_id else []
-    return (*links(diagnosis, judged), *related, *recall)
-
-
-def _rejected(context: Context, scope: Scope, validation: Validation, trigger: str | None) -> Reflection:
-    """The result where a check of the decision failed. Nothing is stored."""
-    failed = validation.failed_check
-    context.log("reflection_rejected", failed_check=failed and failed.value)
-    return Reflection(
-        thinker=RULES,
-        validation=validation,
-        triggered_by=trigger,
-        generated_at=iso(context.clock.now()),
-        scope=str(scope),
-    )
-
-
-async def _store(context: Context, generated: Generated, draft: ReflectionDraft) -> Reflection:
-    reflections = context.bank.reflections
-    if generated.before is None:
-        stored = await reflections.store(generated.scope, draft)
-    else:
-        stored = await reflections.next_version(generated.scope, generated.before, draft)
-    reflection = from_stored(stored)
-    context.log("reflection_stored", reflection_id=reflection.reflection_id, importance=reflection.importance)
-    return replace(reflection, ignored=draft.reflection.ignored)
-
-
 async def _equal_reflection(
     context: Context, scope: Scope, sent: ReflectArguments, run_digest: str, client: ClientCapabilities
 ) -> StoredReflection | None:
-    """Find a stored reflection of the same run, of the same kind of author, with a score for every criterion sent.
+    """Find a stored reflection of the same run by the same kind of author with a score for every criterion sent.
 
-    Not looked for where an analysis was sent, which is a new judgement. A reflection that rules wrote because a model
-    failed does not count as the model's: the model is asked again.
+    Not where an analysis was sent, which is a new judgement. Where a model failed before, it is asked again.
     """
     if sent.analysis is not None or sent.reflection_id is not None:
         return None
@@ -329,20 +286,13 @@ async def _equal_reflection(
 
 def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
     """The stored run. InputError where an argument differs from it."""
-    stored = _object(before.trace)
+    stored = cast("dict[str, Any]", before.trace)
     again: dict[str, Any] = clean(plain_run(sent, limits, clean_text))
     for name in sorted(sent.model_fields_set - _ABOUT_THE_CALL):
         if again.get(name) != stored.get(name):
             fix = "Leave it out, or reflect anew without reflection_id."
             raise InputError(name, f"it differs from what {before.id} holds", fix)
     return stored
-
-
-async def _check_related(context: Context, scope: Scope, sent: ReflectArguments) -> None:
-    for place, name in enumerate(sent.related_ids):
-        await context.bank.lessons.get(scope, name, f"related_ids[{place}]")
-    if sent.recall_id is not None:
-        await context.bank.recalls.check(scope, sent.recall_id)
 
 
 def _digest(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[str] = ()) -> str:
@@ -357,54 +307,17 @@ def _digest(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[s
 
 def from_stored(stored: StoredReflection) -> Reflection:
     """Read a stored reflection. One by rules alone says in `next` how the agent can add its own analysis."""
-    body = _object(stored.body)
-    assessment, validation = body.pop("assessment", None), body.pop("validation", None)
-    insights, lessons = body.pop("insights", None), body.pop("lessons", ())
-    findings = [item["text"] for item in body.pop("findings", ()) if item["text"] not in body["reflection"]]
-    reflection = Reflection(
-        **_with_tuples(body),
-        insights=Insights(**_with_tuples(insights)) if insights else None,
-        assessment=_assessment(assessment) if assessment else None,
-        validation=_validation(validation) if validation else None,
-        lessons=tuple(LearntLesson(**lesson) for lesson in lessons),
-    )
-    return replace(reflection, next=_next(reflection, findings)) if stored.thinker == RULES else reflection
-
-
-def _object(value: Json) -> dict[str, Any]:
-    assert isinstance(value, dict)  # noqa: S101 - written by this module
-    return dict(value)
-
-
-def _assessment(value: Mapping[str, Any]) -> Assessment:
-    scores = {name: Score(**score) for name, score in value.get("scores", {}).items()}
-    values: dict[str, Any] = {**value, "scores": scores}
-    return Assessment(**values)
-
-
-def _validation(value: Mapping[str, Any]) -> Validation:
-    checks = tuple(
-        Checked(check=Check(item["check"]), passed=item["passed"], detail=item["detail"]) for item in value["checks"]
-    )
-    failed = value["failed_check"]
-    values: dict[str, Any] = {**value, "checks": checks, "failed_check": Check(failed) if failed else None}
-    return Validation(**values)
-
-
-def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
-    """A JSON object with its lists as tuples, as in the models."""
-    return {name: tuple(cast("list[Any]", item)) if isinstance(item, list) else item for name, item in values.items()}
+    body = cast("dict[str, Any]", stored.body)
+    reflection: Reflection = from_json(Reflection, body)
+    if stored.thinker != RULES:
+        return reflection
+    findings = [item["text"] for item in body.get("findings", ()) if item["text"] not in reflection.reflection]
+    return replace(reflection, next=_next(reflection, findings))
 
 
 def _next(reflection: Reflection, findings: Sequence[str]) -> dict[str, object]:
-    """The call with which the agent adds its own analysis: it knows more than rules can read in the events.
-
-    `findings` are what rules saw and made no lesson of.
-    """
-    analysis: dict[str, object] = {
-        "reflection": "root cause",
-        "strategy": "what to do next time",
-    }
+    """Return the call with which the agent adds its own analysis, and findings that rules made no lesson of."""
+    analysis: dict[str, object] = {"reflection": "root cause", "strategy": "what to do next time"}
     if reflection.validation is None:
         analysis = {
             "mistake": "what not to repeat, with the exact input",

@@ -1,46 +1,70 @@
 """Whether to reflect at a step. All processes of a run share one count of reflections per step."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_reflect.analysis.triggers import Thresholds, trigger_of
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankReadOnlyError
-from mcp_reflect.models.trigger import Advice
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.triggers import StepArguments
 from mcp_reflect.services.context import Context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """The result of `should_reflect`.
+
+    `trigger` is the signal that asks for a reflection; `reflect` is False in spite of it where the step has used up its
+    reflections. `reflections_left` is None without a `run_id`.
+    """
+
+    reflect: bool
+    trigger: str | None = None
+    reason: str
+    reflections_left: int | None = None
+    ignored: tuple[str, ...] = ()
+
+
+def trigger_of(step: StepArguments, settings: Settings) -> tuple[str, str] | None:
+    """Return the first trigger that holds and its reason. A signal that equals its threshold does not count."""
+    confidence, risk, drift = settings.quality_threshold, settings.risk_threshold, settings.drift_threshold
+    interval, number, failures = settings.periodic_interval, step.step_number, step.tool_failures
+    triggers = (
+        ("low_confidence", step.confidence < confidence, f"Confidence {step.confidence:g} is below {confidence:g}."),
+        ("high_risk", step.risk_level > risk, f"Risk {step.risk_level:g} is above {risk:g}."),
+        ("goal_drift", step.goal_drift > drift, f"The goal drift {step.goal_drift:g} is above {drift:g}."),
+        ("tool_failure", failures > 0, f"{failures} tool {'call' if failures == 1 else 'calls'} failed."),
+        ("verification_failed", step.verification_failed, "A check of the work failed."),
+        ("user_critical", step.is_final_step, "This is the final step: its result goes to the user."),
+        (
+            "periodic",
+            interval and number > 0 and number % interval == 0,
+            f"Step {number}: time to reflect, as after every {interval}.",
+        ),
+    )
+    return next(((name, reason) for name, holds, reason in triggers if holds), None)
 
 
 async def should_reflect(context: Context, arguments: Mapping[str, Any]) -> Advice:
     """Return whether to reflect, and why. A yes uses one of the reflections that the step may have."""
     sent = read(StepArguments, arguments, context.settings)
     advice = await _advise(context, sent)
-    trigger = advice.trigger and advice.trigger.value
-    context.log("reflection_considered", reflect=advice.reflect, trigger=trigger, run_id=sent.run_id)
+    context.log("reflection_considered", reflect=advice.reflect, trigger=advice.trigger, run_id=sent.run_id)
     return replace(advice, ignored=sent.ignored)
 
 
 async def _advise(context: Context, sent: StepArguments) -> Advice:
-    settings, steps = context.settings, context.bank.steps
-    scope = context.scopes.named(sent.project)
-    if not settings.enabled:
+    scope, steps = context.scopes.named(sent.project), context.bank.steps
+    if not context.settings.enabled:
         return Advice(reflect=False, reason="Reflection is switched off (MCP_REFLECT_ENABLED is false).")
-    thresholds = Thresholds(
-        confidence=settings.quality_threshold,
-        risk=settings.risk_threshold,
-        drift=settings.drift_threshold,
-        interval=settings.periodic_interval,
-    )
-    limit = settings.max_reflections_per_step
-    result = trigger_of(sent.signals(), thresholds)
-    if result is None:
-        left = None if sent.run_id is None else limit - await steps.taken(scope, sent.run_id, sent.step_number)
-        reason = "Nothing calls for a reflection at this step."
-        return Advice(reflect=False, reason=reason, reflections_left=None if left is None else max(left, 0))
-    trigger, reason = result
+    limit = context.settings.max_reflections_per_step
+    trigger, reason = trigger_of(sent, context.settings) or (None, "Nothing calls for a reflection at this step.")
     if sent.run_id is None:
-        return Advice(reflect=True, trigger=trigger, reason=reason)
+        return Advice(reflect=trigger is not None, trigger=trigger, reason=reason)
+    if trigger is None:
+        left = max(limit - await steps.taken(scope, sent.run_id, sent.step_number), 0)
+        return Advice(reflect=False, reason=reason, reflections_left=left)
     try:
         taken = await steps.take(scope, sent.run_id, sent.step_number, limit)
     except BankReadOnlyError:

@@ -8,11 +8,10 @@ import pytest
 from mcp import Client
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from mcp_reflect.config import Settings
+from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.scopes import Scopes
 
 MARK = "zebrafish quokka"  # rare words by which a record would be found
 ASKED = "Feed the zebrafish"
