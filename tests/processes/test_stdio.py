@@ -15,12 +15,12 @@ from tests.processes.servers import LESSON, ROOT, SERVE, server, told
 
 CRASHING = (
     "import warnings\n"
-    "from mcp_reflect.services.engine import Engine\n"
+    "from mcp_reflect.services import lessons\n"
     "from mcp_reflect.server.app import serve\n"
-    "async def fail(self, /, **arguments):\n"
+    "async def fail(context, arguments):\n"
     "    warnings.warn('a warning in a tool')\n"
     "    raise RuntimeError('a crash in a tool')\n"
-    "Engine.forget_lesson = fail\n"
+    "lessons.forget = fail\n"
     "serve()\n"
 )
 
