@@ -22,8 +22,8 @@ from mcp_reflect.analysis.decisions import (
 )
 from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.analysis.text import trace_text
+from mcp_reflect.checkers.evidence.reading import Kind
 from mcp_reflect.checkers.evidence.reading import seen as reports_in
-from mcp_reflect.checkers.evidence.reports import Kind
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Input, Rendered

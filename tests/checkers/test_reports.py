@@ -2,8 +2,7 @@
 
 import pytest
 
-from mcp_reflect.checkers.evidence.reading import seen
-from mcp_reflect.checkers.evidence.reports import Report
+from mcp_reflect.checkers.evidence.reading import Report, seen
 from mcp_reflect.models.critique import ToolResult
 from tests.checkers.cases import output
 
@@ -40,7 +39,12 @@ def read(name: str, tool: str | None = None, exit_code: int | None = None) -> Re
 )
 def test_a_test_run_is_read_with_its_counts(name: str, runner: str, passed: int, failed: int, skipped: int) -> None:
     report = read(name)
-    assert (report.runner, report.passed, report.failed, report.skipped) == (runner, passed, failed, skipped)
+    assert (report.runner, report.passed, report.counts["failed"], report.counts["skipped"]) == (
+        runner,
+        passed,
+        failed,
+        skipped,
+    )
     assert report.ok is (failed == 0)
 
 
@@ -63,12 +67,12 @@ def test_a_test_run_is_read_with_its_counts(name: str, runner: str, passed: int,
 )
 def test_a_linter_or_compiler_is_read_with_its_errors(name: str, runner: str, errors: int) -> None:
     report = read(name)
-    assert (report.runner, report.errors, report.ok) == (runner, errors, errors == 0)
+    assert (report.runner, report.counts["errors"], report.ok) == (runner, errors, errors == 0)
 
 
 def test_silence_and_exit_code_zero_speak_for_a_linter_that_is_named() -> None:
     assert read("tsc_good.txt", "npx tsc", 0).ok is True
-    assert read("eslint_good.txt", "npx eslint src", 0).warnings == 0
+    assert read("eslint_good.txt", "npx eslint src", 0).counts["warnings"] == 0
 
 
 def test_a_run_that_selected_no_test_did_not_go_well() -> None:
@@ -77,19 +81,18 @@ def test_a_run_that_selected_no_test_did_not_go_well() -> None:
 
 def test_a_long_log_is_read_by_its_ends() -> None:
     text = "x\n" * 500_000 + "=== 4 failed, 3 passed in 0.05s ===\n"
-    assert seen([ToolResult(content=text)])[0].reports[0].failed == 4
+    assert seen([ToolResult(content=text)])[0].reports[0].counts["failed"] == 4
 
 
 def test_colours_do_not_hide_a_summary() -> None:
     text = "\x1b[31m=== \x1b[1m4 failed\x1b[0m, \x1b[32m3 passed\x1b[0m\x1b[31m in 0.05s\x1b[0m ==="
-    assert seen([ToolResult(content=text)])[0].reports[0].failed == 4
+    assert seen([ToolResult(content=text)])[0].reports[0].counts["failed"] == 4
 
 
 def test_names_of_tests_are_kept_with_how_they_ended() -> None:
-    report = read("pytest_bad.txt")
-    assert "test_total_adds_tax" in report.failing
-    assert "test_find_knows[it]" in report.failing
-    assert "test_parse_qty_accepts_spaces" not in report.failing
-    assert "test_find" in read("unittest_bad.txt").passing
-    assert "slugs two words" in read("vitest_bad.txt").passing
-    assert "testskip" in read("go_verbose_bad.txt").skipping
+    names = read("pytest_bad.txt").names
+    assert names["test_total_adds_tax"] == names["test_find_knows[it]"] == "fails"
+    assert "test_parse_qty_accepts_spaces" not in names
+    assert read("unittest_bad.txt").names["test_find"] == "passes"
+    assert read("vitest_bad.txt").names["slugs two words"] == "passes"
+    assert read("go_verbose_bad.txt").names["testskip"] == "skipped"

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Work
+from mcp_reflect.checkers.evidence.claims import Evidence, Judgement, Rule, latest, polarity
 from mcp_reflect.checkers.evidence.facts import Fact, facts, stems, versions
 from mcp_reflect.checkers.evidence.figures import claimed, compare
 from mcp_reflect.checkers.evidence.named import judge_fields, judge_named, judge_places, judge_quotations
-from mcp_reflect.checkers.evidence.outcomes import judge_commands, judge_counts, judge_names, judge_outcomes, polarity
+from mcp_reflect.checkers.evidence.outcomes import judge_commands, judge_counts, judge_names, judge_outcomes
 from mcp_reflect.checkers.evidence.reading import seen
-from mcp_reflect.checkers.evidence.sentences import Evidence, Judgement, Rule
 from mcp_reflect.checkers.evidence.states import judge_acts, judge_good, judge_states
 from mcp_reflect.checkers.sentences import Sentence, sentences
 from mcp_reflect.models.critique import Status, ToolResult
@@ -53,7 +53,7 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
     The last report of each runner counts; without any report, the last result that says how it ended.
     """
     evidence = Evidence(seen(tool_results))
-    reported = [report.ok for report in evidence.latest(evidence.reports()) if report.ok is not None]
+    reported = [report.ok for report in latest(evidence.reports) if report.ok is not None]
     if reported:
         return all(reported) == success
     ended = [result.ended_well for result in evidence.seen if result.ended_well is not None]
@@ -151,7 +151,7 @@ def _explained(sentence: Sentence, evidence: Evidence) -> bool:
     known = evidence.once(_known_words)
     codes = [str(result.exit_code) for result in evidence.seen]
     for field in ("passed", "failed", "skipped", "total"):
-        counts = [count for report in evidence.reports() if (count := getattr(report, field))]
+        counts = [count for report in evidence.reports if (count := report.counts.get(field))]
         codes.append(str(sum(counts)))
     shown = " ".join([evidence.text.replace(",", ""), *codes])
     unknown = {word for word in stems(sentence.text) if not word.isdecimal()} - known - _PLAIN
@@ -159,7 +159,7 @@ def _explained(sentence: Sentence, evidence: Evidence) -> bool:
 
 
 def _known_words(evidence: Evidence) -> frozenset[str]:
-    names = [report.runner for report in evidence.reports()]
+    names = [report.runner for report in evidence.reports]
     return stems(evidence.text) | stems(" ".join([*(result.tool for result in evidence.seen), *names]))
 
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from mcp_reflect.checkers.evidence.reading import Seen, parsed_json
-from mcp_reflect.checkers.evidence.reports import Kind
+from mcp_reflect.checkers.evidence.reading import Kind, Seen, parsed_json
 
 _MOST_LINES: Final = 2_000
 _MOST_FACTS: Final = 6_000
@@ -27,13 +26,6 @@ _SIZE: Final = {
     **dict.fromkeys(("gb", "gib", "g"), 3),
     **dict.fromkeys(("tb", "tib", "t"), 4),
 }
-WORDS: Final = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen twenty".split()
-    )
-}
 STOP: Final = frozenset(
     word
     for line in (
@@ -47,7 +39,8 @@ STOP: Final = frozenset(
 _NUMBER: Final = re.compile(
     r"(?<![\w.,:/-])(?P<money>[$€£¥])?(?P<n>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?![\d]|[.:/-]\d|[,'’]\d{3})"
-    r"(?:\s?(?P<u>%|µs|us|ms|[kKMGT]i?B|[kMG](?=\s|$|\t)|seconds?|secs?|milliseconds?|minutes?|min|hours?|bytes?|[sh]|B)"
+    r"(?:\s?(?P<u>%|µs|us|ms|[kKMGT]i?B|[kMG](?=\s|$|\t)|seconds?|secs?|milliseconds?|minutes?|min|hours?|bytes?|"
+    r"[sh]|B)"
     r"(?!\w)|(?!\w))"
 )
 _VERSION: Final = re.compile(

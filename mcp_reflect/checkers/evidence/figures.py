@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from mcp_reflect.checkers.evidence.facts import STOP, WORDS, Fact, Figure, figures, stem, stems
+from mcp_reflect.checkers.evidence.claims import NUMBERS
+from mcp_reflect.checkers.evidence.facts import STOP, Fact, Figure, figures, stem, stems
 
 _ABOUT: Final = re.compile(
     r"\b(?:about|around|roughly|approximately|some|nearly|almost|close to|just (?:under|over)|a (?:little|good|bit)|"
@@ -30,7 +31,7 @@ _NO_CLAIM: Final = re.compile(
 _MONTH_AFTER: Final = re.compile(
     r"^\.?\s?(?:st|nd|rd|th)?\s?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE
 )
-_SPELLED: Final = re.compile(r"\b(" + "|".join(WORDS) + r")\b", re.IGNORECASE)
+_SPELLED: Final = re.compile(r"\b(" + "|".join(NUMBERS) + r")\b", re.IGNORECASE)
 _LEAST: Final = 4
 """The least score that contradicts: the noun, or a key and a word of the row."""
 
@@ -90,7 +91,7 @@ def _spelled(clause: str) -> Iterator[Figure]:
     for found in _SPELLED.finditer(clause):
         noun = re.match(r"\s([^\W\d_]{3,})", clause[found.end() :])
         if noun and noun[1].lower() not in STOP and found[1].lower() != "one":
-            yield Figure(WORDS[found[1].lower()], "", 0, 1.0, found.start(), found.end(), found[1])
+            yield Figure(NUMBERS[found[1].lower()], "", 0, 1.0, found.start(), found.end(), found[1])
 
 
 def compare(claim: Claimed, facts: Sequence[Fact]) -> Compared:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
+from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
 from mcp_reflect.checkers.evidence.reading import parsed_json
-from mcp_reflect.checkers.evidence.sentences import Evidence, Judgement
 from mcp_reflect.checkers.evidence.states import NEGATED
 from mcp_reflect.checkers.sentences import Sentence, quotations
 from mcp_reflect.models.critique import Status

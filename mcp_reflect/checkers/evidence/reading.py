@@ -1,41 +1,78 @@
-"""What each tool result reports, and how it ended."""
+"""Tool results as read: how each ended, and what test runners, linters, type checkers and builds in it reported.
+
+One reader serves all programs. Counts are numbers beside a word such as "passed" or "errors" in a line that sums up;
+names stand beside a mark such as "ok" or "✓"; diagnostics are lines that point into a file.
+"""
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, cast
 
-from mcp_reflect.checkers.evidence import reports as lint
-from mcp_reflect.checkers.evidence import runners as runners_compiled
-from mcp_reflect.checkers.evidence.reports import KINDS, Kind, Report
 from mcp_reflect.models.critique import ToolResult
 
 # Summaries stand at the end of an output and its name at the start: of a long one we read both ends.
-_HEAD = 15_000
-_TAIL = 45_000
-_TOTAL = 200_000
-_LINE = 500
+_HEAD: Final = 15_000
+_TAIL: Final = 45_000
+_TOTAL: Final = 200_000
+_LINE: Final = 500
+_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 
-# A reader runs only where its marker stands in the text.
-_READERS: tuple[tuple[tuple[str, ...], Callable[[list[str]], Report | None]], ...] = (
-    ((" passed", " failed", " error", " deselected", " skipped", "no tests ran"), runners_compiled.read_pytest),
-    (("\nRan ",), runners_compiled.read_unittest),
-    (("\nTests:",), runners_compiled.read_jest),
-    (("Tests  ",), runners_compiled.read_vitest),
-    ((" passing",), runners_compiled.read_mocha),
-    (("# tests ", "ℹ tests "), runners_compiled.read_node),
-    (("\nok  ", "\nFAIL\t", "\nFAIL "), runners_compiled.read_go),
-    (("test result: ",), runners_compiled.read_cargo),
-    (("Found ", "All checks passed!", "Success: ", " informations", "rated at "), lint.read_python_lint),
-    ((" problem", "error TS", "Prettier", "prettier", "code style"), lint.read_js_lint),
-    (("error: could not compile", "Finished `"), lint.read_cargo_build),
-    ((".java:",), lint.read_java),
-    (("error: ", "make: ***", "make["), lint.read_make),
-    ((".go:",), lint.read_go_build),
-)
+class Kind(StrEnum):
+    """The kind of a report."""
+
+    TESTS = "tests"
+    LINT = "lint"
+    TYPES = "types"
+    BUILD = "build"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One run of a test runner, linter, type checker or build.
+
+    `counts` holds a number for each category that the output tells, `parts` further numbers of a run in parts.
+    `names` maps the names of tests, in lower case, to "passes", "fails" or "skipped"; `failures` counts those that
+    are listed as failing.
+    """
+
+    runner: str
+    kind: Kind
+    ok: bool | None = None
+    counts: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    parts: Mapping[str, frozenset[int]] = field(default_factory=lambda: MappingProxyType({}))
+    names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    failures: int = 0
+
+    @property
+    def passed(self) -> int | None:
+        return self.counts.get("passed")
+
+    def broken(self) -> int | None:
+        """Return failures and errors together, None where neither is known."""
+        known = [self.counts[name] for name in ("failed", "errors") if name in self.counts]
+        return sum(known) if known else None
+
+    def values(self, category: str) -> frozenset[int]:
+        """Return every number that the report supports for a category; none where it does not say."""
+        count, broken, passed, total = self.counts.get, self.broken(), self.passed, self.counts.get("total")
+        numbers: list[int | None] = [count(category), *self.parts.get(category, ())]
+        if category == "failed":
+            numbers.append(broken)
+        elif category == "problems" and count("problems") is None and count("errors") is not None:
+            numbers += [count("errors"), count("errors", 0) + count("warnings", 0)]
+        elif category in {"total", "all"}:
+            if total is not None:
+                numbers += [total, total - count("skipped", 0)]
+            if passed is not None:
+                numbers.append(passed + (broken or 0) + count("xfailed", 0))
+                numbers += [passed, passed + count("xfailed", 0)] if category == "all" else []
+            numbers += self.parts.get("passed", ()) if category == "all" else ()
+        return frozenset(number for number in numbers if number is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,106 +90,297 @@ class Seen:
 def seen(results: Sequence[ToolResult]) -> tuple[Seen, ...]:
     """Each result in order, clipped so that all of it stays within bounds; the latest ones are clipped least."""
     left = _TOTAL
-    found: list[Seen] = []
+    read: list[Seen] = []
     for index in range(len(results) - 1, -1, -1):
         text = _clipped(results[index].content, min(left, _HEAD + _TAIL))
         left -= len(text)
-        found.append(_seen(index, results[index], text))
-    return tuple(reversed(found))
+        tool, code = (results[index].tool or "").lower()[:200], results[index].exit_code
+        reports = tuple(_reports(tool, text, code))
+        ended_well = _ended_well(text, code, reports)
+        read.append(Seen(index=index, tool=tool, text=text, exit_code=code, reports=reports, ended_well=ended_well))
+    return tuple(reversed(read))
 
 
 def _clipped(text: str, space: int) -> str:
     if len(text) > space:
         head = space // 4
         text = f"{text[:head]}\n{text[len(text) - (space - head) :]}" if space > 0 else ""
-    return _COLOUR.sub("", text).replace("\r\n", "\n")
+    return re.sub(r"\x1b\[[0-9;]{0,20}[A-Za-z]", "", text).replace("\r\n", "\n")
 
 
-def _seen(index: int, result: ToolResult, text: str) -> Seen:
-    tool = (result.tool or "").lower()[:200]
-    reports = tuple(replace(report, source=index) for report in _reports(tool, text, result.exit_code))
-    return Seen(
-        index=index,
-        tool=tool,
-        text=text,
-        exit_code=result.exit_code,
-        reports=reports,
-        ended_well=_ended_well(text, result.exit_code, reports),
-    )
-
-
-def _reports(tool: str, text: str, exit_code: int | None) -> list[Report]:
-    lines = [line[:_LINE].rstrip() for line in text.split("\n")]
-    marked = "\n" + text
-    reports = [
-        report for markers, read in _READERS if any(mark in marked for mark in markers) and (report := read(lines))
-    ]
-    runner = _runner_of(tool)
-    if "<testsuite" in text and (report := runners_compiled.read_junit(text)):
-        reports = [report]
-    if runner == "flake8" and (report := lint.read_flake8(lines)):
-        reports.append(report)
-    if runner and runner != "tests":
-        reports = [_named(report, runner) for report in reports]
-    spoken = any(report.kind is KINDS[runner] or runner == "make" for report in reports) if runner else True
-    if runner and not spoken and exit_code is not None:
-        reports.append(_from_exit(runner, exit_code, silent=not text.strip()))
-    return [_settled(report, exit_code) for report in reports]
-
-
-def _named(report: Report, runner: str) -> Report:
-    """A plain "12 passed, 0 failed" is read as pytest's; the tool's own name knows better."""
-    plain = report.runner == "pytest" and KINDS[runner] is Kind.TESTS
-    return replace(report, runner=runner) if plain else report
-
-
-def _settled(report: Report, exit_code: int | None) -> Report:
-    return report if report.ok is not None or exit_code is None else replace(report, ok=exit_code == 0)
-
-
-def _from_exit(runner: str, exit_code: int, *, silent: bool) -> Report:
-    """A runner that printed nothing we read still said how it ended."""
-    ok = exit_code == 0
-    tests = KINDS[runner] is Kind.TESTS
-    return Report(
-        runner=runner,
-        ok=ok,
-        failed=0 if ok and tests else None,
-        errors=0 if ok else None,
-        warnings=0 if ok and silent else None,
-    )
-
-
-_TOOLS = (
-    (re.compile(r"\bgo test\b"), "go test"),
-    (re.compile(r"\bcargo (?:nextest|test)\b"), "cargo test"),
-    (re.compile(r"\bnode .{0,40}--test\b"), "node"),
-    (re.compile(r"\bgo (?:build|vet)\b"), "go build"),
-    (re.compile(r"\bcargo (?:build|check)\b"), "rustc"),
-    (re.compile(r"clippy"), "clippy"),
-    (
-        re.compile(
-            r"\b(pytest|unittest|jest|vitest|mocha|eslint|ruff|mypy|tsc|flake8|pylint|prettier|black|pyright|"
-            r"javac|make)\b"
+# Programs: name, kind, how a tool call names it, and the lines by which its output is known.
+_T, _L, _Y, _B = Kind.TESTS, Kind.LINT, Kind.TYPES, Kind.BUILD
+_RUNNERS: Final = tuple(
+    (name, kind, re.compile(tool), re.compile(lines, re.MULTILINE))
+    for name, kind, tool, lines in (
+        ("cargo test", _T, r"\bcargo (?:nextest|test)\b", r"^test result: |^ +Summary \[.*tests run:"),
+        (
+            "go test",
+            _T,
+            r"\bgo test\b",
+            r"^(?:ok  |FAIL)\s\S+\s+(?:[\d.]+s|\(cached\)|\[\w+ failed\])|^--- (?:PASS|FAIL)",
         ),
-        "",
-    ),
-    (re.compile(r"(?:^|[_ .:-])(?:run_?)?tests?(?:$|[_ .:-])|\bnpm (?:run )?test\b"), "tests"),
+        ("node", _T, r"\bnode .{0,40}--test\b", r"^[#ℹ] tests \d"),
+        ("jest", _T, r"\bjest\b", r"^Tests: .* total$"),
+        ("vitest", _T, r"\bvitest\b", r"^ *Tests  .*\(\d+\)$"),
+        ("mocha", _T, r"\bmocha\b", r"^ {1,6}\d+ passing\b"),
+        ("unittest", _T, r"\bunittest\b", r"^Ran \d+ tests? in "),
+        ("junit", _T, r"\b(?:mvnw?|maven|gradlew?|junit)\b", r"<testsuite\b|\bTests run: \d"),
+        ("rspec", _T, r"\brspec\b", r"^\d+ examples?, \d+ failures?"),
+        (
+            "pytest",
+            _T,
+            r"\bpytest\b",
+            r"^(?:=+ )?(?:\d+ \w+,? ?){1,9}(?: ?in [\d.]+ ?m?s.*)=*$|^(?:=+ )?no tests ran in|^=+ (?:\d+ \w+,? ?)+ =+$",
+        ),
+        (
+            "tests",
+            _T,
+            r"(?:^|[_ .:-])(?:run_?)?tests?(?:$|[_ .:-])|\bnpm (?:run )?test\b|\bctest\b|\bphpunit\b",
+            (
+                r"^\W{0,4}(?:\d+ (?:tests? )?(?:passed|failed)\b[^a-z]{0,9}(?:$|\d|in [\d.]+)|(?:Failed|Passed|"
+                r"Tests):\s+\d+,)|"
+                r"^OK \(\d+ tests?|^\d+% tests passed|\b\d+ tests? completed\b"
+            ),
+        ),
+        ("ruff", _L, r"\bruff\b", r"^Found \d+ errors?(?:\.| \(\d+ fixed)|^All checks passed!$"),
+        ("eslint", _L, r"\beslint\b", r"^✖ \d+ problems? \("),
+        ("flake8", _L, r"\bflake8\b", r"(?!)"),
+        ("pylint", _L, r"\bpylint\b", r"^Your code has been rated at "),
+        ("prettier", _L, r"\bprettier\b", r"^\[warn\] Code style issues|use Prettier code style!"),
+        ("black", _L, r"\b(?:black|biome|shellcheck|golangci-lint|rubocop|stylelint)\b", r"(?!)"),
+        ("mypy", _Y, r"\bmypy\b", r"^Found \d+ errors? in \d+ files? \(|^Success: no issues found"),
+        ("tsc", _Y, r"\btsc\b", r"^\S.*\berror TS\d+: "),
+        ("pyright", _Y, r"\bpyright\b", r"^\d+ errors?, \d+ warnings?, \d+ informations?"),
+        ("clippy", _L, r"\bclippy\b", r"^ {4}Checking \S+ v"),
+        ("rustc", _B, r"\bcargo (?:build|check)\b", r"^error: could not compile|^ {4}Finished `"),
+        ("javac", _B, r"\bjavac\b", r"^\S+\.java:\d+: error: "),
+        ("go build", _B, r"\bgo (?:build|vet)\b", r"^# \S+.*\n(?:vet: )?\S+\.go:\d+:\d+: \S"),
+        (
+            "make",
+            _B,
+            r"\bmake\b",
+            r"^make(?:\[\d+\])?: \*\*\* |\.(?:c|cc|cpp|h|hpp):\d+:\d+: (?:fatal )?error: ",
+        ),
+    )
 )
+KINDS: Final[Mapping[str, Kind]] = {name: kind for name, kind, _, _ in _RUNNERS}
+
+_CATEGORY: Final = {
+    **dict.fromkeys(("passed", "passing", "pass"), "passed"),
+    **dict.fromkeys(("failed", "failing", "fail", "failures", "failure"), "failed"),
+    **dict.fromkeys(("error", "errors"), "errors"),
+    **dict.fromkeys(("skipped", "pending", "ignored"), "skipped"),
+    **dict.fromkeys(("xfailed", "expected failures"), "xfailed"),
+    **dict.fromkeys(("xpassed", "unexpected successes"), "xpassed"),
+    **dict.fromkeys(("deselected", "filtered out"), "deselected"),
+    **dict.fromkeys(("warning", "warnings"), "warnings"),
+    **dict.fromkeys(("problem", "problems"), "problems"),
+    **dict.fromkeys(
+        ("test", "tests", "total", "tests run", "tests completed", "example", "examples", "out of"), "total"
+    ),
+    **dict.fromkeys(("file", "files"), "files"),
+    **{word: word for word in ("remaining", "cancelled", "todo")},
+}
+_WORD: Final = "|".join(sorted(_CATEGORY, key=len, reverse=True))
+_PAIR: Final = re.compile(
+    rf"(?<![\w.])(\d{{1,7}})(?: tests?| previous)? ({_WORD})\b(?![=:])|\b({_WORD})(?:=|:\s{{1,9}}|"
+    rf"\s)(\d{{1,7}})\b(?! [a-z])",
+    re.IGNORECASE,
+)
+_SUMMARY: Final = re.compile(
+    rf"^[\Wℹ]*(?:\[\w+\]\s*)?(?P<lead>Test Suites|Test Files|Tests?(?: run)?\b|test result|Ran\b|FAILED|OK\b|Failed!|"
+    rf"Passed!|"
+    rf"Total\b|Failures:|pass\b|fail\b|skipped\b|cancelled\b|todo\b|Summary\b|\d+% tests|no tests ran|"
+    rf"\d{{1,7}} (?:tests? )?(?:{_WORD})\b)",
+    re.IGNORECASE,
+)
+_DIAGNOSTIC: Final = re.compile(
+    r"^(?P<file>[^\s:()]{1,300}\.\w{1,5})(?::\d+(?::\d+)?|\(\d+,\d+\)):?\s(?:- )?(?:fatal )?"
+    r"(?:(?P<severity>error|warning)\b|(?P<code>[A-Z]{1,3}\d{3,4}):? )?"
+)
+_STOP: Final = re.compile(r"^make(?:\[\d+\])?: \*\*\* \[\S{1,200}: (?:tests?|check)\]", re.MULTILINE)
 
 
-def _runner_of(tool: str) -> str | None:
-    for pattern, runner in _TOOLS:
-        if found := pattern.search(tool):
-            return runner or found[1]
-    return None
+def _reports(tool: str, text: str, exit_code: int | None) -> Iterator[Report]:
+    lines = [line[:_LINE].rstrip() for line in text.split("\n")]
+    names = [name for name, _, _, pattern in _RUNNERS if pattern.search(text)]
+    called = next((name for name, _, pattern, _ in _RUNNERS if pattern.search(tool)), None)
+    tests = [name for name in names if KINDS[name] is Kind.TESTS]
+    if tests:
+        runner = called if tests[0] in {"pytest", "tests"} and called and KINDS[called] is _T else tests[0]
+        yield _junit(text) or _tests("pytest" if runner == "tests" else runner or tests[0], lines, exit_code)
+    kinds = {KINDS[name] for name in names}
+    for name in names:
+        if KINDS[name] is not Kind.TESTS and not (name == "rustc" and "clippy" in names):
+            if name == "make" and _STOP.search(text) and not any(map(_DIAGNOSTIC.match, lines)):
+                kinds.add(Kind.TESTS)
+                yield Report(runner="tests", kind=Kind.TESTS, ok=False)
+            else:
+                yield _diagnosed(name, lines)
+    if called == "flake8" and any(map(_DIAGNOSTIC.match, lines)):
+        yield _diagnosed(called, lines)
+    elif called and exit_code is not None and KINDS[called] not in kinds and not (called == "make" and kinds):
+        # A program that printed nothing we read still said how it ended.
+        ok = exit_code == 0
+        counts = {"failed": 0} if ok and KINDS[called] is Kind.TESTS else {"errors": 0} if ok else {}
+        quiet = {"warnings": 0} if ok and not text.strip() else {}
+        yield Report(runner=called, kind=KINDS[called], ok=ok, counts={**counts, **quiet})
 
 
-_BAD_START = re.compile(
+def _pairs(line: str) -> Iterator[tuple[str, int]]:
+    for found in _PAIR.finditer(line):
+        yield _CATEGORY[(found[2] or found[3]).lower()], int(found[1] or found[4])
+
+
+def _tests(runner: str, lines: list[str], exit_code: int | None) -> Report:
+    """Add up the lines that sum up; the last line of a form counts, but those of parts that are told alike add up."""
+    told: dict[str, list[int]] = {}
+    for line in lines:
+        if summary := _SUMMARY.match(line):
+            suites = "_suites" if summary["lead"].lower() in {"test suites", "test files"} else ""
+            bracket = re.search(r"\((\d{1,7})\)$", line)
+            pairs = [*_pairs(line), *([("total", int(bracket[1]))] if bracket else [])]
+            for category, number in dict(pairs).items():
+                told.setdefault(category + suites, []).append(number)
+    added = runner in {"cargo test", "pytest"}
+    counts = {name: sum(numbers) if added else numbers[-1] for name, numbers in told.items()}
+    names, failures, listed = _names(lines)
+    if runner == "go test":
+        # Each package has a line; the cases are named one by one, those at the left edge are whole tests.
+        packages = [line.startswith("ok") for line in lines if re.match(r"(?:ok  |FAIL)\s\S+\s+[\d.(\[]", line)]
+        states = list(listed.values())
+        counts = {"passed_suites": sum(packages), "failed_suites": packages.count(False)}
+        counts["total_suites"] = len(packages)
+        if states or all(packages):
+            counts["failed"], told["failed"] = states.count("fails"), [failures]
+        if "passes" in states:
+            counts |= {"passed": states.count("passes"), "skipped": states.count("skipped")}
+    elif counts:
+        counts = {"failed": 0, "errors": 0, "skipped": 0, **counts}
+        counts["failed"] += counts.pop("cancelled", 0)
+        counts["skipped"] += counts.pop("todo", 0)
+        others = counts["failed"] + counts["skipped"] + counts.get("xfailed", 0)
+        counts.setdefault("passed", max(0, counts.get("total", 0) - others - counts["errors"]))
+        counts.setdefault("total", counts["passed"] + others + counts.get("xpassed", 0))
+    bad = sum(counts.get(name, 0) for name in ("failed", "errors", "failed_suites"))
+    ran = sum(counts.get(name, 0) for name in ("passed", "skipped", "xfailed", "passed_suites"))
+    ok = bad == 0 and ran > 0 if counts else None if exit_code is None else exit_code == 0
+    parts = {name: frozenset(numbers) for name, numbers in told.items() if len(numbers) > 1 or runner == "go test"}
+    return Report(runner=runner, kind=Kind.TESTS, ok=ok, counts=counts, parts=parts, names=names, failures=failures)
+
+
+_NAMED: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^(?P<name>\S+::\S+(?: \S+)?) (?P<mark>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b",
+        r"^ *(?P<mark>not ok|ok) \d{1,7} - (?P<name>.*?)(?P<skip> # (?:SKIP|TODO).*)?$",
+        (
+            r"^\s*(?:--- )?(?P<mark>ok|PASS|FAIL|SKIP|FAILED|ERROR|PASSED|SKIPPED)(?:: |"
+            r"\s+)(?P<name>[^\s:>-][^\s>]*(?:::[^ ]+)?)(?! \S+ >)"
+        ),
+        r"^ {0,20}(?P<mark>[✓✔√×✕✖✗↓○﹣-]) (?P<name>\S.*?)(?: \(?[\d.]+ ?m?s\)?)?(?P<skip> # SKIP.*)?$",
+        r"^test (?P<name>.{1,300}) \.\.\. (?P<mark>ok|FAILED|ignored)\b",
+        r"^(?P<name>\w+) \([\w.]+\) \.\.\. (?P<mark>ok|FAIL|ERROR|skipped)",
+        r"^ {3,20}(?P<mark>)\d{1,5}\) (?P<name>\S.*)$",
+        r"^ {0,6}(?:●|FAIL  \S+ >)(?P<mark>) (?P<name>\S.*)$",
+    )
+)
+_MARKS: Final = {
+    **dict.fromkeys(("ok", "pass", "passed", "xpass", "✓", "✔", "√"), "passes"),
+    **dict.fromkeys(("skip", "skipped", "ignored", "xfail", "↓", "○", "﹣", "-"), "skipped"),
+}
+
+
+def _names(lines: list[str]) -> tuple[dict[str, str], int, dict[str, str]]:
+    """Return the state of each name and its short forms, the number of failures listed, and the names as listed."""
+    states: dict[str, str] = {}
+    listed: dict[str, str] = {}
+    failing: set[str] = set()
+    for line in lines:
+        found = next((match for pattern in _NAMED if (match := pattern.match(line))), None)
+        if found is None:
+            continue
+        state = "skipped" if found.groupdict().get("skip") else _MARKS.get(found["mark"].lower(), "fails")
+        whole = found["name"].lower().rstrip(":")
+        last = re.split(r"::| [›>] ", whole)[-1]
+        if state == "fails":
+            failing.add(last)
+        if line.startswith("---"):
+            listed[whole] = state
+        for name in {whole, last, last.split("[", 1)[0]}:
+            if states.get(name) != "fails":
+                states[name] = state
+    return states, len(failing), listed
+
+
+_SUITE: Final = re.compile(r"<testsuite\b([^<>]{0,2000})>")
+_CASE: Final = re.compile(r"<testcase\b([^<>]{0,2000}?)(/?)>(?:\s{0,40}<(failure|error|skipped)\b)?")
+_ATTRIBUTE: Final = re.compile(r'\b(\w+)="([^"]{0,500})"')
+
+
+def _junit(text: str) -> Report | None:
+    """JUnit XML, read by its tags: no XML parser, so no entity can expand without end."""
+    suites = [dict(_ATTRIBUTE.findall(attributes)) for attributes in _SUITE.findall(text)]
+    totals = {
+        key: sum(int(suite[key]) for suite in suites if re.fullmatch(r"\d{1,7}", suite.get(key, "")))
+        for key in ("tests", "failures", "errors", "skipped")
+    }
+    if not totals["tests"]:
+        return None
+    counts = {"total": totals["tests"], "failed": totals["failures"], "errors": totals["errors"]}
+    counts["skipped"] = totals["skipped"]
+    counts["passed"] = max(0, totals["tests"] - totals["failures"] - totals["errors"] - totals["skipped"])
+    names: dict[str, str] = {}
+    for attributes, closed, child in _CASE.findall(text):
+        state = "passes" if closed or not child else "skipped" if child == "skipped" else "fails"
+        name = dict(_ATTRIBUTE.findall(attributes)).get("name", "").lower()
+        names |= {short: state for short in (name, name.split("[", 1)[0]) if names.get(short) != "fails"}
+    failures = counts["failed"] + counts["errors"]
+    ok = failures == 0 and counts["passed"] > 0
+    return Report(runner="junit", kind=Kind.TESTS, ok=ok, counts=counts, names=names, failures=failures)
+
+
+def _diagnosed(runner: str, lines: list[str]) -> Report:
+    """Return the errors and warnings of a linter, type checker or build, from its summary, else line by line."""
+    known = next(pattern for name, _, _, pattern in _RUNNERS if name == runner)
+    marks = [line for line in lines if known.search(line)]
+    last = marks[-1] if marks else ""
+    if runner == "javac":
+        last = next((line for line in reversed(lines) if re.fullmatch(r"\d{1,7} errors?", line)), last)
+    counts = dict(_pairs(last)) if runner not in {"tsc", "make", "go build"} else {}
+    found = [match for line in lines if (match := _DIAGNOSTIC.match(line))]
+    if runner == "pylint":
+        return Report(runner=runner, kind=Kind.LINT, ok="rated at 10.00/10" in last or None)
+    if runner == "prettier":
+        clean = "use Prettier" in last
+        files = {"errors": 0} if clean else {"files": counts.get("files", 1)}
+        return Report(runner=runner, kind=Kind.LINT, ok=clean, counts=files)
+    if "remaining" in counts:
+        counts["errors"] = counts.pop("remaining")
+    if re.match(r"All checks passed|Success:| {4}Finished", last):
+        counts = {"errors": 0, **({"warnings": 0} if runner == "ruff" else {})}
+    elif re.match(r"error: could not compile", last) or (
+        runner == "clippy" and any("could not compile" in x for x in lines)
+    ):
+        due = next(re.search(r"due to (\d+) ", line) for line in lines if "could not compile" in line)
+        counts = {"errors": int(due[1]) if due else 1}
+    elif "errors" not in counts and runner != "clippy":
+        errors = sum(match["severity"] != "warning" for match in found)
+        counts = {"errors": errors, "warnings": len(found) - errors, "files": len({m["file"] for m in found})}
+        if runner == "make":
+            errors = sum(match["severity"] == "error" for match in found)
+            counts = {"warnings": counts["warnings"], **({"errors": errors} if errors else {})}
+            return Report(runner=runner, kind=Kind.BUILD, ok=False, counts=counts)
+    ok = counts["errors"] == 0 if "errors" in counts else None
+    return Report(runner=runner, kind=KINDS[runner], ok=ok, counts=counts)
+
+
+_BAD_START: Final = re.compile(
     r"^\s{0,40}(?:error\b|fatal: |traceback \(most recent|exception in thread |panic: )", re.IGNORECASE
 )
-_GOOD_WORDS = frozenset({"ok", "success", "succeeded", "sent", "done", "completed", "created", "updated", "deleted"})
-_BAD_WORDS = frozenset({"failed", "failure", "error", "rejected", "denied", "timeout"})
+_GOOD_WORDS: Final = frozenset("ok success succeeded sent done completed created updated deleted".split())
+_BAD_WORDS: Final = frozenset("failed failure error rejected denied timeout".split())
 
 
 def _ended_well(text: str, exit_code: int | None, reports: tuple[Report, ...]) -> bool | None:
@@ -160,32 +388,25 @@ def _ended_well(text: str, exit_code: int | None, reports: tuple[Report, ...]) -
         return False
     if exit_code is not None:
         return exit_code == 0
-    if (status := _status(text)) is not None:
-        return status
+    parsed = parsed_json(text)
+    if isinstance(parsed, dict):
+        value = cast("dict[str, object]", parsed)
+        for key in ("success", "ok"):
+            if isinstance(value.get(key), bool):
+                return bool(value[key])
+        word = str(value.get("status", "")).lower()
+        if word in _BAD_WORDS or value.get("error"):
+            return False
+        if word in _GOOD_WORDS:
+            return True
     if reports and all(report.ok for report in reports):
         return True
     return False if _BAD_START.match(text) else None
 
 
-def _status(text: str) -> bool | None:
-    """What a JSON object says of itself: success, ok, status, error."""
-    parsed = parsed_json(text)
-    if not isinstance(parsed, dict):
-        return None
-    value = cast("dict[str, object]", parsed)
-    for key in ("success", "ok"):
-        if isinstance(value.get(key), bool):
-            return bool(value[key])
-    word = str(value.get("status", "")).lower()
-    if word in _BAD_WORDS or value.get("error"):
-        return False
-    return True if word in _GOOD_WORDS else None
-
-
 def parsed_json(text: str) -> object:
-    """The JSON that the text is, or that follows HTTP headers in it; None where there is none or it is too deep."""
-    body = text.split("\n\n", 1)[-1] if text.startswith("HTTP/") else text
-    body = body.strip()
+    """Return the JSON that the text is, or that follows HTTP headers in it; None where there is none, or too deep."""
+    body = (text.split("\n\n", 1)[-1] if text.startswith("HTTP/") else text).strip()
     if not body or body[0] not in "[{" or len(body) > 100_000 or body.count("[") + body.count("{") > 5_000:
         return None
     if deepest(body) > 60:
@@ -197,7 +418,7 @@ def parsed_json(text: str) -> object:
 
 
 def deepest(text: str) -> int:
-    """How deep brackets nest, counted without regard to quotes: an upper bound that costs one pass."""
+    """Return how deep brackets nest, without regard to quotes: an upper bound that costs one pass."""
     depth = most = 0
     for char in text:
         if char in "[{(":

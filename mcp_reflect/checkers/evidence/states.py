@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
 from mcp_reflect.checkers.evidence.facts import stems
 from mcp_reflect.checkers.evidence.reading import Seen
-from mcp_reflect.checkers.evidence.sentences import Evidence, Judgement
 from mcp_reflect.checkers.sentences import Clause, Sentence
 from mcp_reflect.models.critique import Status
 
@@ -231,14 +231,17 @@ _ACT: Final = re.compile(
     r"called|deployed|released|published|pushed|merged|installed|uploaded|restarted|ran|executed|tested|reproduced|"
     r"verified|measured|benchmarked|approved|started|restored|migrated|rotated|scaled|committed|tagged|booked|"
     r"ordered|paid|scheduled|phoned|contacted|asked|reviewed|validated|profiled|dumped|synced|rebooted|submitted|"
-    r"enabled|disabled|archived|closed|refunded|created|removed|deleted|translated|checked|updated|edited|changed|wrote|saved)\b|"
+    r"enabled|disabled|archived|closed|refunded|created|removed|deleted|translated|checked|updated|edited|changed|"
+    r"wrote|saved)\b|"
     r"\b(?:has|have|was|were|been|is|are) (?:also |now |all |already |successfully )?(mailed|emailed|sent|posted|"
-    r"notified|deployed|released|published|pushed|merged|installed|uploaded|restarted|executed|tested|approved|reviewed|"
+    r"notified|deployed|released|published|pushed|merged|installed|uploaded|restarted|executed|tested|approved|"
+    r"reviewed|"
     r"signed off|submitted|validated|"
     r"restored|migrated|rotated|committed|booked|refunded|informed|translated|removed|deleted|live|backed up)\b|"
     r"\b(?:runs?|ran|passes|passed|builds?) (?:without (?:warnings?|errors?)|clean(?:ly)?|fine)\b|"
     r"^(?:and |then )?(Ran|Mailed|Posted|Deployed|Pushed|Sent|Tested|Measured|Uploaded|Notified|Merged|Tagged|"
-    r"Published|Installed|Restarted|Started|Executed|Benchmarked|Migrated|Scaled|Booked|posted|pushed|mailed|deployed)\b"
+    r"Published|Installed|Restarted|Started|Executed|Benchmarked|Migrated|Scaled|Booked|posted|pushed|mailed|"
+    r"deployed)\b"
 )
 _CHECKS: Final = re.compile(
     r"\b(?:tests?|suite|lint|type[- ]?checks?|build|ci|pipeline|specs?|benchmarks?|lighthouse|audit|smoke tests?)\b"

@@ -1,0 +1,335 @@
+"""The evidence as rules look things up in it, their judgements, and what a clause says of a run."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeVar, cast
+
+from mcp_reflect.checkers.evidence.reading import KINDS, Kind, Report, Seen
+from mcp_reflect.checkers.sentences import Sentence
+from mcp_reflect.models.critique import Status
+
+T = TypeVar("T")
+_MOST_MATCHES: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One claim judged: `expected` is what the evidence shows instead."""
+
+    status: Status
+    claim: str
+    expected: str | None = None
+    detail: str | None = None
+
+
+class Evidence:
+    """All tool results as read, for one check: `text` joins them in lower case, and what is looked up is kept."""
+
+    def __init__(self, seen: tuple[Seen, ...]) -> None:
+        self.seen = seen
+        self.text = "\n".join(result.text for result in seen).lower()
+        self.reports = [report for result in seen for report in result.reports]
+        self._matches: dict[re.Pattern[str], list[re.Match[str]]] = {}
+        self._built: dict[Callable[[Evidence], object], object] = {}
+
+    def every(self, pattern: re.Pattern[str]) -> list[re.Match[str]]:
+        """Every match in all results; a text is gone through once for each pattern, however many ask."""
+        if pattern not in self._matches:
+            self._matches[pattern] = list(islice(pattern.finditer(self.text), _MOST_MATCHES))
+        return self._matches[pattern]
+
+    def once(self, build: Callable[["Evidence"], T]) -> T:
+        """Return what is built from the evidence, built when it is first asked for."""
+        if build not in self._built:
+            self._built[build] = build(self)
+        return cast("T", self._built[build])
+
+
+def latest(reports: Iterable[Report]) -> list[Report]:
+    """Return the last report of each runner."""
+    return list({report.runner: report for report in reports}.values())
+
+
+Rule = Callable[[Sentence, Evidence], Iterable[Judgement]]
+
+
+def verdict(sentence: Sentence, *, holds: bool, expected: str | None = None, detail: str | None = None) -> Judgement:
+    """Pass or fail for a sentence, quoting it."""
+    if holds:
+        return Judgement(Status.PASS, sentence.text)
+    return Judgement(Status.FAIL, sentence.text, expected, detail)
+
+
+def unsupported(sentence: Sentence, detail: str) -> Judgement:
+    """Nothing contradicts the sentence and nothing shows it."""
+    return Judgement(Status.UNSUPPORTED, sentence.text, None, detail)
+
+
+# Who a clause speaks of.
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A runner by name, or else every runner of a kind. `scoped` when only some of its tests are meant."""
+
+    kind: Kind
+    runners: frozenset[str] = frozenset()
+    scoped: bool = False
+
+    def reports(self, evidence: Evidence) -> list[Report]:
+        """Return the reports it speaks of, oldest first."""
+        named, kind = self.runners, self.kind
+        return [report for report in evidence.reports if (report.runner in named if named else report.kind is kind)]
+
+
+_SUITE: Final = r"\b(?:tests?|test suites?|test cases?|test files?|specs?|suites?)\b(?!::|/|[_.]\w)"
+_OF_KIND: Final = (
+    (re.compile(_SUITE + r"|\b(?:both|all) packages\b|\bci\b"), Kind.TESTS),
+    (re.compile(r"\b(?:type[- ]?check\w*|types(?= (?:and|all|pass|are|check))|typescript|type errors?)\b"), Kind.TYPES),
+    (re.compile(r"\b(?:lint|linter|linting|formatting)\b"), Kind.LINT),
+    (
+        re.compile(
+            r"\b(?:the|our|this|production|release) (?:\w+ )?build\b|^builds?\b|\bbuild (?:succe|pass|fail)|"
+            r"\b(?:compiles?|compiled|compilation|compiler|crate)\b|\b(?:project|app|code|package|image|it) builds\b"
+        ),
+        Kind.BUILD,
+    ),
+)
+_RENAMED: Final = {"cargo build": "rustc", "cargo check": "rustc", "go vet": "go build"}
+_NAMED: Final = re.compile(rf"\b({'|'.join({*KINDS, *_RENAMED} - {'tests', 'make', 'node', 'rustc'})})\b")
+_LANGUAGES: Final = {
+    "python": frozenset({"pytest", "unittest"}),
+    "rust": frozenset({"cargo test"}),
+    "go": frozenset({"go test"}),
+    **dict.fromkeys(("javascript", "js", "node"), frozenset({"jest", "vitest", "mocha", "node"})),
+}
+_LANGUAGE: Final = re.compile(r"\b(python|rust|go|javascript|node|js) (?:\w+ )?(?:tests?|specs?|suite)\b")
+_MAKE: Final = re.compile(r"\bmake (\w+ )?(?:succeed|pass|fail|finish|complet|stop|exit|report|run|work)")
+_EVERYTHING: Final = re.compile(
+    r"\b(?:all|every) (?:the )?checks?\b|\beverything (?:now |still )?(?:pass|is (?:now )?green)|"
+    r"^all (?:is |now )?green\b"
+)
+_COMPILERS: Final = frozenset({*(name for name, kind in KINDS.items() if kind is Kind.BUILD), "tsc", "clippy"})
+# Before "tests": these words leave it all of them, and these end the phrase.
+_NEUTRAL: Final = frozenset(
+    "unit automated existing whole entire full complete test suite regression other remaining same jest pytest mocha "
+    "vitest node rust go python javascript js cargo junit doc react java project project's repository's npm "
+    "make".split()
+)
+_ENDS: Final = frozenset(
+    "all the our my its every each both of and or but so then now still also that not no none any a an this are is was "
+    "were has have with in because only currently again some most many few there run runs ran running rerun passing "
+    "failing lint types checks reports report shows show one two three four five six seven eight nine ten eleven "
+    "twelve zero these those if when while after before to for on as more broken failed passed skipped single "
+    "green".split()
+)
+_ALL_OF: Final = (
+    r"(?! (?:all|every|both|(?:the|our|this|its) (?:log|report|output|first|second|last|latest|run|test|project|repo|"
+    r"suite)))"
+)
+_PLACE: Final = re.compile(
+    r"\b(?:tests?|specs?|suite) (?:that|which|covering|touching|against)\b|"
+    rf"\b(?:tests?|specs?|suite) (?:in|on|for|under|of|from)\b{_ALL_OF}|"
+    rf"\b(?:pass|passes|passed|passing|fail|fails|failed|failing) (?:in|on|for|under|against)\b{_ALL_OF}(?! \d| total)"
+)
+_ELSEWHERE: Final = re.compile(
+    r"\b(?:on|in|under|against) (?:the )?(?:windows|macos|mac|linux|ci|staging|production|main|master|python \d|"
+    r"node \d|my machine|another|other|every platform|all platforms)|^\w+tests? (?:is|are|was|were|pass|has)\b"
+)
+
+
+def subjects(clause: str) -> list[Subject]:
+    """Return what the clause speaks of, narrowest first."""
+    lower = clause.lower()
+    names = [_RENAMED.get(match[0], match[0]) for match in _NAMED.finditer(lower)]
+    if make := _MAKE.search(lower):
+        if (make[1] or "").strip() in {"test", "tests", "check"}:
+            return [Subject(Kind.TESTS, frozenset({"make", "tests"}))]
+        names.append("make")
+    if _EVERYTHING.search(lower):
+        return [Subject(Kind.TESTS, frozenset(KINDS))]
+    scoped = _is_scoped(lower)
+    if names:
+        kinds = {name: KINDS[name] for name in names}
+        return [Subject(kind, frozenset({name}), scoped and kind is Kind.TESTS) for name, kind in kinds.items()]
+    kinds = [kind for pattern, kind in _OF_KIND if pattern.search(lower)]
+    if language := _LANGUAGE.search(lower):
+        return [Subject(Kind.TESTS, _LANGUAGES[language[1]], scoped)]
+    if Kind.BUILD in kinds:
+        return [Subject(Kind.BUILD, _COMPILERS)]
+    return [Subject(kind, scoped=scoped and kind is Kind.TESTS) for kind in kinds]
+
+
+def _is_scoped(lower: str) -> bool:
+    if _ELSEWHERE.search(lower):
+        return True
+    noun = re.search(_SUITE, lower)
+    if noun is None:
+        return False
+    if noun[0] == "test" and not re.search(
+        r"\b(?:no|every|any|each|all|single|neither|\d|one|go|cargo|npm|make)\b", lower
+    ):
+        return not re.match(r" (?:suites?|runs?|command|results?|output|report|status|summary)\b", lower[noun.end() :])
+    for word in reversed(re.findall(r"[a-z'_.-]+|\d+", lower[: noun.start()])[-5:]):
+        if word in _ENDS or word.isdecimal():
+            break
+        if word not in _NEUTRAL:
+            return True
+    return bool(_PLACE.search(lower))
+
+
+# How it went.
+
+# "Passes a list to total()" is no outcome, "passes the linter" is.
+_NO_OBJECT: Final = (
+    r"(?! (?:an?|its|their|this|that|these|those|it|them|to|through|into|along|by|over|around|one|`\S+`|in an?)\b)"
+    r"(?! the (?!tests?\b|lint|type|check|build|suite|unit|whole|full|entire|ci\b))(?! [`\"'(\[{])"
+)
+_BE: Final = (
+    r"\b(?:is|are|was|were|looks?|stays?|remains?|comes? back|:|'s|'re|all|now|both|report(?:s|ed)?) (?:\w+ ){0,2}?"
+)
+_GOOD: Final = re.compile(
+    rf"\bcontinues? to pass\b|(?<!to )\b(?:pass|passes|passed)\b{_NO_OBJECT}|\bsucceed(?:s|ed)?\b|"
+    rf"{_BE}(?:green|clean|ok|happy|fine|successful|passing)\b|\btype-checks\b|"
+    r"\bcompiles?\b(?! (?:the|an?|it|to|into|our|all)\b)|"
+    r"\b(?:ran|runs?|built|compiled?|finish(?:es|ed)|completed?s?|builds) (?:successfully|cleanly|fine)\b|, (?:all "
+    r")?ok\b",
+    re.IGNORECASE,
+)
+_BAD: Final = re.compile(
+    rf"\b(?:fails?|complains?|crash(?:es|ed)?|stops (?:with|at an?))\b|\bfailed\b(?! (?:tests?|runs?|attempts?|"
+    rf"assertion))|"
+    rf"{_BE}(?:still )?(?:failing|red|broken|unsuccessful)\b|\b(?:has|have|had|contains?|finds?|found|with|reports?) "
+    r"(?:still )?(?:a |an |some |several )?(?:\w+ )?(?:failures?|errors?|issues?)\b",
+    re.IGNORECASE,
+)
+_FREE_OF: Final = re.compile(
+    r"\b(?:no|without|zero|0|free of|any)(?: any| more| \w+)? (?:tests? )?(?:errors?|failures?|failing|failed|fails?|"
+    r"issues?|problems?|warnings?|findings?|exceptions?|conflicts?)\b|\bnone of\b.{0,30}\bfail|\bnothing fail(?:s|"
+    r"ed)\b|"
+    r"\bnot (?:a single|one) \w+ fail|\bnever fails?\b|\b(?:no|neither) \w+ fails?\b|\bnone fail(?:s|ed)?\b",
+    re.IGNORECASE,
+)
+_NOT: Final = re.compile(r"\b(?:not|never|no longer|nor|neither|fails? to)\b|n't\b", re.IGNORECASE)
+
+
+def polarity(clause: str) -> bool | None:
+    """Return True if the clause says it went well, False if it says it did not, None if it says neither."""
+    if _FREE_OF.search(clause):
+        return True
+    bad, good = _BAD.search(clause), _GOOD.search(clause)
+    if not bad and not good:
+        return None
+    stated = good is not None and (bad is None or good.start() < bad.start())
+    return stated != bool(_NOT.search(clause))
+
+
+# How many.
+
+NUMBERS: Final = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen "
+        "eighteen nineteen twenty".split()
+    )
+}
+_CATEGORIES: Final = {
+    **dict.fromkeys("pass passes passed passing succeed succeeds succeeded green ok".split(), "passed"),
+    **dict.fromkeys("fail fails failed failing failure failures broken red".split(), "failed"),
+    **dict.fromkeys("error errors errored".split(), "errors"),
+    **dict.fromkeys("skip skipped skips ignored pending".split(), "skipped"),
+    **dict.fromkeys(("xfail", "xfailed", "xfails", "expected failure", "expected failures"), "xfailed"),
+    **dict.fromkeys(("warning", "warnings"), "warnings"),
+    **dict.fromkeys("problem problems issue issues finding findings violation violations".split(), "problems"),
+    "deselected": "deselected",
+}
+_TESTS: Final = r"(?:unit |doc |integration |test )?(?:tests?|cases?|specs?|examples?)"
+_SUITES: Final = r"(?:test )?(?:suites?|files?|packages?)"
+_FILL: Final = (
+    r"in|of|the|test|unit|jest|pytest|mocha|vitest|node|python|rust|go|have|has|had|are|is|were|was|still|now|all|do|"
+    r"does|did|currently|already|left|remaining|an?|got|type|lint|linting|typing|typescript|merge|compile|compiler|"
+    r"linter|build|ruff|eslint|mypy|tsc|flake8|pylint|clippy|prettier|more|new|java|total|these|those|them|be|been"
+)
+_AMOUNT: Final = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,7}}(?:\.\d+)?|{'|'.join(NUMBERS)}|none?|no)"
+_COUNT: Final = re.compile(
+    rf"(?<![\w.#%-])(?P<every>all (?:the |of the )?|every )?(?P<n>{_AMOUNT})(?P<percent>\s?%)?"
+    rf"(?:\s?(?:/|(?:out )?of\b)\s?(?:the |all |its |all the )?(?P<m>{_AMOUNT}))?(?![\w/.-]\w)"
+    rf"(?P<fill>(?:\s(?:{_SUITES}|{_TESTS}|{_FILL})(?!\w)){{0,7}})[\s:(]{{1,2}}"
+    rf"(?P<category>{'|'.join(sorted(_CATEGORIES, key=len, reverse=True))})\b"
+    rf"(?P<after>(?:\s(?:{_TESTS}|{_SUITES})\b)?(?:\s\w+)?)",
+    re.IGNORECASE,
+)
+_LABELLED: Final = re.compile(r"\b(passed|failed|failures|errors|skipped|warnings)\s?[:=]\s?(\d{1,7})\b", re.IGNORECASE)
+_WHOLE: Final = re.compile(
+    rf"\b(?:ran|shows|lists|collected|executed|runs|reports) ({_AMOUNT}) {_TESTS}\b(?! (?:pass|fail|error))|"
+    rf"(?<![\w.-])({_AMOUNT}) {_TESTS} (?:\w+ )?(?:ran|run|runs|executed|collected|in all|in total|altogether)\b",
+    re.IGNORECASE,
+)
+_NO_COUNT: Final = re.compile(
+    r"\b(?:lines?|step|version|code|status|python|node|port|page|chapter|level|pr|about|around|over|nearly|almost|"
+    r"roughly|"
+    r"approximately|than|least|most|but|except|except for|not|to|until|another|took|v|#)\s?$|"
+    r"\b(?:fix|fixed|fixes|fixing|added?|adds|wrote|repaired|resolved)\b(?:\s\w+){0,2}\s?$|"
+    r"\b(?:this|that|which|last|first|any|each|every|the|new) (?=one\b)$",
+    re.IGNORECASE,
+)
+# "3 failing tests" counts tests; "2 failed attempts" something else.
+_ADJECTIVE: Final = re.compile(r"failing|passing|failed|skipped|broken", re.IGNORECASE)
+_TOLD: Final = re.compile(
+    rf"(?:\s(?:{_TESTS}|{_SUITES})\b)?(?:$|\s(?:and|in|with|out|during|so|or|left|but|which|that|among|remains?|"
+    rf"{_FILL}|"
+    rf"{'|'.join(_CATEGORIES)})$)",
+    re.IGNORECASE,
+)
+_ALL_BUT: Final = re.compile(
+    rf"\ball (?:(?:the )?tests )?(?:but|except)(?: for)? ({_AMOUNT})\b|\bpass(?:es)? except ({_AMOUNT})\b",
+    re.IGNORECASE,
+)
+
+
+_SUITE_NOUN: Final = re.compile(r"suite|file|package")
+_TEST_NOUN: Final = re.compile(r"test|case|spec|example")
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """`value` things of a category (passed, failed, errors, …), of `total` where given; `noun` is tests or suites."""
+
+    category: str
+    value: float
+    total: float | None = None
+    noun: str | None = None
+    every: bool = False
+
+
+def amount(word: str) -> float:
+    """Return the number that digits or a word say."""
+    lower = word.lower()
+    return NUMBERS.get(lower, 0) if lower[0].isalpha() else float(lower.replace(",", ""))
+
+
+def counts(clause: str) -> Iterator[Count]:
+    """Every count in the clause, in order: "9/12 passing", "two of the tests fail", "errors: 3", "5 tests ran"."""
+    noun: str | None = None
+    for found in _COUNT.finditer(clause):
+        other = _ADJECTIVE.fullmatch(found["category"]) and not _TOLD.match(found["after"])
+        if other or _NO_COUNT.search(clause[: found.start("n")]):
+            continue
+        beside = f"{found['fill']}{found['after']}".lower()
+        noun = "suites" if _SUITE_NOUN.search(beside) else "tests" if _TEST_NOUN.search(beside) else noun
+        category = _CATEGORIES[found["category"].lower()]
+        if not found["percent"]:
+            total = amount(found["m"]) if found["m"] else None
+            yield Count(category, amount(found["n"]), total, noun, every=bool(found["every"]))
+        elif category == "passed":
+            yield Count("percent", amount(found["n"]), noun=noun)
+    for category, number in _LABELLED.findall(clause):
+        yield Count(_CATEGORIES[category.lower()], float(number))
+    for pattern, category in ((_WHOLE, "total"), (_ALL_BUT, "failed")):
+        for found in pattern.finditer(clause):
+            group = 1 if found[1] else 2
+            if category == "failed" or not _NO_COUNT.search(clause[: found.start(group)]):
+                yield Count(category, amount(found[group]), noun="tests")
