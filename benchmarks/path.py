@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -28,25 +29,28 @@ CALLS: list[tuple[str, dict[str, Any], int]] = [
 
 
 async def files_of(tool: str, arguments: dict[str, Any]) -> set[str]:
-    """The files of the package whose functions the second call of a tool executes, from the wire to SQLite."""
+    """The files of the package whose functions the second call of a tool executes, in all threads."""
     files: set[str] = set()
+    is_measured = False
 
     def trace(frame: FrameType, event: str, value: object) -> None:
         del event, value
         name = frame.f_code.co_filename
-        if name.startswith(PACKAGE) and frame.f_code.co_name != "<module>":
+        if is_measured and name.startswith(PACKAGE) and frame.f_code.co_name != "<module>":
             files.add(name.removeprefix(PACKAGE + "/"))
 
+    threading.setprofile(trace)  # for the threads that start from now on
+    sys.setprofile(trace)
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(bank=Path(folder) / "bank.db", project="app")
         async with Client(build(settings)) as client:
             await client.call_tool("store_lesson", {"lesson": "setings.toml is missing: the file is settings.toml"})
             await client.call_tool(tool, {**arguments, "task": "warm up"})
-            sys.setprofile(trace)
-            try:
-                await client.call_tool(tool, arguments)
-            finally:
-                sys.setprofile(None)
+            is_measured = True
+            await client.call_tool(tool, arguments)
+            is_measured = False
+    sys.setprofile(None)
+    threading.setprofile(None)
     return files
 
 
