@@ -4,21 +4,22 @@ Each gives the keys that change, and leaves the state that came in as it is.
 """
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp_reflect.analysis.decisions import decision_of, fallback, markdown, validate
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import McpReflectError
+from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.reflection import Assessment, Insights, Reflection
-from mcp_reflect.models.search import Plan, SearchRequest, SearchState
+from mcp_reflect.models.search import Plan, SearchRequest, SearchState, Tried
 from mcp_reflect.replan import planner
-from mcp_reflect.replan.graph_state import advance
+from mcp_reflect.schemas.search import is_list, is_object, read_catalog, read_queries, read_results
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -163,8 +164,13 @@ def reflect_and_replan(
     """Plan again for the queries that found nothing: relax, rewrite or pivot.
 
     The language model of the role `planner` is asked where one is configured, else rules plan; they also check and fill
-    what the model proposes. `make_engine` gives the engine to use (default: one over the environment's settings). The
-    keys of the state are in `advance`. Nothing is stored.
+    what the model proposes. `make_engine` gives the engine to use (default: one over the environment's settings).
+    Nothing is stored.
+
+    The state has `messages`, `planned_queries`, `query_results`, `zero_result_tables`, `retry_count` and, where they
+    help, `catalog`, `suggestions`, `max_retries` and `search_id`. The result has `planned_queries` (the queries that
+    found something, as they were, and then the new ones), `retry_count`, `reflection_reasoning`, `reflection_strategy`,
+    `thinking_updates` (the whole list with one more at its end), `original_planned_queries` and `current_node`.
     """
 
     def plan(request: SearchRequest, attempts: SearchState) -> Plan:
@@ -180,14 +186,105 @@ def reflect_and_replan(
         except McpReflectError:
             return planner.plan(request, attempts)
 
-    return advance(state, plan, "reflect_and_replan", _now(clock))
+    return _advance(state, plan, "reflect_and_replan", clock)
 
 
 def relax_and_retry(state: Mapping[str, Any], clock: Clock | None = None) -> dict[str, Any]:
     """Relax by a fixed ladder: lower threshold and double limit first, later the widest mode."""
-    return advance(state, planner.relax_only, "relax_and_retry", _now(clock))
+    return _advance(state, planner.relax_only, "relax_and_retry", clock)
 
 
-def _now(clock: Clock | None) -> str:
-    """The time as ISO 8601 in UTC."""
-    return datetime.fromtimestamp((clock or Clock()).now(), UTC).isoformat()
+_MAX_RETRIES: Final = 2
+_PEOPLE: Final = frozenset({"human", "user"})
+
+
+def _advance(
+    state: Mapping[str, Any],
+    planner: Callable[[SearchRequest, SearchState], Plan],
+    node: str,
+    clock: Clock | None,
+) -> dict[str, Any]:
+    """One planning step over a state. Nothing is searched, and the state that came in is left as it is."""
+    planned = _mappings(state.get("planned_queries") or (), "planned_queries")
+    original = list(state.get("original_planned_queries") or state.get("planned_queries") or ())
+    request = _request(state, planned)
+    tried = read_queries(_mappings(original, "original_planned_queries"), "original_planned_queries")
+    attempts = SearchState(search_id=request.search_id, tried=tuple(Tried(query=query) for query in tried))
+    plan = planner(request, attempts)
+    pairs = list(zip(state.get("planned_queries") or (), planned, request.queries, strict=True))
+    thought = {
+        "message": plan.user_message,
+        "strategy": plan.strategy.value,
+        "retry_count": plan.retry_count,
+        "ts": datetime.fromtimestamp((clock or Clock()).now(), UTC).isoformat(),
+    }
+    new: list[Any] = [item for item, _, query in pairs if query in plan.kept]
+    for query in plan.new_queries:  # with the graph's own extra keys of the query that it comes from
+        origins = [item for _, item, other in pairs if other.table == query.table] or planned
+        own = {name: value for name, value in asdict(query).items() if value is not None and (name != "tool" or value)}
+        new.append({"score_threshold": None, "limit": None, **(origins[0] if origins else {}), **own})
+    return {
+        "planned_queries": new,
+        "retry_count": plan.retry_count,
+        "reflection_reasoning": plan.reasoning,
+        "reflection_strategy": plan.strategy.value,
+        "thinking_updates": [*(state.get("thinking_updates") or ()), thought],
+        "original_planned_queries": original,
+        "current_node": node,
+    }
+
+
+def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> SearchRequest:
+    message = _last_question(state.get("messages") or ())
+    results: Any = state.get("query_results") or {}
+    if not is_object(results):  # a list of results that each name their table
+        rows: dict[str, int] = {}
+        for result in _mappings(results, "query_results"):
+            table = str(result.get("table", ""))
+            counted = read_results({table: result.get("results", result.get("count", ()))}, "query_results")
+            rows[table] = rows.get(table, 0) + counted[table]
+        results = rows
+    return SearchRequest(
+        search_id=str(state.get("search_id") or hashlib.sha256(message.encode()).hexdigest()[:16]),
+        user_message=message,
+        queries=read_queries(planned, "planned_queries"),
+        results=read_results(results, "query_results") or None,
+        zero_result_tables=tuple(state.get("zero_result_tables") or ()),
+        retry_count=int(state.get("retry_count") or 0),
+        catalog=read_catalog(list(state.get("catalog") or ()))[0],
+        suggestions=tuple(str(text) for text in state.get("suggestions") or ()),
+        # The graph's own edges decide when to stop: where it comes here with the last retry, that one is planned too.
+        max_retries=int(state.get("max_retries", _MAX_RETRIES)) + 1,
+    )
+
+
+def _last_question(messages: Sequence[Any]) -> str:
+    """The last message of a person; the last of all where none is marked as a person's."""
+    texts = [(_part(message, "type") or _part(message, "role"), _part(message, "content")) for message in messages]
+    of_people = [text for author, text in texts if author in _PEOPLE] or [text for _, text in texts]
+    return of_people[-1] if of_people else ""
+
+
+def _part(message: Any, name: str) -> str:
+    """`type`, `role` or `content` of a message; content in parts is joined."""
+    if isinstance(message, str):
+        return message if name == "content" else ""
+    value: Any = message.get(name) if is_object(message) else getattr(message, name, None)
+    if is_list(value):
+        return " ".join(str(part.get("text", "")) if is_object(part) else str(part) for part in value)
+    return value if isinstance(value, str) else ""
+
+
+def _mappings(items: Any, field: str) -> list[Mapping[str, Any]]:
+    """A list of mappings; models and data classes give their fields."""
+    if not is_list(items):
+        raise InputError(field, "is not a list", "Give a list")
+    mappings: list[Mapping[str, Any]] = []
+    for place, item in enumerate(items):
+        dump = getattr(item, "model_dump", None)
+        values: object = dump() if dump else asdict(item) if is_dataclass(item) else item  # pyright: ignore[reportArgumentType]
+        if not is_object(values):
+            fix = "Give a mapping with the fields of a query"
+            raise InputError(f"{field}[{place}]", "is neither an object nor a model", fix)
+        mappings.append(values)
+    return mappings

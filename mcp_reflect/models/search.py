@@ -44,7 +44,7 @@ class Query:
     search_mode: str = ""
     limit: int | None = None
     score_threshold: float | None = None
-    filters: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    filters: Mapping[str, object] = field(default_factory=dict[str, object])
     tool: str = ""
 
 
@@ -82,32 +82,11 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchFinding:
-    """One explanation of one empty table. `weight` is in 0..1, `detail` is for developers."""
-
-    kind: EmptyCause
-    table: str
-    strategy: Strategy
-    weight: float
-    detail: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchDiagnosis:
-    """All explanations, the likeliest first."""
-
-    findings: tuple[SearchFinding, ...] = ()
-
-    @property
-    def kind(self) -> EmptyCause:
-        return self.findings[0].kind if self.findings else EmptyCause.NOTHING_THERE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to search next. `kept` are the queries that found something and stay as they are.
+    """The queries to run next. `kept` are those that found something and stay as they are.
 
-    `retry_count` is the count after this plan; `notes` say what was corrected, dropped or refused, and why.
+    `retry_count` is the count after this plan, `notes` say what was corrected or refused and why, and `cause` is the
+    likeliest reason for the failure.
     """
 
     strategy: Strategy
@@ -118,7 +97,7 @@ class Plan:
     give_up: bool = False
     retry_count: int = 1
     notes: tuple[str, ...] = ()
-    diagnosis: SearchDiagnosis = field(default_factory=SearchDiagnosis)
+    cause: EmptyCause = EmptyCause.NOTHING_THERE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +112,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """A query of this search. `found` counts the rows of its table, null where nobody said."""
+    """A query of this search. `found` counts the rows of its table, None where nobody said."""
 
     query: Query
     found: int | None = None
@@ -154,7 +133,7 @@ class Payoff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchState:
-    """the attempts of one search, and what the bank has learned from all of them.
+    """The attempts of one search, and how strategies paid off in the bank.
 
     `pending` is the last plan, until a later call or an outcome says what came of it. `payoffs` belong to
     the bank: `learned` of the returned state is what this search adds to them, to be added and then emptied.
@@ -171,10 +150,11 @@ class SearchState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPlan:
-    """What `replan_search` returns. `note` says why nobody above `thinker` planned, `notes` what was put right.
+    """The answer of `replan_search`.
 
-    `stopped` is `deadline` where a language model was asked and did not answer in time: then rules planned.
-    `kept_queries` found something and stay as they are; `thinking` is for a list of updates that a person sees.
+    `note` says why no better thinker than `thinker` planned, `notes` what was corrected. `stopped` is `deadline` if a
+    language model did not answer in time. `kept_queries` found something and stay as they are; `thinking` is for a list
+    of updates that a person sees.
     """
 
     search_id: str

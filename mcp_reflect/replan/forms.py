@@ -17,11 +17,11 @@ _ANY_SEPARATOR: Final = "[-_. ]*"
 
 _TAILS: Final = frozenset(
     """
-    back bank bar base board book box boy break by card check code coin date day down fall field file fit force
-    guard head hold hook house in key lane less line link list load lock log loop man mark mate name net note off on
-    order out over pack page pass path phone place plan play point pool port post print proof quake road room route
-    runner set share sheet shop shot side sign site slot space spot stamp stand start stock stone stop storm sync table
-    tag through time token tool track tracker type up wall ware watch way wear weight wide word work worker yard zone
+    back bank bar base board book box boy break card check code coin date day down fall field file fit force guard head
+    hold hook house key lane less line link list load lock log loop man mark mate name net note off order out over pack
+    page pass path phone place plan play point pool port post print proof quake road room route runner set share sheet
+    shop shot side sign site slot space spot stamp stand start stock stone stop storm sync table tag through time token
+    tool track tracker type wall ware watch way wear weight wide word work worker yard zone
     """.split()
 )
 """Second parts of English compounds that are also written as two words or with a hyphen."""
@@ -34,8 +34,7 @@ def terms(text: str) -> tuple[str, ...]:
 
 def parts(term: str) -> tuple[str, ...]:
     """Return the words of `calculateShippingCost`, `pay-out` or `CONN_MAX_AGE`, as they are written."""
-    spaced = CAMEL.sub(" ", _SEPARATORS.sub(" ", term))
-    return tuple(spaced.split())
+    return tuple(CAMEL.sub(" ", _SEPARATORS.sub(" ", term)).split())
 
 
 def has_form(term: str) -> bool:
@@ -60,15 +59,13 @@ def plain_variants(text: str, known: Vocabulary | None = None) -> tuple[str, ...
     if len(words) == 1:
         split = _compound(words[0], known)
         bare = words[0][:-3] if words[0].endswith("ing") and len(words[0]) > 6 else ""
-        forms = (" ".join(split), "-".join(split), "_".join(split), bare, other_number(words[0]))
-        return _others(text, (form for form in forms if form))
+        return _others(text, (*(sign.join(split) for sign in " -_"), bare, other_number(words[0])))
     numbers = [word if word.endswith("ed") else other_number(word) for word in words]
     plural_first = sorted(range(len(words)), key=lambda place: (not words[place].endswith("s"), -place))
     changed = [" ".join((*words[:place], numbers[place], *words[place + 1 :])) for place in plural_first]
-    joined = ["-".join(words), "".join(words), "_".join(words)] if len(words) == 2 else []
+    joined = [sign.join(words) for sign in ("-", "", "_")] if len(words) == 2 else []
     has_plural = any(word.endswith("s") for word in words)
-    first, second = (changed, joined) if has_plural else (joined, changed)
-    return _others(text, (*first, *second, " ".join(numbers)))
+    return _others(text, (*(changed + joined if has_plural else joined + changed), " ".join(numbers)))
 
 
 def loose_pattern(text: str, known: Vocabulary | None = None) -> str:
@@ -79,15 +76,15 @@ def loose_pattern(text: str, known: Vocabulary | None = None) -> str:
     pieces: list[str] = []
     for term in terms(text):
         for word in (half for part in parts(term) for half in _halves(part, known)):
-            bare = _bare(word) if not has_form(term) else word
-            pieces.append("".join(_any_case(letter) for letter in bare) + ("[a-z]*" if bare != word else ""))
+            bare = word if has_form(term) else _bare(word)
+            pieces.append("".join(map(_any_case, bare)) + ("[a-z]*" if bare != word else ""))
     return _ANY_SEPARATOR.join(pieces).removesuffix("[a-z]*")
 
 
 def sql_pattern(value: str) -> str:
     """Return a LIKE pattern that finds a value in any case, number and with any separators."""
-    found = [_bare(word.lower()) for term in terms(value.replace("%", " ").replace("*", " ")) for word in parts(term)]
-    return "%" + "%".join(word.replace("'", "''") for word in found) + "%"
+    words = [_bare(word.lower()) for term in terms(re.sub(r"[%*]", " ", value)) for word in parts(term)]
+    return "%" + "%".join(word.replace("'", "''") for word in words) + "%"
 
 
 def filter_variants(value: str) -> tuple[str, ...]:
@@ -102,60 +99,61 @@ def _numbers(term: str) -> Iterator[str]:
         yield from (f"{prefix}-{number}", f"{prefix}{number}", f"{prefix} {number}", term[term.index(number[0]) :])
         yield number
     elif version := _VERSION.fullmatch(term):
-        number = version.group(1)
+        number = version[1]
         yield from (f"v{number}", number) if term == number else (number,)
         if number.count(".") > 1:
             yield number.rpartition(".")[0]
-    elif term.lstrip("#0") and term.lstrip("#0").isdigit():
+    elif term.lstrip("#0").isdigit():
         yield term.lstrip("#")
         yield term.lstrip("#0")
 
 
 def _files(term: str) -> Iterator[str]:
-    """A file's name without its folder and suffix."""
+    """A file's name without its folder, then without its suffix."""
     if (match := _FILE.fullmatch(term)) and not _VERSION.fullmatch(term):
-        if match.group(0) != f"{match.group(1)}.{match.group(2)}":
-            yield f"{match.group(1)}.{match.group(2)}"
-        yield match.group(1)
+        yield f"{match[1]}.{match[2]}"
+        yield match[1]
 
 
 def _separated(term: str) -> Iterator[str]:
     """The words of a term in the other conventions, and without the first one where there are three or more."""
     words = [word.lower() for word in parts(term)]
-    if len(words) < 2 or _VERSION.fullmatch(term) or all(word.isdigit() for word in words):
-        if len(words) > 1:
-            yield from ("".join(words), " ".join(words), "-".join(words))
+    if len(words) < 2 or _VERSION.fullmatch(term):
         return
-    tail = words[1:]
-    snake, camel, kebab = "_".join(words), _camel(words), "-".join(words)
+    snake, camel, kebab, joined, spaced = (
+        "_".join(words),
+        _camel(words),
+        "-".join(words),
+        "".join(words),
+        " ".join(words),
+    )
+    if all(word.isdigit() for word in words):
+        yield from (joined, spaced, kebab)
+        return
     if CAMEL.search(term):
         yield snake
     elif "_" in term:
-        yield from (camel, snake) if term.isupper() else (camel, snake.upper())
+        yield from (camel, snake if term.isupper() else snake.upper())
     else:
-        yield from (snake, "".join(words), " ".join(words), camel)
-    if len(tail) > 1:
-        yield from (_camel(tail), " ".join(tail))
-    pascal = "".join(map(str.capitalize, words))
-    yield from (" ".join(words), kebab, camel, snake, pascal, snake.upper(), "".join(words))
+        yield from (snake, joined, spaced, camel)
+    if len(words) > 2:
+        yield from (_camel(words[1:]), " ".join(words[1:]))
+    yield from (spaced, kebab, camel, snake, camel[:1].upper() + camel[1:], snake.upper(), joined)
 
 
 def _unaccented(term: str) -> Iterator[str]:
     """`Größl` as `Groessl` and `Grossl`."""
     if not term.isascii():
         yield term.translate(_UMLAUTS)
-        bare = "".join(fold(letter).upper() if letter.isupper() else fold(letter) for letter in term)
-        yield bare
+        yield "".join(fold(letter).upper() if letter.isupper() else fold(letter) for letter in term)
 
 
 def _split(term: str, known: Vocabulary | None) -> Iterator[str]:
     """A term with the compounds among its words parted: `PAYOUT_DELAY` as `PAY_OUT_DELAY`."""
     words = parts(term)
-    split = [_compound(word.lower(), known) or (word,) for word in words]
-    if any(len(word) > 1 for word in split):
-        flat = [part for word in split for part in word]
-        line = "_".join(flat)
-        yield line.upper() if term.isupper() else line.lower()
+    flat = [part for word in words for part in _compound(word.lower(), known) or (word,)]
+    if len(flat) > len(words):
+        yield "_".join(flat).upper() if term.isupper() else "_".join(flat).lower()
 
 
 def _compound(word: str, known: Vocabulary | None) -> tuple[str, ...]:
@@ -164,9 +162,8 @@ def _compound(word: str, known: Vocabulary | None) -> tuple[str, ...]:
         return split
     singular = other_number(word) if word.endswith("s") else word
     for cut in range(len(singular) - 2, 2, -1):
-        head, tail = singular[:cut], singular[cut:]
-        if tail in _TAILS and head not in STOP_WORDS and tail not in {"in", "on", "by", "up"}:
-            return head, word[cut:]
+        if singular[cut:] in _TAILS and singular[:cut] not in STOP_WORDS:
+            return singular[:cut], word[cut:]
     return ()
 
 

@@ -1,193 +1,240 @@
-"""The plan by rules: diagnose, choose a move, refuse what was tried. Deterministic."""
+"""The plan for a failed search: by rules, or as a model or the host proposes it and rules check it. Deterministic."""
 
-import hashlib
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
 from typing import Final, TypeAlias, TypeVar
 
-from mcp_reflect.models.search import (
-    EmptyCause,
-    Payoff,
-    Plan,
-    Query,
-    SearchDiagnosis,
-    SearchRequest,
-    SearchState,
-    Strategy,
-)
-from mcp_reflect.replan import attempts, catalog
-from mcp_reflect.replan.catalog import Catalog
-from mcp_reflect.replan.diagnosis import diagnose
-from mcp_reflect.replan.messages import FOUND, GAVE_UP, tell
-from mcp_reflect.replan.moves import loosest, mechanical, pivoted, relaxed, rewritten
-
-# The choice of a strategy
-
-
-EXPLORE: Final = 0.1
-"""Share of choices that take the second best, so that a strategy that had bad luck gets another chance."""
-
-_PRIOR: Final = 4.0
-"""How many observed plans weigh as much as our own expectation; below it, luck decides too much."""
-
-_FAILED: Final = 0.5
-"""A strategy that just failed in this search counts half."""
-
-
-def choose(diagnosis: SearchDiagnosis, state: SearchState, last: Plan | None = None) -> tuple[Strategy, ...]:
-    """All three strategies, the best first. The same search and retry always give the same order."""
-    weights = {strategy: _weight(strategy, diagnosis) for strategy in Strategy}
-    values = {
-        strategy: weights[strategy]
-        * _learned(diagnosis.kind, strategy, state.payoffs)
-        * (_FAILED if last is not None and last.strategy is strategy else 1.0)
-        for strategy in Strategy
-    }
-    order = sorted(Strategy, key=lambda strategy: (-values[strategy], strategy))
-    if _chance(state) < EXPLORE and values[order[1]] > 0 and _is_learned(diagnosis.kind, state.payoffs):
-        order[0], order[1] = order[1], order[0]
-    return tuple(order)
-
-
-def _weight(strategy: Strategy, diagnosis: SearchDiagnosis) -> float:
-    """The heaviest finding for a strategy in 0..1; the others add a tenth, so that two hints beat one."""
-    found = sorted((finding.weight for finding in diagnosis.findings if finding.strategy is strategy), reverse=True)
-    return min(1.0, found[0] + 0.1 * sum(found[1:3])) if found else 0.05
-
-
-def _learned(kind: EmptyCause, strategy: Strategy, payoffs: tuple[Payoff, ...]) -> float:
-    """1 without experience; up to 2 where a strategy always paid off for this kind, towards 0 where it never did."""
-    used = sum(payoff.used for payoff in payoffs if (payoff.kind, payoff.strategy) == (kind, strategy))
-    paid = sum(payoff.paid for payoff in payoffs if (payoff.kind, payoff.strategy) == (kind, strategy))
-    return 2.0 * (min(paid, used) + _PRIOR / 2) / (max(used, 0) + _PRIOR)
-
-
-def _is_learned(kind: EmptyCause, payoffs: tuple[Payoff, ...]) -> bool:
-    return any(payoff.kind is kind and payoff.used > 0 for payoff in payoffs)
-
-
-def _chance(state: SearchState) -> float:
-    """A number in 0..1 that belongs to this search and retry."""
-    digest = hashlib.sha256(f"{state.search_id}/{state.retry_count}".encode()).digest()
-    return int.from_bytes(digest[:6]) / 2**48
-
-
-# New queries for empty tables
-
+from mcp_reflect.models.search import EmptyCause, Plan, Proposal, Query, SearchRequest, SearchState, Strategy, Tried
+from mcp_reflect.replan import attempts
+from mcp_reflect.replan.catalog import Catalog, catalog_of, in_table
+from mcp_reflect.replan.diagnosis import Finding, choose, diagnose
+from mcp_reflect.replan.moves import ladder, loosened, pivoted, relaxed, rewritten
+from mcp_reflect.replan.vocabulary import Likeness, nothing_alike
+from mcp_reflect.replan.words import fold, normalized, tokens
 
 MOST_QUERIES: Final = 3
 """New queries for an empty table: a person waits for them all."""
 
+REPLACED: Final = "replaced by the plan of the rules"
+"""The note of a plan in which nothing of a proposal is left."""
+
 _MOST_IN_ALL: Final = 30  # where more tables are empty than that allows, each has fewer, and at least one
-
 _FEW_TABLES: Final = 3
-_READ_CANDIDATES = 24  # candidates looked at for a table and strategy; the moves list the best first
+_READ_CANDIDATES: Final = 24  # candidates looked at for a table and strategy; the moves list the likeliest first
 _T = TypeVar("_T")
+_Move: TypeAlias = tuple[Strategy, Query]
 
-Move: TypeAlias = tuple[Strategy, Query]
+
+@dataclass(frozen=True)
+class _Case:
+    """One failed search with all that is known of it; `earlier` is the state before this call was taken in."""
+
+    request: SearchRequest
+    earlier: SearchState
+    likeness: Likeness = nothing_alike
+
+    @cached_property
+    def state(self) -> SearchState:
+        return attempts.observe(self.earlier, self.request)
+
+    @cached_property
+    def places(self) -> Catalog:
+        return catalog_of(self.request, self.likeness)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        return diagnose(self.request, self.places)
+
+    @cached_property
+    def failed(self) -> tuple[Query, ...]:
+        return tuple(query for query in self.request.queries if attempts.is_empty(self.request, query.table))
+
+    @property
+    def cause(self) -> EmptyCause:
+        return self.findings[0].kind if self.findings else EmptyCause.NOTHING_THERE
+
+    @property
+    def is_over(self) -> bool:
+        """True if no retry is left. The first call helps up to the maximum: callers count from 0 or from 1."""
+        count, most = self.state.retry_count, self.request.max_retries
+        return count >= most if self.earlier.tried else count > most
+
+    @property
+    def is_found(self) -> bool:
+        """True if nothing came back empty, or a search that was given up found something after all."""
+        pending = self.earlier.pending
+        late = pending is not None and pending.give_up and any((self.request.results or {}).values())
+        return late or (bool(self.request.queries) and not self.failed)
+
+    def plan(self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = "") -> Plan:
+        """The plan with these queries; without any, the search is given up, or it found something."""
+        if self.is_found:
+            reasoning, message = "The search returned something; there is nothing to plan.", FOUND
+        elif new:
+            reasoning, message = reasoning or self._explain(strategy, new), self.message(strategy, new)
+        else:
+            reasoning, message = self._last_words(), GAVE_UP
+        return Plan(
+            strategy=strategy,
+            reasoning=reasoning,
+            user_message=message,
+            new_queries=new,
+            kept=tuple(query for query in self.request.queries if query not in self.failed),
+            give_up=not new and not self.is_found,
+            retry_count=self.state.retry_count + 1,
+            notes=tuple(self._corrections()) if new else (),
+            cause=self.cause,
+        )
+
+    def message(self, strategy: Strategy, new: tuple[Query, ...]) -> str:
+        """The sentence for the person who waits."""
+        elsewhere = next((query.table for query in new if query.table not in {q.table for q in self.failed}), None)
+        if strategy is Strategy.PIVOT and elsewhere is not None:
+            return f"Nothing came up there, so let me look {place_in_words(elsewhere)} instead."
+        if strategy is not Strategy.REWRITE:
+            return "Let me broaden my search a little and look again."
+        if self.cause in {EmptyCause.SPELLING, EmptyCause.JARGON, EmptyCause.UNKNOWN_WORDS}:
+            return "Nothing came up for that wording, so let me try the words that are more usual here."
+        return "Nothing matched exactly, so let me look for it in broader words."
+
+    def _explain(self, strategy: Strategy, new: tuple[Query, ...]) -> str:
+        """The reasoning in one paragraph, for developers."""
+        causes = [f"{kind} in {table}: {detail}" for table, kind, _, _, detail in self.findings[:4]]
+        also = f" Also: {'; '.join(causes[1:])}." if causes[1:] else ""
+        first = causes[0] if causes else f"{self.cause}: the call shows no other reason"
+        return f"Likeliest cause: {first}.{also} Strategy: {strategy}. Next: {attempts.describe_all(new)}."
+
+    def _last_words(self) -> str:
+        """What was tried, and what would show more than words can: the data's tables, its fields, some rows."""
+        why = "no retries are left" if self.is_over else "nothing new is left to try"
+        tables = list(dict.fromkeys(query.table for query in self.failed))
+        bare = [entry.table for entry in self.places.described if entry.table in tables and not entry.fields]
+        settle = [
+            *(["a list of the tables, sent as the catalog"] if not all(map(self.places.is_described, tables)) else []),
+            *([f"the fields of {', '.join(bare[:3])} and their values"] if bare else []),
+            f"a sample of rows of {', '.join(tables[:3])} without any condition",
+        ]
+        tried = attempts.describe_all([entry.query for entry in self.state.tried])
+        return f"Giving up: {why}. Tried: {tried}. What would settle it: {'; '.join(settle)}."
+
+    def _corrections(self) -> Iterator[str]:
+        """What the failed queries named and the caller's catalog does not have."""
+        for query in dict.fromkeys((q.table, q.search_mode) for q in self.failed if self.places.described):
+            table, mode = query
+            entry, near = self.places.entry(table), self.places.nearest(table)
+            if entry is None:
+                yield (
+                    f"table {table} corrected to {near.table}"
+                    if near
+                    else f"table {table} left: it is not in the catalog"
+                )
+            elif mode and mode not in entry.search_modes:
+                other = in_table(Query(table=table, search_mode=mode), entry).search_mode
+                yield f"mode {mode} of {table} corrected to {other or 'none'}"
+
+    def can_run(self, query: Query) -> bool:
+        """True if the table and mode exist and the query asks for something."""
+        entry = self.places.entry(query.table)
+        modes = (entry.search_modes or ("",)) if entry else ()
+        return query.search_mode in modes and bool(query.query_text.strip() or query.filters)
 
 
-def possible_moves(
-    request: SearchRequest, state: SearchState, places: Catalog, order: tuple[Strategy, ...], failed: tuple[Query, ...]
-) -> tuple[Move, ...]:
-    """Up to three for each empty table, each with the strategy that it comes from.
+def plan(request: SearchRequest, state: SearchState, likeness: Likeness = nothing_alike) -> Plan:
+    """Return what to search next. Every new query names a table and mode that exist and was never tried here."""
+    case = _Case(request, state, likeness)
+    order = choose(case.findings, case.state.payoffs, state.pending.strategy if state.pending else None)
+    moves = () if case.is_over or case.is_found else tuple(_moves(case, order))
+    last = state.pending.strategy if state.pending and not case.is_found else order[0]
+    return case.plan(moves[0][0] if moves else last, tuple(query for _, query in moves))
+
+
+def relax_only(request: SearchRequest, state: SearchState) -> Plan:
+    """Return the fixed ladder: each empty query with lower threshold and higher limit, later in the widest mode."""
+    case, new = _Case(request, state), list[Query]()
+    for query in () if case.is_over or case.is_found else case.failed:
+        entry = case.places.entry(query.table) or case.places.nearest(query.table)
+        base = in_table(query, entry) if entry else query
+        retry = case.state.retry_count
+        steps = (ladder(base, entry, retry), ladder(base, entry, retry + 1))
+        tried = (*case.state.tried, *(Tried(query=other) for other in new))
+        new += islice(
+            (
+                step
+                for step in chain(steps, relaxed(query, entry, request.user_message, retry))
+                if case.can_run(step) and not attempts.repeated(step, tried, more_rows=True)
+            ),
+            1,
+        )
+    return case.plan(Strategy.RELAX, tuple(new))
+
+
+def _moves(case: _Case, order: tuple[Strategy, ...]) -> Iterator[_Move]:
+    """Up to three new queries for each empty table, each with the strategy that it comes from.
 
     On the first try the chosen strategy has them all, and the others fill what it leaves; later the
     strategies take turns, since one idea has failed already, and start from what was asked at first.
     """
-    new: tuple[Move, ...] = ()
-    tables = dict.fromkeys(query.table for query in failed)
+    tables = dict.fromkeys(query.table for query in case.failed)
     most = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
+    tried = list(case.state.tried)
     for table in tables:
-        starts = _starts(table, failed, state)
-        sources = {strategy: _fresh(strategy, starts, request, state, places) for strategy in order}
-        if state.retry_count == 0:
+        sources = {strategy: _candidates(case, strategy, table) for strategy in order}
+        if case.state.retry_count == 0:
             candidates = chain(*sources.values())
         else:
             # Where one table of many was the wrong one, the right one is among many: they have two turns.
-            turns = 2 if len(places.described) > _FEW_TABLES else 1
-            candidates = _taking_turns(
-                [source for key, source in sources.items() for _ in range(turns if key is Strategy.PIVOT else 1)]
-            )
-        new += _different(candidates, state, new, most)
-    return new
+            pivots = 2 if len(case.places.described) > _FEW_TABLES else 1
+            turns = [sources[s] for s in order for _ in range(pivots if s is Strategy.PIVOT else 1)]
+            candidates = _taking_turns(turns)
+        count = 0
+        for strategy, query in candidates:
+            if attempts.repeated(query, tried) is None:
+                tried.append(Tried(query=query, found=0))
+                yield strategy, query
+                count += 1
+            if count == most:
+                break
 
 
-def ladder(request: SearchRequest, state: SearchState, places: Catalog, failed: tuple[Query, ...]) -> tuple[Query, ...]:
-    """One relaxed query for each failed one, as far as the ladder goes."""
-    new: tuple[Query, ...] = ()
-    for query in failed:
-        steps = _steps(query, places, state.retry_count, request.user_message)
-        fresh = (step for step in steps if _can_run(step, places) and attempts.refusal(step, state, new) is None)
-        new += tuple(islice(fresh, 1))
-    return new
+def _candidates(case: _Case, strategy: Strategy, table: str) -> Iterator[_Move]:
+    """The strategy's queries for a table that can be run; several failed queries take turns.
 
-
-def _starts(table: str, failed: tuple[Query, ...], state: SearchState) -> tuple[list[Query], list[Query]]:
-    """The queries to start from: on a later try the original ones, with bounds as wide as they have become."""
-    now = [query for query in failed if query.table == table]
-    originals = [query for query in state.original_queries if query.table == table and query not in now]
-    return ([loosest(query, now) for query in originals], now) if state.retry_count else ([], now)
-
-
-def _fresh(
-    strategy: Strategy,
-    starts: tuple[list[Query], list[Query]],
-    request: SearchRequest,
-    state: SearchState,
-    places: Catalog,
-) -> Iterator[Move]:
-    """The strategy's candidates that can be run and were not tried; the queries of one group take turns."""
-    candidates = chain(
-        *(_taking_turns([_moved(strategy, query, request, state, places) for query in group]) for group in starts)
-    )
-    for query in islice(candidates, _READ_CANDIDATES):
-        if _can_run(query, places) and not attempts.is_hopeless(query, state):
+    On a later try the original ones come first, with bounds as wide as they have become.
+    """
+    now = [query for query in case.failed if query.table == table]
+    groups = [[_moved(case, strategy, query) for query in now]]
+    if case.state.retry_count:
+        first = [query for query in case.state.original_queries if query.table == table and query not in now]
+        groups.insert(0, [_moved(case, strategy, _loosest(query, now)) for query in first])
+    for query in islice(chain(*map(_taking_turns, groups)), _READ_CANDIDATES):
+        if case.can_run(query) and attempts.repeated(query, case.state.tried) is None:
             yield strategy, query
 
 
-def _moved(
-    strategy: Strategy, query: Query, request: SearchRequest, state: SearchState, places: Catalog
-) -> Iterator[Query]:
-    entry, retry = places.entry(query.table), state.retry_count
+def _moved(case: _Case, strategy: Strategy, query: Query) -> Iterator[Query]:
+    message, retry = case.request.user_message, case.state.retry_count
     match strategy:
         case Strategy.RELAX:
-            return relaxed(query, entry, request.user_message, retry)
+            return relaxed(query, case.places.entry(query.table), message, retry)
         case Strategy.REWRITE:
-            return rewritten(query, places, request.user_message, request.suggestions, retry)
+            return rewritten(query, case.places, message, case.request.suggestions, retry)
         case Strategy.PIVOT:
-            searched = frozenset(tried.query.table for tried in state.tried)
-            return pivoted(query, places, request.user_message, searched, retry)
+            searched = frozenset(entry.query.table for entry in case.state.tried)
+            return pivoted(query, case.places, message, searched, retry)
 
 
-def _different(
-    candidates: Iterator[Move], state: SearchState, planned: tuple[Move, ...], most: int
-) -> tuple[Move, ...]:
-    """The first `most` that differ from each other and from what is planned already."""
-    new: tuple[Move, ...] = ()
-    for strategy, query in candidates:
-        if not attempts.is_hopeless(query, state, [other for _, other in planned + new]):
-            new += ((strategy, query),)
-        if len(new) == most:
-            break
-    return new
-
-
-def _can_run(query: Query, places: Catalog) -> bool:
-    """Whether the table and mode exist and the query asks for something."""
-    entry = places.entry(query.table)
-    if entry is None or query.search_mode not in (entry.search_modes or ("",)):
-        return False
-    return bool(query.query_text.strip() or query.filters)
-
-
-def _steps(query: Query, places: Catalog, retry: int, message: str) -> Iterator[Query]:
-    entry = places.entry(query.table) or places.nearest(query.table)
-    base = catalog.in_table(query, entry) if entry else query
-    yield mechanical(base, entry, retry)
-    yield mechanical(base, entry, retry + 1)
-    yield from relaxed(query, entry, message, retry)
+def _loosest(query: Query, others: list[Query]) -> Query:
+    """The query with the highest limit and the lowest threshold of all; None where any has none."""
+    limits = [other.limit for other in (query, *others)]
+    thresholds = [other.score_threshold for other in (query, *others)]
+    return replace(
+        query,
+        limit=None if None in limits else max(limit for limit in limits if limit is not None),
+        score_threshold=None if None in thresholds else min(t for t in thresholds if t is not None),
+    )
 
 
 def _taking_turns(sources: list[Iterator[_T]]) -> Iterator[_T]:
@@ -201,143 +248,129 @@ def _taking_turns(sources: list[Iterator[_T]]) -> Iterator[_T]:
         sources = alive
 
 
-# The plan of the rules
+# Proposals of a model or the host
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """One failed search with all that is known of it."""
-
-    request: SearchRequest
-    state: SearchState
-    places: Catalog
-    failed: tuple[Query, ...]
-    kept: tuple[Query, ...]
-    diagnosis: SearchDiagnosis
-
-    is_first: bool
-
-    @property
-    def is_over(self) -> bool:
-        """The first call helps as long as its count is not above the maximum: callers count from 0 or from 1."""
-        count, most = self.state.retry_count, self.request.max_retries
-        return count > most if self.is_first else count >= most
+def needs_plan(request: SearchRequest, state: SearchState) -> bool:
+    """True if a proposal could be used: something is empty, and a retry is left."""
+    case = _Case(request, state)
+    return not case.is_over and not case.is_found
 
 
-def plan(request: SearchRequest, state: SearchState) -> Plan:
-    """What to search next. Every new query names a table and mode that exist and was never tried here."""
-    case = _case(request, state)
-    is_late_success = state.pending is not None and state.pending.give_up and any((request.results or {}).values())
-    if is_late_success or (request.queries and not case.failed):
-        return _nothing_to_do(case)
-    order = choose(case.diagnosis, case.state, state.pending)
-    moves = () if case.is_over else possible_moves(request, case.state, case.places, order, case.failed)
-    if not moves:
-        return _give_up(case, state.pending.strategy if state.pending else order[0])
-    return _plan(case, moves[0][0], tuple(query for _, query in moves))
+def accept(proposal: Proposal, request: SearchRequest, state: SearchState, likeness: Likeness = nothing_alike) -> Plan:
+    """Return the proposed plan, corrected, or the plan of the rules with the reasons where nothing of it is left.
+
+    To replace the pending plan of the same failure, pass `attempts.reopen(state)`.
+    """
+    case = _Case(request, state, likeness)
+    new: tuple[Query, ...] = ()
+    notes: tuple[str, ...] = ()
+    for number, proposed in enumerate(proposal.new_queries if needs_plan(request, state) else (), 1):
+        query, remarks = _corrected(proposed, case)
+        refused = _refusal(query, case, new)
+        remarks += (f"refused: {refused}",) if refused else ()
+        new += () if refused else (query,)
+        notes += tuple(f"query {number}: {remark}" for remark in remarks)
+    if not new:
+        mechanical = plan(request, state, likeness)
+        why = "; ".join(notes) or (
+            "it has no queries" if needs_plan(request, state) else "nothing is empty, or no retry is left"
+        )
+        reasoning = f"The proposed plan was replaced by that of the rules: {why}. {mechanical.reasoning}"
+        return replace(mechanical, reasoning=reasoning, notes=(*notes, REPLACED))
+    strategy = proposal.strategy or _strategy_of(new, request)
+    made = replace(case.plan(strategy, new, reasoning=proposal.reasoning), notes=notes)
+    if is_friendly(proposal.user_message, request.user_message):
+        return replace(made, user_message=proposal.user_message.strip())
+    return replace(made, notes=(*notes, "user_message replaced: one or two sentences without technical terms"))
 
 
-def relax_only(request: SearchRequest, state: SearchState) -> Plan:
-    """The ladder alone: each empty query once, with lower threshold, higher limit, later the widest mode."""
-    case = _case(request, state)
-    if request.queries and not case.failed:
-        return _nothing_to_do(case)
-    new = () if case.is_over else ladder(request, case.state, case.places, case.failed)
-    return _plan(case, Strategy.RELAX, new) if new else _give_up(case, Strategy.RELAX)
+def _refusal(query: Query, case: _Case, planned: tuple[Query, ...]) -> str | None:
+    if not query.query_text.strip() and not query.filters:
+        return "it asks for nothing"
+    if sum(other.table == query.table for other in planned) >= MOST_QUERIES:
+        return f"more than {MOST_QUERIES} queries for {query.table}"
+    tried = attempts.repeated(query, (*case.state.tried, *(Tried(query=other) for other in planned)), more_rows=True)
+    count = "" if tried is None or tried.found is None else f" and found {tried.found}"
+    return None if tried is None else f"{attempts.describe(query)} was tried before{count}"
 
 
-def explain(diagnosis: SearchDiagnosis, strategy: Strategy, new: tuple[Query, ...]) -> str:
-    """The reasoning in one paragraph, for developers."""
-    also = [f"{finding.kind}: {finding.detail}" for finding in diagnosis.findings[1:4]]
-    queries = attempts.describe_all(new)
-    more = f" Also: {'; '.join(also)}." if also else ""
-    return f"Likeliest cause: {_cause(diagnosis)}.{more} Strategy: {strategy}. Next: {queries}."
-
-
-def _case(request: SearchRequest, state: SearchState) -> _Case:
-    places = catalog.of(request)
-    failed = tuple(query for query in request.queries if attempts.is_empty(request, query.table))
-    return _Case(
-        request=request,
-        state=attempts.observe(state, request),
-        places=places,
-        failed=failed,
-        kept=tuple(query for query in request.queries if query not in failed),
-        diagnosis=diagnose(request, places),
-        is_first=not state.tried,
+def _corrected(query: Query, case: _Case) -> tuple[Query, tuple[str, ...]]:
+    """The query for a table and mode that exist, completed, and never narrower than the same text was before."""
+    places, queries = case.places, case.request.queries
+    entry = places.entry(query.table) or (places.nearest(query.table) if places.described else None)
+    table = entry.table if entry else query.table
+    notes = (f"table {query.table} corrected to {table}",) if table != query.table else ()
+    notes += () if entry else (f"table {table} is unverified: no catalog describes it",)
+    same_table = next((other for other in queries if other.table == table), None)
+    failed = same_table or next(iter(queries), query)
+    threshold = loosened(failed, None, 1).score_threshold if query.score_threshold is None else query.score_threshold
+    query = replace(
+        query,
+        table=table,
+        search_mode=query.search_mode or (same_table.search_mode if same_table else ""),
+        tool=query.tool or failed.tool,
+        limit=query.limit or failed.limit,
+        score_threshold=threshold,
+    )
+    if entry and places.is_described(table) and (mode := in_table(query, entry).search_mode) != query.search_mode:
+        notes += (f"mode {query.search_mode} corrected to {mode or 'none'}",) if query.search_mode else ()
+        query = replace(query, search_mode=mode)
+    same = [
+        other
+        for other in queries
+        if other.table == table and normalized(other.query_text) == normalized(query.query_text)
+    ]
+    widened = _loosest(query, same) if same else query
+    return widened, notes + (
+        ("limit and threshold widened to what the same search had before",) if widened != query else ()
     )
 
 
-def _plan(case: _Case, strategy: Strategy, new: tuple[Query, ...]) -> Plan:
-    empty = frozenset(query.table for query in case.failed)
-    return Plan(
-        strategy=strategy,
-        reasoning=explain(case.diagnosis, strategy, new),
-        user_message=tell(strategy, case.diagnosis, new, empty),
-        new_queries=new,
-        kept=case.kept,
-        retry_count=case.state.retry_count + 1,
-        notes=_corrections(case),
-        diagnosis=case.diagnosis,
-    )
+def _strategy_of(new: tuple[Query, ...], request: SearchRequest) -> Strategy:
+    """The strategy that the queries show, where the proposal does not name one."""
+    before = {(fold(query.table), normalized(query.query_text)) for query in request.queries}
+    after = {(fold(query.table), normalized(query.query_text)) for query in new}
+    if not {table for table, _ in after} & {table for table, _ in before}:
+        return Strategy.PIVOT
+    return Strategy.RELAX if after <= before else Strategy.REWRITE
 
 
-def _corrections(case: _Case) -> tuple[str, ...]:
-    """What the failed queries named and the caller's catalog does not have."""
-    notes: dict[str, None] = {}
-    for query in case.failed if case.places.described else ():
-        entry, near = case.places.entry(query.table), case.places.nearest(query.table)
-        if entry is None:
-            instead = f"corrected to {near.table}" if near else "left: it is not in the catalog"
-            notes[f"table {query.table} {instead}"] = None
-        elif query.search_mode and query.search_mode not in entry.search_modes:
-            mode = catalog.in_table(query, entry).search_mode or "none"
-            notes[f"mode {query.search_mode} of {query.table} corrected to {mode}"] = None
-    return tuple(notes)
+# Sentences for the person: friendly, without technical terms
 
 
-def _give_up(case: _Case, strategy: Strategy) -> Plan:
-    """The end of a search: what was tried for developers, what to ask for the person."""
-    tried = attempts.describe_all([entry.query for entry in case.state.tried])
-    why = "no retries are left" if case.is_over else "nothing new is left to try"
-    settle = "; ".join(_next_looks(case))
-    return Plan(
-        strategy=strategy,
-        reasoning=f"Giving up: {why}. Tried: {tried}. What would settle it: {settle}.",
-        user_message=GAVE_UP,
-        new_queries=(),
-        kept=case.kept,
-        give_up=True,
-        retry_count=case.state.retry_count + 1,
-        diagnosis=case.diagnosis,
-    )
+TECHNICAL: Final = frozenset(
+    """
+    api boolean bm25 catalog catalogue config database dataset embedding embeddings endpoint faceted facet facets
+    filter filters fts fuzzy id index json keyword keywords lexical limit llm master mode modes null parameter
+    parameters pivot query queries regex relax replan retry retries rewrite row rows schema score semantic
+    similarity sql sqlite string syntax table tables threshold timeout token tokens tool vector vocabulary
+    """.split()
+)
+"""Words that mean something to us and nothing to the person who asked."""
+
+GAVE_UP: Final = (
+    "I looked in several ways and found nothing that fits. "
+    "Could you tell me a bit more about what you need, or shall I look for something close to it?"
+)
+FOUND: Final = "I found something for you; there is no need to look again."
 
 
-def _next_looks(case: _Case) -> tuple[str, ...]:
-    """What a look at the data would show that words cannot: its tables, its fields, some rows."""
-    tables = dict.fromkeys(query.table for query in case.failed)
-    unknown = [table for table in tables if not case.places.is_described(table)]
-    fields = [entry.table for entry in case.places.described if entry.table in tables and not entry.fields]
-    return (
-        *(("a list of the tables, sent as the catalog",) if unknown else ()),
-        *((f"the fields of {', '.join(fields[:3])} and their values",) if fields else ()),
-        f"a sample of rows of {', '.join(list(tables)[:3])} without any condition",
-    )
+def is_friendly(message: str, asked: str = "") -> bool:
+    """True for one or two sentences of at most 300 characters without names, markup and technical terms.
+
+    A word that the person used when they `asked` is theirs: who asks for a dark mode may read of a mode.
+    """
+    text = message.strip()
+    sentences = [part for part in re.split(r"(?<=[.!?])\s+", text) if part]
+    plain = not (set(tokens(text)) & TECHNICAL - set(tokens(asked))) and "_" not in text and "{" not in text
+    return 0 < len(text) <= 300 and len(sentences) <= 2 and plain
 
 
-def _nothing_to_do(case: _Case) -> Plan:
-    return Plan(
-        strategy=Strategy.RELAX,
-        reasoning="The search returned something; there is nothing to plan.",
-        user_message=FOUND,
-        new_queries=(),
-        kept=case.kept,
-        retry_count=case.state.retry_count + 1,
-    )
-
-
-def _cause(diagnosis: SearchDiagnosis) -> str:
-    if not diagnosis.findings:
-        return f"{diagnosis.kind}: the call shows no other reason"
-    first = diagnosis.findings[0]
-    return f"{first.kind} in {first.table}: {first.detail}"
+def place_in_words(table: str) -> str:
+    """Return a table's name as a place in a sentence; `in another place` for names that no person would use."""
+    words = tokens(table.replace("_", " "))
+    natural = 0 < len(words) <= 3 and all(word.isalpha() and len(word) > 2 for word in words)
+    if not natural or set(words) & (TECHNICAL | {"tbl", "tab", "idx"}):
+        return "in another place"
+    return f"among the {' '.join(words)}" if words[-1].endswith("s") else f"in the {' '.join(words)} section"

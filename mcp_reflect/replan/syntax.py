@@ -1,19 +1,22 @@
-"""How the caller's tool reads a text: which kind of search it is, and the operators in it."""
+"""How the caller's tool reads a query: the kind of tool, the operators in a text, SQL statements and command lines."""
 
 import re
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from mcp_reflect.models.search import Query
-from mcp_reflect.replan.words import CAMEL, tokens
+from mcp_reflect.models.search import CatalogEntry, Query
+from mcp_reflect.replan.forms import has_form, loose_pattern, sql_pattern, terms, variants
+from mcp_reflect.replan.vocabulary import Vocabulary
+from mcp_reflect.replan.words import CAMEL, stem, tokens
 
 
 class Tool(StrEnum):
     """A kind of search tool. What is not known to be another kind is TEXT: keywords over some index."""
 
     TEXT = "text"
-    FULLTEXT = "fulltext"
     LIKE = "like"
     PATTERN = "pattern"
     COMMAND = "command"
@@ -22,15 +25,35 @@ class Tool(StrEnum):
     WEB = "web"
 
 
-_NAMES: Final[dict[str, Tool]] = {
-    **dict.fromkeys(("grep", "rg", "ripgrep", "egrep", "regex", "regexp", "ag", "ack", "code"), Tool.PATTERN),
-    **dict.fromkeys(("like", "ilike", "substring", "contains"), Tool.LIKE),
-    **dict.fromkeys(("fts", "fts5", "fulltext", "tsquery", "match", "boolean", "lucene"), Tool.FULLTEXT),
-    **dict.fromkeys(("vector", "semantic", "embedding", "embeddings", "dense", "knn", "similarity"), Tool.VECTOR),
-    **dict.fromkeys(("web", "google", "bing", "duckduckgo", "brave", "tavily", "internet"), Tool.WEB),
+_NAMES: Final = {
+    name: tool
+    for tool, names in {
+        Tool.PATTERN: "grep rg ripgrep egrep regex regexp ag ack code",
+        Tool.LIKE: "like ilike substring contains",
+        Tool.VECTOR: "vector semantic embedding embeddings dense knn similarity",
+        Tool.WEB: "web google bing duckduckgo brave tavily internet",
+    }.items()
+    for name in names.split()
 }
-_SQL: Final = re.compile(r"\s*(?:select|with)\b.+\bfrom\b", re.IGNORECASE | re.DOTALL)
+_SELECT: Final = re.compile(r"\s*(?:select|with)\b.+\bfrom\b", re.IGNORECASE | re.DOTALL)
 _COMMAND: Final = re.compile(r"\s*(?:git\s+grep|e?grep|fgrep|rg|ag|ack|find|fd|locate)\s+\S")
+
+
+def tool_of(query: Query) -> Tool:
+    """Return the kind of tool that a query was written for, by its text, its mode and the names of tool and table."""
+    if _SELECT.match(query.query_text):
+        return Tool.SQL
+    if _COMMAND.match(query.query_text):
+        return Tool.COMMAND
+    named = tokens(CAMEL.sub(" ", f"{query.search_mode} {query.tool} {query.table}"))
+    return next(
+        (_NAMES[word] for word in named if word in _NAMES), Tool.WEB if "site:" in query.query_text else Tool.TEXT
+    )
+
+
+# Operators
+
+
 _NEAR: Final = re.compile(r"\bNEAR(?:/\d+)?\s*\(([^()]*?)(?:,\s*\d+)?\s*\)")
 _FIELD: Final = re.compile(
     r"(?<![\w:/])([A-Za-z_]\w*)(?::(?![:/\s\\])|\s+:\s+|:\s*(?=\"))(\"[^\"]*\"|\([^()]*\)|[^\s()]+)?"
@@ -45,8 +68,7 @@ _SCOPES: Final = frozenset(
 _REGEX: Final = re.compile(r"\\[dswbDSWB]|[\[\](){}+?|^$*]|\.\*|\\\.")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A text with its operators read.
 
     `plain` are the words that are asked for, without operators, exclusions and scopes. `groups` are the alternatives
@@ -56,49 +78,27 @@ class Reading:
     plain: str
     groups: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
-    phrases: tuple[str, ...] = ()
-    is_or: bool = False
     has_operators: bool = False
 
 
-def tool_of(query: Query) -> Tool:
-    """Return the kind of tool that a query was written for, by its text, its mode and the names of tool and table."""
-    text = query.query_text
-    if _SQL.match(text):
-        return Tool.SQL
-    if _COMMAND.match(text):
-        return Tool.COMMAND
-    for name in (query.search_mode, query.tool, query.table):
-        for word in tokens(CAMEL.sub(" ", name)):
-            if word in _NAMES:
-                return _NAMES[word]
-    if re.search(r"(?:^|\s)site:\w", text):
-        return Tool.WEB
-    return Tool.FULLTEXT if _NEAR.search(text) or re.search(r"\w\s+:\s+\S", text) else Tool.TEXT
-
-
+@lru_cache(maxsize=256)
 def read_operators(text: str) -> Reading:
     """Read the operators of a text: quotes, OR, AND, NOT, a minus, NEAR, `field:value` and `site:`."""
     scopes: list[str] = []
 
     def value_of(match: re.Match[str]) -> str:
-        name, value = match.group(1), match.group(2) or ""
-        if name.lower() in _SCOPES:
-            scopes.append(match.group(0).strip())
+        if match[1].lower() in _SCOPES:
+            scopes.append(match[0].strip())
             return " "
-        return f" {value} "
+        return f" {match[2] or ''} "
 
+    line = " ".join(text.split())
     if text.isupper():
-        return Reading(" ".join(text.split()))
-    bare = _NEAR.sub(r" \1 ", text)
-    bare = _FIELD.sub(value_of, bare)
-    bare = _EXCLUDED.sub(" ", bare)
-    phrases = tuple(re.findall(r'"([^"]+)"', bare))
-    is_or = bool(_OR.search(bare))
-    groups = tuple(_words(group) for group in (_OR if is_or else _AND).split(bare))
-    groups = tuple(group for group in groups if group) if len(groups) > 1 else ()
-    plain = _words(_AND.sub(" ", _OR.sub(" ", bare)))
-    return Reading(plain, groups, tuple(scopes), phrases, is_or, has_operators=plain != " ".join(text.split()))
+        return Reading(line)
+    bare = _EXCLUDED.sub(" ", _FIELD.sub(value_of, _NEAR.sub(r" \1 ", text)))
+    groups = [_unmarked(group) for group in (_OR if _OR.search(bare) else _AND).split(bare)]
+    plain = _unmarked(_AND.sub(" ", _OR.sub(" ", bare)))
+    return Reading(plain, tuple(filter(None, groups)) if len(groups) > 1 else (), tuple(scopes), plain != line)
 
 
 def has_regex(text: str) -> bool:
@@ -119,5 +119,141 @@ def portable(pattern: str) -> str:
     return re.sub(r"(?<=\w)\+|\\b", "", pattern).replace(".+", "..*").replace("(?:", "(")
 
 
-def _words(text: str) -> str:
+def _unmarked(text: str) -> str:
     return " ".join(_MARKS.sub(" ", text).split())
+
+
+# SQL: nothing is checked, and what is not understood stays as it is.
+
+
+_SAMPLE: Final = 20  # rows of a table that are looked at where no condition is known to hold
+_FROM: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
+_WHERE: Final = re.compile(r"\bWHERE\b(.*?)(?=\bGROUP\s+BY\b|\bORDER\s+BY\b|\bLIMIT\b|;|$)", re.IGNORECASE | re.DOTALL)
+_TEXT: Final = re.compile(
+    r"(?:(?:LOWER|UPPER|TRIM)\()?([\w.\"`]+)\)?\s*(?:==?|\b(?:I?LIKE|GLOB|REGEXP|MATCH|IS)\b|~\*?)\s*'((?:[^']|'')*)'",
+    re.IGNORECASE,
+)
+_SQL_AND: Final = re.compile(r"\s+AND\s+(?![^()]*\))", re.IGNORECASE)
+_JOIN: Final = re.compile(r"\b(?:INNER\s+)?JOIN\b", re.IGNORECASE)
+_LONG_NUMBER: Final = 7  # digits: parcels, accounts and telephones, which are stored with and without separators
+
+
+def rewrite_sql(text: str, entry: CatalogEntry | None, known: Vocabulary) -> Iterator[str]:
+    """Compare loosely (any case, part of the value, any separators), then by other words, then in other columns."""
+    conditions = _conditions(text)
+    loose = [_TEXT.sub(_loosely, condition) for condition in conditions]
+    yield _with_where(text, loose)
+    for place, condition in enumerate(conditions):
+        match = _TEXT.search(condition)
+        for other in _other_values(match[2], known) if match else ():
+            changed = _TEXT.sub(lambda found, other=other: _like(found[1], other), condition)
+            yield _with_where(text, [*loose[:place], changed, *loose[place + 1 :]])
+    for condition in conditions if entry and entry.fields else ():
+        if entry and (match := _TEXT.search(condition)):
+            yield _with_where(text, [f"({_in_any(entry, match[2])})"])
+
+
+def relax_sql(text: str, message: str) -> Iterator[str]:
+    """Drop conditions, the ones that the person did not name first; leave joins open; then look at a sample."""
+    loose = [_TEXT.sub(_loosely, condition) for condition in _conditions(text)]
+    asked = {stem(word) for word in tokens(message)}
+    textual = [condition for condition in loose if "LIKE" in condition]
+    if 0 < len(textual) < len(loose):
+        yield _with_where(text, textual)
+    if _JOIN.search(text):
+        yield _JOIN.sub("LEFT JOIN", _with_where(text, loose))
+    if len(loose) > 1:
+        ranked = sorted(loose, key=lambda part: -sum(stem(word) in asked for word in tokens(part)))
+        yield from (_with_where(text, [condition]) for condition in ranked[:2])
+    if table := _FROM.search(text):
+        yield _sample(table[1].strip('"`'))
+
+
+def pivot_sql(text: str, entry: CatalogEntry) -> Iterator[str]:
+    """Ask another table: in the columns that are known of it, else by a sample of its rows."""
+    match = _TEXT.search(" ".join(_conditions(text)))
+    if match and entry.fields:
+        yield f"SELECT * FROM {entry.table} WHERE {_in_any(entry, match[2])}"  # noqa: S608 - the caller runs it
+    yield _sample(entry.table)
+
+
+def _conditions(text: str) -> list[str]:
+    """The conditions of a WHERE that AND joins."""
+    where = _WHERE.search(text)
+    return [part.strip() for part in _SQL_AND.split(where[1])] if where else []
+
+
+def _with_where(text: str, conditions: list[str]) -> str:
+    return _WHERE.sub(lambda _: f"WHERE {' AND '.join(conditions)} ", text, count=1).strip()
+
+
+def _sample(table: str) -> str:
+    return f"SELECT * FROM {table} LIMIT {_SAMPLE}"  # noqa: S608 - the caller runs it with its own rights
+
+
+def _in_any(entry: CatalogEntry, value: str) -> str:
+    """The condition that one of the columns holds the value."""
+    return " OR ".join(_like(name, value) for name in entry.fields)
+
+
+def _like(column: str, value: str) -> str:
+    return f"LOWER({column}) LIKE '{sql_pattern(value)}'"
+
+
+def _loosely(match: re.Match[str]) -> str:
+    """A comparison with a text that holds in any case, for a part of the value and with any separators."""
+    column, value = match[1], match[2].replace("''", "'")
+    digits = re.sub(r"[\s%*_./-]", "", value)
+    if digits.isdigit() and len(digits) >= _LONG_NUMBER:
+        return f"REPLACE(REPLACE({column}, ' ', ''), '-', '') LIKE '%{digits}%'"
+    return _like(column, value) if value.isascii() else f"{column} LIKE '{sql_pattern(value)}'"
+
+
+def _other_values(value: str, known: Vocabulary) -> Iterator[str]:
+    """The entries of the vocabulary that are near a value in meaning, and its words put right."""
+    plain = value.strip("%*")
+    yield from known.near(plain)
+    yield from (other for word in tokens(plain) for other in known.mended(word).words if other != word)
+
+
+# Command lines
+
+
+def rewrite_command(text: str, known: Vocabulary) -> Iterator[str]:
+    """Ignore case, look in every folder, allow other spellings, then look for a shorter pattern."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return
+    if words[0] in {"find", "fd", "locate"}:
+        yield from _find(words)
+        return
+    start = 2 if words[:2] == ["git", "grep"] else 1
+    options = [word for word in words[start:] if word.startswith("-") and word != "-e"]
+    rest = [word for word in words[start:] if not word.startswith("-")]
+    if not rest:
+        return
+    program, pattern, places = words[:start], rest[0], rest[1:]
+    kept = [option for option in options if not re.match(r"--(?:include|exclude|glob|type)|-[gtFwx]$", option)]
+    no_case = [] if any("i" in option for option in options if not option.startswith("--")) else ["-i"]
+    yield _line(program, [*options, *no_case], pattern, places)
+    if forms := [form for term in terms(pattern) for form in variants(term, known)]:
+        extended = [] if program[0] in {"rg", "ag", "ack", "egrep"} else ["-E"]
+        either = "|".join(map(re.escape, forms[:6])).replace(r"\ ", " ")
+        yield _line(program, [*kept, *no_case, *extended], either, places)
+    yield _line(program, kept, loose_pattern(pattern, known), ["."])
+    shorter = max((part for term in terms(pattern) for part in re.split(r"\W+|_", term)), key=len, default="")
+    if len(shorter) > 2:
+        yield _line(program, [*kept, *no_case], shorter, ["."])
+
+
+def _find(words: list[str]) -> Iterator[str]:
+    """A file by a part of its name, in any case, from the current folder down."""
+    named = [words[place + 1] for place, word in enumerate(words[:-1]) if word in {"-name", "-path", "-iname"}]
+    core = (named or words)[-1].strip("*").rsplit("/", 1)[-1]
+    forms = (core.rsplit(".", 1)[0], *variants(core)[:2]) if has_form(core) else ()
+    yield from (f"find . -iname {shlex.quote(f'*{form}*')}" for form in (core, *forms))
+
+
+def _line(program: list[str], options: list[str], pattern: str, places: list[str]) -> str:
+    return " ".join((*program, *options, shlex.quote(pattern), *map(shlex.quote, places)))

@@ -1,7 +1,7 @@
-"""Other words for a search, for each kind of tool, the best first."""
+"""Other words for a search, for each kind of tool, the likeliest first."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry
@@ -9,23 +9,11 @@ from mcp_reflect.replan.catalog import subject
 from mcp_reflect.replan.forms import has_form, loose_pattern, parts, plain_variants, terms, variants
 from mcp_reflect.replan.syntax import Reading, Tool, has_regex, literals, portable, read_operators
 from mcp_reflect.replan.vocabulary import Vocabulary
-from mcp_reflect.replan.words import (
-    ABBREVIATIONS,
-    STOP_WORDS,
-    content,
-    fold,
-    names,
-    other_number,
-    short_forms,
-    stem,
-    telling,
-    tokens,
-    unquoted,
-)
+from mcp_reflect.replan.words import STOP_WORDS, content, fold, stem, telling, tokens, unquoted
 
-_PLACE: Final = 0.05  # what a place further down the tool's list costs: a tool orders by likeness
-_LENGTH: Final = 0.03  # what a word more costs: a short text finds the longer ones as well
-_FOUND: Final = 0.3  # what it costs to have all words of an earlier suggestion, which finds it too
+_PLACE: Final = 0.05  # cost of a place further down the tool's list: a tool orders by likeness
+_LENGTH: Final = 0.03  # cost of a word more: a short text finds the longer ones as well
+_FOUND: Final = 0.3  # cost of having all words of an earlier suggestion, which finds it too
 _READ: Final = 50  # suggestions read; tools propose ten or so
 """The first three were set on the development episodes, in the middle of a flat stretch, not at its peak."""
 
@@ -48,18 +36,16 @@ def wordings(
     entry: CatalogEntry | None = None,
     tool: Tool = Tool.TEXT,
 ) -> Iterator[str]:
-    """Yield other wordings of a failed text that the tool can take, the best first. None is empty."""
+    """Yield other wordings of a failed text that the tool can take, the likeliest first. Some may be empty or equal."""
     if tool is Tool.PATTERN:
         texts = _patterns(text, message, known)
+    elif tool is Tool.LIKE:
+        texts = _like(text, _texts(text, message, known, suggestions, entry, tool), known)
     else:
-        reading = read_operators(text)
-        texts = _texts(text, reading, message, known, suggestions, entry, tool)
-        if tool is Tool.LIKE:
-            texts = _like(reading, texts, known)
-    written = {fold(term): term for term in (*terms(message), *terms(text)) if not term.isascii()}
+        texts = _texts(text, message, known, suggestions, entry, tool)
+    accented = {fold(term): term for term in (*terms(message), *terms(text)) if not term.isascii()}
     for line in texts:
-        words = dict.fromkeys(written.get(word, word) for word in line.split()) if written else ()
-        yield " ".join(words) if written else line
+        yield " ".join(dict.fromkeys(accented.get(word, word) for word in line.split())) if accented else line
 
 
 def ranked_suggestions(suggestions: tuple[str, ...], text: str, message: str) -> tuple[str, ...]:
@@ -68,28 +54,18 @@ def ranked_suggestions(suggestions: tuple[str, ...], text: str, message: str) ->
     A suggestion of the very words that failed is left out; of equal ones the first stays.
     """
     wanted, asked, failed = _stems(text), _stems(message), set(tokens(text))
-
-    def score(place: int) -> float:
-        own = _stems(suggestions[place])
-        like = len(own & wanted) / max(1, len(own | wanted))
-        new = len((own & asked) - wanted) / max(1, len(own))
-        return like + new - _PLACE * place - _LENGTH * len(own)
-
-    scores: dict[tuple[str, ...], tuple[float, str]] = {}
+    rest: dict[tuple[str, ...], tuple[float, str]] = {}
     for place, suggestion in enumerate(suggestions[:_READ]):
+        own = _stems(suggestion)
+        score = len(own & wanted) / max(1, len(own | wanted)) + len((own & asked) - wanted) / max(1, len(own))
         if set(tokens(suggestion)) not in (failed, set()):
-            scores.setdefault(tokens(suggestion), (score(place), suggestion.strip()))
+            rest.setdefault(tokens(suggestion), (score - _PLACE * place - _LENGTH * len(own), suggestion.strip()))
     picked: list[str] = []
-    rest = [(score, suggestion, _stems(suggestion)) for score, suggestion in scores.values()]
     while rest:
-        chosen = [_stems(suggestion) for suggestion in picked]
-        best = max(rest, key=lambda item: item[0] - _FOUND * any(other <= item[2] for other in chosen))
-        rest.remove(best)
-        picked.append(best[1])
+        covered = [_stems(suggestion) for suggestion in picked]
+        best = max(rest, key=lambda key: rest[key][0] - _FOUND * any(c <= _stems(rest[key][1]) for c in covered))
+        picked.append(rest.pop(best)[1])
     return tuple(picked)
-
-
-# Patterns: a tool like grep finds exact characters
 
 
 def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
@@ -102,7 +78,7 @@ def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     plain = reading.plain or message
     found = terms(plain)
     formed = [term for term in found if has_form(term)]
-    if reading.has_operators and plain != text:
+    if reading.has_operators:
         yield from reading.groups or (plain,)
     if len(found) == 1 and formed:
         yield from variants(found[0], known)[:1]
@@ -112,41 +88,37 @@ def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
         yield loose_pattern(term, known)
         yield term
     yield from _known_entries(found, known)
-    ranked = sorted(
-        (part for term in found for part in parts(term) if fold(part) not in STOP_WORDS and len(part) > 2),
-        key=lambda part: -len(part),
-    )
-    yield from (loose_pattern(part, known) for part in ranked[:2])
+    words = [part for term in found for part in parts(term) if fold(part) not in STOP_WORDS and len(part) > 2]
+    ranked = [loose_pattern(word, known) for word in sorted(words, key=lambda word: -len(word))]
+    yield from ranked[:2]
     yield from (form for term in formed for form in variants(term, known))
-    yield from (loose_pattern(word, known) for word in ranked[2:])
+    yield from ranked[2:]
     yield from _known_entries(content(message), known)
-    yield from (loose_pattern(word) for word in telling(content(message), message))
+    yield from map(loose_pattern, telling(content(message), message))
 
 
-def _known_entries(words: tuple[str, ...], known: Vocabulary) -> Iterator[str]:
-    """The entries of the vocabulary that hold a word, a synonym of it or the word put right, as they are written."""
+def _known_entries(words: Iterable[str], known: Vocabulary) -> Iterator[str]:
+    """The entries of the vocabulary that hold the word put right, or are near it in meaning, as they are written."""
     for word in words:
-        for other in (*known.synonyms(word), *known.mended(fold(word)).words):
-            if fold(other) != fold(word) and (entry := known.entry_of(tokens(other)[0])):
-                yield entry
+        mended = known.mended(fold(word)).words
+        yield from (entry for other in mended if other != fold(word) and (entry := known.entry_of(other)))
+        if not mended:
+            yield from known.near(word)
 
 
-# Texts: a tool that cuts texts into words
-
-
-def _like(reading: Reading, texts: Iterator[str], known: Vocabulary) -> Iterator[str]:
-    """For LIKE: any characters between the words of a term, then other words, single ones before several."""
-    words = [part for term in terms(reading.plain) for part in parts(term)]
+def _like(text: str, texts: Iterator[str], known: Vocabulary) -> Iterator[str]:
+    """For LIKE: any characters between the words of a term, then other words."""
+    plain = read_operators(text).plain
+    words = [part for term in terms(plain) for part in parts(term)]
     if 1 < len(words) <= _SHORT:
         yield "%".join(word.removesuffix("s") if len(word) > _SHORT else word for word in words)
     if len(words) == 1:
-        yield from plain_variants(reading.plain, known)
+        yield from plain_variants(plain, known)
     yield from texts
 
 
 def _texts(
     text: str,
-    reading: Reading,
     message: str,
     known: Vocabulary,
     suggestions: tuple[str, ...],
@@ -158,6 +130,7 @@ def _texts(
     A mode's name does not tell whether the engine takes any word or asks for all, so both get their share of
     the first three: the longer wording ranks better in the one, the shorter ones find more in the other.
     """
+    reading = read_operators(text)
     plain = reading.plain or unquoted(text) or message
     offered = ranked_suggestions(suggestions, plain, message)
     words, asked = _subject(plain, entry), _subject(message, entry)
@@ -173,17 +146,17 @@ def _texts(
     families = tuple(_families(plain, known))
     if len(content(plain)) <= _SHORT:
         yield from families
-    yield from _synonyms(words, asked, known)
-    short = list(plain_variants(plain, known)) if _is_short(plain, known) else []
+    yield from _near(words, asked, known)
+    corrected = bool(set(mended) - set(tokens(plain)))
+    if corrected:
+        yield " ".join(mended)
+    short = plain_variants(plain, known) if _is_short(plain, known) else ()
     shared = [word for word in words if stem(word) in set(map(stem, tokens(message)))]
-    yield from short[: 2 if len(words) == 1 else 1]
     if 1 < len(shared) < len(words) and len(words) > _SHORT:
         yield " ".join(shared)
-    corrected = bool(set(mended) - set(tokens(plain)))
-    if corrected or not longer:
+    yield from short[: 2 if len(words) == 1 else 1]
+    if not longer:
         yield " ".join(mended)
-    if not known.words and names(f"{plain} {message}") & ABBREVIATIONS.keys() & set(words):
-        yield _written_out(words)
     yield longer
     ranked = telling(tuple(word for word in mended if not known.words or word in known.words) or mended, message)
     two = " ".join(word for word in mended if word in ranked[:2]) if len(ranked) > 2 else ""
@@ -193,13 +166,7 @@ def _texts(
     yield from short
     yield " ".join(part for term in terms(plain) for part in tokens(" ".join(parts(term))))
     yield from families
-    yield _written_out(content(plain))
-    for form in short_forms(f"{plain} {message}"):
-        if not known.words or form in known.words:
-            yield form
     yield from ranked[1:3]
-    if not known.words:
-        yield " ".join(map(other_number, words))
     yield " ".join(_mended(asked, known))
     yield from telling(tuple(word for word in asked if known.knows(word) or not known.words), message)[:3]
 
@@ -211,19 +178,17 @@ def _without_operators(text: str, reading: Reading, tool: Tool) -> Iterator[str]
         if len(alternatives) > 1 and len(text.split()) <= _SHORT + 1:
             yield " OR ".join(alternatives)
             yield from alternatives
-        return
-    if reading.plain == unquoted(text):
-        return
-    if tool is Tool.WEB and reading.scopes:
-        scope = " ".join(reading.scopes)
-        yield f"{reading.plain} {scope}" if reading.plain not in text else ""
-        yield " ".join((*telling(content(reading.plain))[:_SHORT], scope))
-    yield reading.plain
-    yield from reading.groups
+    elif reading.plain != unquoted(text):
+        if tool is Tool.WEB and reading.scopes:
+            scope = " ".join(reading.scopes)
+            yield f"{reading.plain} {scope}" if reading.plain not in text else ""
+            yield " ".join((*telling(content(reading.plain))[:_SHORT], scope))
+        yield reading.plain
+        yield from reading.groups
 
 
 def _families(plain: str, known: Vocabulary) -> Iterator[str]:
-    """The terms of a text that have a form in their other forms, in place and alone."""
+    """The terms of a text that have a form: one alone in its other forms, several each alone."""
     found = terms(plain)
     for term in found:
         if not has_form(term) or known.knows(fold(term)):
@@ -235,15 +200,12 @@ def _families(plain: str, known: Vocabulary) -> Iterator[str]:
             yield from (*forms[:1], term)
 
 
-def _synonyms(words: tuple[str, ...], asked: tuple[str, ...], known: Vocabulary) -> Iterator[str]:
-    """What the vocabulary calls the words that it does not have: of the text, then of the message."""
-    if not known.words or any(known.knows(word) for word in words):
+def _near(words: tuple[str, ...], asked: tuple[str, ...], known: Vocabulary) -> Iterator[str]:
+    """The entries of the vocabulary near the words of the text, then of the message, if it knows none of the text."""
+    if not known.words or any(known.knows(word) or known.mended(word).words for word in words):
         return
     for group in (words, asked):
-        found = [other for word in group if not known.mended(word).words for other in known.synonyms(word)[:1]]
-        yield from found[:2]
-        near = [other for word in group for other in known.mended(word).words]
-        yield " ".join(dict.fromkeys((*found, *near)))
+        yield from known.near(" ".join(group))
 
 
 def _is_short(plain: str, known: Vocabulary) -> bool:
@@ -253,7 +215,7 @@ def _is_short(plain: str, known: Vocabulary) -> bool:
         0 < len(words) <= _SHORT
         and plain.replace(" ", "").isalpha()
         and plain.isascii()
-        and not any(word[1:].lower() != word[1:] or word[0].isupper() for word in words)
+        and plain.islower()
         and not all(word in known.words for word in words)
     )
 
@@ -263,16 +225,11 @@ def _longer(text: str, mended: tuple[str, ...], asked: tuple[str, ...], known: V
 
     A word of both stands twice: it is what the search is about, and most rankings weigh it so.
     """
-    said = tuple(part for word in asked if known.knows(word) for part in known.mended(word).words)
-    said = said if known.words else asked
-    if not set(said) - set(mended):
+    more = tuple(part for word in asked if known.knows(word) for part in known.mended(word).words)
+    more = more if known.words else asked
+    if not set(more) - set(mended):
         return ""
-    return " ".join((text, *(word for word in mended if word not in tokens(text)), *said))
-
-
-def _written_out(words: tuple[str, ...]) -> str:
-    """The words with short forms written out."""
-    return " ".join(part for word in words for part in tokens(ABBREVIATIONS.get(word, word)))
+    return " ".join((text, *(word for word in mended if word not in tokens(text)), *more))
 
 
 def _mended(words: tuple[str, ...], known: Vocabulary) -> tuple[str, ...]:
@@ -282,9 +239,8 @@ def _mended(words: tuple[str, ...], known: Vocabulary) -> tuple[str, ...]:
     out: list[str] = []
     for place, word in enumerate(words):
         joined = word + words[place + 1] if place + 1 < len(words) else ""
-        if joined in known.words:
-            out.append(joined)
-        out.extend(known.mended(word).words or tokens(" ".join(known.synonyms(word)[:1])))
+        out += [joined] if joined in known.words else []
+        out += known.mended(word).words
     return tuple(dict.fromkeys(out)) or words
 
 

@@ -1,14 +1,13 @@
-"""The words of a search: split, compared, weighed, and mapped to the words of the data."""
+"""The words of a search: cut, folded, compared and weighed.
+
+The lists are general English and were written for this file. Which words count as light was settled with an eye on
+banking77_zero.
+"""
 
 import re
 import unicodedata
 from functools import lru_cache
 from typing import Final
-
-# Words about words: what carries no meaning in a search, short forms, near synonyms, and what people ask for.
-#
-# All lists are general English and were written for this file. Which words count as light was settled with an
-# eye on banking77_zero (each left out in turn); `able` and `take` came in, `long`, `many` and `someone` stayed out.
 
 
 def _words(text: str) -> frozenset[str]:
@@ -71,64 +70,6 @@ ABBREVIATIONS: Final[dict[str, str]] = {
 }
 """Short forms that texts write out. Those that are words by now (ATM, GPS, PIN, TV) are left as they are."""
 
-SYNONYMS: Final = tuple(
-    tuple(word.strip() for word in group.split(","))
-    for line in """
-    buy, purchase, order, acquire | bill, invoice | tax, vat, duty | fee, charge, cost, price, rate
-    lost, missing, stolen | broken, damaged, defective, faulty | delete, remove, erase, drop, purge
-    cancel, stop, terminate, abort, revoke | change, modify, edit, update, adjust, alter
-    error, fault, failure, problem, issue, bug, defect | crash, abort, exception, panic, segfault
-    arrive, deliver, receive | send, transfer, dispatch, ship, forward | phone, mobile, telephone, cell
-    laptop, notebook, computer | car, vehicle, automobile | wrong, incorrect, invalid, mistaken
-    fail, decline, reject, refuse, deny | allow, permit, enable, grant, authorise, authorize
-    start, begin, launch, boot, open | end, finish, close, complete | check, verify, confirm, validate, test
-    assistance, support, service, help | fast, quick, rapid | slow, delay, late, latency, lag | pending, waiting, queued
-    money, cash, funds | refund, reimbursement, chargeback | guide, tutorial, manual, handbook, howto
-    meeting, session, event, appointment | doctor, physician | film, movie | job, position, vacancy, role
-    house, home, flat, apartment | picture, photo, image, avatar | company, firm, business, enterprise
-    child, children, kids | login, signin, logon, sign in, log in | logout, sign out, log out
-    signup, register, registration, sign up, enrol, enroll | coupon, voucher, promo code, discount code
-    throttle, throttling, rate limit, rate limiting | notification, toast, alert, banner, snackbar, message
-    block, blocked, lock, locked, ban, banned, suspended, disabled | maternity, paternity, parental
-    contract, agreement, treaty | salary, wage, pay, compensation, remuneration, payroll | sofa, couch, settee
-    lorry, truck, van | tyre, tire | holiday, vacation, leave, time off | employee, staff, worker, personnel
-    boss, manager, supervisor, head, lead | customer, client, buyer | seller, vendor, merchant, supplier
-    dismiss, fire, lay off, terminate | resign, quit, leave | illness, sickness, sick, disease
-    stock, inventory, warehouse | shop, store | cart, basket, trolley | checkout, payment | package, parcel, shipment
-    postcode, zip code, postal code | address, location | city, town | street, road | rubbish, trash, garbage, waste
-    backup, snapshot, copy | restore, recovery, recover | rollback, revert, undo | deploy, release, rollout, ship
-    outage, downtime, incident, disruption | monitoring, observability, metrics | alarm, alert, page
-    cache, buffer | queue, backlog | retry, backoff, attempt | timeout, deadline, expiry, ttl
-    expire, expiry, expiration, lapse | secret, credential, password, token, key | encrypt, cipher, tls, ssl
-    database, db, storage | schema, migration | index, lookup | config, configuration, settings, preferences, options
-    container, docker, pod | cluster, kubernetes | server, host, machine, node | memory leak, oom, out of memory
-    freeze, hang, stuck, unresponsive | blank, empty, white | button, control | menu, navigation, sidebar
-    dialog, modal, popup | dropdown, select, combobox | upload, attach, attachment, import | download, export
-    print, printer | screen, display, monitor | dark mode, night mode | font, typeface | colour, color
-    language, locale, translation | currency, exchange rate | deposit, down payment, prepayment | debt, liability, loan
-    profit, earnings, income, revenue | expense, expenditure, outlay, cost | budget, allowance
-    warranty, guarantee | repair, fix, mend, maintenance | spare part, replacement | insurance, cover, coverage
-    accident, crash, collision | theft, stolen, burglary, robbery | fuel, petrol, gas, diesel
-    engine, motor | brake, braking | garage, workshop, depot | driver, chauffeur | trip, journey, tour, run, ride
-    room, hall, venue | course, training, class, workshop | teacher, trainer, instructor, tutor | student, pupil
-    exam, test | speech, talk, lecture, presentation | paper, article, publication | author, writer
-    heart attack, myocardial infarction, cardiac arrest | high blood pressure, hypertension | medicine, drug, medication
-    stroke, apoplexy | cancer, tumour, tumor, carcinoma | surgery, operation | kidney, renal | liver, hepatic
-    rain, precipitation | cold, freezing | warm, hot, heat | heating, boiler, furnace | fridge, refrigerator
-    curtain, drape, blind | cupboard, cabinet, wardrobe, closet | lamp, light | tap, faucet | lift, elevator
-    autumn, fall | yearly, annual | monthly, per month | quick, express | gone, missing | free, gratis, complimentary
-    two factor authentication, two-factor, 2fa, mfa, authenticator, one time code | rotate, rotation, rollover, renewal
-    law, legal, statute | privacy, gdpr, data protection, personal data | rule, policy, guideline, regulation
-    delay, postpone, defer, reschedule | approve, approved, accept, accepted, authorise | hire, recruit, recruitment
-    discontinued, retired, withdrawn, deprecated, obsolete | active, enabled, live, current | inactive, disabled
-    duplicate, double, twice, repeated | merge, combine, join, consolidate | split, separate, divide
-    search, find, lookup | filter, narrow | sort, order, rank | list, overview, catalog
-    """.splitlines()
-    for group in line.split("|")
-    if group.strip()
-)
-"""Words that one person writes and another person means. They are used only where the vocabulary has the other one."""
-
 INTENTS: Final = tuple(
     (_words(cues), _words(signs))
     for cues, signs in (
@@ -147,9 +88,6 @@ INTENTS: Final = tuple(
     )
 )
 """What a person's words ask for, and the words of a description that answer it. Compared by stem."""
-
-
-# The words of a search: cut, compared, weighed.
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -256,8 +194,3 @@ def short_forms(text: str) -> tuple[str, ...]:
     """Short forms of phrases in the text: `ml` for `machine learning`."""
     line = " ".join(tokens(text))
     return tuple(short for short, phrase in ABBREVIATIONS.items() if " " in phrase and phrase in line)
-
-
-def parts_of_names(text: str) -> tuple[str, ...]:
-    """The words of the text with names of code taken apart."""
-    return tuple(part for word in text.split() for part in name_parts(word))

@@ -1,11 +1,26 @@
-"""The arguments of replan_search."""
+"""The arguments of replan_search, with queries, tables and proposed plans, and the JSON of a search in the bank."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import accumulate, takewhile
+from typing import Annotated, Any, ClassVar, Final, TypeGuard, TypeVar, cast
 
-from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    JsonValue,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
+from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
 from mcp_reflect.schemas.fields import (
     Arguments,
     Count,
@@ -16,27 +31,206 @@ from mcp_reflect.schemas.fields import (
     Task,
     as_json,
     as_objects,
+    choice,
     in_all,
+    most,
     most_items,
     read,
 )
-from mcp_reflect.schemas.reading import parsed
+from mcp_reflect.schemas.reading import ReadContext, explain, named, parsed
 
 __all__ = ["ReplanArguments", "read"]
 
+_Value = TypeVar("_Value")
+_Shape = TypeVar("_Shape", bound=Arguments)
+
 # The description has the fields: a nested schema would cost every client 100 bytes more.
-_QUERIES = {
+_QUERIES: Final = {
     "type": "array",
     "items": {"type": ["object", "string"]},
     "description": "Texts, or {tool, table, search_mode, query_text, limit, score_threshold, filters}",
 }
-_TEXT_NAMES = ("query_text", "query", "text", "q", "pattern", "command", "search", "term", "keywords")
-_TABLE_NAMES = ("table", "tool", "index", "source", "collection")
-_DEFAULT_TABLE = "search"  # where the caller's tool has no tables
+_CATALOG: Final = {
+    "type": "array",
+    "items": {"type": "object"},
+    "description": "[{table, description, search_modes, fields, vocabulary}]",
+}
+_DEFAULT_TABLE: Final = "search"  # where the caller's tool has no tables
+MOST_ROWS: Final = 1_000_000
+"""The highest limit that is believed."""
 
 
-def _none() -> list[JsonValue]:
-    return []
+def _stripped(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _few(value: Any, info: ValidationInfo) -> Any:
+    bound, count = ReadContext.of(info).limits.max_filter_chars, characters(value)
+    if count > bound:
+        raise PydanticCustomError("over_limit", "too much", {"count": count, "what": "characters", "bound": bound})
+    return value
+
+
+def _names(value: Any) -> Any:
+    """One text as a list."""
+    return [value] if isinstance(value, str) else value
+
+
+_Text = Annotated[str, BeforeValidator(_stripped), most("max_query_chars")]
+_Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+
+
+class QueryArguments(Arguments):
+    """One query, in the names that search tools use."""
+
+    SYNONYMS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("query", "text", "q", "pattern", "command", "search", "term", "keywords"), "query_text"),
+        **dict.fromkeys(("collection", "index", "source"), "table"),
+        **dict.fromkeys(("k", "top_k"), "limit"),
+        **dict.fromkeys(("threshold", "min_score"), "score_threshold"),
+        "mode": "search_mode",
+        "filter": "filters",
+        "engine": "tool",
+    }
+
+    table: Annotated[_Text, Field(min_length=1)]
+    query_text: _Text = ""
+    search_mode: _Text = ""
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
+    score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    filters: Annotated[dict[str, JsonValue], BeforeValidator(_few)] = Field(default_factory=dict[str, JsonValue])
+    tool: _Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _table_of_tool(cls, values: Any) -> Any:
+        """The tool is the table where no table is named."""
+        return {"table": values["tool"], **values} if is_object(values) and "tool" in values else values
+
+
+class TableArguments(Arguments):
+    """What the caller knows of a table. `fields` are names, or names with their values."""
+
+    table: Annotated[_Text, Field(min_length=1)]
+    description: _Text = ""
+    search_modes: _Names = ()
+    fields: _Names | dict[str, JsonValue] = ()
+    vocabulary: _Names = ()
+
+
+class ProposalArguments(Arguments):
+    """A plan of the host or of a language model."""
+
+    new_queries: list[JsonValue]
+    reasoning: _Text = ""
+    user_message: _Text = ""
+    strategy: Annotated[
+        Strategy | None,
+        choice(Strategy, {"broaden": "relax", "rephrase": "rewrite", "reformulate": "rewrite"}),
+    ] = None
+
+
+def read_queries(value: object, field: str = "queries", limits: Limits = DEFAULT) -> tuple[Query, ...]:
+    """Return a list of queries; InputError names the field that cannot be read."""
+    items = _items(value, field)
+    limits.refuse_more("max_queries", field, len(items), "items")
+    queries = [_read(QueryArguments, item, f"{field}[{place}]", limits) for place, item in enumerate(items)]
+    return tuple(Query(**dict(query)) for query in queries)
+
+
+def read_catalog(
+    value: object, field: str = "catalog", limits: Limits = DEFAULT
+) -> tuple[tuple[CatalogEntry, ...], tuple[str, ...]]:
+    """Return the tables, joined where two have one name, and a note for each vocabulary that a limit has cut."""
+    tables: dict[str, CatalogEntry] = {}
+    notes: tuple[str, ...] = ()
+    words, letters = limits.max_catalog_words, limits.max_catalog_chars
+    for place, item in enumerate(_items(value, field)):
+        sent = _read(TableArguments, item, f"{field}[{place}]", limits)
+        ends = accumulate(map(len, sent.vocabulary[:words]))
+        vocabulary = sent.vocabulary[: sum(1 for _ in takewhile(lambda end, most=letters: end <= most, ends))]
+        words, letters = words - len(vocabulary), letters - sum(map(len, vocabulary))
+        if len(vocabulary) < len(sent.vocabulary):
+            notes += (f"vocabulary of {sent.table} cut to {len(vocabulary)} of {len(sent.vocabulary)} words",)
+        fields = sent.fields if isinstance(sent.fields, dict) else dict.fromkeys(sent.fields)
+        before = tables.get(sent.table, CatalogEntry(table=sent.table))
+        tables[sent.table] = replace(
+            before,
+            description=" ".join(filter(None, dict.fromkeys((before.description, sent.description)))),
+            search_modes=tuple(dict.fromkeys((*before.search_modes, *sent.search_modes))),
+            fields={
+                **before.fields,
+                **{name: tuple(map(str, values)) if is_list(values) else () for name, values in fields.items()},
+            },
+            vocabulary=tuple(dict.fromkeys((*before.vocabulary, *vocabulary))),
+        )
+    return tuple(tables.values()), notes
+
+
+def read_proposal(value: object, field: str = "analysis", limits: Limits = DEFAULT) -> Proposal:
+    """Return a plan `{reasoning, strategy, user_message, new_queries}`; only `new_queries` must be there."""
+    sent = _read(ProposalArguments, value, field, limits)
+    queries = read_queries(sent.new_queries, f"{field}.new_queries", limits)
+    return Proposal(new_queries=queries, **sent.model_dump(exclude={"new_queries"}))
+
+
+def read_results(value: object, field: str = "results") -> dict[str, int]:
+    """Return rows by table from counts or the rows themselves. An empty list says that nothing came back."""
+    if is_list(value) and not value:
+        return {}
+    counts: dict[str, int] = {}
+    for table, rows in _object(value, field, "Send {table: count} or {table: [rows]}.").items():
+        if isinstance(rows, bool) or not isinstance(rows, int | list | tuple | dict | None):
+            raise InputError(f"{field}.{table}", "is neither a count nor a list", "Send the number of rows")
+        counts[table] = max(0, rows) if isinstance(rows, int) else len(cast("list[Any]", rows or ()))
+    return counts
+
+
+def _read(shape: type[_Shape], value: object, field: str, limits: Limits) -> _Shape:
+    context = ReadContext(limits)
+    values = named(shape, _object(value, field, f"Send {{{', '.join(shape.model_fields)}}}."), context)
+    try:
+        return shape.model_validate(values, context=context)
+    except ValidationError as error:
+        fault = explain(error.errors(include_url=False))
+        raise InputError(f"{field}.{fault.field}", fault.fault, fault.fix) from None
+
+
+def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """True for a mapping."""
+    return isinstance(value, Mapping)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """True for a list or tuple."""
+    return isinstance(value, list | tuple)
+
+
+def _object(value: object, field: str, fix: str) -> Mapping[str, Any]:
+    if not is_object(value):
+        raise InputError(field, "is not an object", fix)
+    return value
+
+
+def _items(value: object, field: str) -> Sequence[Any]:
+    if not is_list(value):
+        raise InputError(field, "is not a list", "Send a list of objects.")
+    return value
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def to_json(value: object) -> Any:
+    """Return a dataclass of a search as JSON values."""
+    return _adapter(type(value)).dump_python(value, mode="json")
+
+
+def from_json(kind: type[_Value], data: object) -> _Value:
+    """Return the dataclass that `to_json` gave the values of."""
+    return _adapter(kind).validate_python(data)
 
 
 def _queries(value: Any, info: ValidationInfo) -> Any:
@@ -44,21 +238,18 @@ def _queries(value: Any, info: ValidationInfo) -> Any:
     value = as_objects(value, info)
     if not isinstance(value, list | tuple):
         return value
-    items: list[Any] = [parsed(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    return [_query(item) for item in items if item not in (None, "")]
+    return [_query(parsed(item)) for item in cast("list[Any]", value) if item not in (None, "")]
 
 
 def _query(item: Any) -> Any:
-    if isinstance(item, str):
-        return {"table": _DEFAULT_TABLE, "query_text": item}
     if not isinstance(item, dict):
-        return item
-    query: dict[str, Any] = dict(item)  # pyright: ignore[reportUnknownArgumentType]
-    for own, names in (("query_text", _TEXT_NAMES), ("table", _TABLE_NAMES)):
-        other = next((name for name in names if query.get(name) is not None), None)
-        if own not in query and other is not None:
-            query[own] = query[other] if other == "tool" else query.pop(other)
-    return query if "table" in query or "query_text" not in query else {"table": _DEFAULT_TABLE, **query}
+        return {"table": _DEFAULT_TABLE, "query_text": item} if isinstance(item, str) else item
+    query = named(QueryArguments, cast("dict[str, Any]", item), ReadContext())
+    return (
+        query
+        if "table" in query or "tool" in query or "query_text" not in query
+        else {"table": _DEFAULT_TABLE, **query}
+    )
 
 
 def _results(value: Any, info: ValidationInfo) -> Any:
@@ -87,7 +278,7 @@ class ReplanArguments(Arguments):
     user_message: Annotated[Task | None, Field(description="What the person asked for")] = None
     queries: Annotated[
         list[JsonValue], most_items("max_queries"), BeforeValidator(_queries), WithJsonSchema(_QUERIES)
-    ] = Field(default_factory=_none)
+    ] = Field(default_factory=list[JsonValue])
     results: Annotated[
         JsonValue,
         BeforeValidator(_results),
@@ -95,18 +286,9 @@ class ReplanArguments(Arguments):
     ] = None
     zero_result_tables: Labels = ()
     retry_count: Annotated[Count, Field(ge=0, le=1000)] = 0
-    catalog: Annotated[  # read in full by the planner
-        list[Any],
-        most_items("max_tables"),
-        BeforeValidator(as_objects),
-        WithJsonSchema(
-            {
-                "type": "array",
-                "items": {"type": "object"},
-                "description": "[{table, description, search_modes, fields, vocabulary}]",
-            }
-        ),
-    ] = Field(default_factory=list[Any])
+    catalog: Annotated[list[Any], most_items("max_tables"), BeforeValidator(as_objects), WithJsonSchema(_CATALOG)] = (
+        Field(default_factory=list[Any])
+    )
     suggestions: Annotated[Phrases, Field(description="What the search tool proposed")] = ()
     analysis: Annotated[
         JsonValue,
@@ -118,24 +300,8 @@ class ReplanArguments(Arguments):
     detail: Detail = False
     project: Label | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _message_from_query(cls, values: Any) -> Any:
-        """What the person asked for, where only the query was sent: the query's text."""
-        if not isinstance(values, dict) or "user_message" in values or "search_id" in values:
-            return values  # pyright: ignore[reportUnknownVariableType]
-        sent: dict[str, Any] = dict(values)  # pyright: ignore[reportUnknownArgumentType]
-        queries = sent.get("queries")
-        first = queries[0] if isinstance(queries, list) and queries else queries  # pyright: ignore[reportUnknownVariableType]
-        query = _query(first) if first else None  # pyright: ignore[reportUnknownArgumentType]
-        text = query.get("query_text") if isinstance(query, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        return {**sent, "user_message": text} if isinstance(text, str) and text.strip() else sent
-
     @model_validator(mode="after")
     def _has_a_search(self) -> "ReplanArguments":
-        if self.search_id is None:
-            if self.user_message is None:
-                raise InputError("user_message", "it is missing", "Send what the person asked for, or a search_id.")
-            if not self.queries:
-                raise InputError("queries", "it is empty", "Send the queries that were run.")
+        if self.search_id is None and not self.queries:
+            raise InputError("queries", "it is empty", "Send the queries that were run, or a search_id.")
         return self

@@ -3,102 +3,101 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Final, NamedTuple, cast
+from operator import mul
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.clock import iso
 from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
+from mcp_reflect.llm.embeddings.word_vectors import shared_table
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Scope
-from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchPlan, SearchRequest, SearchState
+from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan import attempts, planner
-from mcp_reflect.replan import proposals as floor
-from mcp_reflect.replan import requests as shown
-from mcp_reflect.replan.requests import read_catalog, read_proposal, read_queries, read_results
 from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.search import ReplanArguments
+from mcp_reflect.schemas.search import (
+    ReplanArguments,
+    from_json,
+    is_list,
+    is_object,
+    read_catalog,
+    read_proposal,
+    read_queries,
+    read_results,
+    to_json,
+)
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.storage.sessions import StoredCatalog
 
-# A catalog from what was sent or kept: cleaned, read and cut once for each text, then remembered.
-#
-# An agent sends the same catalog with every search of a session, and its vocabulary may have thousands of
-# words. What has been worked out is remembered by the text as it came, for the last few of them.
+_SHOWN: Final = 6_000  # characters of queries, catalog and results that a language model is shown each
+_SHOWN_WORDS: Final = 50  # words of a vocabulary that it is shown: every table's description must fit as well
 
 
-class ReadCatalog(NamedTuple):
-    """The tables as they are planned with, a note for each vocabulary that was cut, and what the bank keeps."""
-
-    entries: tuple[CatalogEntry, ...]
-    notes: tuple[str, ...]
-    kept: StoredCatalog | None
+@lru_cache(maxsize=8192)
+def _vector(text: str) -> Any:
+    return shared_table().embed(text)
 
 
-NONE: Final = ReadCatalog((), (), None)
+def likeness(one: str, other: str) -> float:
+    """Return how near two texts are in meaning: the cosine of their word vectors, 0 where one is unknown."""
+    first, second = _vector(one), _vector(other)
+    return 0.0 if first is None or second is None else sum(map(mul, first, second))
 
-_LAST: Final = 8  # catalogs remembered; a server has a few, and the longest takes some megabytes
-_known: dict[str, ReadCatalog] = {}
+
+class _Catalog(NamedTuple):
+    """The tables as they are planned with, a note for each vocabulary that was cut, and what the bank stores."""
+
+    entries: tuple[CatalogEntry, ...] = ()
+    notes: tuple[str, ...] = ()
+    stored: StoredCatalog | None = None
+
+    @property
+    def digest(self) -> str | None:
+        return self.stored.digest if self.stored else None
 
 
-def read_sent_catalog(catalog: list[Any], limits: Limits = DEFAULT) -> ReadCatalog:
+_NO_CATALOG: Final = _Catalog()
+
+
+def _sent_catalog(catalog: list[Any], limits: Limits = DEFAULT) -> _Catalog:
     """The catalog that a call brought. Raises InputError for what cannot be read."""
     if not catalog:
-        return NONE
+        return _NO_CATALOG
     try:
         text = json.dumps(catalog, ensure_ascii=False)
     except (TypeError, ValueError) as error:
         raise InputError("catalog", f"it is no JSON: {str(error)[:80]}", "Send a list of objects.") from None
-    return _read(text, limits.max_query_chars, limits.max_catalog_words, limits.max_catalog_chars)
+    names = ("max_query_chars", "max_catalog_words", "max_catalog_chars")
+    return _read_catalog(text, Limits(**{name: getattr(limits, name) for name in names}))
 
 
-def known_catalog(digest: str) -> ReadCatalog | None:
-    """The catalog of that hash, if it was among the last ones here."""
-    return _known.get(digest)
+@lru_cache(maxsize=8)
+def _read_catalog(text: str, limits: Limits) -> _Catalog:
+    """The catalog cleaned, read and cut. An agent sends the same one with every search of a session."""
+    entries, notes = read_catalog([_clean_entry(entry) for entry in json.loads(text)], limits=limits)
+    stored = json.dumps(to_json(SearchRequest(search_id="", user_message="", queries=(), catalog=entries))["catalog"])
+    return _Catalog(entries, notes, StoredCatalog(hashlib.sha256(stored.encode()).hexdigest(), stored))
 
 
-def of_kept(text: str, digest: str) -> ReadCatalog:
-    """The catalog that the bank has kept."""
-    return _remembered(ReadCatalog(attempts.load_catalog(text), (), StoredCatalog(digest, text)))
+def _clean_entry(entry: Any) -> Any:
+    """The entry without secrets. A vocabulary is read as one text, and word by word only where that text changes."""
+    if not is_object(entry):
+        return entry
+    rest = dict(entry)
+    words: Any = rest.pop("vocabulary", ())
+    text = "\n".join(map(str, words)) if is_list(words) else ""
+    return {**clean(rest), "vocabulary": words if text and clean(text) == text else clean(words)}
 
 
-def _remembered(catalog: ReadCatalog) -> ReadCatalog:
-    """The catalog, found by its hash from now on. What a hash stands for never changes, so this is safe to share."""
-    if catalog.kept is not None:
-        _known[catalog.kept.digest] = catalog._replace(notes=())
-        while len(_known) > _LAST:
-            del _known[next(iter(_known))]
-    return catalog
-
-
-@lru_cache(maxsize=_LAST)
-def _read(text: str, text_chars: int, words: int, characters: int) -> ReadCatalog:
-    limits = Limits(max_query_chars=text_chars, max_catalog_words=words, max_catalog_chars=characters)
-    entries, notes = shown.bounded(read_catalog(_clean(json.loads(text)), limits=limits), limits)
-    kept = attempts.dump_catalog(entries)
-    return _remembered(ReadCatalog(entries, notes, StoredCatalog(hashlib.sha256(kept.encode()).hexdigest(), kept)))
-
-
-def _clean(catalog: list[Any]) -> list[Any]:
-    """The catalog cleaned. A vocabulary is read as one text, and word by word only where that text changes."""
-    entries: list[Any] = []
-    for entry in catalog:
-        given = dict(cast("dict[str, Any]", entry)) if isinstance(entry, dict) else {}
-        words: Any = given.pop("vocabulary", None)
-        if isinstance(words, list) and all(isinstance(word, str) for word in cast("list[Any]", words)):
-            text = "\n".join(cast("list[str]", words))
-            entries.append({**clean(given), "vocabulary": cast("Any", words if clean(text) == text else clean(words))})
-        else:
-            entries.append(clean(entry))
-    return entries
-
-
-# How the engine replans a search: the mechanical plan, or a proposed one checked, and its attempts.
+@lru_cache(maxsize=8)
+def _stored_entries(text: str) -> tuple[CatalogEntry, ...]:
+    return from_json(tuple[CatalogEntry, ...], json.loads(text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,20 +109,19 @@ class _Call:
     """
 
     request: SearchRequest
-    catalog: ReadCatalog
     state: SearchState
+    catalog: _Catalog = _NO_CATALOG
     version: int | None = None
     again: SearchPlan | None = None
 
     @cached_property
     def mechanical(self) -> Plan:
-        """What rules would do."""
-        return planner.plan(self.request, self.state)
+        """The plan of the rules."""
+        return planner.plan(self.request, self.state, likeness)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Thought:
-    """A plan that somebody proposes, or nothing; why nobody above rules did, and whether time ran out."""
+class _Thought(NamedTuple):
+    """A proposed plan, or None; why nobody above rules proposed one, and whether time ran out."""
 
     thinker: str = RULES
     proposal: Proposal | None = None
@@ -135,203 +133,195 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     """Plan the next queries of a search that found nothing.
 
     Calls on one search may come at once, in one process or in several: each is planned on top of the ones
-    that were kept before it. Where one was kept meanwhile, it is planned again, and nobody is asked twice.
+    that were stored before it. Where one was stored meanwhile, it is planned again, and nobody is asked twice.
     """
     sent = read(ReplanArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
-    given = read_sent_catalog(sent.catalog, context.settings)
+    given = _sent_catalog(sent.catalog, context.settings)
     search_id = sent.search_id or context.clock.new_id("srch")
-    model_result: _Thought | None = None
+    thought: _Thought | None = None
     while True:
         call = await _opened(context, scope, sent, search_id, given)
         if call.again is not None:
             return call.again
-        model_result = model_result or await _think(context, sent, call, host)
-        plan, model_result = _plan(model_result, call)
+        thought = thought or await _think(context, sent, call, host)
+        plan, thought = _planned(thought, call)
         plan = replace(plan, notes=(*call.catalog.notes, *_held_back(sent), *plan.notes))
         after = attempts.record(call.state, call.request, plan)
-        ts = iso(context.clock.now())
         body: dict[str, Any] = {
-            "request": attempts.dump_request(call.request),
-            "catalog": call.catalog.kept and call.catalog.kept.digest,
-            "state": attempts.dump_state(after),
-            "thinker": model_result.thinker,
-            "note": model_result.note,
-            "stopped": model_result.stopped,
+            "request": _stored_request(call.request),
+            "catalog": call.catalog.digest,
+            "state": to_json(replace(after, payoffs=(), learned=())),  # these belong to the bank as a whole
+            "thinker": thought.thinker,
+            "note": thought.note,
+            "stopped": thought.stopped,
             "analysis": _digest(sent.analysis),
-            "ts": ts,
+            "ts": iso(context.clock.now()),
         }
-        if await context.bank.searches.save(
-            scope,
-            search_id,
-            body,
-            version=call.version,
-            learned=after.learned,
-            catalog=given.kept,
+        searches = context.bank.searches
+        if await searches.save(
+            scope, search_id, body, version=call.version, learned=after.learned, catalog=given.stored
         ):
             break
-    context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=model_result.thinker)
-    result = _result(search_id, after, body)
+    context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=thought.thinker)
+    result = _result(after, body)
     return replace(result, notes=(*result.notes, *sent.ignored))
 
 
 async def plan_for_graph(context: Context, request: SearchRequest, state: SearchState) -> Plan:
     """Plan for a graph that keeps its own state: by the configured model, checked, else by rules. Nothing is stored."""
-    call = _Call(request=request, catalog=NONE, state=state)
-    proposed = await _ask(context, call, NO_CLIENT)
-    return _plan(proposed, call)[0]
+    call = _Call(request=request, state=state)
+    return _planned(await _ask(context, call, NO_CLIENT), call)[0]
 
 
 async def settle(context: Context, scope: Scope, search_id: str, *, paid: float) -> None:
-    """Learn from what is told to have come of a search's last plan; `paid` is in 0..1."""
+    """Learn from the reported outcome of a search's last plan; `paid` is in 0..1."""
     while True:
         before = await context.bank.searches.load(scope, search_id)
-        state = attempts.settle(attempts.load_state(before.body["state"]), paid=paid)
-        body = {**before.body, "state": attempts.dump_state(state)}
+        state = attempts.settle(from_json(SearchState, before.body["state"]), paid=paid)
+        body = {**before.body, "state": to_json(replace(state, learned=()))}
         if await context.bank.searches.save(scope, search_id, body, version=before.version, learned=state.learned):
             return
 
 
-async def _opened(context: Context, scope: Scope, sent: ReplanArguments, search_id: str, given: ReadCatalog) -> _Call:
-    """The call on top of what is kept now."""
+async def _opened(context: Context, scope: Scope, sent: ReplanArguments, search_id: str, given: _Catalog) -> _Call:
+    """The call on top of what is stored now."""
     payoffs = await context.bank.searches.payoffs(scope)
     if sent.search_id is None:
-        made = _request(context, sent, search_id, given)
-        return _Call(request=made, catalog=given, state=SearchState(search_id=search_id, payoffs=payoffs))
+        request = _request(context, sent, SearchRequest(search_id=search_id, user_message="", queries=()), given)
+        return _Call(request=request, catalog=given, state=SearchState(search_id=search_id, payoffs=payoffs))
     body, version = await context.bank.searches.load(scope, search_id)
-    catalog = given if given.kept or not body["catalog"] else await _stored_catalog(context, scope, body["catalog"])
-    request = _request(context, sent, search_id, catalog, body)
-    state = replace(attempts.load_state(body["state"]), payoffs=payoffs)
-    same = body["request"] == attempts.dump_request(request) and body["catalog"] == (
-        catalog.kept and catalog.kept.digest
-    )
-    asked_again = sent.analysis is None or body["analysis"] == _digest(sent.analysis)
-    again = _result(search_id, state, body) if same and state.pending and asked_again else None
+    catalog = given if given.stored or not body["catalog"] else await _stored_catalog(context, scope, body["catalog"])
+    state = replace(from_json(SearchState, body["state"]), payoffs=payoffs)
+    before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
+    request = _request(context, sent, before, catalog, state)
+    same = body["request"] == _stored_request(request) and body["catalog"] == catalog.digest
+    if same and state.pending and (sent.analysis is None or body["analysis"] == _digest(sent.analysis)):
+        return _Call(request=request, state=state, again=_result(state, body))
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
     state = attempts.reopen(state) if same or not _reports(sent) else state
-    return _Call(request=request, catalog=catalog, state=state, version=version, again=again)
+    return _Call(request=request, catalog=catalog, state=state, version=version)
 
 
-async def _stored_catalog(context: Context, scope: Scope, digest: str) -> ReadCatalog:
+async def _stored_catalog(context: Context, scope: Scope, digest: str) -> _Catalog:
     """The catalog of the calls before."""
-    if (known := known_catalog(digest)) is not None:
-        return known
     text = await context.bank.searches.catalog(scope, digest)
     if text is None:
-        return ReadCatalog((), ("the catalog of this search is kept no longer: send it again",), None)
-    return of_kept(text, digest)
+        return _Catalog(notes=("the catalog of this search is kept no longer: send it again",))
+    return _Catalog(_stored_entries(text), (), StoredCatalog(digest, text))
+
+
+def _stored_request(request: SearchRequest) -> dict[str, Any]:
+    """The request, so that a later call may leave its arguments out; its catalog is stored once for all searches."""
+    return to_json(replace(request, catalog=()))
 
 
 def _request(
-    context: Context,
-    sent: ReplanArguments,
-    search_id: str,
-    catalog: ReadCatalog,
-    before: Mapping[str, Any] | None = None,
+    context: Context, sent: ReplanArguments, before: SearchRequest, catalog: _Catalog, state: SearchState | None = None
 ) -> SearchRequest:
-    """The call as a value; what it leaves out is taken from the call before."""
-    kept = None if before is None else attempts.load_request(before["request"], catalog.entries)
-    counts = None if sent.results is None else read_results(sent.results)
-    queries = read_queries(clean(sent.queries), limits=context.settings)
-    if before is not None and not queries:
-        queries = _handed_out(before)
-    made = SearchRequest(
-        search_id=search_id,
-        user_message=clean(sent.user_message or (kept.user_message if kept else "")),
+    """The call as a value; what it leaves out is taken from the call before.
+
+    A report without queries is about the plan that was handed out, else about the queries before it.
+    """
+    pending = state.pending.new_queries if state and state.pending else ()
+    queries = read_queries(clean(sent.queries), limits=context.settings) or pending or before.queries
+    message = clean(sent.user_message or "") or before.user_message or queries[0].query_text
+    if before.user_message and message != before.user_message:
+        fault = f"it differs from what {before.search_id} holds"
+        raise InputError("user_message", fault, "Leave it out, or search anew.")
+    suggestions = _offered(sent) or before.suggestions
+    if state and not _reports(sent):
+        return replace(before, suggestions=suggestions)
+    return SearchRequest(
+        search_id=before.search_id,
+        user_message=message,
         queries=queries,
-        results=None if counts is None else {clean(table): count for table, count in counts.items()},
+        results=None if sent.results is None else {clean(table): n for table, n in read_results(sent.results).items()},
         zero_result_tables=tuple(clean(list(sent.zero_result_tables))),
         retry_count=sent.retry_count,
         catalog=catalog.entries,
-        suggestions=_offered(sent),
+        suggestions=suggestions,
         max_retries=context.settings.max_retries,
     )
-    if kept is None:
-        return made
-    if sent.user_message is not None and made.user_message != kept.user_message:
-        raise InputError(
-            "user_message", f"it differs from what {kept.search_id} holds", "Leave it out, or search anew."
-        )
-    made = replace(made, suggestions=made.suggestions or kept.suggestions)
-    return made if _reports(sent) else replace(kept, suggestions=made.suggestions, catalog=made.catalog)
 
 
 def _offered(sent: ReplanArguments) -> tuple[str, ...]:
-    """What the search tool proposed, without what orders its reader about: it would come back as a query."""
-    return tuple(one for one in clean(list(sent.suggestions)) if suspicion([one]) is None)
+    """The search tool's proposals, without those that give orders to their reader: they would come back as a query."""
+    return tuple(text for text in clean(list(sent.suggestions)) if suspicion([text]) is None)
 
 
 def _held_back(sent: ReplanArguments) -> tuple[str, ...]:
-    count = len(sent.suggestions) - len(_offered(sent)) if sent.suggestions else 0
+    count = len(sent.suggestions) - len(_offered(sent))
     return (f"{count} of the suggestions left out: they read as orders to their reader",) if count else ()
 
 
 def _reports(sent: ReplanArguments) -> bool:
-    """Whether the call says what was run or found."""
+    """True if the call says what was run or found."""
     return bool(sent.queries or sent.results is not None or sent.zero_result_tables)
 
 
-def _handed_out(before: Mapping[str, Any]) -> tuple[Query, ...]:
-    """What a report without queries is about: the plan that was handed out, else the queries before it."""
-    pending = attempts.load_state(before["state"]).pending
-    ran = pending.new_queries if pending else ()
-    return ran or attempts.load_request(before["request"]).queries
-
-
 async def _think(context: Context, sent: ReplanArguments, call: _Call, host: ClientCapabilities) -> _Thought:
-    """What the caller proposes, else a language model where one may be asked, else nothing."""
-    if sent.analysis is not None:
-        return _Thought(thinker=HOST, proposal=_proposed(sent.analysis, context.settings))
-    return await _ask(context, call, host)
+    """The caller's proposal, else that of a language model."""
+    analysis: Any = sent.analysis
+    if analysis is None:
+        return await _ask(context, call, host)
+    if isinstance(analysis, str):
+        analysis = read_object(analysis, {"reasoning", "strategy", "user_message", "new_queries"})
+        if analysis is None:
+            fix = "Send {reasoning, strategy, user_message, new_queries}."
+            raise InputError("analysis", "it holds no JSON object", fix)
+    return _Thought(HOST, read_proposal(clean(analysis), limits=context.settings))
 
 
 async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> _Thought:
-    """What a language model proposes, else nothing."""
-    if not context.settings.replan_llm or floor.is_closed(call.mechanical, call.request, call.state):
+    """The proposal of a language model, if one may be asked."""
+    if not context.settings.replan_llm or not planner.needs_plan(call.request, call.state):
         return _Thought()
-    found = await context.runner.generate(
+    answer = await context.runner.generate(
         Role.PLANNER,
         "replan",
-        shown.inputs(call.request, call.state),
+        _inputs(call.request, call.state),
         host=host,
         read=lambda value: read_proposal(clean(value), "reply"),
     )
-    return _Thought(
-        thinker=found.thinker or RULES,
-        proposal=found.value,
-        note=found.note,
-        stopped="deadline" if found.late else None,
-    )
+    return _Thought(answer.thinker or RULES, answer.value, answer.note, "deadline" if answer.late else None)
 
 
-def _plan(model_result: _Thought, call: _Call) -> tuple[Plan, _Thought]:
-    """The proposal held to its floor, else the mechanical plan; and the model_result, which rules take over then."""
-    if model_result.proposal is None:
-        return call.mechanical, model_result
-    plan = floor.accept(model_result.proposal, call.request, call.state)
-    if not floor.UNUSED & set(plan.notes):
-        return plan, model_result
-    note = model_result.note or f"the plan of {model_result.thinker} was not used: see notes"
-    return plan, replace(model_result, thinker=RULES, note=note)
+def _inputs(request: SearchRequest, state: SearchState) -> dict[str, Any]:
+    """The places of the prompt template, each of a bounded size."""
+    entries = [replace(entry, vocabulary=entry.vocabulary[:_SHOWN_WORDS]) for entry in request.catalog]
+    return {
+        "user_message": request.user_message,
+        "queries": _shortened([asdict(query) for query in request.queries]),
+        "results": _shortened({"counts": request.results, "empty": request.zero_result_tables}),
+        "catalog": _shortened([asdict(entry) for entry in entries]),
+        "tried": "\n".join(attempts.describe(tried.query) for tried in state.tried)[:_SHOWN],
+        "suggestions": "\n".join(request.suggestions)[:_SHOWN],
+        "retry_count": max(state.retry_count, request.retry_count),
+    }
 
 
-def _proposed(analysis: Any, limits: Limits) -> Proposal:
-    """The host's plan: an object, or text that holds one."""
-    if isinstance(analysis, str):
-        found = read_object(analysis, {"reasoning", "strategy", "user_message", "new_queries"})
-        if found is None:
-            raise InputError(
-                "analysis", "it holds no JSON object", "Send {reasoning, strategy, user_message, new_queries}."
-            )
-        analysis = found
-    return read_proposal(clean(analysis), limits=limits)
+def _shortened(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:_SHOWN]
 
 
-def _result(search_id: str, state: SearchState, body: Mapping[str, Any]) -> SearchPlan:
+def _planned(thought: _Thought, call: _Call) -> tuple[Plan, _Thought]:
+    """The proposal as rules corrected it, else their own plan, with the thinker whose plan it is."""
+    if thought.proposal is None:
+        return call.mechanical, thought
+    plan = planner.accept(thought.proposal, call.request, call.state, likeness)
+    if planner.REPLACED not in plan.notes:
+        return plan, thought
+    note = thought.note or f"the plan of {thought.thinker} was not used: see notes"
+    return plan, thought._replace(thinker=RULES, note=note)
+
+
+def _result(state: SearchState, body: Mapping[str, Any]) -> SearchPlan:
     plan = state.pending
     assert plan is not None  # noqa: S101 - recorded by the call that made it
+    by_rules = body["thinker"] == RULES
     return SearchPlan(
-        search_id=search_id,
+        search_id=state.search_id,
         thinker=body["thinker"],
         note=body["note"],
         strategy=plan.strategy,
@@ -350,25 +340,22 @@ def _result(search_id: str, state: SearchState, body: Mapping[str, Any]) -> Sear
             "retry_count": plan.retry_count,
             "ts": body["ts"],
         },
-        next=_next(search_id) if plan.new_queries and body["thinker"] == RULES else {},
+        next={
+            "why": "Run new_queries, then report queries and results with search_id. Or send a better plan.",
+            "tool": "replan_search",
+            "arguments": {"search_id": state.search_id, "analysis": _ANALYSIS},
+        }
+        if plan.new_queries and by_rules
+        else {},
     )
 
 
-def _next(search_id: str) -> dict[str, object]:
-    """What the agent does with the plan, and how it sends a better one."""
-    return {
-        "why": "Run new_queries, then report queries and results with search_id. Or send a better plan.",
-        "tool": "replan_search",
-        "arguments": {
-            "search_id": search_id,
-            "analysis": {
-                "reasoning": "why it found nothing",
-                "strategy": "relax | rewrite | pivot",
-                "user_message": "one friendly sentence",
-                "new_queries": [{"table": "where to search", "query_text": "what for"}],
-            },
-        },
-    }
+_ANALYSIS: Final[dict[str, Any]] = {
+    "reasoning": "why it found nothing",
+    "strategy": "relax | rewrite | pivot",
+    "user_message": "one friendly sentence",
+    "new_queries": [{"table": "where to search", "query_text": "what for"}],
+}
 
 
 def _digest(analysis: Any) -> str | None:

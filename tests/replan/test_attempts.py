@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from mcp_reflect.models.search import EmptyCause, Payoff, Strategy
+from mcp_reflect.models.search import Payoff, Query, SearchState, Tried
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import plan
 from tests.replan.samples import empty_state, query, request
@@ -16,40 +16,42 @@ def test_the_original_queries_are_those_of_the_first_call() -> None:
     assert state.original_queries == (query(),)
 
 
-def test_the_same_words_in_another_order_are_refused_with_the_reason() -> None:
-    state = attempts.observe(empty_state(), request())
-    assert attempts.refusal(query("Computing, quantum"), state) == (
-        '"Computing, quantum" in sessions/faceted (limit 5) was tried before and found 0'
-    )
+def is_new(query: Query, state: SearchState) -> bool:
+    return attempts.repeated(query, state.tried, more_rows=True) is None
 
 
-def test_another_table_mode_text_or_filter_is_new() -> None:
+def test_the_same_words_in_another_order_are_a_repetition() -> None:
     state = attempts.observe(empty_state(), request())
-    for other in (
-        query(table="exhibitors"),
-        query(search_mode="master"),
-        query("quantum"),
-        query(filters={"day": "monday"}),
-    ):
-        assert attempts.refusal(other, state) is None
+    assert attempts.repeated(query("Computing, quantum"), state.tried) == Tried(query=query())
+
+
+def test_another_table_mode_text_or_a_filter_less_is_new() -> None:
+    state = attempts.observe(empty_state(), request(query(filters={"day": "monday"})))
+    for other in (query(table="exhibitors"), query(search_mode="master"), query("quantum"), query()):
+        assert is_new(other, state)
+    assert not is_new(query(filters={"day": "monday", "room": "a"}), state)
+    assert is_new(query(filters={"day": "tuesday", "room": "a"}), state)
 
 
 def test_a_looser_bound_is_new_only_where_there_was_one() -> None:
     bounded = attempts.observe(empty_state(), request(query(score_threshold=0.4)))
-    assert attempts.refusal(query(score_threshold=0.2), bounded) is None
-    assert attempts.refusal(query(score_threshold=0.4, limit=50), bounded) is None
-    assert attempts.refusal(query(score_threshold=0.5, limit=3), bounded) is not None
+    assert is_new(query(score_threshold=0.2), bounded)
+    assert is_new(query(score_threshold=0.4, limit=50), bounded)
+    assert not is_new(query(score_threshold=0.5, limit=3), bounded)
     bare = attempts.observe(empty_state(), request(query(limit=None)))
-    assert attempts.refusal(query(score_threshold=0.1, limit=50), bare) is not None
+    assert not is_new(query(score_threshold=0.1, limit=50), bare)
+
+
+def test_a_higher_limit_brings_nothing_where_nothing_was_found() -> None:
+    state = attempts.observe(empty_state(), request(results={"sessions": 0}))
+    assert not is_new(query(limit=50), state)
 
 
 def test_a_plan_that_brought_rows_pays_off() -> None:
     made = plan(request(), empty_state())
     state = attempts.record(empty_state(), request(), made)
     later = request(*made.new_queries, results={"sessions": 3})
-    assert attempts.observe(state, later).learned == (
-        Payoff(kind=made.diagnosis.kind, strategy=made.strategy, used=1, paid=1),
-    )
+    assert attempts.observe(state, later).learned == (Payoff(kind=made.cause, strategy=made.strategy, used=1, paid=1),)
 
 
 def test_a_plan_that_brought_nothing_does_not() -> None:
@@ -71,7 +73,7 @@ def test_a_plan_that_was_not_followed_teaches_nothing_and_is_not_proposed_again(
     state = attempts.record(empty_state(), request(), made)
     state = attempts.observe(state, request(query("something else")))
     assert state.learned == ()
-    assert all(attempts.refusal(new, state) for new in made.new_queries)
+    assert not any(is_new(new, state) for new in made.new_queries)
 
 
 def test_an_outcome_settles_the_pending_plan() -> None:
@@ -82,30 +84,10 @@ def test_an_outcome_settles_the_pending_plan() -> None:
     assert attempts.settle(settled, paid=True) == settled
 
 
-def test_reopening_gives_back_the_ledger_before_the_plan() -> None:
+def test_reopening_gives_back_the_attempts_before_the_plan() -> None:
     before = attempts.observe(empty_state(), request())
     after = attempts.record(before, request(), plan(request(), before))
     assert attempts.reopen(after) == before
-
-
-def test_adding_payoffs_does_not_depend_on_order() -> None:
-    one = (Payoff(kind=EmptyCause.JARGON, strategy=Strategy.REWRITE, used=2, paid=1),)
-    other = (
-        Payoff(kind=EmptyCause.JARGON, strategy=Strategy.REWRITE, used=1),
-        Payoff(kind=EmptyCause.THRESHOLD, strategy=Strategy.RELAX, used=1, paid=1),
-    )
-    assert attempts.add_payoffs(one, other) == attempts.add_payoffs(other, one)
-    assert attempts.add_payoffs(one, other)[0] == Payoff(
-        kind=EmptyCause.JARGON, strategy=Strategy.REWRITE, used=3, paid=1
-    )
-
-
-def test_more_filters_on_what_found_nothing_are_hopeless() -> None:
-    wide = query(filters={"day": "monday"})
-    state = attempts.observe(empty_state(), request(wide))
-    assert attempts.is_hopeless(query(filters={"day": "monday", "room": "a"}), state)
-    assert not attempts.is_hopeless(query(filters={"day": "tuesday", "room": "a"}), state)
-    assert not attempts.is_hopeless(query(filters={}), state)
 
 
 def test_a_description_of_many_or_long_queries_is_short() -> None:

@@ -3,11 +3,10 @@ from dataclasses import replace
 import pytest
 
 from mcp_reflect.models.search import CatalogEntry
-from mcp_reflect.replan import catalog
-from mcp_reflect.replan import moves as filters
+from mcp_reflect.replan import catalog, moves
 from tests.replan.samples import FAIR, query, request
 
-_PLACES = catalog.of(request())
+_PLACES = catalog.catalog_of(request())
 
 
 @pytest.mark.parametrize("said", ["Sessions", "session", "sesions", "SESSIONS ", "Session_s"])
@@ -39,13 +38,13 @@ def test_the_widest_mode_is_known_by_its_name() -> None:
 def test_a_need_fits_the_table_whose_description_answers_it() -> None:
     sessions, exhibitors = FAIR
     need = "Who can help me with my ML deployment problems?"
-    assert catalog.fit(exhibitors, need) > catalog.fit(sessions, need)
-    assert catalog.fit(sessions, "Find sessions about quantum computing") > 0
+    assert _PLACES.fit(exhibitors, need) > _PLACES.fit(sessions, need)
+    assert _PLACES.fit(sessions, "Find sessions about quantum computing") > 0
 
 
 def test_a_vocabulary_that_has_the_words_speaks_for_its_table() -> None:
     with_words = replace(FAIR[0], vocabulary=("kubernetes", "cost"))
-    assert catalog.fit(with_words, "kubernetes costs") > catalog.fit(FAIR[0], "kubernetes costs")
+    assert _PLACES.fit(with_words, "kubernetes costs") > _PLACES.fit(FAIR[0], "kubernetes costs")
 
 
 @pytest.mark.parametrize(
@@ -53,10 +52,10 @@ def test_a_vocabulary_that_has_the_words_speaks_for_its_table() -> None:
     [("Machine-Learning", "machine learning"), ("secruity", "security"), ("clouds", "cloud"), ("robotics", None)],
 )
 def test_a_filter_value_is_known_by_a_near_spelling(value: str, meant: str | None) -> None:
-    assert filters.nearest_value(value, ("machine learning", "security", "cloud")) == meant
+    assert moves.nearest_value(value, ("machine learning", "security", "cloud")) == meant
 
 
 def test_the_filter_that_the_person_named_tells_most() -> None:
     given = {"level": "beginner", "day": "monday"}
-    assert filters.most_telling(given, "something on Monday") == {"day": "monday"}
-    assert filters.most_telling({"level": 3}, "anything") == {"level": 3}
+    assert moves.most_telling(given, "something on Monday") == {"day": "monday"}
+    assert moves.most_telling({"level": 3}, "anything") == {"level": 3}

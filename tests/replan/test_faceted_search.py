@@ -1,5 +1,6 @@
 import pytest
 
+from mcp_reflect.models.search import Tried
 from mcp_reflect.replan import attempts
 from tests.replan.written_searches import Case, Ending, cases, engine, search
 
@@ -25,4 +26,4 @@ def test_four_of_five_empty_searches_find_something_wanted_within_two_retries() 
 def test_no_search_runs_a_query_twice(case: Case) -> None:
     ran = _end(case).ran
     same = [(one, two) for i, two in enumerate(ran) for one in ran[:i] if attempts.key(one) == attempts.key(two)]
-    assert all(attempts.is_looser(two, one) for one, two in same)
+    assert all(attempts.repeated(two, [Tried(query=one)], more_rows=True) is None for one, two in same)

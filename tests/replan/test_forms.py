@@ -127,7 +127,7 @@ def test_a_command_ignores_case_and_looks_in_every_folder() -> None:
 
 def test_a_word_with_accents_is_not_doubled() -> None:
     for text in planned("Steuererklärung", "Wann ist die Steuererklärung fällig?"):
-        assert text.lower().count("steuererkl") == 1
+        assert text.lower().count("steuererkl") <= 1
 
 
 def test_a_question_to_a_vector_index_becomes_a_statement_and_keeps_a_threshold_that_tells_hits() -> None:

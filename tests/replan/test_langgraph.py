@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 import pytest
 
 from mcp_reflect import nodes
-from mcp_reflect.replan.requests import read_query
+from mcp_reflect.schemas.search import read_queries
 from tests.replan.written_searches import engine
 
 graph = pytest.importorskip("langgraph.graph", reason="langgraph is not installed: pip install langgraph to run this")
@@ -31,7 +31,7 @@ def _run(node: Any, asked: str, planned: dict[str, Any]) -> State:
     def search(state: State) -> State:
         found: dict[str, list[str]] = {}
         for item in state.get("planned_queries", []):
-            query = read_query(item, "query")
+            (query,) = read_queries([item])
             found.setdefault(query.table, []).extend(small.search(query))
         return {"query_results": found, "zero_result_tables": [table for table, rows in found.items() if not rows]}
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchRequest, SearchState, Strategy
-from mcp_reflect.replan import attempts, catalog, messages
-from mcp_reflect.replan.moves import mechanical, relaxed
-from mcp_reflect.replan.planner import MOST_QUERIES, plan, relax_only
-from mcp_reflect.replan.proposals import accept
+from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchRequest, SearchState, Strategy, Tried
+from mcp_reflect.replan import attempts
+from mcp_reflect.replan.catalog import breadth, catalog_of
+from mcp_reflect.replan.moves import ladder, relaxed
+from mcp_reflect.replan.planner import MOST_QUERIES, accept, is_friendly, plan, relax_only
+from mcp_reflect.schemas.search import from_json, to_json
 
 _TABLES = st.sampled_from(["sessions", "Sessions", "speakers", "tbl_x", "", "日本"])
 _MODES = st.sampled_from(["", "exact", "faceted", "semantic", "master", "regexp"])
@@ -56,17 +57,18 @@ _PROPOSALS = st.builds(
 
 
 def _check(made: Plan, request: SearchRequest, state: SearchState) -> None:
-    observed, places = attempts.observe(state, request), catalog.of(request)
+    observed, places = attempts.observe(state, request), catalog_of(request)
     for number, new in enumerate(made.new_queries):
         entry = places.entry(new.table)
         if entry is None:
             assert any(new.table in note and "unverified" in note for note in made.notes)
         elif places.is_described(new.table):
             assert new.search_mode in (entry.search_modes or ("",))
-        assert attempts.refusal(new, observed, made.new_queries[:number]) is None
+        planned = [Tried(query=other) for other in made.new_queries[:number]]
+        assert attempts.repeated(new, [*observed.tried, *planned], more_rows=True) is None
     assert not made.new_queries or not made.give_up
     assert made.retry_count == observed.retry_count + 1
-    assert messages.is_friendly(made.user_message)
+    assert is_friendly(made.user_message)
     assert made.reasoning
 
 
@@ -104,14 +106,14 @@ def test_whatever_is_proposed_the_floor_holds(request: SearchRequest, proposal: 
 @given(_QUERIES, _ENTRIES, _TEXTS, st.integers(0, 3))
 def test_relax_never_narrows(query: Query, entry: CatalogEntry, message: str, retry: int) -> None:
     entry = replace(entry, search_modes=(*entry.search_modes, query.search_mode))
-    for wide in (mechanical(query, entry, retry), *relaxed(query, entry, message, retry)):
+    for wide in (ladder(query, entry, retry), *relaxed(query, entry, message, retry)):
         assert wide.query_text == query.query_text
         assert wide.filters.items() <= query.filters.items()
         assert (wide.score_threshold is None) == (query.score_threshold is None)
         assert (wide.score_threshold or 0) <= (query.score_threshold or 0)
         assert (wide.limit is None) == (query.limit is None)
         assert (wide.limit or 0) >= (query.limit or 0)
-        assert catalog.breadth(wide.search_mode) >= catalog.breadth(query.search_mode)
+        assert breadth(wide.search_mode) >= breadth(query.search_mode)
 
 
 @settings(deadline=None)
@@ -126,6 +128,5 @@ def test_observing_twice_is_observing_once(request: SearchRequest) -> None:
 def test_what_was_stored_comes_back_as_it_was(request: SearchRequest) -> None:
     state = SearchState(search_id=request.search_id)
     state = attempts.record(state, request, plan(request, state))
-    assert attempts.load_state(attempts.dump_state(state)) == replace(state, learned=(), payoffs=())
-    catalog = attempts.load_catalog(attempts.dump_catalog(request.catalog))
-    assert attempts.load_request(attempts.dump_request(request), catalog) == request
+    assert from_json(SearchState, to_json(state)) == state
+    assert from_json(SearchRequest, to_json(request)) == request

@@ -2,10 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_reflect.models.search import EmptyCause, SearchDiagnosis, SearchFinding, Strategy
-from mcp_reflect.replan import messages
-from mcp_reflect.replan.planner import plan
-from tests.replan.samples import empty_state, query
+from mcp_reflect.replan.planner import GAVE_UP, is_friendly, place_in_words, plan
+from tests.replan.samples import empty_state
 from tests.replan.written_searches import Case, cases
 
 FORBIDDEN = (
@@ -28,27 +26,28 @@ FORBIDDEN = (
 def test_no_message_to_a_person_has_a_technical_word(case: Case) -> None:
     for retry in (0, 1, 2):
         said = plan(replace(case.request, retry_count=retry), empty_state()).user_message
-        assert messages.is_friendly(said)
+        assert is_friendly(said)
         assert not any(word in said.lower() for word in FORBIDDEN)
 
 
-@pytest.mark.parametrize("strategy", Strategy)
-@pytest.mark.parametrize("kind", EmptyCause)
-def test_every_strategy_and_cause_has_a_friendly_sentence(strategy: Strategy, kind: EmptyCause) -> None:
-    finding = SearchFinding(kind=kind, table="t", strategy=strategy, weight=1.0, detail="")
-    for table in ("exhibitors", "tbl_users", "query_log", "help_articles", "X9", "stock"):
-        said = messages.tell(strategy, SearchDiagnosis(findings=(finding,)), (query(table=table),), frozenset({"t"}))
-        assert messages.is_friendly(said), said
-
-
-def test_a_table_with_a_technical_name_is_another_place() -> None:
-    said = messages.tell(Strategy.PIVOT, SearchDiagnosis(), (query(table="tbl_x2"),), frozenset())
-    assert "in another place" in said
+@pytest.mark.parametrize(
+    ("table", "place"),
+    [
+        ("exhibitors", "among the exhibitors"),
+        ("help_articles", "among the help articles"),
+        ("stock", "in the stock section"),
+        ("tbl_users", "in another place"),
+        ("query_log", "in another place"),
+        ("X9", "in another place"),
+    ],
+)
+def test_a_table_is_named_as_a_place_unless_its_name_is_technical(table: str, place: str) -> None:
+    assert place_in_words(table) == place
 
 
 def test_giving_up_is_said_kindly_and_asks_back() -> None:
-    assert messages.is_friendly(messages.GAVE_UP)
-    assert messages.GAVE_UP.endswith("?")
+    assert is_friendly(GAVE_UP)
+    assert GAVE_UP.endswith("?")
 
 
 @pytest.mark.parametrize(
@@ -56,9 +55,9 @@ def test_giving_up_is_said_kindly_and_asks_back() -> None:
     ["", "One. Two. Three.", "I changed the score_threshold.", "New QUERY coming up.", "x" * 301, '{"a": 1}'],
 )
 def test_what_is_long_or_technical_is_not_friendly(said: str) -> None:
-    assert not messages.is_friendly(said)
+    assert not is_friendly(said)
 
 
 def test_a_word_that_the_person_used_may_be_said_back() -> None:
-    assert messages.is_friendly("Let me look for the dark mode again.", "is there a dark mode")
-    assert not messages.is_friendly("Let me look for the dark mode again.", "is there a night view")
+    assert is_friendly("Let me look for the dark mode again.", "is there a dark mode")
+    assert not is_friendly("Let me look for the dark mode again.", "is there a night view")

@@ -89,7 +89,7 @@ def test_the_first_call_helps_whatever_it_counts_up_to_the_maximum() -> None:
 def test_a_table_that_does_not_exist_is_replaced_by_one_that_does() -> None:
     made = plan(request(query("cloud", "sesions")), empty_state())
     assert {new.table for new in made.new_queries} <= {"sessions", "exhibitors"}
-    assert made.diagnosis.kind is EmptyCause.WRONG_TABLE
+    assert made.cause is EmptyCause.WRONG_TABLE
 
 
 def test_a_mode_that_does_not_exist_is_replaced_by_one_that_does() -> None:
@@ -116,7 +116,7 @@ def test_the_words_of_the_data_replace_the_misspelled_ones() -> None:
     entry = replace(FAIR[0], vocabulary=("quantum", "algorithms"))
     made = plan(request(query("quantm algoritms"), message="quantm algoritms", catalog=(entry,)), empty_state())
     assert texts(made)[0] == "quantum algorithms"
-    assert made.diagnosis.kind is EmptyCause.SPELLING
+    assert made.cause is EmptyCause.SPELLING
 
 
 def test_of_many_filters_the_one_that_the_person_named_stays_longest() -> None:

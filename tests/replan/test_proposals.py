@@ -2,8 +2,7 @@ from dataclasses import replace
 
 from mcp_reflect.models.search import Plan, Proposal, Query, Strategy
 from mcp_reflect.replan import attempts
-from mcp_reflect.replan.planner import plan
-from mcp_reflect.replan.proposals import accept
+from mcp_reflect.replan.planner import accept, plan
 from tests.replan.samples import empty_state, query, request
 
 

@@ -3,18 +3,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.models.search import EmptyCause
-from mcp_reflect.replan.vocabulary import Vocabulary, edit_distance
+from mcp_reflect.replan.vocabulary import Vocabulary, nearest
 from mcp_reflect.replan.words import (
     content,
     normalized,
     other_number,
-    short_forms,
     stem,
     telling,
     tokens,
 )
-
-_WORDS = st.text("abcde", max_size=8)
+from mcp_reflect.services.replan import likeness
 
 
 def _vocabulary(*entries: str) -> Vocabulary:
@@ -53,27 +51,9 @@ def test_short_words_and_numbers_are_not_respelled() -> None:
     assert known.mended("2024") == (EmptyCause.UNKNOWN_WORDS, ())
 
 
-def test_a_long_form_knows_its_short_one() -> None:
-    assert "ml" in short_forms("Machine learning for everyone")
-
-
-def test_swapped_neighbours_are_one_slip() -> None:
-    assert edit_distance("recieve", "receive", 2) == 1
-
-
-@given(_WORDS, _WORDS)
-def test_edit_distance_does_not_depend_on_order(one: str, other: str) -> None:
-    assert edit_distance(one, other, 3) == edit_distance(other, one, 3)
-
-
-@given(_WORDS, st.integers(0, 8), st.sampled_from("abcde"))
-def test_one_inserted_letter_is_at_most_one_slip(word: str, place: int, letter: str) -> None:
-    assert edit_distance(word, word[:place] + letter + word[place:], 3) <= 1
-
-
-@given(_WORDS, _WORDS, st.integers(0, 3))
-def test_edit_distance_says_most_plus_one_for_anything_farther(one: str, other: str, most: int) -> None:
-    assert edit_distance(one, other, most) == min(edit_distance(one, other, 20), most + 1)
+@pytest.mark.parametrize("written", ["recieve", "receve", "receivee", "rezeive"])
+def test_a_swapped_missing_additional_or_wrong_letter_is_one_slip(written: str) -> None:
+    assert nearest(written, ["give", "receive"]) == "receive"
 
 
 @pytest.mark.parametrize(
@@ -107,9 +87,9 @@ def test_any_text_can_be_cut_into_words(text: str) -> None:
     assert set(content(text)) <= set(tokens(text))
 
 
-def test_a_synonym_is_offered_only_where_the_data_has_it() -> None:
-    assert _vocabulary("invoice", "number").synonyms("bills") == ("invoice",)
-    assert _vocabulary("number").synonyms("bills") == ()
+def test_words_near_in_meaning_are_offered_only_where_the_data_has_them() -> None:
+    assert Vocabulary(("invoice", "number", "lamp"), likeness).near("bills") == ("invoice",)
+    assert Vocabulary(("number", "lamp"), likeness).near("bills") == ()
 
 
 @pytest.mark.parametrize(

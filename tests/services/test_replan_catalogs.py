@@ -10,7 +10,6 @@ from mcp import Client
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.services import replan as catalogs
 from mcp_reflect.services.engine import Engine
 from tests.secrets import SECRETS, found_in
 from tests.server.calls import refused
@@ -33,12 +32,9 @@ async def test_a_catalog_is_kept_once_for_all_searches(engine: Engine, bank_path
     assert [len(row["body"]) < 8_000 for row in rows(bank_path, "searches")] == [True] * 3
 
 
-async def test_a_server_that_never_saw_the_catalog_goes_on_with_it(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_that_never_saw_the_catalog_goes_on_with_it(settings: Settings) -> None:
     async with Engine(settings) as engine:
         first = await engine.replan(**{**QUANTUM, "catalog": LONG})
-    monkeypatch.setattr(catalogs, "_known", {})
     async with Engine(settings) as other:
         second = await other.replan(search_id=first.search_id, results={"sessions": 0})
     assert second.new_queries
@@ -46,13 +42,10 @@ async def test_a_server_that_never_saw_the_catalog_goes_on_with_it(
     assert not second.notes
 
 
-async def test_a_catalog_that_gave_way_to_newer_ones_is_asked_for_again(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_catalog_that_gave_way_to_newer_ones_is_asked_for_again(engine: Engine) -> None:
     first = await engine.replan(**QUANTUM)
     for number in range(101):
         await engine.replan(**{**QUANTUM, "catalog": [{"table": "sessions", "vocabulary": [f"word{number}"]}]})
-    monkeypatch.setattr(catalogs, "_known", {})
     second = await engine.replan(search_id=first.search_id, results={"sessions": 0})
     assert second.notes[0] == "the catalog of this search is kept no longer: send it again"
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect.replan.messages import is_friendly
+from mcp_reflect.replan.planner import is_friendly
 from mcp_reflect.services.engine import Engine
 from tests.server.calls import refused, told
 from tests.services.replan_calls import QUANTUM
@@ -83,10 +83,13 @@ async def test_nothing_came_back_may_be_said_by_an_empty_list(engine: Engine) ->
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"user_message": "x", "catalog": QUANTUM["catalog"]}, "queries: it is empty."),
-    (empty("a", "x", limit=10**30), "queries[0].limit: is 1000000000000000000000000000000. Send at most 1000000 rows"),
-    (empty("a", "x", filters={"f": "x" * 10_000}), "queries[0].filters: it has 10009 characters. Send at most"),
-    ({**QUANTUM, "catalog": [{"table": "a", "vocabulary": [["x"]]}]}, "catalog[0].vocabulary: is not a list of texts."),
-    ({**QUANTUM, "catalog": [{}]}, "catalog[0].table: is missing."),
+    (empty("a", "x", limit=10**30), "queries[0].limit: 1000000000000000000000000000000 is too large. Send 1000000"),
+    (empty("a", "x", filters={"f": "x" * 10_000}), "queries[0].filters: it has 10001 characters. Send at most"),
+    (
+        {**QUANTUM, "catalog": [{"table": "a", "vocabulary": [["x"]]}]},
+        "catalog[0].vocabulary[0]: it is a list, not text.",
+    ),
+    ({**QUANTUM, "catalog": [{}]}, "catalog[0].table: it is missing."),
 ]
 
 
