@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from mcp_reflect.analysis.assessment import read_assessment
 from mcp_reflect.analysis.markdown import field_name, items, read_insights, split_sections
@@ -17,184 +17,9 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
 
-# The fields of an analysis, one by one: what is taken, what it becomes, and what is said where it is wrong.
-
-
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
-_LEADING = re.compile(r"[\s*_`]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)\s*%?)(?=[\s*_`(,;—–-]|\.?\s*$)(?!\s*/)")
-_OF_ONE = re.compile(r"(?<=\d)\s*/\s*1(?:\.0*)?(?=\s|$)")
-_SPLIT = re.compile(r"\s*[,;\n]\s*")
-
-
-def text(field: str, value: Json, limits: Limits = DEFAULT, limit: str = "max_lesson_chars") -> str | None:
-    """A text without white space around it; null where it is empty or not given. `limit` names what bounds it."""
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise InputError(field, f"is {kind(value)}, not text", "Send it as a string.")
-    limits.refuse_more(limit, field, len(value))
-    if "\x00" in value:
-        raise InputError(field, "holds a NUL character", "Leave it out.")
-    if any("\ud800" <= char <= "\udfff" for char in value):
-        raise InputError(field, "holds half a character (a lone surrogate)", "Send valid Unicode.")
-    return value.strip() or None
-
-
-def score(field: str, value: Json, *, prose: bool = False) -> float | None:
-    """A score in 0..1 from a number, `"0.8"` or `"80%"`. With `prose`, words may follow the number."""
-    fix = "Send a number from 0 to 1, such as 0.8, or leave it out."
-    if isinstance(value, str):
-        value = _OF_ONE.sub("", value.strip())
-        if not value:
-            return None
-        leading = _LEADING.match(value) if prose else None
-        number = _from_text_fields(leading[1] if leading else value)
-        if number is None:
-            raise InputError(field, f"is {quoted(value)}, not a number", fix)
-    elif value is None:
-        return None
-    elif isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(field, f"is {kind(value)}, not a number", fix)
-    else:
-        number = value
-    if not (math.isfinite(number) if isinstance(number, float) else True):
-        raise InputError(field, f"is {number}, which is not a finite number", fix)
-    if not 0 <= number <= 1:
-        raise InputError(field, f"is {_shown(number)}, outside 0..1", fix)
-    return float(number)
-
-
-def scores(field: str, value: Json, limits: Limits = DEFAULT) -> dict[str, Score]:
-    """`{"safety": 0.9}` or `{"safety": {"score": 0.9, "reason": "..."}}`; a score may be null. By criterion."""
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise InputError(field, f"is {kind(value)}", 'Send an object like {"safety": 0.9}.')
-    found: dict[str, Score] = {}
-    limits.refuse_more("max_judgement_items", field, len(value), "items")
-    for name, said in value.items():
-        given = said if isinstance(said, dict) else {"score": said}
-        number = score(f"{field}.{name[:60]}", given.get("score"))
-        found[name[:60]] = Score(
-            score=number, reason=text(f"{field}.{name[:60]}.reason", given.get("reason"), limits) or ""
-        )
-    return found
-
-
-def texts(
-    field: str,
-    value: Json,
-    limits: Limits = DEFAULT,
-    limit: str = "max_judgement_items",
-    *,
-    commas: bool = True,
-) -> tuple[str, ...]:
-    """A list of short texts, each once and in order.
-
-    A string is a list too: of its bullets or lines, else (with `commas`) of what commas part.
-    """
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        value = list(_parted(text(field, value, limits, "max_judgement_chars") or "", commas=commas))
-    if not isinstance(value, list):
-        raise InputError(field, f"is {kind(value)}, not a list", 'Send a list of strings, such as ["timeout"].')
-    limits.refuse_more(limit, field, len(value), "items")
-    found = [text(f"{field}[{place}]", item, limits, "max_item_chars") for place, item in enumerate(value)]
-    return tuple(dict.fromkeys(item for item in found if item))
-
-
-def _parted(value: str, *, commas: bool) -> Sequence[str]:
-    if "\n" in value or not commas:
-        return [item.strip("`\"' ") for item in items(value)]
-    return [item.strip("`\"' ") for item in _SPLIT.split(items(value)[0].strip("[]"))] if value else []
-
-
-def _from_text_fields(value: str) -> float | None:
-    """The number that a text is, percent taken as hundredths; NaN and Infinity are numbers here, to be refused."""
-    if value.lower().lstrip("+-") in {"nan", "inf", "infinity"}:
-        return float(value)
-    digits = value.removesuffix("%").strip()
-    if not _NUMBER.fullmatch(digits) or len(digits) > 40:
-        return None
-    return round(float(digits) / 100, 12) if value.endswith("%") else float(digits)
-
-
-def _shown(number: float) -> str:
-    shown = f"{number:g}" if isinstance(number, float) or abs(number) < 10**15 else "a huge number"
-    return quoted(shown).strip('"')
-
-
-def kind(value: Json) -> str:
-    """What a value is, in words: `a number`, `an object`."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case int() | float():
-            return "a number"
-        case str():
-            return f"the text {quoted(value)}"
-        case list():
-            return f"a list of {len(value):,}"
-        case _:
-            return "an object"
-
-
-def quoted(value: str) -> str:
-    """At most 80 characters of what was sent, in quotes, on one line and safe to print."""
-    plain = " ".join(value[:400].split()).encode("utf-8", "replace").decode("utf-8")
-    plain = "".join(char if char.isprintable() else "?" for char in plain)
-    return f'"{plain[:77]}…"' if len(plain) > 78 else f'"{plain}"'
-
-
-# Events that an analysis cites must be in the trace: a judgement about what did not happen is not kept.
-
-
-_ID = re.compile(r"[eE]\d{1,9}")
-_PLAIN = re.compile(r"e\d+")
-_CITED = re.compile(
-    r"\[\s*(e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*)\s*\]|\bevents?\s+(e\d{1,9}(?:(?:\s*,\s*|\s+)(?:and\s+|or\s+)?e\d{1,9})*)\b",
-    re.IGNORECASE,
-)
-
-
-def check_listed(field: str, cited: Sequence[str], event_ids: Collection[str]) -> None:
-    """Refuse an id that is not among the trace's, where the trace is known."""
-    for place, one in enumerate(cited):
-        if event_ids and one not in event_ids:
-            raise InputError(
-                f"{field}[{place}]", f"cites {quoted(one)}, which is no event of this trace", _fix(event_ids)
-            )
-
-
-def cited_in(field: str, text: str | None, event_ids: Collection[str]) -> tuple[str, ...]:
-    """The events that a text cites as `event e7` or `[e7]`; refuses one that is not there.
-
-    Read only where the trace's own ids are of that form: elsewhere `[e7]` may mean anything.
-    """
-    if not text or not event_ids or not all(_PLAIN.fullmatch(one) for one in event_ids):
-        return ()
-    cited = [found.lower() for match in _CITED.finditer(text) for found in _ID.findall(match[0])]
-    for one in cited:
-        if one not in event_ids:
-            raise InputError(field, f"cites event {one}, which is not in this trace", _fix(event_ids))
-    return tuple(dict.fromkeys(cited))
-
-
-def _fix(event_ids: Collection[str]) -> str:
-    named = list(event_ids)
-    shown = ", ".join(quoted(one).strip('"') for one in named[:5])
-    return f"Cite ids from the trace ({shown}{', …' if len(named) > 5 else ''}) or leave them out."
-
-
-# The judgement of an agent or a model on a run: an object, text that holds one, or markdown with headings.
-
-
 _Value = TypeVar("_Value")
 
-SYNONYMS: Mapping[str, frozenset[str]] = {
+SYNONYMS: Final[Mapping[str, frozenset[str]]] = {
     "reflection": frozenset({
         "reflection_text", "reflections", "root_cause", "what_went_wrong", "what_happened", "what_went_right", "why",
         "diagnosis", "analysis", "summary",
@@ -210,9 +35,15 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
     "scores": frozenset({"evaluation", "criteria", "ratings"}),
     "source_event_ids": frozenset({"event_ids", "source_events", "cited_events"}),
 }  # fmt: skip
-_FIELDS = {name: name for name in SYNONYMS} | {other: name for name, others in SYNONYMS.items() for other in others}
-_WRAPPERS = {"analysis", "result", "output", "response", "reflection", "data", "answer"}
-_FIX = 'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
+_FIELDS: Final = {word: name for name, others in SYNONYMS.items() for word in (name, *others)}
+_WRAPPERS: Final = {"analysis", "result", "output", "response", "reflection", "data", "answer"}
+_FIX: Final = (
+    'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
+)
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_LEADING: Final = re.compile(r"[\s*_`]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)\s*%?)(?=[\s*_`(,;—–-]|\.?\s*$)(?!\s*/)")
+_OF_ONE: Final = re.compile(r"(?<=\d)\s*/\s*1(?:\.0*)?(?=\s|$)")
+_SPLIT: Final = re.compile(r"\s*[,;\n]\s*")
 
 
 def read_analysis(
@@ -235,16 +66,16 @@ def read_analysis(
         objects = [item for item in value if isinstance(item, dict)]
         value = _merged(objects) if objects else value[0] if len(value) == 1 else "\n".join(map(str, value))
     if isinstance(value, str):
-        analysis = _from_text_analysis(value, event_ids, limits, ignored)
+        analysis = _of_text(value, event_ids, limits, ignored)
     elif isinstance(value, dict):
-        analysis = _of_object(_unwrapped(value), event_ids, limits, ignored)
+        analysis = _of_object(value, event_ids, limits, ignored)
     else:
         raise InputError("analysis", f"is {kind(value)}", _FIX)
     return replace(analysis, ignored=tuple(dict.fromkeys(ignored or ())))
 
 
 def _merged(values: Sequence[dict[str, Json]]) -> dict[str, Json]:
-    """Several analyses as one: texts joined by line breaks, lists together, the first of anything else."""
+    """Several analyses as one: texts joined by line breaks, lists joined, the first of anything else."""
     merged: dict[str, Json] = {}
     for value in values:
         for name, item in value.items():
@@ -259,102 +90,34 @@ def _merged(values: Sequence[dict[str, Json]]) -> dict[str, Json]:
 
 
 def _of_object(
-    value: Mapping[str, Json], event_ids: Collection[str], limits: Limits, ignored: list[str] | None
+    value: dict[str, Json], event_ids: Collection[str], limits: Limits, ignored: list[str] | None
 ) -> Analysis:
-    """An object, whose reflection may itself be markdown."""
-    named, aside = _named(value)
-    analysis = _checked(named, event_ids, limits, aside, ignored=ignored)
-    return _of_prose(analysis, analysis.reflection)
-
-
-def _from_text_analysis(text: str, event_ids: Collection[str], limits: Limits, ignored: list[str] | None) -> Analysis:
-    limits.refuse_more("max_analysis_chars", "analysis", len(text))
-    if not text.strip():
-        raise InputError("analysis", "is empty", _FIX)
-    found = read_object(text, _FIELDS.keys())
-    plain = without_thinking(text).strip()
-    if found is None and plain.startswith("{"):  # keys of another spelling, or none that is known
-        whole = read_json(text)
-        found = whole if isinstance(whole, dict) else None
-    if found is not None and (_holds_reflection(found) or plain.startswith(("{", "[", "```"))):
-        return _of_object(_unwrapped(found), event_ids, limits, ignored)
-    return _from_markdown(plain, event_ids, limits, ignored)
-
-
-def _holds_reflection(found: Mapping[str, Json]) -> bool:
-    return any(_FIELDS.get(field_name(key)) == "reflection" for key in found)
-
-
-def _from_markdown(text: str, event_ids: Collection[str], limits: Limits, ignored: list[str] | None) -> Analysis:
-    """Known headings are fields, the others are kept; without a known one the whole text is the reflection."""
-    sections = split_sections(text, _FIELDS.keys())
-    if not any(section.name in _FIELDS for section in sections):
-        return _of_prose(_checked({"reflection": text}, event_ids, limits, ignored=ignored), text)
-    bodies: dict[str, Json] = {}
-    other: dict[str, str] = {}
-    for section in sections:
-        name = _FIELDS.get(section.name)
-        if name is None:
-            other[section.title] = _joined(other.get(section.title), section.body)
-        elif section.body:
-            before = bodies.get(name)
-            bodies[name] = _joined(before if isinstance(before, str) else None, section.body)
-    if "reflection" not in bodies and "" in other:
-        bodies["reflection"] = other.pop("")
-    if "reflection" not in bodies and any(other.values()):
-        bodies["reflection"] = text
-    raw = {title or "preamble": body for title, body in other.items()}
-    found = _of_prose(_checked(bodies, event_ids, limits, raw, prose=True, ignored=ignored), text)
-    return found if raw else replace(found, insights=None)  # its headings are the fields
-
-
-def _of_prose(analysis: Analysis, text: str) -> Analysis:
-    """With what the text says under headings, and what it makes of the decision and its execution."""
-    insights = read_insights(text)
-    assessment = read_assessment(text)
-    return replace(
-        analysis,
-        insights=insights if insights.raw_sections else None,
-        assessment=None if assessment == Assessment() else assessment,
-    )
-
-
-def _joined(before: str | None, after: str) -> str:
-    return f"{before}\n\n{after}" if before else after
-
-
-def _unwrapped(value: dict[str, Json]) -> dict[str, Json]:
-    """The object in `{"analysis": {...}}`."""
+    """An object, perhaps in a wrapper such as `{"analysis": {...}}`; its reflection may be markdown."""
     if len(value) == 1:
         ((key, inner),) = value.items()
-        if isinstance(inner, list) and len(inner) == 1:
-            inner = inner[0]
+        inner = _single(inner)
         known = isinstance(inner, dict) and any(field_name(name) in _FIELDS for name in inner)
-        if isinstance(inner, dict) and (known or field_name(key) not in _FIELDS) and field_name(key) in _WRAPPERS:
-            return inner
-    return value
-
-
-def _named(value: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, str]]:
-    """The values by field, and as text what has no field or stands for one that is given already."""
-    aside: dict[str, str] = {}
+        if isinstance(inner, dict) and field_name(key) in _WRAPPERS and (known or field_name(key) not in _FIELDS):
+            value = inner
     lesson = value.get("lesson")
     if isinstance(lesson, dict):  # {"lesson": {"mistake": ..., "correction": ...}}
         value = {key: inner for key, inner in value.items() if key != "lesson"} | lesson
     named: dict[str, Json] = {}
+    aside: dict[str, str] = {}
     for key, inner in value.items():
-        name = _field(key)
-        if name is None:
+        name, before = _field(key), None
+        if name is not None:
+            before = named.get(name)
+            if before in (None, "", []):
+                named[name] = inner
+                continue
+            if name == "reflection" and isinstance(before, str) and isinstance(inner, str):
+                named[name] = before if inner in before else f"{before}\n\n{inner}"
+                continue
+        if name is None or inner not in (None, "", []):
             aside[key[:100]] = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
-            continue
-        before = named.get(name)
-        if before in (None, "", []) or before is inner:
-            named[name] = inner
-        elif name == "reflection" and isinstance(before, str) and isinstance(inner, str):
-            named[name] = _joined(before, inner) if inner not in before else before
-        elif inner not in (None, "", []):
-            aside[key[:100]] = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
-    return named, aside
+    analysis = _checked(named, event_ids, limits, aside, ignored)
+    return _with_prose(analysis, analysis.reflection)
 
 
 def _field(key: str) -> str | None:
@@ -364,14 +127,60 @@ def _field(key: str) -> str | None:
     return _FIELDS.get(name) or (_FIELDS[near[0]] if near else None)
 
 
-def _checked(  # noqa: C901 - one line for each field
+def _of_text(text: str, event_ids: Collection[str], limits: Limits, ignored: list[str] | None) -> Analysis:
+    limits.refuse_more("max_analysis_chars", "analysis", len(text))
+    if not text.strip():
+        raise InputError("analysis", "is empty", _FIX)
+    found = read_object(text, _FIELDS.keys())
+    plain = without_thinking(text).strip()
+    if found is None and plain.startswith("{"):  # keys of another spelling, or none that is known
+        whole = read_json(text)
+        found = whole if isinstance(whole, dict) else None
+    reflects = found is not None and any(_FIELDS.get(field_name(key)) == "reflection" for key in found)
+    if found is not None and (reflects or plain.startswith(("{", "[", "```"))):
+        return _of_object(found, event_ids, limits, ignored)
+    return _of_markdown(plain, event_ids, limits, ignored)
+
+
+def _of_markdown(text: str, event_ids: Collection[str], limits: Limits, ignored: list[str] | None) -> Analysis:
+    """Known headings are fields, the others are kept; without a known one the whole text is the reflection."""
+    sections = split_sections(text, _FIELDS.keys())
+    if not any(section.name in _FIELDS for section in sections):
+        return _with_prose(_checked({"reflection": text}, event_ids, limits, {}, ignored), text)
+    bodies: dict[str, str] = {}
+    other: dict[str, str] = {}
+    for section in sections:
+        name = _FIELDS.get(section.name)
+        place, key = (other, section.title) if name is None else (bodies, name)
+        if name is None or section.body:
+            place[key] = f"{place[key]}\n\n{section.body}" if place.get(key) else section.body
+    if "reflection" not in bodies and "" in other:
+        bodies["reflection"] = other.pop("")
+    if "reflection" not in bodies and any(other.values()):
+        bodies["reflection"] = text
+    raw = {title or "preamble": body for title, body in other.items()}
+    found = _with_prose(_checked(bodies, event_ids, limits, raw, ignored, prose=True), text)
+    return found if raw else replace(found, insights=None)  # its headings are the fields
+
+
+def _with_prose(analysis: Analysis, text: str) -> Analysis:
+    """The analysis with the insights under the text's headings and its assessment of a decision."""
+    insights, assessment = read_insights(text), read_assessment(text)
+    return replace(
+        analysis,
+        insights=insights if insights.raw_sections else None,
+        assessment=None if assessment == Assessment() else assessment,
+    )
+
+
+def _checked(
     named: Mapping[str, Json],
     event_ids: Collection[str],
     limits: Limits,
-    other: Mapping[str, str] | None = None,
+    aside: Mapping[str, str],
+    ignored: list[str] | None,
     *,
     prose: bool = False,
-    ignored: list[str] | None = None,
 ) -> Analysis:
     """The fields as an analysis. With `ignored`, optional fields that cannot be read are noted there and left out."""
 
@@ -385,50 +194,193 @@ def _checked(  # noqa: C901 - one line for each field
             return default
 
     def passage(name: str, limit: str = "max_lesson_chars") -> str | None:
-        value = _one(named.get(name))
+        value = _single(named.get(name))
         if ignored is not None and not isinstance(value, str | None):
             value = "\n".join(map(str, value)) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
-        return text(f"analysis.{name}", value, limits, limit)
+        return _text(f"analysis.{name}", value, limits, limit)
 
     def strings(name: str, limit: str = "max_judgement_items", *, commas: bool = True) -> tuple[str, ...]:
-        return optional(lambda: texts(f"analysis.{name}", named.get(name), limits, limit, commas=commas), ())
+        return optional(lambda: _texts(f"analysis.{name}", named.get(name), limits, limit, commas=commas), ())
 
     def number(name: str) -> float | None:
         return optional(lambda: score(f"analysis.{name}", named.get(name), prose=prose), None)
 
-    def sources() -> tuple[str, ...]:
-        ids = texts("analysis.source_event_ids", named.get("source_event_ids"), limits)
-        check_listed("analysis.source_event_ids", ids, event_ids)
-        return ids
-
     mistake, correction, strategy = passage("mistake"), passage("correction"), passage("strategy")
-    symptoms = strings("symptoms", commas=False)
+    symptoms, tags = strings("symptoms", commas=False), strings("tags", "max_list_items")
     reflection = passage("reflection", "max_judgement_chars")
     if reflection is None:
         reflection = " ".join(filter(None, (told_lesson(mistake, correction), strategy, *symptoms[:1])))
     if not reflection:
         raise InputError("analysis", "says nothing of the run", _FIX)
     cited = (
-        *optional(sources, ()),
-        *optional(lambda: cited_in("analysis.reflection", reflection, event_ids), ()),
-        *optional(lambda: cited_in("analysis.mistake", mistake, event_ids), ()),
+        *optional(lambda: _listed(strings("source_event_ids"), event_ids), ()),
+        *optional(lambda: _cited("analysis.reflection", reflection, event_ids), ()),
+        *optional(lambda: _cited("analysis.mistake", mistake, event_ids), ()),
     )
     return Analysis(
         reflection=reflection,
         strategy=strategy,
         importance=number("importance"),
         confidence=number("confidence"),
-        tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in strings("tags", "max_list_items") if tag.strip("#"))),
+        tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in tags if tag.strip("#"))),
         mistake=mistake,
         correction=correction,
         symptoms=symptoms,
         keywords=strings("keywords"),
         source_event_ids=tuple(dict.fromkeys(cited)),
         scores=optional(lambda: scores("analysis.scores", named.get("scores"), limits), {}),
-        raw_sections=dict(other or {}),
+        raw_sections=dict(aside),
     )
 
 
-def _one(value: Json) -> Json:
-    """The text in a list of one, as models like to send `strategies` and `lessons_learned`."""
+def _single(value: Json) -> Json:
+    """The item of a list of one, as models like to send `strategies` and `lessons_learned`."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+# Events that an analysis cites must be in the trace: a judgement about events that are not there is not kept.
+
+_ID: Final = re.compile(r"[eE]\d{1,9}")
+_CITED: Final = re.compile(
+    r"\[\s*(e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*)\s*\]|\bevents?\s+(e\d{1,9}(?:(?:\s*,\s*|\s+)(?:and\s+|or\s+)?e\d{1,9})*)\b",
+    re.IGNORECASE,
+)
+
+
+def _listed(cited: Sequence[str], event_ids: Collection[str]) -> Sequence[str]:
+    """The ids of `source_event_ids`. Raises InputError for one that is not in the trace, where the trace is known."""
+    for place, name in enumerate(cited):
+        if event_ids and name not in event_ids:
+            field = f"analysis.source_event_ids[{place}]"
+            raise InputError(field, f"cites {quoted(name)}, which is no event of this trace", _cite(event_ids))
+    return cited
+
+
+def _cited(field: str, text: str | None, event_ids: Collection[str]) -> Sequence[str]:
+    """The events that a text cites as `event e7` or `[e7]`. Raises InputError for one that is not in the trace.
+
+    Only traces with ids of that form are checked: elsewhere `[e7]` may mean anything.
+    """
+    if not text or not event_ids or not all(re.fullmatch(r"e\d+", name) for name in event_ids):
+        return ()
+    cited = [name.lower() for match in _CITED.finditer(text) for name in _ID.findall(match[0])]
+    for name in cited:
+        if name not in event_ids:
+            raise InputError(field, f"cites event {name}, which is not in this trace", _cite(event_ids))
+    return cited
+
+
+def _cite(event_ids: Collection[str]) -> str:
+    names = ", ".join(quoted(name).strip('"') for name in list(event_ids)[:5])
+    return f"Cite ids from the trace ({names}{', …' if len(event_ids) > 5 else ''}) or leave them out."
+
+
+# The values of fields.
+
+
+def score(field: str, value: Json, *, prose: bool = False) -> float | None:
+    """A score in 0..1 from a number, `"0.8"` or `"80%"`; None for none. With `prose`, words may follow the number.
+
+    Raises:
+        InputError: The value is not a number from 0 to 1.
+    """
+    fix = "Send a number from 0 to 1, such as 0.8, or leave it out."
+    number: float | None = None
+    if isinstance(value, str):
+        value = _OF_ONE.sub("", value.strip())
+        leading = _LEADING.match(value) if prose else None
+        number = _number(leading[1] if leading else value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        number = value
+    if value is None or value == "":
+        return None
+    if number is None:
+        raise InputError(field, f"is {kind(value)}, not a number", fix)
+    if isinstance(number, float) and not math.isfinite(number):
+        raise InputError(field, f"is {number}, which is not a finite number", fix)
+    if not 0 <= number <= 1:
+        size = f"{number:g}" if isinstance(number, float) or abs(number) < 10**15 else "a huge number"
+        raise InputError(field, f"is {size}, outside 0..1", fix)
+    return float(number)
+
+
+def scores(field: str, value: Json, limits: Limits = DEFAULT) -> dict[str, Score]:
+    """Scores by criterion: `{"safety": 0.9}` or `{"safety": {"score": 0.9, "reason": "..."}}`; a score may be null.
+
+    Raises:
+        InputError: Names the criterion that cannot be read.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InputError(field, f"is {kind(value)}", 'Send an object like {"safety": 0.9}.')
+    limits.refuse_more("max_judgement_items", field, len(value), "items")
+    found: dict[str, Score] = {}
+    for name, item in value.items():
+        place, inner = f"{field}.{name[:60]}", item if isinstance(item, dict) else {"score": item}
+        reason = _text(f"{place}.reason", inner.get("reason"), limits, "max_lesson_chars") or ""
+        found[name[:60]] = Score(score=score(place, inner.get("score")), reason=reason)
+    return found
+
+
+def kind(value: Json) -> str:
+    """The kind of a value in words: `a number`, `an object`; a text is quoted."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return "a number"
+        case str():
+            return f"the text {quoted(value)}"
+        case list():
+            return f"a list of {len(value):,}"
+        case _:
+            return "an object"
+
+
+def quoted(value: str) -> str:
+    """At most 80 characters of a sent text, in quotes, on one line and safe to print."""
+    plain = " ".join(value[:400].split()).encode("utf-8", "replace").decode("utf-8")
+    plain = "".join(char if char.isprintable() else "?" for char in plain)
+    return f'"{plain[:77]}…"' if len(plain) > 78 else f'"{plain}"'
+
+
+def _text(field: str, value: Json, limits: Limits, limit: str) -> str | None:
+    """A text without white space around it; None where it is empty or not given. `limit` names its bound."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InputError(field, f"is {kind(value)}, not text", "Send it as a string.")
+    limits.refuse_more(limit, field, len(value))
+    if "\x00" in value:
+        raise InputError(field, "holds a NUL character", "Leave it out.")
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise InputError(field, "holds half a character (a lone surrogate)", "Send valid Unicode.")
+    return value.strip() or None
+
+
+def _texts(field: str, value: Json, limits: Limits, limit: str, *, commas: bool) -> tuple[str, ...]:
+    """A list of short texts, each once. A string is split at its bullets or lines, else (with `commas`) at commas."""
+    if isinstance(value, str):
+        whole = _text(field, value, limits, "max_judgement_chars") or ""
+        parts = items(whole)
+        if commas and whole and "\n" not in whole:
+            parts = _SPLIT.split(parts[0].strip("[]"))
+        value = [item.strip("`\"' ") for item in parts]
+    if not isinstance(value, list | None):
+        raise InputError(field, f"is {kind(value)}, not a list", 'Send a list of strings, such as ["timeout"].')
+    limits.refuse_more(limit, field, len(value or ()), "items")
+    found = [_text(f"{field}[{place}]", item, limits, "max_item_chars") for place, item in enumerate(value or ())]
+    return tuple(dict.fromkeys(item for item in found if item))
+
+
+def _number(value: str) -> float | None:
+    """The number that a text is, percent taken as hundredths. NaN and Infinity count, to be refused as numbers."""
+    if value.lower().lstrip("+-") in {"nan", "inf", "infinity"}:
+        return float(value)
+    digits = value.removesuffix("%").strip()
+    if not _NUMBER.fullmatch(digits) or len(digits) > 40:
+        return None
+    return round(float(digits) / 100, 12) if value.endswith("%") else float(digits)

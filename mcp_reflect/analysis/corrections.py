@@ -1,106 +1,24 @@
-"""Failing calls that later worked, the lessons that rules are sure of, and the scores of both."""
+"""Failing calls that later worked, the lessons that rules are sure of, and what is left to ask the agent about."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
 
 from mcp_reflect.analysis.call_results import Tried
 from mcp_reflect.analysis.related_calls import changes_between, same_intent
 from mcp_reflect.analysis.remedies import Remedy, remedy_for
-from mcp_reflect.analysis.text import sentence, unique, word_set
-from mcp_reflect.models.run import Change, Correction, ErrorCategory, Finding, FindingKind, Outcome
+from mcp_reflect.analysis.text import call_text, sentence, unique, word_set
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.run import Change, Correction, ErrorCategory, EventType, Finding, FindingKind, Outcome, Trace
 
-# Importance and confidence, by rule. Both are in 0..1; both are None where nothing was seen.
-#
-# Importance says how much it would have helped to know this before:
-#
-# | what was seen                                           | importance |
-# |---------------------------------------------------------|------------|
-# | a correction of an error                                | .6         |
-# | a failing call that was never put right                 | .6         |
-# | a loop                                                  | .6         |
-# | the same error, or an empty search, three times or more | .5         |
-# | a run that stopped without an answer                    | .5         |
-# | an objection of the user                                | .5         |
-# | what the caller says of the run (`error`)               | .5         |
-# | searches without a result, an error that was put right  | .4         |
-# | the run failed, ended in an error or timed out          | +.1        |
-#
-# The largest counts, at most .9: what only rules saw is never of the highest importance.
-#
-# Confidence says how sure the reading is:
-#
-# | what it rests on                                                            | confidence |
-# |-----------------------------------------------------------------------------|------------|
-# | the error field, an exit code, a status, a loop (equal calls and answers)    | .9         |
-# | a lesson: an edit tool's own error, one difference that the error names      | .9         |
-# | a lesson: the same call after one or two steps that changed state            | .8         |
-# | an answer that says that nothing was found; a run without an answer          | .8         |
-# | an error recognized by its text                                              | .7         |
-# | a failure of unknown category; nothing but an objection or a run error       | .5         |
-#
-# They are chosen, not fitted. What they must hold is their order, and the tests hold that.
-
-
-CORRECTION_IMPORTANCE = 0.6
-_FAILED = frozenset({Outcome.FAILURE, Outcome.ERROR, Outcome.TIMEOUT})
-_WEIGHT = {
-    FindingKind.LOOP: 0.6,
-    FindingKind.FAILING_EVENT: 0.6,
-    FindingKind.NO_ANSWER: 0.5,
-    FindingKind.USER_OBJECTION: 0.5,
-    FindingKind.REPEATED_ERROR: 0.4,
-    FindingKind.ZERO_RESULTS: 0.4,
-    FindingKind.RECOVERED: 0.4,
-}
-
-
-def importance_of(
-    outcome: Outcome, findings: Sequence[Finding], corrections: Sequence[Correction], *, run_error: bool
-) -> float | None:
-    """The largest weight of what was seen, more where the run failed; None where nothing was seen."""
-    weights = [_weight(finding) for finding in findings] + [item.importance for item in corrections]
-    if run_error:
-        weights.append(0.5)
-    if not weights:
-        return None
-    return round(min(0.9, max(weights) + (0.1 if outcome in _FAILED else 0.0)), 2)
-
-
-def confidence_of(
-    findings: Sequence[Finding], corrections: Sequence[Correction], *, marked: bool, category: ErrorCategory | None
-) -> float | None:
-    """The confidence of the surest thing that is said about why the run went as it did; None where nothing was."""
-    kinds = {finding.kind for finding in findings}
-    seen: list[float] = [item.confidence for item in corrections]
-    if FindingKind.LOOP in kinds:
-        seen.append(0.9)
-    if kinds & {FindingKind.ZERO_RESULTS, FindingKind.NO_ANSWER} or category is ErrorCategory.NO_RESULT:
-        seen.append(0.8)
-    if category is not None and category is not ErrorCategory.UNKNOWN:
-        seen.append(0.9 if marked else 0.7)
-    if not seen:
-        return 0.5 if kinds or category is not None else None
-    return max(seen)
-
-
-def _weight(finding: Finding) -> float:
-    if finding.kind in (FindingKind.REPEATED_ERROR, FindingKind.ZERO_RESULTS) and len(finding.event_ids) > 2:
-        return 0.5
-    if finding.kind is FindingKind.FAILING_EVENT and finding.category is ErrorCategory.NO_RESULT:
-        return 0.4
-    return _WEIGHT[finding.kind]
-
-
-# Failing calls that later worked. Any later success is not enough: the two calls must mean the same thing.
-
-
-HORIZON = 30  # later calls of the same tool that are looked at for the one that worked
+HORIZON: Final = 30  # later calls of the same tool that are looked at for the one that worked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A failed call, the call that worked later, and the arguments that differ."""
+    """A failed call, the later call that put it right, and the arguments that differ."""
 
     failed: Tried
     worked: Tried
@@ -108,7 +26,7 @@ class Pair:
 
 
 def pairs_in(tried: Sequence[Tried], *, succeeded: bool) -> list[Pair]:
-    """For each failed call the first later call that put it right, where there is one; `succeeded` is the run's end."""
+    """For each failed call the first later one of the same intent that worked; `succeeded` says how the run ended."""
     by_tool: dict[str, list[Tried]] = {}
     for item in tried:
         if item.call.made:
@@ -116,43 +34,21 @@ def pairs_in(tried: Sequence[Tried], *, succeeded: bool) -> list[Pair]:
     pairs: list[Pair] = []
     for group in by_tool.values():
         for place, item in enumerate(group):
-            if item.failed:
-                later = group[place + 1 : place + 1 + HORIZON]
-                pairs += _first_pair(item, later, proved=succeeded) or _other_tool(tried, item)
+            later = group[place + 1 : place + 1 + HORIZON] if item.failed else ()
+            worked = next((one for one in later if one.worked and same_intent(item, one, proved=succeeded)), None)
+            if worked is not None:
+                changes = changes_between(item.call.arguments, worked.call.arguments)
+                pairs.append(Pair(failed=item, worked=worked, changes=changes))
     return sorted(pairs, key=lambda pair: pair.failed.index)
 
 
-def _first_pair(failed: Tried, later: Sequence[Tried], *, proved: bool) -> list[Pair]:
-    for other in later:
-        if other.worked and same_intent(failed, other, proved=proved):
-            changes = changes_between(failed.call.arguments, other.call.arguments)
-            return [Pair(failed=failed, worked=other, changes=changes)]
-    return []
+# Lessons: what to do instead, and by which symptoms to recognize the failure.
 
-
-def _other_tool(tried: Sequence[Tried], failed: Tried) -> list[Pair]:
-    """The very next call sends the same arguments to another tool and works: the tool was what was wrong.
-
-    Searches are left out, since another search tool may simply hold other things.
-    """
-    following = failed.index + 1
-    if following >= len(tried) or not failed.call.arguments or (failed.fault and failed.fault.empty):
-        return []
-    other = tried[following]
-    same_arguments = failed.exact.partition("(")[2] == other.exact.partition("(")[2]
-    if not (other.worked and same_arguments and len(failed.exact) > len(failed.call.tool) + 8):
-        return []
-    change = Change(path="(tool)", before=failed.call.tool, after=other.call.tool)
-    return [Pair(failed=failed, worked=other, changes=(change,))]
-
-
-# Lessons: what to do instead, by which symptoms to know it again.
-
-
-MAX_CORRECTIONS = 5  # a reflection carries a few lessons; the surest are kept
-MAX_KEYWORDS = 8
-_IDENTIFIER = re.compile(r"[A-Za-z_][\w.-]{2,60}")
-_COMMON = word_set(
+MAX_CORRECTIONS: Final = 5
+MAX_KEYWORDS: Final = 8
+CORRECTION_IMPORTANCE: Final = 0.6
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][\w.-]{2,60}")
+_COMMON: Final = word_set(
     """
     failed does exist could find too many some requirement satisfies version while must expected got named attempting
     error the and not for with was that this from have has are file line most recent call last code none true first
@@ -166,18 +62,20 @@ def corrections_from(tried: Sequence[Tried]) -> tuple[Correction, ...]:
     lessons: dict[tuple[str, str], Correction] = {}
     for item in tried:
         remedy = remedy_for(tried, item) if item.failed else None
-        if remedy is None:
-            continue
-        key = (remedy.mistake, remedy.correction)
-        before = lessons.get(key)
-        also = () if before is None else (*before.also, before.failed_event_id)
-        lessons[key] = _correction(item, remedy, also)
+        if remedy is not None:
+            key = (remedy.mistake, remedy.correction)
+            before = lessons.get(key)
+            also = () if before is None else (*before.also, before.failed_event_id)
+            lessons[key] = _correction(item, remedy, also)
     return tuple(sorted(lessons.values(), key=lambda lesson: -lesson.confidence))[:MAX_CORRECTIONS]
 
 
 def _correction(failed: Tried, remedy: Remedy, also: tuple[str, ...]) -> Correction:
     fault = failed.fault
     assert fault is not None  # noqa: S101 - a remedy is that of a failed call
+    symptom = sentence(remedy.symptom or fault.headline, 200)
+    names = [name.strip(".-") for name in _IDENTIFIER.findall(f"{sentence(fault.headline, 200)} {remedy.correction}")]
+    telling = [name for name in names if name.lower() not in _COMMON and len(name) >= 3]
     return Correction(
         failed_event_id=failed.failing_event,
         worked_event_id=remedy.worked.failing_event,
@@ -187,17 +85,137 @@ def _correction(failed: Tried, remedy: Remedy, also: tuple[str, ...]) -> Correct
         changes=remedy.changes,
         mistake=remedy.mistake,
         correction=remedy.correction,
-        symptoms=(sentence(remedy.symptom or fault.headline, 200),),
-        keywords=_keywords(failed, remedy),
+        symptoms=(symptom,),
+        keywords=unique([failed.call.tool, fault.category.short, *telling])[:MAX_KEYWORDS],
         steps=tuple(step.call.event_id for step in remedy.steps),
         importance=CORRECTION_IMPORTANCE,
         confidence=remedy.confidence,
     )
 
 
-def _keywords(failed: Tried, remedy: Remedy) -> tuple[str, ...]:
-    """The tool, the category, and the names in the error and the correction."""
-    category, line = (failed.fault.category.short, failed.fault.headline) if failed.fault else ("", "")
-    names = [name.strip(".-") for name in _IDENTIFIER.findall(f"{sentence(line, 200)} {remedy.correction}")]
-    telling = [name for name in names if name.lower() not in _COMMON and len(name) >= 3]
-    return unique([failed.call.tool, category, *telling])[:MAX_KEYWORDS]
+# Importance and confidence, both in 0..1 and chosen, not fitted; None where nothing was seen.
+
+_WEIGHT: Final = {
+    FindingKind.LOOP: 0.6,
+    FindingKind.FAILING_EVENT: 0.6,
+    FindingKind.NO_ANSWER: 0.5,
+    FindingKind.USER_OBJECTION: 0.5,
+    FindingKind.REPEATED_ERROR: 0.4,
+    FindingKind.ZERO_RESULTS: 0.4,
+    FindingKind.RECOVERED: 0.4,
+}
+_OFTEN: Final = 3  # events from which on a repeated error or empty search weighs more
+
+
+def importance_of(
+    outcome: Outcome, findings: Sequence[Finding], corrections: Sequence[Correction], *, run_error: bool
+) -> float | None:
+    """How much it would have helped to know this before: the largest weight of what was seen, at most .9.
+
+    A run that failed, ended in an error or timed out adds .1; `run_error` is the caller's own report of an error (.5).
+    """
+    weights = [item.importance for item in corrections] + ([0.5] if run_error else [])
+    for finding in findings:
+        often = finding.kind in (FindingKind.REPEATED_ERROR, FindingKind.ZERO_RESULTS)
+        nothing_found = finding.kind is FindingKind.FAILING_EVENT and finding.category is ErrorCategory.NO_RESULT
+        weights.append(
+            0.5 if often and len(finding.event_ids) >= _OFTEN else 0.4 if nothing_found else _WEIGHT[finding.kind]
+        )
+    failed = outcome in (Outcome.FAILURE, Outcome.ERROR, Outcome.TIMEOUT)
+    return round(min(0.9, max(weights) + (0.1 if failed else 0.0)), 2) if weights else None
+
+
+def confidence_of(
+    findings: Sequence[Finding], corrections: Sequence[Correction], *, marked: bool, category: ErrorCategory | None
+) -> float | None:
+    """How sure the reading is: the confidence of its surest part.
+
+    A loop or an error that the trace, an exit code or a status marks (`marked`) has .9, an error known by its text .7,
+    an empty search or a run without an answer .8, an unknown category, an objection or a run error .5.
+    """
+    kinds = {finding.kind for finding in findings}
+    seen: list[float] = [item.confidence for item in corrections]
+    if FindingKind.LOOP in kinds:
+        seen.append(0.9)
+    if kinds & {FindingKind.ZERO_RESULTS, FindingKind.NO_ANSWER} or category is ErrorCategory.NO_RESULT:
+        seen.append(0.8)
+    if category is not None and category is not ErrorCategory.UNKNOWN:
+        seen.append(0.9 if marked else 0.7)
+    if kinds or category is not None:
+        seen.append(0.5)
+    return max(seen, default=None)
+
+
+# What a session leaves open for somebody who can write: a hard-won success or an unsolved failure without a lesson.
+
+HARD: Final = 2  # failures with one error after which a success counts as hard-won, and a failure as unsolved
+FAR: Final = 3  # other failing calls between a failure and its correction, with the same meaning
+QUESTION_CHARS: Final = 600  # of the whole question
+_SHARED: Final = 2  # telling words that two lessons about one thing share
+
+
+def told_lessons(trace: Trace) -> tuple[str, ...]:
+    """The lessons that the agent told in the run itself, by `store_lesson` or by `reflect` with an analysis."""
+    texts: list[str] = []
+    for event in trace.events:
+        tool = (event.tool or "").rsplit("__", 1)[-1].rsplit(".", 1)[-1]
+        if event.type is EventType.TOOL_CALL and isinstance(event.arguments, dict):
+            if tool == "store_lesson":
+                texts.append(_lesson_text(event.arguments))
+            elif tool == "reflect":
+                texts.append(_lesson_text(event.arguments.get("analysis")))
+    return tuple(text for text in texts if text)
+
+
+def _lesson_text(values: Json) -> str:
+    if not isinstance(values, dict):
+        return values if isinstance(values, str) else ""
+    names = ("mistake", "correction", "symptoms", "strategy", "reflection")
+    return " ".join(str(values[name]) for name in names if values.get(name))
+
+
+def is_told(lesson: Correction, told: Sequence[str]) -> bool:
+    """True where the agent told a lesson of the same thing: it shares words with the rules' lesson or its error."""
+    words = _words(" ".join((lesson.mistake, lesson.correction, *lesson.symptoms)))
+    return any(len(words & _words(text)) >= _SHARED for text in told)
+
+
+def _words(text: str) -> frozenset[str]:
+    words = re.findall(r"[\w.-]{4,}", text.lower())
+    return frozenset(word.strip("._-") for word in words) - _COMMON - {"been", "them", "tool"}
+
+
+def open_points(tried: Sequence[Tried], pairs: Sequence[Pair], lessons: Sequence[Correction]) -> tuple[str, ...]:
+    """A sentence for each failure that was hard-won or stayed unsolved and has no lesson."""
+    learned = {name for lesson in lessons for name in (lesson.failed_event_id, *lesson.also)}
+    expected = (None, ErrorCategory.NO_RESULT, ErrorCategory.ASSERTION)
+    righted = {pair.failed.index: pair.worked for pair in pairs}
+    failed = [item for item in tried if item.failing_event not in learned]
+    failed = [item for item in failed if (item.fault.category if item.fault else None) not in expected]
+    points: list[str] = []
+    by_error = sorted(failed, key=lambda item: (item.fingerprint, item.index))
+    for _, group in groupby(by_error, key=lambda item: item.fingerprint):
+        same = list(group)
+        last = same[-1]
+        worked = righted.get(last.index)
+        between = 0 if worked is None else sum(item.failed for item in tried[same[0].index + 1 : worked.index])
+        if len(same) >= HARD or between >= FAR:
+            error = sentence(last.fault.headline if last.fault else "", 100)
+            call = call_text(last.call.tool, last.call.arguments, 60)
+            end = f"worked as {call_text(worked.call.tool, worked.call.arguments, 60)}" if worked else "is unsolved"
+            points.append(f"{call} failed {len(same)} times ({error}) and {end}.")
+    return tuple(points)
+
+
+def question(points: Sequence[str]) -> str:
+    """The question to the agent in at most QUESTION_CHARS characters: what is open, and what to send."""
+    head = "mcp-reflect: nobody has told a lesson of this yet:"
+    tail = (
+        "If it would help next time, call store_lesson with mistake, correction (leave it out if nothing worked) and "
+        "symptoms; otherwise just finish. This is asked once."
+    )
+    lines: list[str] = []
+    for point in points:
+        if len("\n".join((head, *lines, f"- {point}", tail))) <= QUESTION_CHARS:
+            lines.append(f"- {point}")
+    return "\n".join((head, *lines, tail)) if lines else ""

@@ -1,7 +1,7 @@
-"""Decisions and their execution: ordered checks, metrics against thresholds, and the text by rules."""
+"""Decisions and their execution: ordered checks, metrics against their marks, and the reflection that rules write."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -9,19 +9,16 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.decision import ACTIONS, Check, Checked, Decision, Measure, Validation
 from mcp_reflect.models.reflection import Assessment, Insights
 
-# The ordered checks of a decision and its execution. A failed one ends them: what comes after rests on it.
-
-
 LONGEST: Final = 200
 """Characters of an action or a component."""
-_SHOWN: Final = 80  # characters of what was sent that a fault quotes
+_SHOWN: Final = 80  # characters of a sent value in a fault
 
 
 def validate(decision: Json, execution: Json, allowed: Sequence[str] = ACTIONS) -> Validation:
-    """Run the checks in order up to the first that fails."""
+    """Run the checks in the order of `Check`, up to the first that fails."""
     done: list[Checked] = []
-    for check, fault in _checks(decision, execution, allowed):
-        detail = fault()
+    for check in Check:
+        detail = _fault(check, decision, execution, allowed)
         done.append(Checked(check=check, passed=detail is None, detail=detail))
         if detail is not None:
             return Validation(valid=False, failed_check=check, checks=tuple(done))
@@ -29,112 +26,79 @@ def validate(decision: Json, execution: Json, allowed: Sequence[str] = ACTIONS) 
 
 
 def decision_of(decision: Json) -> Decision:
-    """A decision that passed the checks, as the record."""
+    """The record of a decision that passed the checks."""
     assert isinstance(decision, dict)  # noqa: S101 - checked by `validate`
-    return Decision(action=_action(decision), component=_flat(decision["component"]))
+    return Decision(action=_one_line(decision["action"]).lower(), component=_one_line(decision["component"]))
 
 
-def _checks(
-    decision: Json, execution: Json, allowed: Sequence[str]
-) -> Iterator[tuple[Check, Callable[[], str | None]]]:
-    yield Check.PRESENCE, lambda: "There is an execution and no decision." if decision is None else None
-    yield Check.STATE_ERRORS, lambda: _error_in("decision", decision) or _error_in("execution", execution)
-    yield Check.STRUCTURE, lambda: _structure(decision, execution)
-    yield Check.REQUIRED_FIELDS, lambda: _missing(decision)
-    yield Check.ALLOWED_ACTION, lambda: _not_allowed(decision, allowed)
-    yield Check.SAME_COMPONENT, lambda: _other_component(decision, execution)
+def _fault(check: Check, decision: Json, execution: Json, allowed: Sequence[str]) -> str | None:
+    """The fault that a check finds where those before it found none; None where it passes."""
+    made = decision if isinstance(decision, dict) else {}
+    done = execution if isinstance(execution, dict) else {}
+    objects = {"decision": decision, "execution": execution, "execution.metrics": done.get("metrics")}
+    faults: list[str | None] = []
+    match check:
+        case Check.PRESENCE:
+            faults = ["There is an execution and no decision." if decision is None else None]
+        case Check.STATE_ERRORS:
+            faults = [_state_error("decision", made), _state_error("execution", done)]
+        case Check.STRUCTURE:
+            faults = [
+                f"{name} is {_kind(value)}, not an object."
+                for name, value in objects.items()
+                if not isinstance(value, dict) and (value is not None or name == "decision")
+            ]
+        case Check.REQUIRED_FIELDS:
+            faults = [_text_fault(f"decision.{name}", made.get(name)) for name in ("action", "component")]
+        case Check.ALLOWED_ACTION:
+            action, names = _one_line(made["action"]).lower(), [name.strip().lower() for name in allowed]
+            unknown = f"'{action[:_SHOWN]}' is not allowed; allowed are {', '.join(allowed)}."
+            faults = [None if action in names else unknown]
+        case Check.SAME_COMPONENT:
+            decided = _one_line(made["component"])
+            used = _one_line(done.get("component") or decided)  # an execution need not name it
+            other = f"The decision is about '{decided[:_SHOWN]}', and '{used[:_SHOWN]}' was executed."
+            faults = [None if used == decided else other]
+    return next((fault for fault in faults if fault), None)
 
 
-def _error_in(name: str, value: Json) -> str | None:
-    error = (value.get("error") or value.get("error_message")) if isinstance(value, dict) else None
+def _state_error(name: str, value: Mapping[str, Json]) -> str | None:
+    error = value.get("error") or value.get("error_message")
     return f"{name}.error says: {str(error)[:300]}" if error else None
 
 
-def _structure(decision: Json, execution: Json) -> str | None:
-    if not isinstance(decision, dict):
-        return f"decision is {_kind(decision)}, not an object."
-    if execution is not None and not isinstance(execution, dict):
-        return f"execution is {_kind(execution)}, not an object."
-    metrics = execution.get("metrics") if isinstance(execution, dict) else None
-    if metrics is not None and not isinstance(metrics, dict):
-        return f"execution.metrics is {_kind(metrics)}, not an object."
-    return None
+def _text_fault(field: str, value: Json) -> str | None:
+    if value is None or value == "":
+        return f"{field} is missing."
+    if not isinstance(value, str):
+        return f"{field} is {_kind(value)}, not text."
+    if not value.strip():
+        return f"{field} is empty."
+    return f"{field} has {len(value)} characters, more than {LONGEST}." if len(value) > LONGEST else None
 
 
-def _missing(decision: Json) -> str | None:
-    assert isinstance(decision, dict)  # noqa: S101 - checked before
-    for name in ("action", "component"):
-        value = decision.get(name)
-        if value is None or value == "":
-            return f"decision.{name} is missing."
-        if not isinstance(value, str):
-            return f"decision.{name} is {_kind(value)}, not text."
-        if not value.strip():
-            return f"decision.{name} is empty."
-        if len(value) > LONGEST:
-            return f"decision.{name} has {len(value)} characters, more than {LONGEST}."
-    return None
-
-
-def _not_allowed(decision: Json, allowed: Sequence[str]) -> str | None:
-    action = _action(decision)
-    if action in {name.strip().lower() for name in allowed}:
-        return None
-    return f"'{action[:_SHOWN]}' is not allowed; allowed are {', '.join(allowed)}."
-
-
-def _other_component(decision: Json, execution: Json) -> str | None:
-    """An execution that names no component leaves open which one it used; that is no fault."""
-    assert isinstance(decision, dict)  # noqa: S101 - checked before
-    used = execution.get("component") if isinstance(execution, dict) else None
-    decided = _flat(decision["component"])
-    if used is None or _flat(used) == decided:
-        return None
-    return f"The decision is about '{decided[:_SHOWN]}', and '{_flat(used)[:_SHOWN]}' was executed."
-
-
-def _flat(name: Json) -> str:
-    """A name on one line."""
+def _one_line(name: Json) -> str:
     return " ".join(str(name).split())
 
 
-def _action(decision: Json) -> str:
-    assert isinstance(decision, dict)  # noqa: S101 - checked before
-    return _flat(decision["action"]).lower()
-
-
 def _kind(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case str():
-            return "text"
-        case list():
-            return "a list"
-        case dict():
-            return "an object"
-        case _:
-            return "a number"
+    if value is None:
+        return "null"
+    names: dict[type, str] = {bool: "true or false", str: "text", list: "a list", dict: "an object"}
+    return names.get(type(value), "a number")
 
 
-# The metrics of an execution, against what they were before and against their thresholds.
-#
-# Lower is better for latency, higher for accuracy. A number is only compared where it can be what it is said to be: a
-# latency is not negative, an accuracy is in 0..1. Of other metrics nobody says which way is better: they are only
-# told.
-
+# The metrics of an execution, compared with earlier values and with thresholds. Lower is better for latency, higher
+# for accuracy. A value that cannot be one (a negative latency, an accuracy above 1) and other metrics are only shown.
 
 LATENCY: Final = "latency"
 ACCURACY: Final = "accuracy"
-JUDGED: Final = (LATENCY, ACCURACY)
 Verdict = Literal["better", "worse", "same"]
-Standing = Literal["good", "bad", "mixed", "unknown"]
+Summary = Literal["good", "bad", "mixed", "unknown"]
 
 _BEFORE: Final = ("before", "previous", "baseline")
 _THRESHOLD: Final = ("threshold", "thresholds", "target")
-_TOLD: Final = 6  # other metrics that are told
+_MOST_OTHERS: Final = 6
 
 
 def measures(
@@ -142,16 +106,16 @@ def measures(
 ) -> list[Measure]:
     """Latency and accuracy, as far as they are given.
 
-    What they were before is in the metrics themselves (`latency_before`, `previous_latency`, `before: {latency}`),
-    else in `earlier`; so are thresholds (`latency_threshold`, `threshold: {latency}`), else in `thresholds`.
+    Earlier values stand in the metrics themselves (`latency_before`, `previous_latency`, `before: {latency}`), else in
+    `earlier`; thresholds likewise (`latency_threshold`, `threshold: {latency}`), else in `thresholds`.
     """
     found: list[Measure] = []
-    for name in JUDGED:
+    for name in (LATENCY, ACCURACY):
         if metrics.get(name) is None:
             continue
         value = _usable(name, metrics[name])
-        before = _usable(name, _beside(metrics, name, _BEFORE, earlier.get(name)))
-        threshold = _usable(name, _beside(metrics, name, _THRESHOLD, thresholds.get(name)))
+        before = _usable(name, _mark(metrics, name, _BEFORE, earlier.get(name)))
+        threshold = _usable(name, _mark(metrics, name, _THRESHOLD, thresholds.get(name)))
         if value is None:
             found.append(Measure(name=name, given=str(metrics[name])[:60]))
         else:
@@ -160,48 +124,12 @@ def measures(
 
 
 def others(metrics: Mapping[str, Json]) -> list[tuple[str, str]]:
-    """Metrics that are neither of the two nor about them, as name and text."""
-    words = (*_BEFORE, *_THRESHOLD)
-    about = {
-        *JUDGED,
-        *words,
-        *(f"{a}_{b}" for name in JUDGED for word in words for a, b in ((name, word), (word, name))),
-    }
-    found = [
-        (name, shown(number) if (number := _number(value)) is not None else str(value))
-        for name, value in metrics.items()
-        if name not in about
-    ]
-    return [(name[:40], text[:40]) for name, text in found[:_TOLD]]
-
-
-def compared(name: str, value: float, mark: float) -> Verdict:
-    """Whether `value` is better than `mark`, by the direction in which that metric is good."""
-    if value == mark:
-        return "same"
-    return "better" if (value < mark) == (name == LATENCY) else "worse"
-
-
-def verdicts(measure: Measure) -> list[Verdict]:
-    """Every comparison that can be made of a measure: with before, with the threshold."""
-    value = measure.value
-    marks = (measure.before, measure.threshold)
-    return [] if value is None else [compared(measure.name, value, mark) for mark in marks if mark is not None]
-
-
-def standing(found: list[Measure]) -> Standing:
-    """How the measures stand to their marks (the threshold, else before): all at least as good, all worse, or mixed."""
-    said = [
-        compared(one.name, one.value, mark)
-        for one in found
-        if one.value is not None
-        for mark in (one.before if one.threshold is None else one.threshold,)
-        if mark is not None
-    ]
-    if not said:
-        return "unknown"
-    bad = said.count("worse")
-    return "good" if bad == 0 else "bad" if bad == len(said) else "mixed"
+    """Name and text of at most six metrics that are neither latency nor accuracy nor marks of these."""
+    marks = (*_BEFORE, *_THRESHOLD)
+    about = {LATENCY, ACCURACY, *marks}
+    about |= {key for name in (LATENCY, ACCURACY) for mark in marks for key in (f"{name}_{mark}", f"{mark}_{name}")}
+    found = [(name, value, _number(value)) for name, value in metrics.items() if name not in about][:_MOST_OTHERS]
+    return [(name[:40], (str(value) if number is None else shown(number))[:40]) for name, value, number in found]
 
 
 def shown(number: float) -> str:
@@ -210,12 +138,12 @@ def shown(number: float) -> str:
     return brief if float(brief) == number else repr(number)
 
 
-def _beside(metrics: Mapping[str, Json], name: str, words: tuple[str, ...], otherwise: Json) -> Json:
+def _mark(metrics: Mapping[str, Json], name: str, words: tuple[str, ...], otherwise: Json) -> Json:
     for word in words:
+        inner = metrics.get(word)
         for key in (f"{name}_{word}", f"{word}_{name}"):
             if key in metrics:
                 return metrics[key]
-        inner = metrics.get(word)
         if isinstance(inner, dict) and name in inner:
             return inner[name]
     return otherwise
@@ -223,66 +151,70 @@ def _beside(metrics: Mapping[str, Json], name: str, words: tuple[str, ...], othe
 
 def _usable(name: str, value: Json) -> float | None:
     number = _number(value)
-    if number is None or number < 0 or (name == ACCURACY and number > 1):
-        return None
-    return number
+    return None if number is None or number < 0 or (name == ACCURACY and number > 1) else number
 
 
 def _number(value: Json) -> float | None:
-    """A finite number, or a text that is one (`0.85`, `85 %`); null for everything else."""
+    """A finite number, or a text that is one (`0.85`, `85 %`); None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    text = value.strip() if isinstance(value, str) else ""
+    text = str(value).strip()
     try:
-        number = float(text.rstrip("% ")) / (100 if text.endswith("%") else 1) if text else float(value)
+        number = float(text.rstrip("% ")) / (100 if text.endswith("%") else 1)
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
 
 
-# What rules write about a decision, from its metrics alone, under fixed headings.
-#
-# Every comparative sentence is true of the numbers it quotes; where a number is not known, it says so.
+def _compared(measure: Measure, mark: float | None) -> Verdict | None:
+    """The verdict on a measure by the direction in which its metric is good; None without a value or a mark."""
+    if measure.value is None or mark is None:
+        return None
+    if measure.value == mark:
+        return "same"
+    return "better" if (measure.value < mark) == (measure.name == LATENCY) else "worse"
 
 
-ANALYSIS: Final = "Decision Analysis"
-EXECUTION: Final = "Execution Assessment"
-STRENGTHS: Final = "Strengths"
-IMPROVEMENTS: Final = "Areas for Improvement"
-PATTERNS: Final = "Patterns and Insights"
-RECOMMENDATION: Final = "Recommendation"
-SURE_FROM: Final = 3  # comparisons that agree make the assessment sure; fewer a medium one
+def _verdicts(found: Sequence[Measure]) -> list[Verdict]:
+    return [verdict for one in found for mark in (one.before, one.threshold) if (verdict := _compared(one, mark))]
 
+
+def _summary(found: Sequence[Measure]) -> Summary:
+    """How the measures compare with their thresholds, or with their earlier values where they have no threshold."""
+    verdicts = [_compared(one, one.before if one.threshold is None else one.threshold) for one in found]
+    known = [verdict for verdict in verdicts if verdict is not None]
+    if not known:
+        return "unknown"
+    return "good" if "worse" not in known else "bad" if {*known} == {"worse"} else "mixed"
+
+
+# The reflection. Every comparative sentence is true of the numbers in it.
+
+_SURE_FROM: Final = 3  # comparisons that agree give high confidence; fewer give medium
 _DOING: Final = {"keep": "Keeping", "kill": "Killing", "marry": "Marrying"}
-_STANDS: Final[dict[Standing, str]] = {
-    "good": "every metric that has a mark holds it (its threshold, or else what it was before)",
-    "bad": "every metric that has a mark misses it (its threshold, or else what it was before)",
-    "mixed": "one metric holds its mark (its threshold, or else what it was before) and one misses it",
+_COMPARISONS: Final[dict[Summary, str]] = {
+    "good": "every metric that has a mark holds it (its threshold, or else its earlier value)",
+    "bad": "every metric that has a mark misses it (its threshold, or else its earlier value)",
+    "mixed": "one metric holds its mark (its threshold, or else its earlier value) and one misses it",
     "unknown": "there is nothing to compare its metrics with",
 }
-# By action and standing: what that makes of the decision, and what to do next.
-_MEANS: Final[dict[tuple[str, Standing], tuple[str, str, bool | None]]] = {
+# By action and comparison: what follows for the decision, the advice, and whether the decision was appropriate.
+_FOLLOWS: Final[dict[tuple[str, Summary], tuple[str, str, bool | None]]] = {
     ("keep", "good"): ("the metrics speak for keeping it", "Keep it, and measure again after the next change.", True),
-    ("keep", "bad"): ("the metrics speak against keeping it", "Mend what is worse, or decide again.", False),
-    ("keep", "mixed"): ("the metrics do not settle it", "Mend what is worse before relying on it.", None),
+    ("keep", "bad"): ("the metrics speak against keeping it", "Improve what is worse, or decide again.", False),
     ("kill", "good"): ("the metrics speak against killing it", "Say what the metrics miss, or keep it.", False),
-    ("kill", "bad"): ("the metrics speak for killing it", "Remove it, and check that what used it still works.", True),
-    ("kill", "mixed"): ("the metrics do not settle it", "Keep what is better in mind when replacing it.", None),
+    ("kill", "bad"): ("the metrics speak for killing it", "Remove it, and check that its users still work.", True),
     ("marry", "good"): ("the metrics speak for committing to it", "Commit to it, and write down these figures.", True),
     ("marry", "bad"): ("the metrics speak against committing to it", "Do not commit before it meets its marks.", False),
-    ("marry", "mixed"): ("the metrics do not settle it", "Mend what is worse before committing to it.", None),
 }
+_MIXED: Final = ("the metrics do not settle it", "Improve what is worse before relying on it.", None)
 _OPEN: Final = ("the metrics cannot say", "Measure latency and accuracy before and after, and decide by them.", None)
-_GENERAL: Final = (
-    "rules know no more about this action",
-    "Say what it was to bring, and compare that with this.",
-    None,
-)
+_OTHER_ACTION: Final = ("rules know no more about this action", "Compare its purpose with these figures.", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What rules write about a decision: in short, by heading, and what follows from it."""
+    """The reflection of rules on a decision: in short, by heading, and the recommendation."""
 
     text: str
     insights: Insights
@@ -293,34 +225,43 @@ class Written:
 def write(
     decision: Decision, found: Sequence[Measure], others: Sequence[tuple[str, str]], findings: Sequence[str] = ()
 ) -> Written:
-    """The reflection on a decision; `findings` are what rules saw in the events."""
-    how = standing(list(found))
-    means, advice, appropriate = _meaning(decision.action, how)
+    """Write the reflection on a decision; `findings` are sentences of rules on the events."""
+    summary, verdicts = _summary(found), _verdicts(found)
+    otherwise = _MIXED if summary == "mixed" else _OPEN
+    known = decision.action in _DOING
+    follows, advice, appropriate = _FOLLOWS.get((decision.action, summary), otherwise) if known else _OTHER_ACTION
     doing = _DOING.get(decision.action, f"The action '{decision.action}' on")
-    analysis = f"{doing} '{decision.component}': {_STANDS[how]}, so {means}."
-    if (decision.action, how) not in _MEANS:
-        analysis = f"{doing} '{decision.component}': {_STANDS[how]}; {means}."
-    sentences = [sentence for one in found for sentence in told(one)]
+    analysis = f"{doing} '{decision.component}': {_COMPARISONS[summary]}; {follows}."
+    by_metric = {one.name: _sentences(one) for one in found}
+    sentences = [sentence for about in by_metric.values() for sentence in about]
     good = tuple(sentence for sentence in sentences if " is better than " in sentence)
     bad = tuple(sentence for sentence in sentences if " is worse than " in sentence)
-    title = f"Reflection on {decision.action.capitalize()} Decision for Component '{decision.component}'"
+    lines = [f"{name.capitalize()}: {' '.join(by_metric.get(name, ['not measured.']))}" for name in (LATENCY, ACCURACY)]
+    counted = "No comparison with an earlier value or a threshold can be made."
+    if verdicts:
+        counted = (
+            f"Of {len(verdicts)} comparisons with earlier values and thresholds {verdicts.count('better')} came out "
+            f"better, {verdicts.count('worse')} worse, {verdicts.count('same')} the same."
+        )
     sections = {
-        title: analysis,
-        ANALYSIS: f"Decided: {decision.action} '{decision.component}'. {_counted(found)}",
-        EXECUTION: "\n".join(_lines(found, others)),
-        STRENGTHS: _bullets(good, "No comparison came out better."),
-        IMPROVEMENTS: _bullets(bad, "No comparison came out worse."),
-        PATTERNS: "\n".join([*_trends(found), *findings]) or "Nothing to compare over time.",
-        RECOMMENDATION: advice,
+        f"Reflection on {decision.action.capitalize()} Decision for Component '{decision.component}'": analysis,
+        "Decision Analysis": f"Decided: {decision.action} '{decision.component}'. {counted}",
+        "Execution Assessment": _bullets([*lines, *(f"{name}: {value}" for name, value in others)]),
+        "Strengths": _bullets(good) or "No comparison came out better.",
+        "Areas for Improvement": _bullets(bad) or "No comparison came out worse.",
+        "Patterns and Insights": "\n".join([*_trends(found), *findings]) or "Nothing to compare over time.",
+        "Recommendation": advice,
     }
-    text = " ".join([analysis, *sentences])
-    effective = {"good": True, "bad": False}.get(how)
+    confidence = "high" if len(verdicts) >= _SURE_FROM else "medium"
+    if summary == "unknown":
+        confidence = None
+    elif summary == "mixed" or {"better", "worse"} <= {*verdicts}:
+        confidence = "low"
+    effective = {"good": True, "bad": False}.get(summary)
     return Written(
-        text=text,
+        text=" ".join([analysis, *sentences]),
         insights=Insights(strengths=good, improvements=bad, recommendation=advice, raw_sections=sections),
-        assessment=Assessment(
-            decision_appropriate=appropriate, execution_effective=effective, confidence=_sure(found, how)
-        ),
+        assessment=Assessment(decision_appropriate=appropriate, execution_effective=effective, confidence=confidence),
         recommendation=advice,
     )
 
@@ -331,26 +272,8 @@ def markdown(sections: Mapping[str, str]) -> str:
     return "\n\n".join(parts)
 
 
-def told(one: Measure) -> list[str]:
-    """A measure against before and against its threshold: two sentences, both always there."""
-    name = one.name.capitalize()
-    if one.value is None:
-        return [f"{name} was given as '{one.given}', which cannot be compared."]
-    value = shown(one.value)
-    lines: list[str] = []
-    for mark, words in ((one.before, "before"), (one.threshold, "the threshold")):
-        if mark is None:
-            missing = "earlier value" if words == "before" else "threshold"
-            lines.append(f"{name} {value} has no {missing} to compare with.")
-            continue
-        how = compared(one.name, one.value, mark)
-        which = "the same as" if how == "same" else f"{how} than"
-        lines.append(f"{name} {value} is {which} {words} ({shown(mark)}).")
-    return lines
-
-
 def fallback(decision: Decision, metrics: Mapping[str, object], message: str) -> str:
-    """What is kept where a language model was to reflect on a decision and failed."""
+    """The text to store where a language model was asked to reflect on a decision and failed with `message`."""
     given = ", ".join(f"{name} {value}" for name, value in metrics.items()) or "none"
     return (
         f"A language model was to reflect on the decision to {decision.action} '{decision.component}' and failed: "
@@ -359,49 +282,35 @@ def fallback(decision: Decision, metrics: Mapping[str, object], message: str) ->
     )
 
 
-def _meaning(action: str, how: Standing) -> tuple[str, str, bool | None]:
-    if action not in _DOING:
-        return _GENERAL
-    return _MEANS.get((action, how), _OPEN)
+def _sentences(one: Measure) -> list[str]:
+    """A measure compared with its earlier value and with its threshold: always two sentences for a usable one."""
+    name = one.name.capitalize()
+    if one.value is None:
+        return [f"{name} was given as '{one.given}', which cannot be compared."]
+    value = shown(one.value)
+    lines: list[str] = []
+    for mark, words, missing in (
+        (one.before, "before", "earlier value"),
+        (one.threshold, "the threshold", "threshold"),
+    ):
+        verdict = _compared(one, mark)
+        if mark is None or verdict is None:
+            lines.append(f"{name} {value} has no {missing} to compare with.")
+        else:
+            which = "the same as" if verdict == "same" else f"{verdict} than"
+            lines.append(f"{name} {value} is {which} {words} ({shown(mark)}).")
+    return lines
 
 
-def _counted(found: Sequence[Measure]) -> str:
-    said = [verdict for one in found for verdict in verdicts(one)]
-    if not said:
-        return "No comparison with an earlier value or a threshold can be made."
-    return (
-        f"Of {len(said)} comparisons with earlier values and thresholds {said.count('better')} came out better, "
-        f"{said.count('worse')} worse, {said.count('same')} the same."
-    )
-
-
-def _lines(found: Sequence[Measure], others: Sequence[tuple[str, str]]) -> list[str]:
-    """Latency and accuracy always have their line."""
-    by_name = {one.name: " ".join(told(one)) for one in found}
-    lines = [f"- Latency: {by_name.get('latency', 'not measured.')}"]
-    lines.append(f"- Accuracy: {by_name.get('accuracy', 'not measured.')}")
-    return [*lines, *(f"- {name}: {value}" for name, value in others)]
-
-
-def _bullets(sentences: Sequence[str], none: str) -> str:
-    return "\n".join(f"- {sentence}" for sentence in sentences) or none
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _trends(found: Sequence[Measure]) -> list[str]:
     lines: list[str] = []
     for one in found:
         if one.value is not None and one.before is not None:
-            way = "stayed at" if one.value == one.before else "rose" if one.value > one.before else "fell"
-            change = "" if way == "stayed at" else f" from {shown(one.before)} to"
-            lines.append(f"{one.name.capitalize()} {way}{change} {shown(one.value)}.")
+            way = "rose" if one.value > one.before else "fell"
+            change = "stayed at" if one.value == one.before else f"{way} from {shown(one.before)} to"
+            lines.append(f"{one.name.capitalize()} {change} {shown(one.value)}.")
     return lines
-
-
-def _sure(found: Sequence[Measure], how: Standing) -> str | None:
-    """Null with nothing to compare, low where the marks disagree, else by how many comparisons agree."""
-    said = [verdict for one in found for verdict in verdicts(one)]
-    if how == "unknown":
-        return None
-    if how == "mixed" or {"better", "worse"} <= set(said):
-        return "low"
-    return "high" if len(said) >= SURE_FROM else "medium"

@@ -7,7 +7,16 @@ from datetime import datetime
 from itertools import pairwise
 
 from mcp_reflect.analysis.call_results import Tried, tried_calls
-from mcp_reflect.analysis.corrections import Pair, confidence_of, corrections_from, importance_of, pairs_in
+from mcp_reflect.analysis.corrections import (
+    Pair,
+    confidence_of,
+    corrections_from,
+    importance_of,
+    is_told,
+    open_points,
+    pairs_in,
+    told_lessons,
+)
 from mcp_reflect.analysis.error_categories import category_of
 from mcp_reflect.analysis.known_failures import failure_of, forms_of
 from mcp_reflect.analysis.loops import (
@@ -21,7 +30,6 @@ from mcp_reflect.analysis.loops import (
     zero_finding,
     zero_runs,
 )
-from mcp_reflect.analysis.questions import is_told, open_points, told_lessons
 from mcp_reflect.analysis.related_calls import names_alike
 from mcp_reflect.analysis.text import clip, quote, subject_only, unique
 from mcp_reflect.analysis.tools import suggestions_in

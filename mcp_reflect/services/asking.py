@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from mcp_reflect.analysis.corrections import question, told_lessons
 from mcp_reflect.analysis.diagnose import diagnose
-from mcp_reflect.analysis.questions import question, told_lessons
 from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.errors import InputError
 from mcp_reflect.schemas.fields import read

@@ -163,20 +163,6 @@ PROVED: list[tuple[Run, str, str]] = [
         '`create_issue` with `labels` = "bug" failed: Error: missing field: project; unknown field: labels.',
         'Leave out `labels`, and send `project` = "app".',
     ),
-    (
-        Run()
-        .call("fetch_html", {"url": "https://x.org/d.json"}, "Error: unsupported content type application/json")
-        .call("fetch_json", {"url": "https://x.org/d.json"}, '{"a": 1}'),
-        "`fetch_html` failed: Error: unsupported content type application/json.",
-        "Use `fetch_json` instead of `fetch_html`.",
-    ),
-    (
-        Run()
-        .text('Search["Nick Park"]', "Could not find [\"Nick Park\"]. Similar: ['Nick Park', 'Aardman']")
-        .text("Search[Nick Park]", "Nicholas Wulstan Park is an English filmmaker."),
-        "`Search` with the query in quotation marks found nothing.",
-        "Leave out the quotation marks.",
-    ),
 ]  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def test_the_state_gains_five_keys_and_keeps_the_earlier_reflections(made: Calla
     insights = gained["reflection_insights"]
     assert insights["improvements"] == ["Accuracy 0.3 is worse than the threshold (0.5)."]
     assert (insights["strengths"], len(insights["raw_sections"])) == ([], 7)
-    assert insights["recommendation"] == "Remove it, and check that what used it still works."
+    assert insights["recommendation"] == "Remove it, and check that its users still work."
     json.dumps(gained)
 
 
