@@ -244,10 +244,10 @@ async def _decide(engine: Engine, parts: Sequence[str], options: Namespace, *, a
 
 
 async def _merge(engine: Engine, options: Namespace) -> int:
-    from mcp_reflect.services.consolidate import merge_by_hand  # noqa: PLC0415 - slow to import, needed here alone
+    from mcp_reflect.services.consolidate import merge  # noqa: PLC0415 - slow to import, needed here alone
 
     kept_id, *merged_ids = [(await _lesson(engine, part)).id for part in (options.id, *options.others)]
-    dream = await merge_by_hand(engine.context, kept_id, merged_ids)
+    dream = await merge(engine.context, kept_id, merged_ids)
     if options.json:
         write_json({"id": kept_id, "merged": merged_ids, "dream_id": dream.dream_id})
     else:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
@@ -29,9 +29,9 @@ from mcp_reflect.storage.consolidation import digest_of, may_archive, planned
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.similarity import codes
 
-LEASE_SECONDS: Final = 120.0  # longer than one question to a language model takes; the lease of a killed process ends
-SHOWN_CHARS: Final = 16_000  # of the records that a language model is shown, some 4,000 tokens
-MOST_CHARS: Final = 400  # of one record
+_LEASE_SECONDS: Final = 120.0  # longer than one question to a language model takes; a killed process loses it then
+_SHOWN_CHARS: Final = 16_000  # of the records in a prompt, some 4,000 tokens
+_RECORD_CHARS: Final = 400  # of one record
 
 Answer: TypeAlias = Mapping[str, Any] | str
 """The answer that the prompt `dream` asks for: an object, or text that contains one."""
@@ -51,7 +51,7 @@ async def dream(
         context: The engine's context.
         plan_only: Change nothing.
         analysis: The host's answer to the prompt `dream`; no model is asked then.
-        idle: Whether this counts towards the day's budget of dreams at idle.
+        idle: True if this counts towards the day's budget of dreams at idle.
         project: Another project than the server's own.
 
     Raises:
@@ -67,76 +67,44 @@ async def dream(
         try:
             plan, records = await _plan(context, scope, analysis)
             if plan.empty and not plan.tokens:
-                result = Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
-            else:
-                result = await _apply(context, scope, plan, records, idle=idle)
+                return Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
+            return await _apply(context, scope, plan, records, idle=idle)
         except asyncio.CancelledError:  # a call came, or the server ends
             context.log("dream_given_up", project=scope.project, idle=idle)
             raise
         except BaseException as error:
             context.log("dream_failed", "warning", error=type(error).__name__)
             raise
-    context.log(
-        "dream_finished",
-        dream_id=result.dream_id,
-        looked_at=plan.looked_at,
-        merged=len(plan.merges),
-        added=len(result.added),
-        archived=len(plan.archivings),
-        thinker=plan.thinker,
-    )
-    return result
 
 
 async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
-    """Apply one of the merges that rules propose, because a person agreed; `undo` reverts it.
-
-    InputError if rules do not propose it any more, DreamBusyError if another process consolidates.
-    """
-    own = context.scopes.own
-    async with _lease(context, own):
-        plan, records, _ = await by_rules(context, own)
-        wanted = [merge for merge in plan.merges if merge.keep == keep and set(merge.gone) == set(gone)]
-        if not wanted:
-            raise InputError(
-                "keep", "the records have changed since this was proposed", "Look at what is proposed now."
-            )
-        return await _apply_merge(context, wanted[0], records, plan.looked_at, plan.thinker)
-
-
-async def merge_by_hand(context: Context, keep: str, gone: Sequence[str]) -> Dream:
     """Merge records of one kind because a person says that they are the same; `undo` reverts it.
 
-    `keep` stays with its wording; the wordings of `gone` become versions of it, and they are archived.
+    `keep` stays with its text; the texts of `gone` become versions of it, and they are archived.
     InputError if they cannot be merged, DreamBusyError if another process consolidates.
     """
     own = context.scopes.own
     async with _lease(context, own):
         records = [await context.bank.lessons.get(own, name, "id") for name in (keep, *gone)]
-        _check_mergeable(records)
-        reason = "a person said that they are one"
-        merge = Merge(keep=records[0].id, gone=tuple(record.id for record in records[1:]), reason=reason)
-        return await _apply_merge(context, merge, records, len(records), "person")
-
-
-def _check_mergeable(records: Sequence[Lesson]) -> None:
-    """Raise InputError for a record named twice, out of use, or of another kind or project than the first."""
-    first = records[0]
-    if len({record.id for record in records}) < max(len(records), 2):
-        raise InputError("id", "a record cannot be merged with itself", "Name two or more different ones.")
-    for record in records:
-        if record.state is not State.ACTIVE or record.trust is Trust.QUARANTINED:
-            raise InputError("id", f"'{record.id}' is not in use", "Restore it, or decide about it, first.")
-        if record.kind is not first.kind or record.project != first.project:
-            raise InputError(
-                "id", f"'{record.id}' is of another kind or project than '{first.id}'", "Merge records of one kind."
-            )
+        first = records[0]
+        if len({record.id for record in records}) < max(len(records), 2):
+            raise InputError("id", "a record cannot be merged with itself", "Name two or more different ones.")
+        for record in records:
+            if record.state is not State.ACTIVE or record.trust is Trust.QUARANTINED:
+                raise InputError("id", f"'{record.id}' is not in use", "Restore it, or decide about it, first.")
+            if record.kind is not first.kind or record.project != first.project:
+                fault = f"'{record.id}' is of another kind or project than '{first.id}'"
+                raise InputError("id", fault, "Merge records of one kind.")
+        merged = tuple(record.id for record in records[1:])
+        merge = Merge(keep=first.id, gone=merged, reason="a person merged them")
+        plan = DreamPlan(looked_at=len(records), merges=(merge,), thinker="person")
+        return await _apply(context, own, plan, records, part=True)
 
 
 @asynccontextmanager
 async def _lease(context: Context, scope: Scope) -> AsyncGenerator[None]:
     holder = context.clock.new_id("who")
-    if not await context.bank.consolidations.take_lease(scope, holder, LEASE_SECONDS):
+    if not await context.bank.consolidations.take_lease(scope, holder, _LEASE_SECONDS):
         raise DreamBusyError("Another process dreams over this project now. Try again in two minutes.")
     try:
         yield
@@ -144,17 +112,19 @@ async def _lease(context: Context, scope: Scope) -> AsyncGenerator[None]:
         await asyncio.shield(context.bank.consolidations.release_lease(scope, holder))
 
 
-async def _apply_merge(context: Context, merge: Merge, records: list[Lesson], looked_at: int, thinker: str) -> Dream:
-    plan = DreamPlan(looked_at=looked_at, merges=(merge,), thinker=thinker)
-    result = await _apply(context, context.scopes.own, plan, records, part=True)
-    context.log("dream_finished", dream_id=result.dream_id, looked_at=looked_at, merged=1, thinker=thinker)
-    return result
-
-
 async def _apply(
     context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], *, idle: bool = False, part: bool = False
 ) -> Dream:
     dream_id, added, skipped = await context.bank.consolidations.apply(scope, plan, records, idle=idle, part=part)
+    context.log(
+        "dream_finished",
+        dream_id=dream_id,
+        looked_at=plan.looked_at,
+        merged=len(plan.merges),
+        added=len(added),
+        archived=len(plan.archivings),
+        thinker=plan.thinker,
+    )
     return Dream(dream_id=dream_id, status="applied", plan=plan, added=added, skipped=skipped, scope=str(scope))
 
 
@@ -175,10 +145,7 @@ async def due(context: Context) -> bool:
 
 
 async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Lesson], Rates]:
-    """Return the plan of rules, the records it is about, and their rates; nothing is changed.
-
-    Cancelling this also ends the thread that compares the texts.
-    """
+    """Return the plan of rules, its records, and their rates. Cancelling also ends the thread that compares texts."""
     records, rates, tied = await context.bank.consolidations.load(scope)
     stop = threading.Event()
     try:
@@ -190,65 +157,56 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
 async def prompt(context: Context, project: str | None = None) -> str:
     """Return the prompt for a model of the host or of a person; its answer is sent as `analysis`."""
     plan, records, _ = await by_rules(context, context.scopes.named(project))
-    rendered = context.runner.render("dream", {"memories": memories(records), "clusters": clustered(plan, records)})
+    rendered = context.runner.render("dream", prompt_inputs(plan, records))
     return f"{rendered.system}\n\n{rendered.user}"
 
 
 async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tuple[DreamPlan, list[Lesson]]:
-    """Return the plan and the records it is about."""
+    """Return the plan, with the proposals of `analysis` or of a model, and its records.
+
+    A model is asked if one is configured, has budget left, and has not seen these records.
+    """
     plan, records, rates = await by_rules(context, scope)
     if analysis is not None:
-        proposed = Proposals(_object(analysis), records, rates, Source.AGENT)
-        return replace(proposed.joined_with(plan), thinker=HOST), records
-    return await _asked_model(context, scope, plan, records, rates), records
-
-
-async def _asked_model(
-    context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], rates: Rates
-) -> DreamPlan:
-    """Add the proposals of a language model, if one is configured, has budget left, and has not seen these records."""
-    _, tokens = await context.bank.consolidations.used_today(scope)
+        proposals = Proposals(_object(analysis), records, rates, Source.AGENT)
+        return replace(proposals.joined_with(plan), thinker=HOST), records
+    consolidations = context.bank.consolidations
+    _, tokens = await consolidations.used_today(scope)
     if context.runner.llm(Role.DREAMER, NO_CLIENT) is None or len(records) < 2:
-        return plan
+        return plan, records
     if tokens >= context.settings.dream_tokens_per_day:
-        return replace(plan, note="the day's budget of tokens for dreaming is spent; rules alone dreamt")
-    if plan.empty and await context.bank.consolidations.is_unchanged(scope, digest_of(records)):
-        return replace(plan, note="nothing changed since the last dream")
-    reply = await context.runner.generate(
-        Role.DREAMER,
-        "dream",
-        {"memories": memories(records), "clusters": clustered(plan, records)},
-        host=NO_CLIENT,
-        read=_object,
-    )
-    spent = reply.input_tokens + reply.output_tokens
+        return replace(plan, note="the day's budget of tokens for dreaming is spent; rules alone dreamed"), records
+    if plan.empty and await consolidations.is_unchanged(scope, digest_of(records)):
+        return replace(plan, note="nothing changed since the last dream"), records
+    inputs = prompt_inputs(plan, records)
+    reply = await context.runner.generate(Role.DREAMER, "dream", inputs, host=NO_CLIENT, read=_object)
+    spent, note = reply.input_tokens + reply.output_tokens, clean(reply.note)
     if reply.value is None or reply.thinker is None:
-        return replace(plan, note=clean(reply.note), tokens=spent)
+        return replace(plan, note=note, tokens=spent), records
     joined = Proposals(reply.value, records, rates, Source.MODEL).joined_with(plan)
-    return replace(joined, thinker=reply.thinker, note=clean(reply.note), tokens=max(spent, 1))
+    return replace(joined, thinker=reply.thinker, note=note, tokens=max(spent, 1)), records
 
 
-def memories(records: Sequence[Lesson]) -> str:
-    """Return records as a host or model is shown them: a line each, the most important first, cut to SHOWN_CHARS."""
+def prompt_inputs(plan: DreamPlan, records: Sequence[Lesson]) -> dict[str, str]:
+    """Return the inputs of the prompt `dream`: a line for each record, the most important first, and the clusters."""
     lines: list[str] = []
-    left = SHOWN_CHARS
+    shown: set[str] = set()
+    left = _SHOWN_CHARS
     for record in records:
         text = " ".join(record.text.split())
-        text = text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]} …"
+        text = text if len(text) <= _RECORD_CHARS else f"{text[:_RECORD_CHARS]} …"
         task_type = f", {record.task_type}" if record.task_type else ""
         line = f"- {record.id} ({record.kind.value}{task_type}): {text}"
         left -= len(line)
         if left < 0:
             break
         lines.append(line)
-    return "\n".join(lines)
-
-
-def clustered(plan: DreamPlan, records: Sequence[Lesson]) -> str:
-    """Return the clusters of a plan, by the ids of the records that are shown."""
-    shown = memories(records)
-    lines = [", ".join(name for name in cluster if f"- {name} " in shown) for cluster in plan.clusters]
-    return "\n".join(f"- {line}" for line in lines if line)[:SHOWN_CHARS]
+        shown.add(record.id)
+    clusters = [", ".join(name for name in cluster if name in shown) for cluster in plan.clusters]
+    return {
+        "memories": "\n".join(lines),
+        "clusters": "\n".join(f"- {line}" for line in clusters if line)[:_SHOWN_CHARS],
+    }
 
 
 _KEYS: Final = frozenset({"merge", "generalise", "archive"})
@@ -256,19 +214,15 @@ _KEYS: Final = frozenset({"merge", "generalise", "archive"})
 
 def _object(value: "Answer | Json") -> dict[str, Any]:
     """Return the object in an answer; InputError if it contains none of the expected shape."""
-    found: object = read_object(value, set(_KEYS)) if isinstance(value, str) else value
-    if not isinstance(found, Mapping) or not _KEYS & set(cast("Mapping[str, Any]", found)):
-        raise InputError(
-            "analysis", "it holds no object with merge, generalise or archive", "Send what the prompt `dream` asks for."
-        )
-    return clean(dict(cast("Mapping[str, Any]", found)))
+    answer: Any = read_object(value, set(_KEYS)) if isinstance(value, str) else value
+    if not isinstance(answer, Mapping) or not _KEYS & set(cast("Mapping[str, Any]", answer)):
+        fault = "it holds no object with merge, generalise or archive"
+        raise InputError("analysis", fault, "Send what the prompt `dream` asks for.")
+    return clean(dict(cast("Mapping[str, Any]", answer)))
 
 
-# The proposals of a host or model, checked against the records.
-
-
-LEAST_SOURCES: Final = 3  # records that a generalisation needs
-LEAST_TRIED: Final = 3  # uses after which a model may propose to archive a record
+_LEAST_SOURCES: Final = 3  # records that a generalisation needs
+_LEAST_TRIED: Final = 3  # uses after which a model may propose to archive a record
 _MOST_TEXT: Final = 2000
 _MOST_ENTRIES: Final = 50
 
@@ -285,12 +239,12 @@ class Proposals:
         self.generalisations: list[Generalisation] = []
         self.archivings: list[Archiving] = []
         self.refused: list[str] = []
-        for entry in _entries(answer, "merge"):
-            self._refuse(f"merge of {_names(entry)}", self._merge(entry))
-        for entry in _entries(answer, "generalise"):
-            self._refuse(f"generalisation of {_names(entry)}", self._generalise(entry))
-        for entry in _entries(answer, "archive"):
-            self._refuse(f"archiving {quoted(entry.get('id'), 40)}", self._archive(entry))
+        for name, take in (("merge", self._merge), ("generalise", self._generalise), ("archive", self._archive)):
+            entries = [item for item in _list(answer, name) if isinstance(item, dict)][:_MOST_ENTRIES]
+            for entry in cast("list[dict[str, Any]]", entries):
+                if fault := take(entry):
+                    names = ", ".join(map(str, _list(entry, "ids"))) or str(entry.get("id") or "nothing")
+                    self.refused.append(f"{name} {quoted(names, 200)}: {fault}")
 
     def joined_with(self, plan: DreamPlan) -> DreamPlan:
         """Return the plan of rules with the proposals; rules win if both are about one record."""
@@ -306,14 +260,9 @@ class Proposals:
             refused=tuple(self.refused),
         )
 
-    def _refuse(self, proposal: str, fault: str | None) -> None:
-        if fault:
-            self.refused.append(f"{proposal}: {fault}")
-
-    def _merge(self, entry: Mapping[str, Any]) -> str | None:
-        """Take a merge, or return the fault of it."""
-        records = self._records(entry)
-        mistake, correction = _text(entry, "mistake"), _text(entry, "correction")
+    def _merge(self, entry: dict[str, Any]) -> str | None:
+        """Take a merge, or return its fault."""
+        records, mistake, correction = self._records(entry), _text(entry, "mistake"), _text(entry, "correction")
         if len(records) < 2:
             return "it names records that were not shown, or fewer than two"
         kinds = {record.kind for record in records}
@@ -323,21 +272,21 @@ class Proposals:
             return "one of them is in another entry"
         if not (mistake and correction):
             return "mistake and correction are missing"
-        if len({codes(text) for text in (*(record.text for record in records), lesson_text(mistake, correction))}) > 1:
+        texts = (*(record.text for record in records), lesson_text(mistake, correction))
+        if len(set(map(codes, texts))) > 1:
             return "they differ in a number, a name, a path or code"
-        best = max(records, key=lambda one: (one.wins + one.losses, one.strength, one.importance, one.id))
+        best = max(records, key=lambda record: (record.wins + record.losses, record.strength, record.importance))
         self._used.update(record.id for record in records)
         gone = tuple(record.id for record in records if record is not best)
         wording = Wording(mistake=mistake, correction=correction)
         self.merges.append(Merge(keep=best.id, gone=gone, reason=_reason(entry), wording=wording))
         return None
 
-    def _generalise(self, entry: Mapping[str, Any]) -> str | None:
-        """Take a generalisation, or return the fault of it."""
-        records = self._records(entry)
-        mistake, correction = _text(entry, "mistake"), _text(entry, "correction")
-        if len(records) < LEAST_SOURCES:
-            return f"it names records that were not shown, or fewer than {LEAST_SOURCES}"
+    def _generalise(self, entry: dict[str, Any]) -> str | None:
+        """Take a generalisation, or return its fault."""
+        records, mistake, correction = self._records(entry), _text(entry, "mistake"), _text(entry, "correction")
+        if len(records) < _LEAST_SOURCES:
+            return f"it names records that were not shown, or fewer than {_LEAST_SOURCES}"
         contexts = {record.context_hash for record in records}
         if len(contexts) == 1 and None not in contexts:
             return "all of them are from one task"
@@ -348,7 +297,7 @@ class Proposals:
             mistake=mistake,
             correction=correction,
             task_type=_text(entry, "task_type")[:200] or None,
-            tags=tuple(str(tag)[:100] for tag in _list(entry.get("tags")))[:20],
+            tags=tuple(str(tag)[:100] for tag in _list(entry, "tags"))[:20],
             importance=_score(entry.get("importance")),
             confidence=_score(entry.get("confidence")),
             source=self._source,
@@ -356,41 +305,29 @@ class Proposals:
         self.generalisations.append(Generalisation(lesson=lesson, sources=tuple(record.id for record in records)))
         return None
 
-    def _archive(self, entry: Mapping[str, Any]) -> str | None:
-        """Take an archiving, or return the fault of it."""
+    def _archive(self, entry: dict[str, Any]) -> str | None:
+        """Take an archiving, or return its fault."""
         record = self._known.get(str(entry.get("id")))
         if record is None or record.id in self._used:
             return "it was not shown, or is in another entry"
         if not may_archive(record):
             return "what matters most, or is trusted, is never archived by itself"
-        tried = record.times_applied >= LEAST_TRIED and record.effectiveness is not None
+        tried = record.times_applied >= _LEAST_TRIED and record.effectiveness is not None
         if not tried or self._rates.mean(record) >= self._rates.base_rate(record):
             return "it has not been tried and found wanting"
         self._used.add(record.id)
         self.archivings.append(Archiving(id=record.id, reason=_reason(entry)))
         return None
 
-    def _records(self, entry: Mapping[str, Any]) -> list[Lesson]:
+    def _records(self, entry: dict[str, Any]) -> list[Lesson]:
         """Return the records that an entry names; none if one of them was not shown."""
-        names = _ids(entry)
-        return [self._known[name] for name in names] if self._known.keys() >= set(names) else []
+        names = dict.fromkeys(map(str, _list(entry, "ids")))
+        return [self._known[name] for name in names] if self._known.keys() >= names.keys() else []
 
 
-def _entries(answer: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
-    entries: list[object] = [entry for entry in _list(answer.get(name)) if isinstance(entry, Mapping)]
-    yield from cast("list[Mapping[str, Any]]", entries[:_MOST_ENTRIES])
-
-
-def _list(value: object) -> list[Any]:
+def _list(entry: Mapping[str, Any], name: str) -> list[Any]:
+    value = entry.get(name)
     return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def _ids(entry: Mapping[str, Any]) -> list[str]:
-    return list(dict.fromkeys(str(name) for name in _list(entry.get("ids"))))
-
-
-def _names(entry: Mapping[str, Any]) -> str:
-    return ", ".join(_ids(entry))[:200] or "nothing"
 
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
@@ -402,6 +339,5 @@ def _reason(entry: Mapping[str, Any]) -> str:
     return _text(entry, "reason")[:200] or "no reason given"
 
 
-def _score(value: object) -> float:
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    return float(cast("float", value)) if usable else UNKNOWN_SCORE
+def _score(value: Any) -> float:
+    return float(value) if type(value) in (int, float) and 0 <= value <= 1 else UNKNOWN_SCORE

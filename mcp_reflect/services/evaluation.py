@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.analysis import agent_analysis, reflector
 from mcp_reflect.analysis.agent_analysis import read_analysis
@@ -13,7 +13,6 @@ from mcp_reflect.analysis.decisions import (
     LATENCY,
     Written,
     decision_of,
-    fallback,
     markdown,
     measures,
     others,
@@ -41,9 +40,7 @@ from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 
 _DECISION_FINDINGS: Final = 2  # sentences on the events, beside the trends of the metrics
-_REFLECTOR_CHARS: Final = (
-    24_000  # of a run in the reflector's prompt, some 6,000 tokens; `trace_text` says what it cuts
-)
+_REFLECTOR_CHARS: Final = 24_000  # of a run in the reflector's prompt, some 6,000 tokens; the text says what is cut
 _EVALUATOR_CHARS: Final = 16_000
 _TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
 _REASON_CHARS: Final = 500
@@ -52,17 +49,12 @@ _PROMPTS: Final = {outcome: f"reflect_{outcome.value}" for outcome in Outcome}
 _TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionReview:
-    """A decision that passed its checks, and the reflection that rules wrote on it."""
+class DecisionReview(NamedTuple):
+    """A decision that passed its checks, the metrics of its execution, and the reflection that rules wrote on it."""
 
     decision: Decision
     metrics: Mapping[str, Json]
     written: Written
-
-    def fallback(self, message: str) -> str:
-        """The reflection to store where a language model was asked and failed with `message`."""
-        return fallback(self.decision, self.metrics, message)
 
 
 async def review_decision(
@@ -72,15 +64,12 @@ async def review_decision(
     if run.get("decision") is None:
         return None
     component = clean(decision_of(run["decision"]).component)
-    earlier = await context.bank.reflections.metrics_before(scope, component)
-    return _review(context.settings, run, diagnosis, earlier)
+    return _review(context.settings, run, diagnosis, await context.bank.reflections.metrics_before(scope, component))
 
 
 def _review(
     settings: Settings, run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
-) -> DecisionReview | None:
-    if run.get("decision") is None:
-        return None
+) -> DecisionReview:
     decision = decision_of(run["decision"])
     execution: Mapping[str, Any] = run.get("execution") or {}
     metrics: Mapping[str, Json] = execution.get("metrics") or {}
@@ -89,14 +78,14 @@ def _review(
         thresholds[LATENCY] = settings.latency_threshold
     findings = [finding.text for finding in diagnosis.findings[:_DECISION_FINDINGS]]
     written = write(decision, measures(metrics, earlier, thresholds), others(metrics), findings)
-    return DecisionReview(decision=decision, metrics=metrics, written=written)
+    return DecisionReview(decision, metrics, written)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """The analysis of a run and its author.
 
-    `analysis` is None where only rules judged; `note` says why no language model did. `failed` is true where a
+    `analysis` is None where only rules judged; `note` says why no language model did. `failed` is True where a
     language model was asked and its reply could not be used.
     """
 
@@ -122,20 +111,20 @@ async def judge_run(
         if analysis.source_event_ids and not ids:
             raise InputError("analysis.source_event_ids", "the run has no events", "Send the events, or leave it out.")
         return Judgement(thinker=HOST, source=Source.AGENT, analysis=analysis)
-    model_result = await context.runner.generate(
-        Role.REFLECTOR,
-        _PROMPTS[trace.outcome],
-        _reflector_inputs(trace, diagnosis, review),
-        host=client,
-        read=lambda value: read_analysis(clean(value), ids, context.settings),
-        read_text=lambda text: read_analysis(clean(text), ids, context.settings),
+
+    def read_reply(reply: Json) -> Analysis:
+        return read_analysis(clean(reply), ids, context.settings)
+
+    inputs = _reflector_inputs(trace, diagnosis, review)
+    result = await context.runner.generate(
+        Role.REFLECTOR, _PROMPTS[trace.outcome], inputs, host=client, read=read_reply, read_text=read_reply
     )
-    note = clean(model_result.note)  # may quote an endpoint's message, which may quote the request
-    if model_result.value is None or model_result.thinker is None:
-        if model_result.note:
+    note = clean(result.note)  # may quote an endpoint's message, which may quote the request
+    if result.value is None or result.thinker is None:
+        if note:
             context.log("reflection_generation_failed", "warning", error=note)
-        return Judgement(thinker=RULES, source=Source.RULES, note=note, failed=bool(model_result.note))
-    return Judgement(thinker=model_result.thinker, source=Source.MODEL, analysis=model_result.value, note=note)
+        return Judgement(thinker=RULES, source=Source.RULES, note=note, failed=bool(note))
+    return Judgement(thinker=result.thinker, source=Source.MODEL, analysis=result.value, note=note)
 
 
 def _reflector_inputs(trace: Trace, diagnosis: Diagnosis, review: DecisionReview | None) -> dict[str, Input]:
@@ -182,16 +171,19 @@ async def score_run(
     scores = dict(analysis_scores or {})
     wanted = bool(criteria) or context.settings.llm_evaluator not in ("", "off")
     if not scores and wanted and context.runner.llm(Role.EVALUATOR, client) is not None:
-        assessment, scores = await _ask_evaluator(context, criteria, trace, assessment, decision, client)
+        evaluation = await _ask_evaluator(context, criteria, trace, decision, client)
+        scores = dict(evaluation.scores)
+        if decision[0] is not None and assessment is None:
+            assessment = evaluation
     unknown = {criterion_name(name): Score(score=None, reason="rules cannot know this") for name in criteria}
     computed = reflector.score(diagnosis, _last_test_report(trace))
-    scores = {**unknown, **scores, **computed, **await _foreign_scores(context, trace)}
+    scores = {**unknown, **scores, **computed, **await _installed_scores(context, trace)}
     scores = {name: score for name, score in scores.items() if score.score is not None or name in unknown}
     return replace(assessment or Assessment(), scores=scores) if scores else assessment
 
 
 def _last_test_report(trace: Trace) -> tuple[int, int] | None:
-    """The numbers of passed and failed tests in the last report that a tool printed, or None."""
+    """Return the numbers of passed and failed tests in the last report that a tool printed, or None."""
     results = [
         ToolResult(tool=event.tool, content=event.error or event.content, exit_code=None)
         for event in trace.events
@@ -209,11 +201,10 @@ async def _ask_evaluator(
     context: Context,
     criteria: Sequence[str],
     trace: Trace,
-    assessment: Assessment | None,
     decision: tuple[Json, Json, Json],
     client: ClientCapabilities,
-) -> tuple[Assessment | None, dict[str, Score]]:
-    """The evaluator's scores, and its assessment of the decision where there is none yet."""
+) -> Assessment:
+    """Return the evaluator's assessment of the decision with its scores, empty where it gave none."""
     decided, execution, allowed = (None if value is None else str(value)[:_EVALUATOR_CHARS] for value in decision)
     inputs = {
         "task": trace.task,
@@ -224,38 +215,33 @@ async def _ask_evaluator(
         "criteria": "\n".join((*reflector.CRITERIA, *criteria)),
         "trace": trace_text(trace, _EVALUATOR_CHARS),
     }
-    model_result = await context.runner.generate(
+    result = await context.runner.generate(
         Role.EVALUATOR, "evaluate", inputs, host=client, read=lambda value: _read_evaluation(clean(value))
     )
-    if model_result.value is None:
-        context.log("evaluation_failed", "warning", error=clean(model_result.note))
-        return assessment, {}
-    evaluation, scores = model_result.value
-    context.log("evaluation_generated", thinker=model_result.thinker, scores=len(scores))
-    return (evaluation if decided is not None and assessment is None else assessment), scores
+    if result.value is None:
+        context.log("evaluation_failed", "warning", error=clean(result.note))
+        return Assessment()
+    context.log("evaluation_generated", thinker=result.thinker, scores=len(result.value.scores))
+    return result.value
 
 
-def _read_evaluation(value: Json) -> tuple[Assessment, dict[str, Score]]:
+def _read_evaluation(value: Json) -> Assessment:
     if not isinstance(value, dict):
         raise InputError("reply", "it is not an object", "Send one object.")
+    for name in ("decision_appropriate", "execution_effective"):
+        if not isinstance(value.get(name), bool | None):
+            raise InputError(f"reply.{name}", f"is {agent_analysis.kind(value[name])}", "Send true, false or null.")
     confidence = agent_analysis.score("reply.confidence", value.get("confidence"))
-    assessment = Assessment(
-        decision_appropriate=_boolean(value, "decision_appropriate"),
-        execution_effective=_boolean(value, "execution_effective"),
+    verdicts: Any = {name: value.get(name) for name in ("decision_appropriate", "execution_effective")}
+    return Assessment(
+        **verdicts,
         confidence=None if confidence is None else level_of(confidence),
+        scores=agent_analysis.scores("reply.scores", value.get("scores")),
     )
-    return assessment, agent_analysis.scores("reply.scores", value.get("scores"))
 
 
-def _boolean(value: Mapping[str, Json], name: str) -> bool | None:
-    item = value.get(name)
-    if item is not None and not isinstance(item, bool):
-        raise InputError(f"reply.{name}", f"is {agent_analysis.kind(item)}", "Send true, false or null.")
-    return item
-
-
-async def _foreign_scores(context: Context, trace: Trace) -> dict[str, Score]:
-    """The scores of installed scorers. One that fails is skipped and logged."""
+async def _installed_scores(context: Context, trace: Trace) -> dict[str, Score]:
+    """Return the scores of installed scorers. One that fails is skipped and logged."""
     scorers: list[tuple[str, reflector.Scorer | Exception]] = [*reflector.installed()]
     if context.scorer is not None:
         scorers.append(("engine", context.scorer))
@@ -268,23 +254,19 @@ async def _foreign_scores(context: Context, trace: Trace) -> dict[str, Score]:
             if inspect.isawaitable(result):
                 result = await result
             scores |= {criterion_name(str(criterion)): _checked(value) for criterion, value in result.items()}
-        except Exception as error:  # noqa: BLE001 - foreign code may raise anything; its fault must not fail the run
+        except Exception as error:  # noqa: BLE001 - code of other packages: its fault must not fail the call
             context.log("scorer_failed", "warning", scorer=name, error=type(error).__name__)
     return scores
 
 
 def _checked(value: Score | float | None) -> Score:
     score = value if isinstance(value, Score) else Score(score=value, reason="")
-    number = agent_analysis.score("score", score.score)
-    return Score(score=number, reason=clean(score.reason)[:_REASON_CHARS])
+    return Score(score=agent_analysis.score("score", score.score), reason=clean(score.reason)[:_REASON_CHARS])
 
 
 def criterion_name(criterion: str) -> str:
-    """The name of a criterion, without the description after its colon."""
+    """Return the name of a criterion, without the description after its colon."""
     return criterion.partition(":")[0].strip()[:60]
-
-
-# Prompts for callers in Python who ask a language model themselves.
 
 
 def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendered:
@@ -299,5 +281,5 @@ def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendere
             raise InputError("decision", validation.checks[-1].detail or "", "Correct it, or leave it out.")
     trace = trace_from(run)
     diagnosis = diagnose(trace)
-    review = _review(context.settings, run, diagnosis, earlier={})
+    review = None if run.get("decision") is None else _review(context.settings, run, diagnosis, earlier={})
     return context.runner.render(_PROMPTS[trace.outcome], _reflector_inputs(trace, diagnosis, review))

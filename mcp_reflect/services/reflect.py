@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, cast
 
-from mcp_reflect.analysis.decisions import validate
+from mcp_reflect.analysis.decisions import fallback, validate
 from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.analysis.reflector import Judged, face, judge, links, strategy
 from mcp_reflect.analysis.text import clip
@@ -258,7 +258,9 @@ def _with_review(judged: Judged, judgement: Judgement, review: DecisionReview) -
         return replace(judged, tags=tags, assessment=assessment)
     return replace(
         judged,
-        reflection=review.fallback(judgement.note or "") if judgement.failed else written.text,
+        reflection=fallback(review.decision, review.metrics, judgement.note or "")
+        if judgement.failed
+        else written.text,
         strategy=judged.strategy or written.recommendation,
         tags=tags,
         insights=written.insights,

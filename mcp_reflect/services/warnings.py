@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.analysis.known_failures import (
     Forms,
@@ -25,28 +25,57 @@ from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.signature import fingerprint
 
-MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are kept
-MOST_DEPTH: Final = 20
-MOST_LESSONS: Final = 3  # at the start of a session, and at each prompt
-MOST_LOOKED_AT: Final = 50  # lessons that the ones for a start are chosen from
-MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are looked for by
-LOOK_BACK: Final = 30  # calls of a session in which the failure may lie that a working call puts right
+_MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are stored
+_MOST_DEPTH: Final = 20
+_MOST_LESSONS: Final = 3  # at the start of a session, and at each prompt
+_CANDIDATES: Final = 50  # latest lessons from which those for a start are chosen
+_MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
+_LOOK_BACK: Final = 30  # calls of a session in which a failure may be corrected by a call that works
 
-# Where the error only says that a thing is not there, another call's correction names another thing.
+# Where the error only says that a thing does not exist, another call's correction names another thing.
 _OF_ONE_CALL: Final = frozenset({ErrorCategory.NO_RESULT, ErrorCategory.NOT_FOUND, ErrorCategory.ASSERTION})
 _ANSWERS: Final = frozenset({ErrorCategory.NO_RESULT, ErrorCategory.ASSERTION})  # what was asked for, if unwelcome
 
 
+class _SessionCall(NamedTuple):
+    """A call without secrets, its session, and the known failures of the same call and of the same tool or command."""
+
+    scope: Scope
+    tool: str
+    arguments: Json
+    forms: Forms
+    state: SessionState
+    same_call: list[KnownFailure]
+    same_head: list[KnownFailure]
+
+
 def held_out(session: str, share: float) -> bool:
-    """Whether a session is one that is only watched, to compare with: by its id, so always the same ones."""
+    """True if a session is watched and not warned, for comparison. Depends on its id alone."""
     return int.from_bytes(hashlib.sha256(session.encode("utf-8", "replace")).digest()[:4]) < share * 2**32
 
 
 async def session_state(context: Context, scope: Scope, session: str) -> SessionState:
-    """What is remembered of a session; InputError where its id is none."""
+    """Return the state of a session; InputError for an id that cannot be one."""
     if not session.strip() or len(session) > 200:
         raise InputError("session", "it is empty or longer than 200 characters", "Send the id of the session.")
     return await context.bank.warnings.session(scope, session, held_out=held_out(session, context.settings.holdout))
+
+
+async def _look_up(context: Context, tool: str, arguments: Json, session: str, project: str | None) -> _SessionCall:
+    scope = context.scopes.named(project)
+    if not tool.strip():
+        raise InputError("tool", "it is empty", "Send the name of the tool.")
+    tool = clean(tool.strip()[:200])
+    try:
+        arguments = clean(without_labels(tool, arguments))
+        forms = forms_of(tool, arguments)
+    except RecursionError:
+        raise InputError("arguments", "they are nested too deep", "Send flatter JSON.") from None
+    state = await session_state(context, scope, session)
+    same_call, same_head = await context.bank.warnings.known_failures(
+        scope, session, bare=forms.bare_key, loose=forms.loose_key, head=forms.head
+    )
+    return _SessionCall(scope, tool, arguments, forms, state, same_call, same_head)
 
 
 async def before_call(
@@ -58,36 +87,38 @@ async def before_call(
     call_id: str | None = None,
     project: str | None = None,
 ) -> CallWarning | None:
-    """The warning that is due before a call, or null; in a session that is held out it is only noted."""
+    """Return the warning that is due before a call, or None. In a session that is held out it is only recorded."""
     if is_own_tool(tool, arguments):
         return None
-    scope = context.scopes.named(project)
-    tool, arguments, forms = _read(tool, arguments)
-    state = await session_state(context, scope, session)
-    keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
-    calls, heads = await context.bank.warnings.known_failures(scope, session, **keys)
-    found = due(tool, arguments, forms, calls, heads, state)
-    if found is None or found.certainty < context.settings.warn_certainty:
+    call = await _look_up(context, tool, arguments, session, project)
+    warning = due(call.tool, call.arguments, call.forms, call.same_call, call.same_head, call.state)
+    if warning is None or warning.certainty < context.settings.warn_certainty:
         return None
-    lesson_id, lesson = await _lesson(context, scope, found.known)
-    text = warning_text(found, lesson)
+    lesson_id, lesson = await _lesson(context, call.scope, warning.known)
+    text = warning_text(warning, lesson)
     try:
         warning_id = await context.bank.warnings.add(
-            scope, state, found, exact=forms.exact_key, call_id=call_id, lesson=lesson_id, size=len(text)
+            call.scope,
+            call.state,
+            warning,
+            exact=call.forms.exact_key,
+            call_id=call_id,
+            lesson=lesson_id,
+            size=len(text),
         )
-    except BankError:  # it can only be read, or another process writes: the word is worth more than the note
+    except BankError:  # read-only or busy: the warning is worth more than its record
         warning_id = None
-    context.log("call_warned", warning_id=warning_id, match=found.match.value, shown=not state.held_out)
-    if state.held_out:
+    context.log("call_warned", warning_id=warning_id, match=warning.match.value, shown=not call.state.held_out)
+    if call.state.held_out:
         return None
     return CallWarning(
         warning_id=warning_id,
         text=text,
-        match=found.match,
-        certainty=found.certainty,
-        times=found.times,
-        error=found.known.error,
-        worked=found.known.worked,
+        match=warning.match,
+        certainty=warning.certainty,
+        times=warning.times,
+        error=warning.known.error,
+        worked=warning.known.worked,
         lesson_id=lesson_id,
     )
 
@@ -102,75 +133,70 @@ async def after_call(
     session: str,
     project: str | None = None,
 ) -> AfterCall:
-    """Note what came of a call. It failed where `error` is given, or where the rules read a failure in `result`."""
-    from mcp_reflect.analysis.call_results import fault_of  # noqa: PLC0415 - same
-    from mcp_reflect.analysis.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
+    """Record the result of a call. It failed where `error` is given, or where rules read a failure in `result`."""
+    from mcp_reflect.analysis.call_results import fault_of  # noqa: PLC0415 - not needed before a call
+    from mcp_reflect.analysis.known_failures import failure_of  # noqa: PLC0415 - same
 
     if is_own_tool(tool, arguments):
         return AfterCall(failed=False)
-    scope = context.scopes.named(project)
-    tool, arguments, forms = _read(tool, arguments)
-    state = await session_state(context, scope, session)
-    fault = fault_of(_call(tool, arguments, clean(result), clean(error)))
-    keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
-    calls, heads = await context.bank.warnings.known_failures(scope, session, **keys)
-    expected = due(tool, arguments, forms, calls, heads, state, failed=fault is not None)
+    call = await _look_up(context, tool, arguments, session, project)
+    forms, state, warnings = call.forms, call.state, context.bank.warnings
+    fault = fault_of(_answered(call.tool, call.arguments, clean(result), clean(error)))
+    expected = due(call.tool, call.arguments, forms, call.same_call, call.same_head, state, failed=fault is not None)
     recurrence = fault is not None and expected is not None and expected.match is Match.EXACT
-    failure = None if fault is None else failure_of(tool, _kept(arguments), fault, "", forms=forms)
-    told = await context.bank.warnings.note_call(
-        scope,
+    failure = None if fault is None else failure_of(call.tool, _shortened(call.arguments), fault, "", forms=forms)
+    was_warned = await warnings.note_call(
+        call.scope,
         state,
         WorkedCall(bare=forms.bare_key, exact=forms.exact_key),
         head=forms.head,
         failure=failure,
         recurrence=recurrence,
-        changed=fault is None and may_change(tool, arguments),
+        changed=fault is None and may_change(call.tool, call.arguments),
     )
     if failure is None:
-        await _correct(context, scope, state, tool, arguments, [known for known in heads if known.worked is None])
+        await _record_correction(context, call)
         return AfterCall(failed=False)
     context.log("failure_noted", signature=failure.signature, recurrence=recurrence)
-    if told or state.held_out:
-        return AfterCall(failed=True, recurrence=recurrence, signature=failure.signature)
-    known = expected.known if recurrence and expected else None
-    others = (
-        ()
-        if failure.category in _OF_ONE_CALL
-        else await context.bank.warnings.same_error(scope, tool, failure.fingerprint)
-    )
-    text, lesson_id = await _correction(context, scope, known, [one for one in others if one.exact != forms.exact_key])
-    return AfterCall(failed=True, recurrence=recurrence, signature=failure.signature, text=text, lesson_id=lesson_id)
+    after = AfterCall(failed=True, recurrence=recurrence, signature=failure.signature)
+    if was_warned or state.held_out:
+        return after
+    if recurrence and expected is not None:
+        lesson_id, lesson = await _lesson(context, call.scope, expected.known)
+        return replace(after, text=correction_text(expected.known, lesson, same_call=True), lesson_id=lesson_id)
+    if failure.category not in _OF_ONE_CALL:  # another call with the same error: only its correction helps
+        for known in await warnings.same_error(call.scope, call.tool, failure.fingerprint):
+            lesson_id, lesson = await _lesson(context, call.scope, known)
+            if known.exact != forms.exact_key and (lesson or known.worked is not None):
+                return replace(after, text=correction_text(known, lesson, same_call=False), lesson_id=lesson_id)
+    return after
 
 
 async def remind(context: Context, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
-    """At most three lessons that a session has not been shown: those that fit the task, else the best there are.
+    """Return at most three lessons that a session has not been shown: those that fit the task, else the best.
 
-    Where these are fewer, calls that keep failing and that no lesson is known of take their place.
+    Without a task, calls that keep failing and have no lesson come after the lessons.
     """
     scope = context.scopes.own
     state = await session_state(context, scope, session)
     state = replace(state, shown=()) if anew else state
     if task is None:
-        held = await context.bank.lessons.latest(scope, limit=MOST_LOOKED_AT)
-        best = sorted(held, key=_standing, reverse=True)
-        found = [(lesson.id, lesson.text) for lesson in best if lesson.trust is not Trust.QUARANTINED]
-        often = await context.bank.warnings.most_frequent(scope, MOST_LESSONS)
-        found += [
+        latest = await context.bank.lessons.latest(scope, limit=_CANDIDATES)
+        best = sorted(latest, key=_worth, reverse=True)
+        texts = [(lesson.id, lesson.text) for lesson in best if lesson.trust is not Trust.QUARANTINED]
+        frequent = await context.bank.warnings.most_frequent(scope, _MOST_LESSONS)
+        texts += [
             (f"failure {known.signature}", known_text(known))
-            for known in often
+            for known in frequent
             if known.category not in _ANSWERS and known.worked is None
         ]
     else:
-        ask = RecallQuery(
-            task=clean(task[:MOST_PROMPT]),
-            limit=min(MOST_LESSONS + len(state.shown), 50),
-            max_chars=10_000,
-            strong_only=True,
-        )
-        recalled = await context.bank.recalls.recall(scope, ask, applied=False) if ask.task.strip() else None
-        found = [(hit.id, hit.text) for hit in recalled.lessons] if recalled else []
-    new = (pair for pair in found if pair[0] not in state.shown and not _is_suspicious(pair[1]))
-    new = list(islice(new, MOST_LESSONS))
+        limit = min(_MOST_LESSONS + len(state.shown), 50)
+        query = RecallQuery(task=clean(task[:_MOST_PROMPT]), limit=limit, max_chars=10_000, strong_only=True)
+        recall = await context.bank.recalls.recall(scope, query, applied=False) if query.task.strip() else None
+        texts = [(hit.id, hit.text) for hit in recall.lessons] if recall else []
+    unseen = (pair for pair in texts if pair[0] not in state.shown and not _is_suspicious(pair[1]))
+    new = list(islice(unseen, _MOST_LESSONS))
     if not new:
         return None
     try:
@@ -187,38 +213,26 @@ def _is_suspicious(text: str) -> bool:
     return suspicion((text,)) is not None
 
 
-def _standing(lesson: Lesson) -> tuple[int, float, float, float]:
-    """What is proven and did the most good comes first."""
+def _worth(lesson: Lesson) -> tuple[bool, float, float, float]:
+    """Order lessons: trusted ones first, then by outcomes."""
     trusted = lesson.trust in (Trust.TRUSTED, Trust.CONFIRMED)
-    return int(trusted), lesson.wins - lesson.losses, lesson.importance, lesson.updated_at
+    return trusted, lesson.wins - lesson.losses, lesson.importance, lesson.updated_at
 
 
-def _read(tool: str, arguments: Json) -> tuple[str, Json, Forms]:
-    """The call without secrets, and its forms."""
-    if not tool.strip():
-        raise InputError("tool", "it is empty", "Send the name of the tool.")
-    tool = clean(tool.strip()[:200])
-    try:
-        arguments = clean(without_labels(tool, arguments))
-        return tool, arguments, forms_of(tool, arguments)
-    except RecursionError:
-        raise InputError("arguments", "they are nested too deep", "Send flatter JSON.") from None
-
-
-def _kept(value: Json, depth: int = 0) -> Json:
-    """Arguments as they are kept: long texts cut, what is nested deep left out."""
+def _shortened(value: Json, depth: int = 0) -> Json:
+    """Return arguments as they are stored: long texts are cut, deep members left out."""
     if isinstance(value, str):
-        return value if len(value) <= MOST_TEXT else f"{value[: MOST_TEXT // 2]} ... {value[-MOST_TEXT // 2 :]}"
-    if depth >= MOST_DEPTH and isinstance(value, dict | list):
+        half = _MOST_TEXT // 2
+        return value if len(value) <= _MOST_TEXT else f"{value[:half]} ... {value[-half:]}"
+    if depth >= _MOST_DEPTH and isinstance(value, dict | list):
         return "..."
     if isinstance(value, dict):
-        return {key: _kept(item, depth + 1) for key, item in [*value.items()][:100]}
-    if isinstance(value, list):
-        return [_kept(item, depth + 1) for item in value[:100]]
-    return value
+        return {key: _shortened(item, depth + 1) for key, item in [*value.items()][:100]}
+    return [_shortened(item, depth + 1) for item in value[:100]] if isinstance(value, list) else value
 
 
-def _call(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
+def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
+    """Return a call with its answer, as the analysis reads it."""
     from mcp_reflect.analysis.calls import Call  # noqa: PLC0415 - not needed before a call
 
     answer = result if isinstance(result, str) else "" if result is None else json.dumps(result, ensure_ascii=False)
@@ -237,50 +251,38 @@ def _call(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
 
 
 async def _lesson(context: Context, scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
-    """The lesson that names the failure's error among its symptoms; its id and text."""
+    """Return the id and text of the lesson that has the failure's error among its symptoms, or None twice."""
     for lesson in await context.bank.warnings.lessons_of(scope, known):
-        known_by = any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms)
-        if known_by and not _is_suspicious(lesson.text):
+        named = any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms)
+        if named and not _is_suspicious(lesson.text):
             return lesson.id, lesson.text
     return None, None
 
 
-async def _correction(
-    context: Context, scope: Scope, known: KnownFailure | None, others: list[KnownFailure]
-) -> tuple[str | None, str | None]:
-    """What to say after a failure: of this very call what is known, of another one only its correction."""
-    if known is not None:
-        lesson_id, lesson = await _lesson(context, scope, known)
-        return correction_text(known, lesson, same_call=True), lesson_id
-    for other in others:
-        lesson_id, lesson = await _lesson(context, scope, other)
-        if lesson or other.worked is not None:
-            return correction_text(other, lesson, same_call=False), lesson_id
-    return None, None
-
-
-async def _correct(
-    context: Context, scope: Scope, state: SessionState, tool: str, arguments: Json, open_failures: list[KnownFailure]
-) -> None:
-    """Remember the call that just worked as the correction of the latest failure that it is tied to."""
-    recent = [known for known in open_failures if state.step - known.last_step < LOOK_BACK]
+async def _record_correction(context: Context, call: _SessionCall) -> None:
+    """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
+    recent = [known for known in call.same_head if known.worked is None]
+    recent = [known for known in recent if call.state.step - known.last_step < _LOOK_BACK]
     if not recent:
         return
-    from mcp_reflect.analysis.call_results import Fault, Tried  # noqa: PLC0415 - same
+    from mcp_reflect.analysis.call_results import Fault, Tried  # noqa: PLC0415 - not needed before a call
     from mcp_reflect.analysis.related_calls import same_intent  # noqa: PLC0415 - same
     from mcp_reflect.signature import exact_call  # noqa: PLC0415 - same
 
-    call = _call(tool, arguments, "ok", None)
-    worked = Tried(index=1, call=call, exact=exact_call(tool, arguments), fault=None)
+    worked = Tried(
+        index=1,
+        call=_answered(call.tool, call.arguments, "ok", None),
+        exact=exact_call(call.tool, call.arguments),
+        fault=None,
+    )
     for known in recent:
-        failing = _call(known.tool, known.arguments, None, known.error)
         failed = Tried(
             index=0,
-            call=failing,
+            call=_answered(known.tool, known.arguments, None, known.error),
             exact=exact_call(known.tool, known.arguments),
             fault=Fault(text=known.error, headline=known.error, category=known.category, marked=True),
             fingerprint=known.fingerprint,
         )
         if failed.exact != worked.exact and same_intent(failed, worked):
-            await context.bank.warnings.note_correction(scope, known, _kept(arguments))
+            await context.bank.warnings.note_correction(call.scope, known, _shortened(call.arguments))
             return
