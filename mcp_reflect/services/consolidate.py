@@ -240,8 +240,8 @@ class Proposals:
         self.archivings: list[Archiving] = []
         self.refused: list[str] = []
         for name, take in (("merge", self._merge), ("generalise", self._generalise), ("archive", self._archive)):
-            entries = [item for item in _list(answer, name) if isinstance(item, dict)][:_MOST_ENTRIES]
-            for entry in cast("list[dict[str, Any]]", entries):
+            entries: list[Any] = [item for item in _list(answer, name) if isinstance(item, dict)]
+            for entry in entries[:_MOST_ENTRIES]:
                 if fault := take(entry):
                     names = ", ".join(map(str, _list(entry, "ids"))) or str(entry.get("id") or "nothing")
                     self.refused.append(f"{name} {quoted(names, 200)}: {fault}")

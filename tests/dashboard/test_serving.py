@@ -134,9 +134,7 @@ async def test_what_is_proposed_is_merged_and_the_dream_undone(engine: Engine, s
     assert after["merges"] == []
     (dream,) = after["dreams"]
     assert {one["id"]: one["state"] for one in records(after["lessons"])}[merge["gone"][0]] == "archived"
-    assert (
-        "is not in use" in served.act("merge", keep=merge["keep"], gone=merge["gone"]).json["error"]
-    )
+    assert "is not in use" in served.act("merge", keep=merge["keep"], gone=merge["gone"]).json["error"]
     assert served.act("undo", id=dream["id"]).status == 200
     assert served.ask("GET", "/api/board").json["merges"] == [merge]
 
