@@ -16,6 +16,8 @@ from mcp_reflect.storage.sqlite.backup import backup
 from tests.processes.servers import LESSON, ROOT, server, told
 
 TASK = {"task": "deploy on a Friday"}
+# Mounting and file attributes change the machine: only a machine that is there for tests.
+MAY_CHANGE_THE_MACHINE = sys.platform == "linux" and os.geteuid() == 0 and bool(os.environ.get("CI"))
 
 
 @pytest.fixture
@@ -24,8 +26,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
-    if sys.platform != "linux" or os.geteuid() or subprocess.run(mounted, capture_output=True, check=False).returncode:
-        pytest.skip("only who may mount has a small disk")
+    if not MAY_CHANGE_THE_MACHINE or subprocess.run(mounted, capture_output=True, check=False).returncode:
+        pytest.skip("a small disk is mounted by root, if CI is set")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
@@ -91,7 +93,8 @@ def test_a_disk_that_is_only_read_can_be_copied_and_what_others_write_later_is_s
 def test_a_bank_that_may_not_be_written_is_recalled_from_and_written_when_it_may(bank_path: Path) -> None:
     with server(bank_path) as running:
         told(running, "store_lesson", LESSON)
-    if subprocess.run(["chattr", "+i", str(bank_path)], capture_output=True, check=False).returncode:
+    immutable = ["chattr", "+i", str(bank_path)]
+    if not MAY_CHANGE_THE_MACHINE or subprocess.run(immutable, capture_output=True, check=False).returncode:
         pytest.skip("this file system knows no file that nobody may write")
     try:
         with server(bank_path) as running:
