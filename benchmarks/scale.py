@@ -20,7 +20,6 @@ import asyncio
 import itertools
 import json
 import math
-import os
 import random
 import re
 import resource
@@ -130,7 +129,7 @@ async def _imported(engine: Engine, size: int, texts: Texts) -> dict[str, float]
         numbers = range(first, min(first + PAGE, size + 1))
         drafts = engine.import_drafts([(place, texts.lesson(place)) for place in numbers])
         last = time.perf_counter()
-        async for _ in engine.import_lessons(drafts, processes=os.cpu_count() or 1):
+        async for _ in engine.import_lessons(drafts):
             batches.append(1000 * (time.perf_counter() - last))
             last = time.perf_counter()
     return {
@@ -147,9 +146,8 @@ async def _written(engine: Engine, size: int, texts: Texts) -> dict[str, float]:
         numbers = range(first, min(first + DIRECT, size + 1))
         drafts = engine.import_drafts([(place, texts.lesson(place)) for place in numbers])
         made = [(own, lessons.from_draft(draft, own, clock)) for _, draft in drafts]
-        async with database.write() as tx:
-            rows = [lessons.lesson_rows(scope, lesson) for scope, lesson in made]
-            await tx.at_once(lambda writing, rows=rows: lessons.insert_rows(writing, rows))
+        rows = [lessons.lesson_rows(scope, lesson) for scope, lesson in made]
+        await database.write(lambda tx, rows=rows: lessons.insert_rows(tx, rows))
     await database.close()
     return {"direct_s": round(time.perf_counter() - start, 1)}
 

@@ -97,12 +97,6 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "copies": [str(file) for file in health.copies],
         "sqlite": health.sqlite,
     }
-    if health.mended_in and opened.journal_mode == "wal":
-        report["notes"].append(
-            f"SQLite {health.sqlite} can, very rarely, lose pages if one connection moves the log into the file "
-            "while another restarts it. mcp-reflect holds the write lock for that, so it cannot happen here; "
-            f"SQLite is fixed from {health.mended_in} on."
-        )
     degraded += _damage(health)
     embeddings = engine.bank.embeddings
     if embeddings is not None and (problem := await embeddings.probed()) is not None:

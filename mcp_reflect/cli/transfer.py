@@ -1,7 +1,6 @@
 """Copy the bank, and lessons in and out of it: `mcp-reflect backup | restore | export | import`."""
 
 import json
-import os
 import sys
 from argparse import Namespace
 from collections import Counter
@@ -130,7 +129,7 @@ def run_import(options: Namespace) -> int:
                     write_json(plain(stored))
             return Counter(stored.status for stored in restored)
         drafts = engine.import_drafts(_parse_lines(lines, progress))
-        async for batch in engine.import_lessons(drafts, merge=options.merge, processes=os.cpu_count() or 1):
+        async for batch in engine.import_lessons(drafts, merge=options.merge):
             for stored in batch:
                 counts[stored.status] += 1
                 if options.json:

@@ -136,7 +136,7 @@ class ReflectionDraft:
     thinker: str
     trace: Json
     reflection: Reflection
-    body: Json
+    body: dict[str, Json]
     digest: str
     run_digest: str
     face: LessonDraft
@@ -157,7 +157,7 @@ class StoredReflection:
     outcome: str
     thinker: str
     trace: Json
-    body: Json
+    body: dict[str, Json]
     digest: str
     version: int
     created_at: float

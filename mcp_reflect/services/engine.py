@@ -273,14 +273,10 @@ class Engine:
         return await lessons.import_own(self.context, lines)
 
     def import_lessons(
-        self, drafts: list[tuple[Scope, LessonDraft]], *, merge: bool = False, processes: int = 1
+        self, drafts: list[tuple[Scope, LessonDraft]], *, merge: bool = False
     ) -> AsyncIterator[list[Stored]]:
-        """Store drafts in short transactions and yield the results of each batch.
-
-        With more than one of `processes`, multiprocessing starts the program's main module again in each of them, so
-        the module has to be safe to import.
-        """
-        return self.bank.transfer.import_lessons(drafts, merge=merge, processes=processes)
+        """Store drafts in short transactions and yield the results of each batch."""
+        return self.bank.transfer.import_lessons(drafts, merge=merge)
 
     # Calls of a session: warnings before them, and what came of them.
 

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Final
 from mcp_reflect.clock import Clock
 from mcp_reflect.log import Log
 from mcp_reflect.storage.recalls import RecallLog, RecallRepository
-from mcp_reflect.storage.retention import Retention
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.schema import Opened
+from mcp_reflect.storage.sqlite.files import Opened
 
 if TYPE_CHECKING:
+    from mcp_reflect.storage import sessions
     from mcp_reflect.storage.consolidation import ConsolidationRepository
     from mcp_reflect.storage.lessons import LessonRepository
     from mcp_reflect.storage.maintenance import Maintenance
     from mcp_reflect.storage.outcomes import OutcomeRepository
     from mcp_reflect.storage.reflections import ReflectionRepository
     from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig, Embeddings
-    from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, UsageStore
     from mcp_reflect.storage.transfer import Transfer
     from mcp_reflect.storage.views import Views
     from mcp_reflect.storage.warnings import WarningRepository
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 _CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})
 """The statements after which a lesson may need a new vector."""
-
 
 COPY_DELAY_SECONDS: Final = 60.0
 
@@ -61,7 +59,7 @@ class Bank:
             clock: The source of time and ids.
             busy_seconds: How long a write waits for another process.
             size: The number of active records of a kind that a project keeps, None for no limit.
-            keep_days: See `Retention`.
+            keep_days: How long rows that only help a later call are kept after their last use, 0 for ever.
             log: Receives events about the file.
             sets_aside: Whether a damaged file is moved away, so that the next call begins a new one.
             embeddings: An embedder that a person named; without it, word vectors are compared.
@@ -70,23 +68,21 @@ class Bank:
         self.path = path
         self._size = size
         self._clock = clock or Clock()
-        self._db = Database(path, busy_seconds=busy_seconds, log=log, sets_aside=sets_aside)
         self._log = log or Log()
-        self._retention = Retention(keep_days)
-        self._recall_log = RecallLog(self._db, self._clock, self._retention)
+        self._db = Database(path, busy_seconds=busy_seconds, log=self._log, sets_aside=sets_aside)
+        self._keep_days = keep_days
+        self._recall_log = RecallLog(self._db, self._clock, keep_days)
         self._copy_timer: asyncio.TimerHandle | None = None
         self._copying: asyncio.Task[None] | None = None
         self._stop_copying = Event()
         self._db.on_commit(_CHANGES_WORDS, self._copy_later)
-        self.embeddings = self._open_embeddings(embeddings) if embeddings else None
+        self.embeddings: Embeddings | None = None
+        if embeddings:
+            from mcp_reflect.storage.retrieval import embeddings as module  # noqa: PLC0415 - most have no embedder
+
+            self.embeddings = module.Embeddings(self._db, self._clock, embeddings)
+            self._db.on_commit(_CHANGES_WORDS, self.embeddings.wake)
         self.recalls = RecallRepository(self._db, self._clock, self._recall_log, self.embeddings, words_only=words_only)
-
-    def _open_embeddings(self, config: "EmbeddingConfig") -> "Embeddings":
-        from mcp_reflect.storage.retrieval.embeddings import Embeddings  # noqa: PLC0415 - most have no embedder
-
-        embeddings = Embeddings(self._db, self._clock, config)
-        self._db.on_commit(_CHANGES_WORDS, embeddings.wake)
-        return embeddings
 
     async def open(self) -> Opened:
         """Open the file now; return its schema version, journal mode and whether it can be written."""
@@ -118,84 +114,72 @@ class Bank:
 
     @cached_property
     def lessons(self) -> "LessonRepository":
-        """Lessons, strategies and what recall knows of reflections."""
         from mcp_reflect.storage.lessons import LessonRepository  # noqa: PLC0415 - see the class
 
         return LessonRepository(self._db, self._clock, self._size)
 
     @cached_property
     def reflections(self) -> "ReflectionRepository":
-        """Reflections, with all that belongs to them."""
         from mcp_reflect.storage.reflections import ReflectionRepository  # noqa: PLC0415 - see the class
 
         return ReflectionRepository(self._db, self._clock, self._size)
 
     @cached_property
     def outcomes(self) -> "OutcomeRepository":
-        """Outcomes of using lessons."""
         from mcp_reflect.storage.outcomes import OutcomeRepository  # noqa: PLC0415 - see the class
 
         return OutcomeRepository(self._db, self._clock, self._recall_log)
 
     @cached_property
     def warnings(self) -> "WarningRepository":
-        """Known failures, sessions, and the warnings that they were given."""
         from mcp_reflect.storage.warnings import WarningRepository  # noqa: PLC0415 - see the class
 
-        return WarningRepository(self._db, self._clock, self._retention)
+        return WarningRepository(self._db, self._clock, self._keep_days)
 
     @cached_property
     def consolidations(self) -> "ConsolidationRepository":
-        """Dreams: their plans, what they changed, and the lease."""
         from mcp_reflect.storage.consolidation import ConsolidationRepository  # noqa: PLC0415 - see the class
 
         return ConsolidationRepository(self._db, self._clock, self._size)
 
     @cached_property
-    def searches(self) -> "SearchRepository":
-        """Searches that replan_search continues."""
-        from mcp_reflect.storage.sessions import SearchRepository  # noqa: PLC0415 - see the class
+    def searches(self) -> "sessions.SearchRepository":
+        from mcp_reflect.storage import sessions  # noqa: PLC0415 - see the class
 
-        return SearchRepository(self._db, self._clock, self._retention)
-
-    @cached_property
-    def critique_sessions(self) -> "CritiqueSessions":
-        """The state that critique continues from."""
-        from mcp_reflect.storage.sessions import CritiqueSessions  # noqa: PLC0415 - see the class
-
-        return CritiqueSessions(self._db, self._clock, self._retention)
+        return sessions.SearchRepository(self._db, self._clock, self._keep_days)
 
     @cached_property
-    def steps(self) -> "StepBudget":
-        """How often each step of a run was reflected on."""
-        from mcp_reflect.storage.sessions import StepBudget  # noqa: PLC0415 - see the class
+    def critique_sessions(self) -> "sessions.CritiqueSessions":
+        from mcp_reflect.storage import sessions  # noqa: PLC0415 - see the class
 
-        return StepBudget(self._db, self._clock, self._retention)
+        return sessions.CritiqueSessions(self._db, self._clock, self._keep_days)
 
     @cached_property
-    def usage(self) -> "UsageStore":
-        """The tokens and money that language models used today."""
-        from mcp_reflect.storage.sessions import UsageStore  # noqa: PLC0415 - see the class
+    def steps(self) -> "sessions.StepBudget":
+        from mcp_reflect.storage import sessions  # noqa: PLC0415 - see the class
 
-        return UsageStore(self._db, self._clock)
+        return sessions.StepBudget(self._db, self._clock, self._keep_days)
+
+    @cached_property
+    def usage(self) -> "sessions.UsageStore":
+        from mcp_reflect.storage import sessions  # noqa: PLC0415 - see the class
+
+        return sessions.UsageStore(self._db, self._clock)
 
     @cached_property
     def views(self) -> "Views":
-        """What a person looks at: filtered records, counts, the dashboard's data."""
         from mcp_reflect.storage.views import Views  # noqa: PLC0415 - see the class
 
         return Views(self._db, self._clock, self._recall_log, self.warnings, self.recalls)
 
     @cached_property
     def transfer(self) -> "Transfer":
-        """Import and export of lessons."""
         from mcp_reflect.storage.transfer import Transfer  # noqa: PLC0415 - see the class
 
         return Transfer(self._db, self._clock, self._size)
 
     @cached_property
     def maintenance(self) -> "Maintenance":
-        """The bank's file as a whole: copies, health and recovery."""
         from mcp_reflect.storage.maintenance import Maintenance  # noqa: PLC0415 - see the class
 
         return Maintenance(self._db, self._clock, self._log)

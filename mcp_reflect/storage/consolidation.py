@@ -18,14 +18,18 @@ from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
 from mcp_reflect.storage.similarity import contradict, nearest, points, same_lesson, same_text, telling_words, tie
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import LISTS, lesson_from, lessons_from, scope_values
-from mcp_reflect.storage.sqlite.statements import Transaction
+from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lesson_from, lessons_from, scope_values
 
-# Similar records. The same records give the same clusters in any order.
-
+# The plan of rules: merge what says the same, link what is similar, archive what proved useless. Rules write no new
+# text. The same records give the same plan in any order, and an applied plan leaves nothing for the next one.
 
 ALIKE: Final = 0.35
 """The minimum Jaccard similarity of the words of any two members of a cluster."""
+
+# Without any proof, an agent's own word is enough to archive (not to hide) a record that was shown this often, and was
+# of this little use by its own account.
+OFTEN: Final = 8
+LITTLE: Final = 0.25
 
 _TRUST: Final = (Trust.QUARANTINED, Trust.OBSERVED, Trust.CONFIRMED, Trust.TRUSTED)
 
@@ -37,20 +41,26 @@ class StoppedError(Exception):
     """The work was stopped because a call needs the machine."""
 
 
-def same_record(one: Lesson, other: Lesson) -> bool:
-    """True if two records of a kind say the same in nearly the same words."""
-    if one.kind is not other.kind or one.project != other.project:
-        return False
-    if one.kind is not RecordKind.LESSON:
-        return same_text(one.text, other.text)
-    if None not in (one.task_type, other.task_type) and one.task_type != other.task_type:
-        return False
-    mine, theirs = (one.mistake or "", one.correction or ""), (other.mistake or "", other.correction or "")
-    return same_lesson(mine, theirs) and not contradict(mine, theirs)
-
-
-def _parts(record: Lesson) -> tuple[str, ...]:
-    return (record.mistake or "", record.correction or "") if record.kind is RecordKind.LESSON else (record.text,)
+def planned(
+    records: Sequence[Lesson], rates: Rates, tied: Mapping[str, tuple[str, ...]], stop: Stop = lambda: False
+) -> DreamPlan:
+    """Return the plan of rules alone; `tied` names the records that are linked as similar already."""
+    useless = {record.id: reason for record in records if (reason := _useless_reason(record, rates))}
+    groups = same_groups((record for record in records if record.id not in useless), stop)
+    similar = clusters([group[0] for group in groups], stop)
+    pairs = [(cluster[0].id, member.id) for cluster in similar for member in cluster[1:]]
+    return DreamPlan(
+        looked_at=len(records),
+        clusters=tuple(tuple(member.id for member in cluster) for cluster in similar),
+        ties=tuple(pair for pair in pairs if pair[1] not in tied.get(pair[0], ())),
+        merges=tuple(
+            Merge(keep=first.id, gone=tuple(record.id for record in others), reason="the same in other words")
+            for first, *others in groups
+            if others
+        ),
+        archivings=tuple(Archiving(id=name, reason=reason) for name, reason in useless.items()),
+        thinker=RULES,
+    )
 
 
 def same_groups(records: Iterable[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
@@ -63,13 +73,29 @@ def same_groups(records: Iterable[Lesson], stop: Stop) -> list[tuple[Lesson, ...
     for record in sorted(records, key=_worth):
         _check(stop)
         candidates = by_points.setdefault((record.kind, *map(points, _parts(record))), [])
-        group = next((group for group in candidates if same_record(group[0], record)), None)
+        group = next((group for group in candidates if _same_record(group[0], record)), None)
         if group is None:
             group = list[Lesson]()
             groups.append(group)
             candidates.append(group)
         group.append(record)
     return [tuple(group) for group in groups]
+
+
+def _parts(record: Lesson) -> tuple[str, ...]:
+    return (record.mistake or "", record.correction or "") if record.kind is RecordKind.LESSON else (record.text,)
+
+
+def _same_record(one: Lesson, other: Lesson) -> bool:
+    """True if two records of a kind say the same in nearly the same words."""
+    if one.kind is not other.kind or one.project != other.project:
+        return False
+    if one.kind is not RecordKind.LESSON:
+        return same_text(one.text, other.text)
+    if None not in (one.task_type, other.task_type) and one.task_type != other.task_type:
+        return False
+    mine, theirs = (one.mistake or "", one.correction or ""), (other.mistake or "", other.correction or "")
+    return same_lesson(mine, theirs) and not contradict(mine, theirs)
 
 
 def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
@@ -88,29 +114,22 @@ def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
             share = len(mine & words[other]) / (len(mine | words[other]) or 1)
             if share >= ALIKE:
                 similarity[place, other] = share
-    cluster_of = list(range(len(ordered)))
-    members = {place: [place] for place in cluster_of}
+    members = {place: [place] for place in range(len(ordered))}  # one list for all members of a cluster
     for one, other in sorted(similarity, key=lambda pair: (-round(similarity[pair], 9), pair)):
-        first, second = sorted((cluster_of[one], cluster_of[other]))
-        pairs = ((min(a, b), max(a, b)) for a in members[first] for b in members[second])
-        if first != second and all(pair in similarity for pair in pairs):
-            for place in members[second]:
-                cluster_of[place] = first
-            members[first] += members.pop(second)
-    return [tuple(ordered[place] for place in sorted(group)) for group in members.values() if len(group) > 1]
+        first, second = members[one], members[other]
+        pairs = ((min(a, b), max(a, b)) for a in first for b in second)
+        if first is not second and all(pair in similarity for pair in pairs):
+            first += second
+            members |= dict.fromkeys(second, first)
+    groups = {min(group): sorted(group) for group in members.values() if len(group) > 1}
+    return [tuple(ordered[place] for place in groups[first]) for first in sorted(groups)]
 
 
 def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
     """Sort the best first, by what is in the records, and by id only if they are equal in everything else."""
     evidence = (record.wins + 2) / (record.wins + record.losses + 4)
-    return (
-        -_TRUST.index(record.trust),
-        -round(evidence, 4),
-        -record.strength,
-        -record.importance,
-        record.text,
-        record.id,
-    )
+    trust = -_TRUST.index(record.trust)
+    return trust, -round(evidence, 4), -record.strength, -record.importance, record.text, record.id
 
 
 def _check(stop: Stop) -> None:
@@ -118,44 +137,12 @@ def _check(stop: Stop) -> None:
         raise StoppedError
 
 
-# The plan of rules: merge what says the same, link what is similar, archive what proved useless. Rules write no new
-# text. The same records give the same plan in any order, and an applied plan leaves nothing for the next one.
-
-
-# Without any proof, an agent's own word is enough to archive (not to hide) a record that was shown this often, and was
-# of this little use by its own account.
-OFTEN: Final = 8
-LITTLE: Final = 0.25
-
-
-def planned(
-    records: Sequence[Lesson], rates: Rates, tied: Mapping[str, tuple[str, ...]], stop: Stop = lambda: False
-) -> DreamPlan:
-    """Return the plan of rules alone; `tied` names the records that are linked as similar already."""
-    useless = {record.id: reason for record in records if (reason := useless_reason(record, rates))}
-    groups = same_groups((record for record in records if record.id not in useless), stop)
-    similar = clusters([group[0] for group in groups], stop)
-    pairs = [(cluster[0].id, member.id) for cluster in similar for member in cluster[1:]]
-    return DreamPlan(
-        looked_at=len(records),
-        clusters=tuple(tuple(member.id for member in cluster) for cluster in similar),
-        ties=tuple(pair for pair in pairs if pair[1] not in tied.get(pair[0], ())),
-        merges=tuple(
-            Merge(keep=group[0].id, gone=tuple(one.id for one in group[1:]), reason="the same in other words")
-            for group in groups
-            if len(group) > 1
-        ),
-        archivings=tuple(Archiving(id=name, reason=reason) for name, reason in useless.items()),
-        thinker=RULES,
-    )
-
-
 def may_archive(record: Lesson) -> bool:
     """True if a record may be archived without a person."""
     return record.importance < lessons.NEVER_FROM and record.trust is not Trust.TRUSTED
 
 
-def useless_reason(record: Lesson, rates: Rates) -> str | None:
+def _useless_reason(record: Lesson, rates: Rates) -> str | None:
     """Return the reason why a record proved useless, None if it did not."""
     if not may_archive(record):
         return None
@@ -168,7 +155,6 @@ def useless_reason(record: Lesson, rates: Rates) -> str | None:
 
 
 # The plan in the bank: applied in one transaction, undone in one, and the lease.
-
 
 MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
 SIMILAR: Final = "similar"
@@ -192,25 +178,27 @@ class ConsolidationRepository:
 
         Global records are left out.
         """
-        values = {"limit": MOST_RECORDS, **scope_values(scope)}
-        records = lessons_from(await self._db.rows("dream_records", values))
-        similar: dict[str, tuple[str, ...]] = {}
-        ids = [record.id for record in records]
-        for row in await self._db.rows("links_among", {"ids": ids, "relation": SIMILAR}):
-            similar[row["from_id"]] = (*similar.get(row["from_id"], ()), row["to_id"])
-        return records, await self._db.look(lambda reading: rates(reading, scope)), similar
+
+        def load(reading: Reading) -> tuple[list[Lesson], Rates, dict[str, tuple[str, ...]]]:
+            records = _records(reading, scope)
+            similar: dict[str, tuple[str, ...]] = {}
+            values = {"ids": [record.id for record in records], "relation": SIMILAR}
+            for row in reading.rows("links_among", values):
+                similar[row["from_id"]] = (*similar.get(row["from_id"], ()), row["to_id"])
+            return records, rates(reading, scope), similar
+
+        return await self._db.look(load)
 
     async def take_lease(self, scope: Scope, holder: str, seconds: float) -> bool:
         """Take or renew the right to consolidate for `seconds`; False if another process has it."""
         now = self._clock.now()
-        async with self._db.write() as tx:
-            values = {"name": "dream", "holder": holder, "now": now, "until": now + seconds, **scope_values(scope)}
-            return await tx.run("lease_take", values) == 1
+        values = {"name": "dream", "holder": holder, "now": now, "until": now + seconds, **scope_values(scope)}
+        return await self._db.write(lambda tx: tx.run("lease_take", values)) == 1
 
     async def release_lease(self, scope: Scope, holder: str) -> None:
         """Give the lease back."""
-        async with self._db.write() as tx:
-            await tx.run("lease_drop", {"name": "dream", "holder": holder, **scope_values(scope)})
+        values = {"name": "dream", "holder": holder, **scope_values(scope)}
+        await self._db.write(lambda tx: tx.run("lease_drop", values))
 
     async def used_today(self, scope: Scope) -> tuple[int, int]:
         """Return the dreams at idle that a project had since midnight (UTC), and the tokens of all its dreams."""
@@ -237,43 +225,45 @@ class ConsolidationRepository:
         plan is a part of what was due, so that the next dream looks at the same records again.
         """
         dream_id = self._clock.new_id("drm")
-        async with self._db.write() as tx:
+
+        def apply(tx: Writing) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
             changes = _Changes(tx, scope, dream_id, self._clock, {lesson.id: lesson for lesson in loaded})
             for merge in plan.merges:
-                await changes.merge(merge)
+                changes.merge(merge)
             for generalisation in plan.generalisations:
-                await changes.generalise(generalisation)
+                changes.generalise(generalisation)
             for archiving in plan.archivings:
-                record = await changes.unchanged(archiving.id)
+                record = changes.unchanged(archiving.id)
                 if record is not None and may_archive(record):
-                    archived = replace(record, state=State.ARCHIVED)
-                    await changes.write(record, archived, f"archived: {archiving.reason}")
+                    changes.write(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
             for one, other in plan.ties:
-                await changes.link(one, SIMILAR, other)
-                await changes.link(other, SIMILAR, one)
-            for name in await lessons.archive_excess(tx, scope, self._size, self._clock.now()):
+                changes.link(one, SIMILAR, other)
+                changes.link(other, SIMILAR, one)
+            for name in lessons.archive_excess(tx, scope, self._size, self._clock.now()):
                 if name not in changes.added:
-                    archived = await lessons.lesson_by_id(tx, scope, name)
+                    archived = lessons.lesson_by_id(tx, scope, name)
                     changes.record(replace(archived, state=State.ACTIVE), archived.updated_at)
-            rows = await tx.rows("dream_records", {"limit": MOST_RECORDS, **scope_values(scope)})
             values = {
                 "id": dream_id,
                 "plan": json.loads(json.dumps(asdict(plan))),
                 "changes": {"records": changes.records, "added": changes.added, "links": changes.links},
-                "digest": "" if part else digest_of(lessons_from(rows)),
+                "digest": "" if part else digest_of(_records(tx, scope)),
                 "tokens": plan.tokens,
                 "idle": int(idle),
                 "now": self._clock.now(),
                 **scope_values(scope),
             }
-            await tx.run("dream_add", values)
-        return dream_id, tuple(changes.added), tuple(changes.skipped)
+            tx.run("dream_add", values)
+            return dream_id, tuple(changes.added), tuple(changes.skipped)
+
+        return await self._db.write(apply)
 
     async def undo(self, scope: Scope, dream_id: str) -> Undone:
         """Restore what a dream changed, in one transaction; records that changed since stay as they are."""
         reason = f"dream {dream_id} undone"
-        async with self._db.write() as tx:
-            row = await tx.row("dream_by_id", {"id": dream_id, **scope_values(scope)})
+
+        def undo(tx: Writing) -> Undone:
+            row = tx.row("dream_by_id", {"id": dream_id, **scope_values(scope)})
             if row is None:
                 fix = "`mcp-reflect dream --list` shows the dreams."
                 raise NotFoundError("dream_id", f"there is no '{quoted(dream_id)}' in {scope}", fix)
@@ -283,31 +273,33 @@ class ConsolidationRepository:
             restored: list[str] = []
             skipped: list[str] = []
             for name, change in changes["records"].items():
-                current = await _stored(tx, scope, name)
+                current = _stored(tx, scope, name)
                 if current is None or current.updated_at != change["after"]:
                     skipped.append(name)
                     continue
-                await lessons.keep_version(tx, name, reason, current)
                 before = {**change["before"], "state": State(change["before"]["state"])}
                 before |= {name: tuple(before[name]) for name in LISTS}
-                await lessons.change(tx, scope, replace(current, **before, updated_at=self._clock.now()))
+                after = replace(current, **before, updated_at=self._clock.now())
+                lessons.revise(tx, scope, current, after, reason)
                 restored.append(name)
             for name in changes["added"]:
-                await lessons.set_state(tx, scope, name, State.ARCHIVED, reason, self._clock.now())
-            await tx.run_many("link_remove", changes["links"])
+                lessons.set_state(tx, scope, name, State.ARCHIVED, reason, self._clock.now())
+            tx.run_many("link_remove", changes["links"])
             # Merged records get their outcomes back, and the kept record only its own.
             for name in sorted({link["from_id"] for link in changes["links"] if link["relation"] in _MERGED}):
-                if (lesson := await _stored(tx, scope, name)) is not None:
-                    await outcomes.recompute(tx, scope, lesson)
-            await tx.run("dream_undone", {"id": dream_id, **scope_values(scope)})
-            await lessons.archive_excess(tx, scope, self._size, self._clock.now())
-        return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
+                if (lesson := _stored(tx, scope, name)) is not None:
+                    outcomes.recompute(tx, scope, lesson)
+            tx.run("dream_undone", {"id": dream_id, **scope_values(scope)})
+            lessons.archive_excess(tx, scope, self._size, self._clock.now())
+            return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
+
+        return await self._db.write(undo)
 
 
 class _Changes:
     """The changes of a plan as they are written, with what undoes them."""
 
-    def __init__(self, tx: Transaction, scope: Scope, dream: str, clock: Clock, loaded: dict[str, Lesson]) -> None:
+    def __init__(self, tx: Writing, scope: Scope, dream: str, clock: Clock, loaded: dict[str, Lesson]) -> None:
         self._tx = tx
         self._scope = scope
         self._dream = dream
@@ -318,55 +310,53 @@ class _Changes:
         self.links: list[dict[str, str]] = []
         self.skipped: list[str] = []
 
-    async def merge(self, merge: Merge) -> None:
+    def merge(self, merge: Merge) -> None:
         """Strengthen the kept record, and archive the others."""
-        keep = await self.unchanged(merge.keep)
-        gone = [record for name in merge.gone if (record := await self.unchanged(name)) is not None]
+        keep = self.unchanged(merge.keep)
+        gone = [record for name in merge.gone if (record := self.unchanged(name)) is not None]
         if keep is None or not gone:
             return
         after = keep
         for record in gone:
             if record.text != keep.text:
-                await lessons.keep_version(self._tx, keep.id, f"merged from {record.id}", record)
+                lessons.keep_version(self._tx, keep.id, f"merged from {record.id}", record)
             after = lessons.merged(after, record)
         if merge.wording is not None:
             mistake, correction = merge.wording.mistake, merge.wording.correction
             text = lesson_text(mistake, correction)
             after = lessons.redacted(replace(after, mistake=mistake, correction=correction, text=text))
-        await self.write(keep, after, f"merged in dream {self._dream}")
+        self.write(keep, after, f"merged in dream {self._dream}")
         for record in gone:
-            await self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")
-            await self.link(record.id, "merged_into", keep.id)
-            await self.link(keep.id, "merged_from", record.id)
-        for name in (*(record.id for record in gone), keep.id):
-            lesson = await lessons.lesson_by_id(self._tx, self._scope, name)
-            await outcomes.recompute(self._tx, self._scope, lesson)
+            self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")
+            self.link(record.id, "merged_into", keep.id)
+            self.link(keep.id, "merged_from", record.id)
+        for record in (*gone, keep):
+            outcomes.recompute(self._tx, self._scope, lessons.lesson_by_id(self._tx, self._scope, record.id))
 
-    async def generalise(self, generalisation: Generalisation) -> None:
+    def generalise(self, generalisation: Generalisation) -> None:
         """Add the new lesson unless it is there already, with links to its sources."""
-        sources = [await self.unchanged(name) for name in generalisation.sources]
-        if None in sources:
+        if None in [self.unchanged(name) for name in generalisation.sources]:
             return
         lesson = lessons.prepared(generalisation.lesson, self._scope, self._clock)
-        near = await nearest(self._tx, self._scope, lesson)
+        near = nearest(self._tx, self._scope, lesson)
         if lessons.first_equal(lesson, near) is not None:
             return
-        await lessons.insert(self._tx, self._scope, lesson)
-        await tie(self._tx, lesson, near)
+        lessons.insert(self._tx, self._scope, lesson)
+        tie(self._tx, lesson, near)
         self.added.append(lesson.id)
         for name in generalisation.sources:
-            await self.link(lesson.id, "derived_from", name)
-            await self.link(name, "source_of", lesson.id)
+            self.link(lesson.id, "derived_from", name)
+            self.link(name, "source_of", lesson.id)
 
-    async def link(self, one: str, relation: str, other: str) -> None:
+    def link(self, one: str, relation: str, other: str) -> None:
         """Add a link, and note it if it is new."""
         values = {"from_id": one, **asdict(Link(relation=relation, to_kind="record", to_id=other))}
-        if await self._tx.run("link_add", values):
+        if self._tx.run("link_add", values):
             self.links.append(values)
 
-    async def unchanged(self, name: str) -> Lesson | None:
+    def unchanged(self, name: str) -> Lesson | None:
         """Return a record as it was loaded, or as this dream left it; None if somebody changed it meanwhile."""
-        current = await _stored(self._tx, self._scope, name)
+        current = _stored(self._tx, self._scope, name)
         before, own = self._loaded.get(name), self.records.get(name)
         expected = own["after"] if own else before and before.updated_at
         if current is None or current.state is not State.ACTIVE or current.updated_at != expected:
@@ -374,11 +364,10 @@ class _Changes:
             return None
         return current
 
-    async def write(self, before: Lesson, after: Lesson, reason: str) -> None:
+    def write(self, before: Lesson, after: Lesson, reason: str) -> None:
         """Write a changed record, and note what it was."""
-        await lessons.keep_version(self._tx, before.id, reason, before)
         now = self._clock.now()
-        await lessons.change(self._tx, self._scope, replace(after, updated_at=now))
+        lessons.revise(self._tx, self._scope, before, replace(after, updated_at=now), reason)
         self.record(before, now)
 
     def record(self, before: Lesson, after: float) -> None:
@@ -389,10 +378,16 @@ class _Changes:
 
 def digest_of(records: list[Lesson]) -> str:
     """Return 16 hex digits that name the state of records, including the scores that outcomes change."""
-    state = sorted([one.id, one.updated_at, one.wins, one.losses, one.times_applied] for one in records)
+    state = sorted(
+        [lesson.id, lesson.updated_at, lesson.wins, lesson.losses, lesson.times_applied] for lesson in records
+    )
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16]
 
 
-async def _stored(tx: Transaction, scope: Scope, name: str) -> Lesson | None:
-    row = await tx.row("lesson_by_id", {"id": name, **scope_values(scope)})
+def _records(reading: Reading, scope: Scope) -> list[Lesson]:
+    return lessons_from(reading.rows("dream_records", {"limit": MOST_RECORDS, **scope_values(scope)}))
+
+
+def _stored(tx: Writing, scope: Scope, name: str) -> Lesson | None:
+    row = tx.row("lesson_by_id", {"id": name, **scope_values(scope)})
     return None if row is None else lesson_from(row)

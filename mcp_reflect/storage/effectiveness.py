@@ -7,10 +7,9 @@ from typing import Final
 
 from mcp_reflect.models.lesson import Evidence, Lesson
 
-# The cumulative distribution function of the Beta distribution and its quantiles.
-#
-# The regularized incomplete beta function by its continued fraction, evaluated with Lentz's method (Press et al.,
-# Numerical Recipes, section 6.4). SciPy has the same function, and would be the largest dependency.
+# The cumulative distribution function of the Beta distribution and its quantiles: the regularized incomplete beta
+# function by its continued fraction, evaluated with Lentz's method (Press et al., Numerical Recipes, section 6.4).
+# SciPy has the same function, and would be the largest dependency.
 
 _TERMS: Final = 400
 _PRECISE: Final = 1e-12
@@ -19,10 +18,8 @@ _LEAST: Final = 1e-300
 
 def below(wins: float, losses: float, value: float) -> float:
     """Return the share (0..1) of Beta(wins, losses) below `value`; both counts are above 0."""
-    if value <= 0:
-        return 0.0
-    if value >= 1:
-        return 1.0
+    if not 0 < value < 1:
+        return float(value >= 1)
     if value > (wins + 1) / (wins + losses + 2):  # the fraction converges fast on this side alone
         return 1 - below(losses, wins, 1 - value)
     log_front = math.lgamma(wins + losses) - math.lgamma(wins) - math.lgamma(losses)
@@ -44,8 +41,7 @@ def quantile(wins: float, losses: float, share: float) -> float:
 
 def _fraction(a: float, b: float, x: float) -> float:
     c = 1.0
-    d = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
-    total = d
+    total = d = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     for m in range(1, _TERMS):
         for part in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
@@ -102,19 +98,15 @@ class Totals:
 
 def total(outcomes: Iterable[WeightedOutcome]) -> Totals:
     """Fold outcomes, oldest first. The average stays in 0..1 for any outcomes."""
-    result = Totals(None, 0.0, 0.0, 0.0)
-    for result in running_totals(outcomes):  # noqa: B007 - the last one is wanted
-        pass
-    return result
+    return [Totals(None, 0.0, 0.0, 0.0), *running_totals(outcomes)][-1]
 
 
 def running_totals(outcomes: Iterable[WeightedOutcome]) -> Iterator[Totals]:
     """Yield the totals after each outcome, oldest first."""
-    average: float | None = None
+    average = START
     weight, wins = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}  # by `proven`
     for outcome in outcomes:
-        before = START if average is None else average
-        average = before + RATE * outcome.weight * (outcome.success - before)
+        average += RATE * outcome.weight * (outcome.success - average)
         weight[outcome.proven] += outcome.weight
         wins[outcome.proven] += outcome.weight * outcome.success
         allowed = max(MAX_SELF_REPORTED - weight[True], 0.0)
@@ -142,9 +134,6 @@ SURE: Final = 0.9
 HIGHEST_BAR: Final = 0.5
 LOWEST_BAR: Final = 0.3
 
-Tally = tuple[float, float]
-"""The weight of the good outcomes, and of all."""
-
 
 @dataclass(frozen=True, slots=True)
 class Effectiveness:
@@ -159,10 +148,13 @@ class Effectiveness:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How often the lessons of a scope worked, by task type (`""` for lessons without one)."""
+    """How often the lessons of a scope worked, by task type (`""` for lessons without one).
 
-    by_type: Mapping[str, Tally]
-    _all: Tally = field(init=False, repr=False)
+    A tally is the weight of the good outcomes, and of all.
+    """
+
+    by_type: Mapping[str, tuple[float, float]]
+    _all: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         tallies = self.by_type.values()  # summed once: a recall asks for dozens of lessons
@@ -171,11 +163,11 @@ class Rates:
     def base_rate(self, lesson: Lesson, *, others: bool = False) -> float:
         """Return the rate of its task type, shrunk towards the scope's; `others` leaves the lesson itself out."""
         counted = others and lesson.proof >= MAX_SELF_REPORTED
-        own = (lesson.wins, lesson.wins + lesson.losses) if counted else (0.0, 0.0)
-        good, every = self._all[0] - own[0], self._all[1] - own[1]
-        of_all = _shrunk(max(good, 0.0), max(every, 0.0), PRIOR_RATE)
-        of_type = self.by_type.get(lesson.task_type or "", (0.0, 0.0))
-        return _shrunk(max(of_type[0] - own[0], 0.0), max(of_type[1] - own[1], 0.0), of_all)
+        wins, every = (lesson.wins, lesson.wins + lesson.losses) if counted else (0.0, 0.0)
+        rate = PRIOR_RATE
+        for tally in (self._all, self.by_type.get(lesson.task_type or "", (0.0, 0.0))):
+            rate = _shrunk(max(tally[0] - wins, 0.0), max(tally[1] - every, 0.0), rate)
+        return rate
 
     def mean(self, lesson: Lesson) -> float:
         """Return the posterior's mean, 0..1: lessons are ranked by it."""
@@ -195,14 +187,8 @@ class Rates:
     def effectiveness(self, lesson: Lesson) -> Effectiveness:
         """Return the whole posterior of one lesson."""
         rate = self.base_rate(lesson)
-        beta = _beta(lesson, rate)
-        return Effectiveness(
-            mean=self.mean(lesson),
-            low=quantile(*beta, (1 - INTERVAL) / 2),
-            high=quantile(*beta, (1 + INTERVAL) / 2),
-            base_rate=rate,
-            harmful=self.harmful(lesson),
-        )
+        high = quantile(*_beta(lesson, rate), (1 + INTERVAL) / 2)
+        return Effectiveness(self.mean(lesson), self.low(lesson), high, rate, self.harmful(lesson))
 
 
 def rounded_effectiveness(effectiveness: Effectiveness) -> dict[str, float | bool]:

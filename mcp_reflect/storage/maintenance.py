@@ -14,9 +14,9 @@ from mcp_reflect.storage import lessons
 from mcp_reflect.storage.sqlite import backup
 from mcp_reflect.storage.sqlite.backup import Health
 from mcp_reflect.storage.sqlite.database import Database, explained
-from mcp_reflect.storage.sqlite.files import note_rescued
+from mcp_reflect.storage.sqlite.files import ASIDE, move
 from mcp_reflect.storage.sqlite.recovery import recover, repair_texts
-from mcp_reflect.storage.sqlite.rows import lesson_from
+from mcp_reflect.storage.sqlite.statements import Row, Writing, lesson_from
 
 _PAGE: Final = 200  # lessons indexed in a transaction
 
@@ -46,7 +46,7 @@ class Maintenance:
         """Make the daily copy if it is due, unless `stop` is set meanwhile; a failure is logged."""
         try:
             with explained(self._db.path):
-                copy = await asyncio.to_thread(backup.copy_daily, self._db.path, self._clock.now(), stop)
+                copy = await asyncio.to_thread(backup.copy_daily, self._db.path, self._clock.now(), stop.is_set)
         except BankError as error:
             self._log("bank_copy_failed", "warning", error=str(error))
         else:
@@ -71,42 +71,42 @@ class Maintenance:
     async def rescue(self, file: Path | None = None) -> list[Rescued]:
         """Repair texts of the bank, and recover the readable rows of `file` or of all files that were set aside.
 
-        The newest file comes first.
-
-        A bank that is damaged itself is set aside before. Each file is kept; one that was set aside is renamed.
+        The newest file comes first. A bank that is damaged itself is set aside before. Each file is kept; one that was
+        set aside is renamed.
         """
-        await self._ensure_sound()
-        health = await self.health()
-        if file is not None and not file.is_file():
-            raise BankError(f"There is no file {file}.")
-        results: list[Rescued] = []
-        if repaired := await asyncio.to_thread(repair_texts, self._db.path, self._db.busy_seconds):
-            await self._index()
-            results.append(Rescued(self._db.path, repaired))
-        for damaged in [file] if file else reversed(health.aside):
-            with explained(self._db.path):
-                rows = await asyncio.to_thread(recover, damaged, self._db.path, self._db.busy_seconds)
-            await self._index()
-            results.append(Rescued(note_rescued(damaged, self._db.path), rows))
-        return results
-
-    async def _ensure_sound(self) -> None:
-        """Have a bank that can be written, with a damaged one out of the way."""
+        path = self._db.path
         try:
             await self._db.opened()
             if not (await self.health()).sound:
-                raise await self._db.set_aside()
+                await self._db.set_aside(BankDamagedError(f"The bank {path} is damaged."))
         except BankDamagedError:
-            await self._db.opened()
+            pass
+        await self._db.opened()
+        if file is not None and not file.is_file():
+            raise BankError(f"There is no file {file}.")
+        results: list[Rescued] = []
+        if repaired := await asyncio.to_thread(repair_texts, path, self._db.busy_seconds):
+            await self._index()
+            results.append(Rescued(path, repaired))
+        for damaged in [file] if file else reversed((await self.health()).aside):
+            with explained(path):
+                rows = await asyncio.to_thread(recover, damaged, path, self._db.busy_seconds)
+            await self._index()
+            done = damaged
+            if damaged.name.startswith(path.name + ASIDE):
+                done = move(damaged, damaged.with_name(damaged.name.replace(ASIDE, ".rescued-")))
+            results.append(Rescued(done, rows))
+        return results
 
     async def _index(self) -> None:
         """Index every lesson: writing one unchanged writes its index entry."""
         after = ""
-        while True:
-            async with self._db.write() as tx:
-                rows = await tx.rows("maintenance_lessons", {"after": after, "limit": _PAGE})
-                for row in rows:
-                    await lessons.change(tx, Scope(row["tenant"], row["project"]), lesson_from(row))
-            if len(rows) < _PAGE:
-                return
+
+        def index_page(tx: Writing) -> list[Row]:
+            rows = tx.rows("maintenance_lessons", {"after": after, "limit": _PAGE})
+            for row in rows:
+                lessons.change(tx, Scope(row["tenant"], row["project"]), lesson_from(row))
+            return rows
+
+        while rows := await self._db.write(index_page):
             after = rows[-1]["id"]

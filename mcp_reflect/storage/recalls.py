@@ -13,14 +13,12 @@ from mcp_reflect.models.lesson import Lesson, Recall, RecallQuery, State, Trust
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.storage import similarity as contradictions
 from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.retention import Retention
 from mcp_reflect.storage.retrieval.candidates import MOST_SCORED, Search
 from mcp_reflect.storage.retrieval.graph import with_related
 from mcp_reflect.storage.retrieval.ranking import Ranked, rank
 from mcp_reflect.storage.retrieval.vectors import WORDS, VectorIndex, words_query
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import Row, lessons_from, scope_values
-from mcp_reflect.storage.sqlite.statements import Reader, Reading, Writing
+from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons_from, scope_values
 
 if TYPE_CHECKING:
     from mcp_reflect.storage.retrieval.embeddings import Embeddings
@@ -52,10 +50,10 @@ _MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; t
 class RecallLog:
     """Counts what was recalled: at once where nobody writes, else later."""
 
-    def __init__(self, db: Database, clock: Clock, retention: Retention) -> None:
+    def __init__(self, db: Database, clock: Clock, keep_days: float) -> None:
         self._db = db
         self._clock = clock
-        self._retention = retention
+        self._keep_days = keep_days
         self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
 
     async def note(self, values: dict[str, Any]) -> None:
@@ -77,9 +75,7 @@ class RecallLog:
     async def flush(self) -> None:
         """Count what is queued, waiting for writers as a write does."""
         if self._queue:
-            async with self._db.write() as tx:
-                written = await tx.at_once(self._write)
-            self._drop(written)
+            self._drop(await self._db.write(self._write))
 
     def _write(self, writing: Writing) -> list[dict[str, Any]]:
         """Write what is queued now, and return it.
@@ -90,7 +86,7 @@ class RecallLog:
         for values in written:
             if writing.run("recall_add", values) and values["applied"] and values["lesson_ids"]:
                 writing.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
-        self._retention.drop_old(writing, self._clock.now(), "recall")
+        writing.drop_old("recall", self._clock.now(), self._keep_days)
         return written
 
     def _drop(self, written: list[dict[str, Any]]) -> None:
@@ -168,25 +164,29 @@ class RecallRepository:
     async def check(self, scope: Scope, recall_id: str) -> None:
         """Raise NotFoundError unless this scope had that recall."""
         await self._log.flush()
-        await recall_row(self._db, scope, recall_id)
+        await self._db.look(lambda reading: recall_row(reading, scope, recall_id))
 
     async def lessons_of(self, scope: Scope, recall_id: str) -> list[Lesson]:
         """Return the lessons that a recall showed and that are still in use; NotFoundError for an unknown recall."""
         await self._log.flush()
-        ids: list[str] = json.loads((await recall_row(self._db, scope, recall_id))["lesson_ids"])
-        rows = [await self._db.row("lesson_by_id", {"id": name, **scope_values(scope)}) for name in ids]
-        lessons = lessons_from(row for row in rows if row is not None)
+
+        def read(reading: Reading) -> list[Lesson]:
+            ids: list[str] = json.loads(recall_row(reading, scope, recall_id)["lesson_ids"])
+            rows = [reading.row("lesson_by_id", {"id": name, **scope_values(scope)}) for name in ids]
+            return lessons_from(row for row in rows if row is not None)
+
+        lessons = await self._db.look(read)
         return [one for one in lessons if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED]
 
 
-async def recall_row(reader: Reader, scope: Scope, recall_id: str) -> Row:
+def recall_row(reading: Reading, scope: Scope, recall_id: str) -> Row:
     """Return the row of a recall of this scope; NotFoundError if there is none."""
-    rows = await reader.rows("recall_by_id", {"id": recall_id, **scope_values(scope)})
-    if not rows:
+    row = reading.row("recall_by_id", {"id": recall_id, **scope_values(scope)})
+    if row is None:
         raise NotFoundError(
             "recall_id", f"there is no '{quoted(recall_id)}' in {scope}", "Send the id that recall_lessons gave."
         )
-    return rows[0]
+    return row
 
 
 def _ranked(reading: Reading, scope: Scope, search: Search, now: float) -> Ranked:

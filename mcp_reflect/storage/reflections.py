@@ -8,13 +8,20 @@ from typing import Any, Final
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
 from mcp_reflect.models.common import HOST, RULES, Json, Scope
-from mcp_reflect.models.lesson import State, waits
+from mcp_reflect.models.lesson import Lesson, LessonDraft, State, waits
 from mcp_reflect.models.reflection import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lessons, warnings
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import Row, lesson_from, readable, scope_values
-from mcp_reflect.storage.sqlite.statements import Reader, Transaction, damaged_record
+from mcp_reflect.storage.sqlite.statements import (
+    Reading,
+    Row,
+    Writing,
+    lesson_from,
+    readable,
+    record_from,
+    scope_values,
+)
 
 _OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
 
@@ -33,10 +40,11 @@ class ReflectionRepository:
         If the same run with the same judgement is there, nothing is written and that reflection is returned.
         """
         now = self._clock.now()
-        async with self._db.write() as tx:
-            same = await tx.row("reflection_by_digest", {"digest": draft.digest, **scope_values(scope)})
+
+        def store(tx: Writing) -> StoredReflection:
+            same = tx.row("reflection_by_digest", {"digest": draft.digest, **scope_values(scope)})
             if same is not None:
-                return reflection_from(same)
+                return _reflection_from(same)
             reflection_id = self._clock.new_id("ref")
             values = {
                 "id": reflection_id,
@@ -44,18 +52,15 @@ class ReflectionRepository:
                 "task_type": draft.task_type,
                 "outcome": draft.outcome,
                 "run_id": draft.run_id,
-                "thinker": draft.thinker,
                 "trace": draft.trace,
-                "body": await self._write_parts(tx, scope, draft, reflection_id),
-                "digest": draft.digest,
                 "run_digest": draft.run_digest,
-                "now": now,
-                **scope_values(scope),
+                **self._write_parts(tx, scope, draft, reflection_id, now),
             }
-            await tx.run("reflection_add", values)
-            await _note_calls(tx, scope, draft, reflection_id, now)
-            await lessons.archive_excess(tx, scope, self._size, now)
-            return _as_written(reflection_from(await _row(tx, scope, reflection_id)), draft)
+            tx.run("reflection_add", values)
+            _note_calls(tx, scope, draft, reflection_id, now)
+            return self._written(tx, scope, draft, reflection_id)
+
+        return await self._db.write(store)
 
     async def next_version(self, scope: Scope, before: StoredReflection, draft: ReflectionDraft) -> StoredReflection:
         """Replace a reflection by another judgement of the same run; the former one becomes a version.
@@ -63,47 +68,38 @@ class ReflectionRepository:
         The same judgement again changes nothing.
         """
         now = self._clock.now()
-        async with self._db.write() as tx:
-            current = await _row(tx, scope, before.id)
-            if current["digest"] == draft.digest:
-                return reflection_from(current)
-            version = {"record_id": before.id, "reason": "analysed", "body": json.loads(current["body"]), "now": now}
-            await tx.run("version_add", version)
+
+        def write(tx: Writing) -> StoredReflection:
+            current = _by_id(tx, scope, before.id)
+            if current.digest == draft.digest:
+                return current
+            version = {"record_id": before.id, "reason": "analysed", "body": current.body, "now": now}
+            tx.run("version_add", version)
             # The strategy of the earlier judgement is retired, and the lessons of rules where the new one has its own;
             # other lessons stay, because they were shown.
-            for row in await tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant}):
+            for row in tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant}):
                 by_rules = row["source"] == "rules" and row["kind"] == "lesson" and row["strength"] == 1
                 if (row["kind"] == "strategy" or (by_rules and draft.lessons)) and row["state"] == "active":
-                    retired = replace(lesson_from(row), state=State.RETIRED, updated_at=now)
-                    await lessons.change(tx, scope, retired)
-            values = {
-                "id": before.id,
-                "thinker": draft.thinker,
-                "body": await self._write_parts(tx, scope, draft, before.id),
-                "digest": draft.digest,
-                "now": now,
-                **scope_values(scope),
-            }
-            await tx.run("reflection_change", values)
-            await lessons.archive_excess(tx, scope, self._size, now)
-            return _as_written(reflection_from(await _row(tx, scope, before.id)), draft)
+                    lessons.change(tx, scope, replace(lesson_from(row), state=State.RETIRED, updated_at=now))
+            tx.run("reflection_change", {"id": before.id, **self._write_parts(tx, scope, draft, before.id, now)})
+            return self._written(tx, scope, draft, before.id)
+
+        return await self._db.write(write)
 
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
         """Return the reflection with that id and its redacted trace; NotFoundError names the field."""
-        return reflection_from(await _row(self._db, scope, reflection_id))
+        return await self._db.look(lambda reading: _by_id(reading, scope, reflection_id))
 
     async def of_same_run(self, scope: Scope, run_digest: str, *, by_model: bool) -> list[StoredReflection]:
         """Return what a language model (or rules alone) wrote about an equal run, the latest first, at most five."""
         values = {"run_digest": run_digest, "thinks": "model" if by_model else RULES, "rules": RULES, "host": HOST}
-        return [
-            reflection_from(row)
-            for row in await self._db.rows("reflection_of_same_run", {**values, **scope_values(scope)})
-        ]
+        rows = await self._db.rows("reflection_of_same_run", {**values, **scope_values(scope)})
+        return [_reflection_from(row) for row in rows]
 
     async def latest(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[StoredReflection]:
         """Return reflections of a scope, newest first."""
         values = {"limit": limit, "offset": offset, **scope_values(scope)}
-        return readable(await self._db.rows("reflection_list", values), reflection_from)
+        return readable(await self._db.rows("reflection_list", values), _reflection_from)
 
     async def of_run(self, scope: Scope, run_id: str) -> str | None:
         """Return the id of the latest reflection on a run of this scope, None if there is none."""
@@ -126,19 +122,29 @@ class ReflectionRepository:
         rows = await self._db.rows("reflection_by_importance", values)
         return [await self.by_id(scope, row["id"]) for row in rows]
 
-    async def _write_parts(
-        self, tx: Transaction, scope: Scope, draft: ReflectionDraft, reflection_id: str
+    def _written(self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str) -> StoredReflection:
+        """Keep the bank's size; return the reflection for its author, with the texts that wait for a person too."""
+        lessons.archive_excess(tx, scope, self._size, self._clock.now())
+        stored = _by_id(tx, scope, reflection_id)
+        own = {name: draft.body[name] for name in ("reflection", "insights", "tags", "strategy") if name in draft.body}
+        return replace(stored, body={**stored.body, **own})
+
+    def _write_parts(
+        self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float
     ) -> dict[str, Any]:
-        """Write the records of a reflection, and return its body with their ids."""
-        assert isinstance(draft.body, dict)  # noqa: S101 - made by the reflect service
-        body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}
+        """Write the records of a reflection, and return the values of its row that depend on the judgement."""
         outside = _tool_outputs(draft.trace)
-        summary = lessons.prepared(draft.face, scope, self._clock, reflection_id, outside)
-        summary = replace(summary, reflection_id=reflection_id)
-        if await tx.row("lesson_by_id", {"id": reflection_id, **scope_values(scope)}) is None:
-            await lessons.insert(tx, scope, summary)
+
+        def record_of(part: LessonDraft, record_id: str | None = None) -> Lesson:
+            record = lessons.prepared(part, scope, self._clock, record_id, outside)
+            return replace(record, reflection_id=reflection_id)
+
+        body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}
+        summary = record_of(draft.face, reflection_id)
+        if tx.row("lesson_by_id", {"id": reflection_id, **scope_values(scope)}) is None:
+            lessons.insert(tx, scope, summary)
         else:
-            await lessons.change(tx, scope, summary)
+            lessons.change(tx, scope, summary)
         if summary.held:  # a text in quarantine is shown to no other call before a person has decided
             body |= {"reflection": waits(summary.held), "insights": None, "tags": []}
         origin = Link(relation="from", to_kind="reflection", to_id=reflection_id)
@@ -147,33 +153,22 @@ class ReflectionRepository:
             replace(link, to_id=f"{reflection_id}/{link.to_id}") for link in draft.links if link.to_kind == "event"
         ]
         if draft.strategy is not None:
-            strategy = lessons.prepared(draft.strategy, scope, self._clock, outside=outside)
-            strategy = replace(strategy, reflection_id=reflection_id)
-            await lessons.insert(tx, scope, strategy)
-            await lessons.link_mentions(tx, strategy)
-            await lessons.add_links(tx, strategy.id, (origin, *events))
+            strategy = record_of(draft.strategy)
+            lessons.insert(tx, scope, strategy)
+            lessons.link_mentions(tx, strategy)
+            lessons.add_links(tx, strategy.id, (origin, *events))
             body["strategy_id"] = strategy.id
             if strategy.held:
                 body["strategy"] = waits(strategy.held)
         learned: list[dict[str, str]] = []
-        for lesson_draft in draft.lessons:
-            lesson = lessons.prepared(lesson_draft, scope, self._clock, outside=outside)
-            lesson = replace(lesson, reflection_id=reflection_id)
-            lesson_id, status = await lessons.add_or_merge(tx, scope, lesson)
+        for lesson in map(record_of, draft.lessons):
+            lesson_id, status = lessons.add_or_merge(tx, scope, lesson)
             tools = [link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags]
-            await lessons.add_links(tx, lesson_id, (origin, *events, *tools))
+            lessons.add_links(tx, lesson_id, (origin, *events, *tools))
             learned.append({"id": lesson_id, "status": status})
         body["lessons"] = learned
-        await lessons.add_links(tx, reflection_id, draft.links)
-        return body
-
-
-def _as_written(stored: StoredReflection, draft: ReflectionDraft) -> StoredReflection:
-    """Return a reflection with the author's own words for the author: those that wait too."""
-    assert isinstance(stored.body, dict)  # noqa: S101 - written by this module
-    assert isinstance(draft.body, dict)  # noqa: S101 - made by the reflect service
-    own = {name: draft.body[name] for name in ("reflection", "insights", "tags", "strategy") if name in draft.body}
-    return replace(stored, body={**stored.body, **own})
+        lessons.add_links(tx, reflection_id, draft.links)
+        return {"thinker": draft.thinker, "body": body, "digest": draft.digest, "now": now, **scope_values(scope)}
 
 
 def _tool_outputs(run: Json) -> list[str]:
@@ -186,43 +181,24 @@ def _tool_outputs(run: Json) -> list[str]:
     ]
 
 
-async def _row(reader: Reader, scope: Scope, reflection_id: str) -> Row:
-    rows = await reader.rows("reflection_by_id", {"id": reflection_id, **scope_values(scope)})
-    if not rows:
+def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflection:
+    row = reading.row("reflection_by_id", {"id": reflection_id, **scope_values(scope)})
+    if row is None:
         raise NotFoundError(
             "reflection_id", f"there is no '{quoted(reflection_id)}' in {scope}", "Send the id that reflect gave."
         )
-    return rows[0]
+    return _reflection_from(row)
 
 
-async def _note_calls(tx: Transaction, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float) -> None:
+def _note_calls(tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float) -> None:
     """Note the calls that failed and that worked. Those of a watched session were counted when they were made."""
     session = draft.run_id and draft.run_id.partition("#")[0]  # a transcript's run is a part of its session
-    watched = session is not None and await warnings.session_row(tx, scope, session) is not None
+    watched = session is not None and warnings.session_state(tx, scope, session) is not None
     for failure in draft.failures:
-        await warnings.note_failure(
-            tx, scope, failure, now, reflection_id=reflection_id, session=session, again=not watched
-        )
+        warnings.note_failure(tx, scope, failure, now, reflection_id=reflection_id, session=session, again=not watched)
     if not watched:
-        await warnings.note_worked(tx, scope, draft.worked, now)
+        warnings.note_worked(tx, scope, draft.worked, now)
 
 
-def reflection_from(row: Row) -> StoredReflection:
-    """Return a row of `reflections` as the record; BankError if it is damaged."""
-    try:
-        trace, body = json.loads(row["trace"]), json.loads(row["body"])
-    except ValueError as error:
-        raise damaged_record(row) from error
-    return StoredReflection(
-        id=row["id"],
-        project=row["project"],
-        task=row["task"],
-        outcome=row["outcome"],
-        thinker=row["thinker"],
-        trace=trace,
-        body=body,
-        digest=row["digest"],
-        version=row["version"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
+def _reflection_from(row: Row) -> StoredReflection:
+    return record_from(row, StoredReflection, {"trace": json.loads, "body": json.loads})

@@ -10,10 +10,10 @@ from mcp_reflect.llm.budget import NOTHING, Spend
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.search import EmptyCause, Payoff, Strategy
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage.retention import Retention
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import scope_values
-from mcp_reflect.storage.sqlite.statements import Writing
+from mcp_reflect.storage.sqlite.statements import Row, Writing, scope_values
+
+_DAY: Final = 86_400
 
 
 class StoredSearch(NamedTuple):
@@ -36,18 +36,14 @@ class SearchRepository:
     They are in the bank, so that any server of the project can continue a search.
     """
 
-    def __init__(self, db: Database, clock: Clock, retention: Retention) -> None:
+    def __init__(self, db: Database, clock: Clock, keep_days: float) -> None:
         self._db = db
         self._clock = clock
-        self._retention = retention
+        self._keep_days = keep_days
 
     async def load(self, scope: Scope, search_id: str) -> StoredSearch:
         """Return a search; NotFoundError names the argument."""
-        row = await self._db.row("search_by_id", {"id": search_id, **scope_values(scope)})
-        if row is None:
-            raise NotFoundError(
-                "search_id", f"there is no '{quoted(search_id)}' in {scope}", "Send the id that the first call gave."
-            )
+        row = await _session(self._db, scope, "search_id", "search_by_id", search_id)
         return StoredSearch(json.loads(row["body"]), row["version"])
 
     async def catalog(self, scope: Scope, digest: str) -> str | None:
@@ -90,27 +86,57 @@ class SearchRepository:
         """
         own, now = scope_values(scope), self._clock.now()
 
-        def write(writing: Writing) -> bool:
+        def save(tx: Writing) -> bool:
             values = {"id": search_id, "body": body, "now": now, **own}
             if version is None:
-                writing.run("search_add", values)
-                self._retention.drop_old(writing, now, "search")
-            elif writing.run("search_replace", {**values, "version": version}) == 0:
+                tx.run("search_add", values)
+                tx.drop_old("search", now, self._keep_days)
+            elif tx.run("search_replace", {**values, "version": version}) == 0:
                 return False
-            if catalog is not None and not writing.rows("catalog_known", {"digest": catalog.digest, **own}):
+            if catalog is not None and not tx.rows("catalog_known", {"digest": catalog.digest, **own}):
                 # The text is redacted already, and is stored unchanged: its hash names it.
-                writing.run("catalog_add", {"digest": catalog.digest, "body": catalog.text, "now": now, **own})
-                writing.run("catalog_trim", own)
+                tx.run("catalog_add", {"digest": catalog.digest, "body": catalog.text, "now": now, **own})
+                tx.run("catalog_trim", own)
             for payoff in learned:
                 counts = {"used": payoff.used, "paid": payoff.paid, **own}
-                writing.run("payoff_add", {"kind": payoff.kind.value, "strategy": payoff.strategy.value, **counts})
+                tx.run("payoff_add", {"kind": payoff.kind.value, "strategy": payoff.strategy.value, **counts})
             return True
 
         try:
-            return await self._db.write_briefly(write)
+            return await self._db.write_briefly(save)
         except BankBusyError:
-            async with self._db.write() as tx:
-                return await tx.at_once(write)
+            return await self._db.write(save)
+
+
+class CritiqueSessions:
+    """The state that a call of critique leaves for the next one; any server of the project can continue."""
+
+    def __init__(self, db: Database, clock: Clock, keep_days: float) -> None:
+        self._db = db
+        self._clock = clock
+        self._keep_days = keep_days
+
+    async def load(self, scope: Scope, critique_id: str) -> dict[str, Any]:
+        """Return the saved state; NotFoundError names the argument."""
+        row = await _session(self._db, scope, "critique_id", "critique_session_by_id", critique_id)
+        return json.loads(row["body"])
+
+    async def save(self, scope: Scope, critique_id: str, body: dict[str, Any]) -> None:
+        """Save `body` under that id."""
+        now = self._clock.now()
+
+        def save(tx: Writing) -> None:
+            tx.run("critique_session_keep", {"id": critique_id, "body": body, "now": now, **scope_values(scope)})
+            tx.drop_old("critique_session", now, self._keep_days)
+
+        await self._db.write(save)
+
+
+async def _session(db: Database, scope: Scope, field: str, query: str, name: str) -> Row:
+    row = await db.row(query, {"id": name, **scope_values(scope)})
+    if row is None:
+        raise NotFoundError(field, f"there is no '{quoted(name)}' in {scope}", "Send the id that the first call gave.")
+    return row
 
 
 class StepBudget:
@@ -119,10 +145,10 @@ class StepBudget:
     Steps are whole numbers from 0.
     """
 
-    def __init__(self, db: Database, clock: Clock, retention: Retention) -> None:
+    def __init__(self, db: Database, clock: Clock, keep_days: float) -> None:
         self._db = db
         self._clock = clock
-        self._retention = retention
+        self._keep_days = keep_days
 
     async def taken(self, scope: Scope, run_id: str, step: int) -> int:
         """Return how many reflections that step has had."""
@@ -133,19 +159,18 @@ class StepBudget:
         """Take one of the `most` reflections of that step; return how many it has had then, None if none is left."""
         where = {"run_id": run_id, "step": step, **scope_values(scope)}
         now = self._clock.now()
-        async with self._db.write() as tx:
-            if most <= 0 or not await tx.run("step_take", {**where, "most": most, "now": now}):
+
+        def take(tx: Writing) -> int | None:
+            if most <= 0 or not tx.run("step_take", {**where, "most": most, "now": now}):
                 return None
-            await tx.at_once(lambda writing: self._retention.drop_old(writing, now, "step"))
-            return (await tx.rows("step_by_number", where))[0]["taken"]
+            tx.drop_old("step", now, self._keep_days)
+            return tx.rows("step_by_number", where)[0]["taken"]
+
+        return await self._db.write(take)
 
     async def reset(self, scope: Scope, run_id: str | None = None) -> None:
         """Forget the counts of a run; None forgets those of every run of the project."""
-        async with self._db.write() as tx:
-            await tx.run("step_reset", {"run_id": run_id, **scope_values(scope)})
-
-
-_DAY: Final = 86_400
+        await self._db.write(lambda tx: tx.run("step_reset", {"run_id": run_id, **scope_values(scope)}))
 
 
 class UsageStore:
@@ -158,45 +183,13 @@ class UsageStore:
 
     async def spent_today(self) -> Spend:
         """Return what was spent since midnight."""
-        row = await self._db.row("spent_on", {"tenant": self._tenant, "day": self._today()})
+        row = await self._db.row("spent_on", self._today())
         return NOTHING if row is None else Spend(row["tokens"], row["cost"])
 
     async def add(self, spend: Spend) -> None:
         """Add `spend` to today's."""
-        values = {"tenant": self._tenant, "day": self._today(), "tokens": spend.tokens, "cost": spend.cost}
-        async with self._db.write() as tx:
-            await tx.run("spend_add", values)
+        values = {**self._today(), "tokens": spend.tokens, "cost": spend.cost}
+        await self._db.write(lambda tx: tx.run("spend_add", values))
 
-    def _today(self) -> int:
-        return int(self._clock.now() // _DAY)
-
-
-class CritiqueSessions:
-    """The state that a call of critique leaves for the next one; any server of the project can continue."""
-
-    def __init__(self, db: Database, clock: Clock, retention: Retention) -> None:
-        self._db = db
-        self._clock = clock
-        self._retention = retention
-
-    async def load(self, scope: Scope, critique_id: str) -> dict[str, Any]:
-        """Return the saved state; NotFoundError names the argument."""
-        row = await self._db.row("critique_session_by_id", {"id": critique_id, **scope_values(scope)})
-        if row is None:
-            raise NotFoundError(
-                "critique_id",
-                f"there is no '{quoted(critique_id)}' in {scope}",
-                "Send the id that the first call gave.",
-            )
-        return json.loads(row["body"])
-
-    async def save(self, scope: Scope, critique_id: str, body: dict[str, Any]) -> None:
-        """Save `body` under that id."""
-        now = self._clock.now()
-
-        def write(writing: Writing) -> None:
-            writing.run("critique_session_keep", {"id": critique_id, "body": body, "now": now, **scope_values(scope)})
-            self._retention.drop_old(writing, now, "critique_session")
-
-        async with self._db.write() as tx:
-            await tx.at_once(write)
+    def _today(self) -> dict[str, Any]:
+        return {"tenant": self._tenant, "day": int(self._clock.now() // _DAY)}

@@ -17,7 +17,7 @@ from mcp_reflect.storage.retrieval.index import TermCounts, find_rows
 from mcp_reflect.storage.retrieval.scoring import weigh
 from mcp_reflect.storage.retrieval.terms import ENGLISH
 from mcp_reflect.storage.retrieval.vectors import cosine_of_packed, word_vector
-from mcp_reflect.storage.sqlite.statements import Reading, Transaction
+from mcp_reflect.storage.sqlite.statements import Reading, Writing
 
 # When two lessons are one lesson in other words.
 #
@@ -285,18 +285,18 @@ RELATION: Final = "contradicts"
 _BEHIND: Final = 0.99  # of the leading lesson's score: right after it
 
 
-async def cut(tx: Transaction, lesson: Lesson) -> None:
+def cut(tx: Writing, lesson: Lesson) -> None:
     """Cut the ties of a lesson whose wording changed."""
-    await tx.run("link_cut", {"id": lesson.id, "relation": RELATION})
+    tx.run("link_cut", {"id": lesson.id, "relation": RELATION})
 
 
-async def tie(tx: Transaction, lesson: Lesson, near: Iterable[Lesson]) -> None:
+def tie(tx: Writing, lesson: Lesson, near: Iterable[Lesson]) -> None:
     """Tie a lesson to those of the `near` ones (see `nearest`) that it contradicts, both ways."""
     for other in near:
         if other.id != lesson.id and _opposed_contradictions(lesson, other):
             for one, two in ((lesson.id, other.id), (other.id, lesson.id)):
                 values = {"from_id": one, "relation": RELATION, "to_kind": "lesson", "to_id": two}
-                await tx.run("link_add", values)
+                tx.run("link_add", values)
 
 
 def _opposed_contradictions(one: Lesson, other: Lesson) -> bool:
@@ -357,15 +357,11 @@ def settled(
 COMPARED: Final = 30  # lessons whose words are compared
 
 
-async def nearest(tx: Transaction, scope: Scope, lesson: Lesson) -> list[Lesson]:
+def nearest(reading: Reading, scope: Scope, lesson: Lesson) -> list[Lesson]:
     """Return the active lessons, out of quarantine, of the scope and global, that share most of a lesson's words.
 
     They are read as the transaction sees them; the lesson itself is among them if it is stored.
     """
-    return await tx.look(lambda reading: _nearest(reading, scope, lesson))
-
-
-def _nearest(reading: Reading, scope: Scope, lesson: Lesson) -> list[Lesson]:
     counts = TermCounts(reading, scope)
     weights = weigh(counts, lesson.text).own
     rows = find_rows(counts, weights, COMPARED)

@@ -1,10 +1,9 @@
 """Views for a person: filtered records, the history of one record, counts, the data of the dashboard."""
 
-import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
@@ -17,14 +16,14 @@ from mcp_reflect.storage.lessons import lesson_by_id
 from mcp_reflect.storage.recalls import RecallLog, rates
 from mcp_reflect.storage.retrieval.graph import MOST_NEAR, NAMED
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import Row, lessons_from, readable, scope_values
-from mcp_reflect.storage.sqlite.statements import Reading
+from mcp_reflect.storage.sqlite.statements import Reading, Row, lessons_from, readable, scope_values
 from mcp_reflect.storage.warnings import LEAST_WARNINGS, WarningRepository, share_difference
 
 if TYPE_CHECKING:
     from mcp_reflect.storage.recalls import RecallRepository
 
 _MOST_RECALLS: Final = 100
+_REFLECTION_COUNTS: Final = ("thinker", "outcome", "category", "trigger")
 
 
 class Views:
@@ -53,7 +52,7 @@ class Views:
     async def use_of(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
         """Return the outcomes of a record, oldest first, and the latest 100 recalls that showed it, newest first."""
         await self._recall_log.flush()
-        await lesson_by_id(self._db, scope, record_id, "id")
+        await self._db.look(lambda reading: lesson_by_id(reading, scope, record_id, "id"))
         values = {"lesson_id": record_id, "limit": _MOST_RECALLS, **scope_values(scope)}
         return {
             "outcomes": [dict(row) for row in await self._db.rows("outcome_list", {"lesson_id": record_id})],
@@ -77,9 +76,8 @@ class Views:
         Without `whole`, the texts of records in quarantine are left out, and tasks, notes and calls that read as
         orders: a model may read it.
         """
-        rows = await self._db.look(lambda reading: _board_rows(reading, scope, most or MOST_LESSONS))
-        table = await asyncio.to_thread(_assembled, rows, scope, self._clock.now(), whole=whole)
-        return table if whole else await asyncio.to_thread(_without_orders, table)
+        now = self._clock.now()
+        return await self._db.look(lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole))
 
     async def row(self, scope: Scope, lesson: Lesson) -> list[Any]:
         """Return a lesson as a row of the dashboard's table, after somebody changed it."""
@@ -92,45 +90,25 @@ class Views:
         `improvements_made` corrections that were verified to be better; `tokens` are those of the tenant.
         """
         where = scope_values(scope)
-        by: dict[str, Counter[str]] = {name: Counter() for name in ("kind", "state", "trust")}
-        applied, effectiveness, with_outcome, stored, quarantined = 0, 0.0, 0, 0, 0
-        for row in await self._db.rows("stats_lessons", where):
-            for name, counter in by.items():
-                counter[row[name]] += row["count"]
-            applied += row["applied"] or 0
-            if row["kind"] == "lesson":
-                effectiveness += row["effectiveness"] or 0.0
-                with_outcome += row["with_outcome"]
-            if row["kind"] == "lesson" and row["state"] == "active":
-                stored += row["count"]
-            if row["state"] == "active" and row["trust"] == "quarantined":
-                quarantined += row["count"]
-        reflections: dict[str, Counter[str]] = {
-            name: Counter() for name in ("thinker", "outcome", "category", "trigger")
-        }
-        total = 0
-        for row in await self._db.rows("stats_reflections", where):
-            total += row["count"]
-            for name, counter in reflections.items():
-                counter[row[name] or "none"] += row["count"]
-        counts = await self._db.row("stats_counts", where)
+        lessons = await self._db.rows("stats_lessons", where)
+        reflections = await self._db.rows("stats_reflections", where)
+        with_outcome = sum(row["with_outcome"] for row in lessons if row["kind"] == "lesson")
+        effectiveness = sum(row["effectiveness"] or 0.0 for row in lessons if row["kind"] == "lesson")
+        active = [row for row in lessons if row["state"] == "active"]
         return {
             "scope": str(scope),
-            "total_reflections": total,
-            "lessons_stored": stored,
-            "strategies_stored": by["kind"]["strategy"],
-            "records_by_state": dict(by["state"]),
-            "records_by_trust": dict(by["trust"]),
-            "reflections_by_thinker": dict(reflections["thinker"]),
-            "reflections_by_outcome": dict(reflections["outcome"]),
-            "reflections_by_category": dict(reflections["category"]),
-            "reflections_by_trigger": dict(reflections["trigger"]),
-            "quarantined": quarantined,
+            "total_reflections": sum(row["count"] for row in reflections),
+            "lessons_stored": _counts(active, "kind").get("lesson", 0),
+            "strategies_stored": _counts(lessons, "kind").get("strategy", 0),
+            "records_by_state": _counts(lessons, "state"),
+            "records_by_trust": _counts(lessons, "trust"),
+            **{f"reflections_by_{name}": _counts(reflections, name) for name in _REFLECTION_COUNTS},
+            "quarantined": _counts(active, "trust").get("quarantined", 0),
             "average_lesson_effectiveness": round(effectiveness / with_outcome, 4) if with_outcome else None,
-            "lessons_applied": applied,
+            "lessons_applied": sum(row["applied"] or 0 for row in lessons),
             "uplift": await self._uplift(scope),
             "proof": await self._warnings.effect(scope),
-            **dict(counts or {}),
+            **dict(await self._db.row("stats_counts", where) or {}),
             "embeddings": await self._recalls.embedding_state(scope),
         }
 
@@ -152,6 +130,13 @@ class Views:
         }
 
 
+def _counts(rows: Iterable[Row], name: str) -> dict[str, Json]:
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[row[name] or "none"] += row["count"]
+    return dict(counts)
+
+
 def _arm(arm: tuple[float, int]) -> dict[str, Json]:
     return {"tasks": arm[1], "success": round(arm[0] / arm[1], 4) if arm[1] else None}
 
@@ -171,6 +156,7 @@ LESSON_COLUMNS: Final = (
     *("wins", "losses", "base_rate", "worth", "harmful", "held", "reflection_id", "external_id"),
     *("created_at", "updated_at"),
 )
+_WORDS: Final = ("task_type", "mistake", "correction", "why", "symptoms", "keywords", "tags", "external_id")
 _OUTCOME_COLUMNS: Final = ("lesson", "at", "success", "evidence", "wins", "losses", "note")
 _RECALL_COLUMNS: Final = ("id", "at", "task", "lesson_ids", "held_out", "success", "evidence")
 _WARNING_COLUMNS: Final = (
@@ -180,61 +166,48 @@ _WARNING_COLUMNS: Final = (
 Table = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _BoardRows:
-    """The rows as of one moment."""
-
-    lessons: Sequence[Row]
-    count: int
-    outcomes: Sequence[Row]
-    links: Sequence[Row]
-    recalls: Sequence[Row]
-    recall_days: Sequence[Row]
-    warnings: Sequence[Row]
-    warning_days: Sequence[Row]
-    rates: Rates
-
-
-def _board_rows(reading: Reading, scope: Scope, most: int) -> _BoardRows:
+def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool) -> Table:
     where = scope_values(scope)
-    lessons = reading.rows("board_lessons", {"limit": most, **where})
-    ids = [row["id"] for row in lessons]
-    return _BoardRows(
-        lessons=lessons,
-        count=reading.rows("board_lesson_count", where)[0]["count"],
-        outcomes=reading.rows("board_outcomes", {"ids": ids}),
-        links=reading.rows("board_links", {"ids": ids}),
-        recalls=reading.rows("board_recalls", {"limit": MOST_EVENTS, **where}),
-        recall_days=reading.rows("board_recall_days", where),
-        warnings=reading.rows("board_warnings", {"limit": MOST_EVENTS, **where}),
-        warning_days=reading.rows("board_warning_days", where),
-        rates=rates(reading, scope),
-    )
-
-
-def _assembled(board: _BoardRows, scope: Scope, now: float, *, whole: bool) -> Table:
-    records = lessons_from(board.lessons)
-    rows = [lesson_row(record, board.rates, whole=whole) for record in records]
-    rows.sort(key=_place)
-    places = {one[0]: place for place, one in enumerate(rows)}
-    return {
+    events = {"limit": MOST_EVENTS, **where}
+    known = rates(reading, scope)
+    records = lessons_from(reading.rows("board_lessons", {"limit": most, **where}))
+    ids = [record.id for record in records]
+    rows = sorted((lesson_row(record, known, whole=whole) for record in records), key=_place)
+    places = {row[0]: place for place, row in enumerate(rows)}
+    links = reading.rows("board_links", {"ids": ids})
+    archived = {record.id for record in records if record.state is State.ARCHIVED}
+    into = {
+        link["from_id"]: link["to_id"]
+        for link in links
+        if link["relation"] == "merged_into" and link["from_id"] in archived
+    }
+    outcomes = _outcomes(reading.rows("board_outcomes", {"ids": ids}), into, places)
+    table = {
         "scope": str(scope),
         "project": scope.project,
         "at": int(now),
-        "records": board.count,
+        "records": reading.rows("board_lesson_count", where)[0]["count"],
         "prior": {"strength": PRIOR_STRENGTH, "interval": INTERVAL},
         "lessons": {"columns": LESSON_COLUMNS, "rows": rows},
-        "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(_outcomes(board, places))},
+        "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(outcomes)},
         "links": [
             [places[link["from_id"]], link["relation"], places[link["to_id"]]]
-            for link in board.links
+            for link in links
             if link["from_id"] in places and link["to_id"] in places
         ],
-        "recalls": {"columns": _RECALL_COLUMNS, "rows": readable(board.recalls, _recall)},
-        "recall_days": [[one["day"], one["became"], one["count"]] for one in board.recall_days],
-        "warnings": {"columns": _WARNING_COLUMNS, "rows": readable(board.warnings, _warning)},
-        "warning_days": [[one["day"], one["became"], one["count"]] for one in board.warning_days],
+        "recalls": _table(reading.rows("board_recalls", events), _RECALL_COLUMNS, lesson_ids=json.loads),
+        "recall_days": [list(row) for row in reading.rows("board_recall_days", where)],
+        "warnings": _table(reading.rows("board_warnings", events), _WARNING_COLUMNS, arguments=_call),
+        "warning_days": [list(row) for row in reading.rows("board_warning_days", where)],
     }
+    return table if whole else _without_orders(table)
+
+
+def _table(rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any], Any]) -> Table:
+    def values(row: Row) -> list[Any]:
+        return [readers[name](row[name]) if name in readers else row[name] for name in columns]
+
+    return {"columns": columns, "rows": readable(rows, values)}
 
 
 def _without_orders(table: Table) -> Table:
@@ -258,85 +231,46 @@ def _place(row: Sequence[Any]) -> tuple[Any, ...]:
 
 def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:
     """Return a lesson in the order of LESSON_COLUMNS; `text` is None if mistake and correction repeat it."""
-    hidden = lesson.trust is Trust.QUARANTINED and not whole
-    repeated = lesson.mistake is not None and lesson.correction is not None and not hidden
-    values: dict[str, Any] = {
-        "id": lesson.id,
-        "kind": lesson.kind.value,
-        "state": lesson.state.value,
-        "trust": lesson.trust.value,
-        "source": lesson.source.value,
+    values: dict[str, Any] = {name: getattr(lesson, name, None) for name in LESSON_COLUMNS}
+    values |= {
         "is_global": int(not lesson.project),
-        "text": waits(lesson.held or "a person has to look at it") if hidden else None if repeated else lesson.text,
-        "importance": round(lesson.importance, 4),
-        "confidence": round(lesson.confidence, 4),
-        "strength": lesson.strength,
         "uses": lesson.times_applied,
-        "effectiveness": None if lesson.effectiveness is None else round(lesson.effectiveness, 4),
-        "wins": round(lesson.wins, 4),
-        "losses": round(lesson.losses, 4),
-        "base_rate": round(known.base_rate(lesson), 4),
-        "worth": round(known.mean(lesson), 4),
+        "base_rate": known.base_rate(lesson),
+        "worth": known.mean(lesson),
         "harmful": int(known.harmful(lesson)),
-        "held": lesson.held,
-        "reflection_id": lesson.reflection_id,
-        "external_id": None if hidden else lesson.external_id,
         "created_at": int(lesson.created_at),
         "updated_at": int(lesson.updated_at),
     }
-    words = ("task_type", "mistake", "correction", "why", "symptoms", "keywords", "tags")
-    values |= {name: None if hidden else getattr(lesson, name) or None for name in words}
-    return [values[name] for name in LESSON_COLUMNS]
+    if lesson.trust is Trust.QUARANTINED and not whole:
+        values |= dict.fromkeys(_WORDS) | {"text": waits(lesson.held or "a person has to look at it")}
+    elif lesson.mistake is not None and lesson.correction is not None:
+        values["text"] = None
+    return [
+        round(value, 4) if isinstance(value, float) else None if value == () else value for value in values.values()
+    ]
 
 
-def _outcomes(board: _BoardRows, places: Mapping[str, int]) -> Iterable[list[Any]]:
+def _outcomes(rows: Iterable[Row], into: Mapping[str, str], places: Mapping[str, int]) -> Iterable[list[Any]]:
     """Yield each outcome with what it added to wins and losses, each lesson's oldest first.
 
-    Those of a merged record count for the record that it was merged into.
+    Those of a merged record count for the record that it was merged into, at any distance (`into`).
     """
-    archived = {one["id"] for one in board.lessons if one["state"] == State.ARCHIVED.value}
-    into = {
-        one["from_id"]: one["to_id"]
-        for one in board.links
-        if one["relation"] == "merged_into" and one["from_id"] in archived
-    }
     by_lesson: dict[str, list[Row]] = {}
-    for one in board.outcomes:
-        by_lesson.setdefault(_keeper(one["lesson_id"], into), []).append(one)
+    for row in rows:
+        lesson_id, seen = row["lesson_id"], set[str]()
+        while lesson_id in into and lesson_id not in seen:
+            seen.add(lesson_id)
+            lesson_id = into[lesson_id]
+        by_lesson.setdefault(lesson_id, []).append(row)
     for lesson_id in by_lesson.keys() & places.keys():
-        own = by_lesson[lesson_id]
-        own.sort(key=lambda one: one["created_at"])
+        own = sorted(by_lesson[lesson_id], key=lambda row: row["created_at"])
         wins = losses = 0.0
-        outcomes = (WeightedOutcome(one["success"], one["weight"], one["evidence"] != Evidence.SELF) for one in own)
-        for one, after in zip(own, running_totals(outcomes), strict=True):
+        outcomes = (WeightedOutcome(row["success"], row["weight"], row["evidence"] != Evidence.SELF) for row in own)
+        for row, after in zip(own, running_totals(outcomes), strict=True):
             added = (round(after.wins - wins, 4), round(after.losses - losses, 4))
             wins, losses = after.wins, after.losses
-            yield [
-                *(places[lesson_id], int(one["created_at"]), one["success"], one["evidence"], *added),
-                one["note"] and one["note"][:300],
-            ]
-
-
-def _keeper(lesson_id: str, into: Mapping[str, str]) -> str:
-    """Return the record that a record was merged into, at any distance."""
-    seen = {lesson_id}
-    while (following := into.get(lesson_id)) is not None and following not in seen:
-        seen.add(lesson_id := following)
-    return lesson_id
-
-
-def _recall(one: Row) -> list[Any]:
-    ids: list[str] = json.loads(one["lesson_ids"])
-    return [
-        *(one["id"], int(one["created_at"]), one["task"][:300], ids, one["held_out"], one["success"], one["evidence"]),
-    ]
-
-
-def _warning(one: Row) -> list[Any]:
-    return [
-        *(int(one["created_at"]), one["tool"], _call(one["arguments"]), one["error"], one["times"], one["match"]),
-        *(round(one["certainty"], 3), one["shown"], one["sequel"], one["lesson_id"]),
-    ]
+            note = row["note"] and row["note"][:300]
+            yield [places[lesson_id], int(row["created_at"]), row["success"], row["evidence"], *added, note]
 
 
 def _call(arguments: str | None) -> str | None:

@@ -198,7 +198,7 @@ def test_where_no_memory_can_be_shared_a_rollback_journal_serves(bank_path: Path
         assert done.stdout.split()[2] == str(int(made_elsewhere))
 
 
-def test_a_suspended_writer_is_named_and_recalls_go_on(bank_path: Path) -> None:
+def test_a_suspended_writer_is_told_and_recalls_go_on(bank_path: Path) -> None:
     with server(bank_path) as running:
         told(running, "store_lesson", LESSON)
     holding = subprocess.Popen(
@@ -211,9 +211,7 @@ def test_a_suspended_writer_is_named_and_recalls_go_on(bank_path: Path) -> None:
         with server(bank_path, command=(sys.executable, "-c", HASTY)) as running:
             assert told(running, "recall_lessons", TASK)["lessons"]
             said = str(running.call_tool("store_lesson", {**LESSON, "mistake": "Waited for a sleeper"})["content"])
-            if Path("/proc/locks").exists():
-                assert f"process {holding.pid} (" in said
-                assert "which is suspended" in said
+            assert "is held by another process. Try again, or end the process that holds it" in said
             os.kill(holding.pid, signal.SIGCONT)
             holding.communicate(timeout=30)
             told(running, "store_lesson", {**LESSON, "mistake": "Waited for a sleeper"})

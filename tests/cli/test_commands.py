@@ -3,7 +3,6 @@
 import asyncio
 import io
 import json
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,6 @@ from mcp_reflect import __version__
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite import files as checkpoints
 from tests.cli.commands import Command
 
 ROOT = Path(__file__).parent.parent.parent
@@ -203,30 +201,6 @@ def test_stats_and_doctor_tell_people_and_programs(command: Command, stored: lis
         True, "wal", "0o600", [],
     )  # fmt: skip
     assert command("doctor").startswith("all is well\n")
-
-
-def test_doctor_says_in_a_line_that_the_sqlite_in_use_can_lose_pages_and_what_is_done_about_it(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checkpoints, "_MENDED", ((99, 1, 2),))
-    report = command.json("doctor")
-    assert (report["sqlite"], report["degraded"]) == (sqlite3.sqlite_version, [])
-    (note,) = report["notes"]
-    for said in (
-        f"SQLite {sqlite3.sqlite_version} can, very rarely, lose pages",
-        "holds the write lock",
-        "from 99.1.2 on",
-    ):
-        assert said in note
-    assert f"note: {note}\n" in command("doctor")
-
-
-def test_doctor_says_nothing_of_lost_pages_where_the_sqlite_in_use_loses_none(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checkpoints, "_MENDED", ((1, 0, 0),))
-    assert command.json("doctor")["notes"] == []
-    assert "pages" not in command("doctor")
 
 
 def test_doctor_says_what_is_wrong_with_a_bank(command: Command, capsys: pytest.CaptureFixture[str]) -> None:

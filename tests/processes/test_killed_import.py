@@ -1,4 +1,4 @@
-"""An import that is killed: what it told of is there, its processes end too; run again it adds the rest."""
+"""An import that is killed: what it told of is there; run again it adds the rest."""
 
 import json
 import os
@@ -15,24 +15,6 @@ from tests.processes.servers import ROOT
 
 LINES = 600
 SECONDS = 60  # that anything here may take on the busiest machine
-
-# Lessons made ready in two processes, of which the first page is told; nothing is read on.
-SHARED = """
-import asyncio, sys
-from mcp_reflect.storage.transfer import PAGE, ready
-from mcp_reflect.clock import Clock
-from mcp_reflect.models.lesson import LessonDraft
-from mcp_reflect.models.common import Scope
-
-async def main():
-    drafts = [(Scope("t", "app"), LessonDraft(text="Row 1", mistake="Row 1", correction="Mend it"))] * PAGE * 9
-    async for page in ready(drafts, Clock(), 2, least_shared=1):
-        print(len(page), flush=True)
-        sys.stdin.readline()
-
-if __name__ == "__main__":
-    asyncio.run(main())
-"""
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 
@@ -62,16 +44,3 @@ def test_an_import_that_was_killed_adds_the_rest_when_it_is_run_again(bank_path:
     assert [one["lesson_id"] for one in became[: len(told)]] == [one["lesson_id"] for one in told]
     assert Counter(one["status"] for one in became)["duplicate"] >= len(told)
     assert sound(bank_path)
-
-
-def test_the_processes_of_an_import_end_with_it_and_leave_its_output_alone(tmp_path: Path) -> None:
-    script = tmp_path / "shared.py"
-    script.write_text(SHARED, encoding="utf-8")
-    command, env, pipe = [sys.executable, str(script)], {**os.environ, "PYTHONPATH": "."}, subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, env=env, stdin=pipe, stdout=pipe, stderr=pipe) as one:
-        assert one.stdout is not None
-        assert int(one.stdout.readline()) > 0
-        one.send_signal(signal.SIGKILL)
-        # The pipes are at their end when nobody holds them any more: neither it nor a process of it.
-        output, _ = one.communicate(timeout=SECONDS)
-    assert output == b""

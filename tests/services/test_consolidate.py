@@ -183,7 +183,7 @@ KILLED = """
 import asyncio, os, signal
 from mcp_reflect.storage import consolidation as dreams
 from mcp_reflect.services.engine import Engine
-async def die(*_, **__):
+def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 dreams._Changes.link = die
 asyncio.run(Engine().dream())

@@ -34,8 +34,8 @@ async def test_one_copy_a_day_is_made_and_seven_are_kept(settings: Settings, ban
     await store(settings)
     other = bank_path.with_name("bank.db.copy-mine")
     other.write_text("named by a person")
-    copies = [copy_daily(bank_path, FIRST + day * DAY, Event()) for day in range(9)]
-    assert copy_daily(bank_path, FIRST + 8 * DAY, Event()) is None
+    copies = [copy_daily(bank_path, FIRST + day * DAY, Event().is_set) for day in range(9)]
+    assert copy_daily(bank_path, FIRST + 8 * DAY, Event().is_set) is None
     assert all_copies(bank_path) == copies[2:]
     for file in all_copies(bank_path):
         assert file.stat().st_mode & 0o777 == 0o600
@@ -50,13 +50,13 @@ async def test_a_copy_that_is_stopped_or_of_a_damaged_bank_leaves_nothing(settin
             await engine.store_lesson(mistake=f"Deployed {number} times", correction=f"Deploy number {number}")
     stop = Event()
     stop.set()
-    assert copy_daily(bank_path, FIRST, stop) is None
+    assert copy_daily(bank_path, FIRST, stop.is_set) is None
     data = bytearray(bank_path.read_bytes())
     middle = len(data) // 2 // 4096 * 4096
     data[middle : middle + 8 * 4096] = bytes(8 * 4096)
     bank_path.write_bytes(data)
     with pytest.raises(sqlite3.DatabaseError):
-        copy_daily(bank_path, FIRST, Event())
+        copy_daily(bank_path, FIRST, Event().is_set)
     assert sorted(file.name for file in bank_path.parent.iterdir() if "copy" in file.name) == []
 
 
@@ -84,8 +84,8 @@ async def test_the_latest_sound_copy_is_restored(
     await store(settings)
     with pytest.raises(BankError, match="no sound daily copy"):
         latest_copy(bank_path)
-    first = copy_daily(bank_path, FIRST, Event())
-    second = copy_daily(bank_path, FIRST + DAY, Event())
+    first = copy_daily(bank_path, FIRST, Event().is_set)
+    second = copy_daily(bank_path, FIRST + DAY, Event().is_set)
     assert first
     assert second
     second.write_bytes(bytes(8192))
@@ -97,7 +97,7 @@ async def test_the_latest_sound_copy_is_restored(
 
 async def test_a_restored_copy_whose_first_page_is_lost_is_recovered(settings: Settings, bank_path: Path) -> None:
     await store(settings)
-    copy = copy_daily(bank_path, FIRST, Event())
+    copy = copy_daily(bank_path, FIRST, Event().is_set)
     assert copy
     async with Engine(settings) as engine:
         await engine.bank.maintenance.restore(copy)

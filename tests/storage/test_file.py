@@ -15,8 +15,8 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite import schema
-from mcp_reflect.storage.sqlite.schema import APPLICATION_ID, newest
+from mcp_reflect.storage.sqlite import files
+from mcp_reflect.storage.sqlite.files import APPLICATION_ID, newest
 from mcp_reflect.storage.sqlite.statements import migrations, statements
 
 ROOT = Path(__file__).parent.parent.parent
@@ -93,7 +93,7 @@ async def test_an_older_bank_is_backed_up_once_and_upgraded(settings: Settings, 
     async with Engine(settings) as engine:
         await engine.store_lesson(**LESSON)
     for _ in range(2):
-        schema._back_up(bank_path, 1)  # pyright: ignore[reportPrivateUsage] - there is no second migration yet
+        files.back_up_schema(bank_path, 1)  # there is no second migration yet
     copy = bank_path.with_name("bank.db.schema-1")
     assert oct(copy.stat().st_mode & 0o777) == "0o600"
     with closing(sqlite3.connect(copy)) as other:

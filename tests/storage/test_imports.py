@@ -1,4 +1,4 @@
-"""An import is made ready ahead of its writing, by whoever does it, and keeps nobody from the bank."""
+"""An import keeps nobody from the bank, and brings no lesson twice."""
 
 import asyncio
 from pathlib import Path
@@ -7,8 +7,6 @@ from mcp_reflect.config import Settings
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import LessonDraft, State, Stored
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.transfer import PAGE, ready
-from tests.held_clock import HeldClock
 
 
 def drafts_of(engine: Engine, many: int) -> list[tuple[Scope, LessonDraft]]:
@@ -17,16 +15,6 @@ def drafts_of(engine: Engine, many: int) -> list[tuple[Scope, LessonDraft]]:
         for place in range(many)
     ]
     return engine.import_drafts(lines)
-
-
-async def test_processes_make_ready_what_a_thread_does_and_in_the_same_order(engine: Engine) -> None:
-    drafts = drafts_of(engine, 2 * PAGE + 1)
-    one = [page async for page in ready(drafts, HeldClock(), 1)]
-    two = [page async for page in ready(drafts, HeldClock(), 2, least_shared=1)]
-    assert [[made.lesson.text for made in page] for page in one] == [
-        [draft.text for _, draft in drafts[start : start + PAGE]] for start in range(0, len(drafts), PAGE)
-    ]
-    assert two == one
 
 
 async def test_others_write_and_recall_while_an_import_goes_on(engine: Engine, bank_path: Path) -> None:

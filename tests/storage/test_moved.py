@@ -17,6 +17,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.statements import Writing
 
 TASK = "deploy with a migration"
 LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration, then deploy"}
@@ -98,20 +99,18 @@ async def test_a_bank_that_takes_the_place_of_another_is_the_one_that_counts(
 
 async def test_a_write_is_not_acknowledged_whose_file_is_removed_meanwhile(bank_path: Path) -> None:
     database = Database(bank_path)
+
+    def write_and_remove(tx: Writing) -> None:
+        tx.run("link_add", LINK)
+        bank_path.unlink()
+
     try:
         with pytest.raises(BankError, match="was removed or replaced while this was written"):
-            await _write_and_remove(database)
-        async with database.write() as tx:
-            await tx.run("link_add", LINK)
+            await database.write(write_and_remove)
+        await database.write(lambda tx: tx.run("link_add", LINK))
         assert await database.rows("link_list", {"from_id": "a"})
     finally:
         await database.close()
-
-
-async def _write_and_remove(database: Database) -> None:
-    async with database.write() as tx:
-        await tx.run("link_add", LINK)
-        database.path.unlink()
 
 
 async def test_a_write_that_waited_while_the_file_was_replaced_goes_into_the_new_one(

@@ -16,7 +16,7 @@ from benchmarks.writers import RefusedError, Writer, lost, sound
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankReadOnlyError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.schema import newest
+from mcp_reflect.storage.sqlite.files import newest
 from tests.processes.servers import LESSON, ROOT, server, told
 
 NEXT = newest() + 1
@@ -24,7 +24,7 @@ NEXT = newest() + 1
 # The release after this one: it has one more migration, which takes a column away and adds a table.
 NEXT_RELEASE = f"""
 import os, signal, sys
-from mcp_reflect.storage.sqlite import schema, statements
+from mcp_reflect.storage.sqlite import files, statements
 MIGRATION = '''
 CREATE TABLE moods (id TEXT PRIMARY KEY) STRICT;
 -- half way
@@ -32,22 +32,22 @@ ALTER TABLE lessons ADD COLUMN mood TEXT;
 ALTER TABLE lessons RENAME COLUMN why TO because;
 '''
 ours = statements.migrations()
-schema.migrations = lambda: (*ours, ({NEXT}, MIGRATION))
+files.migrations = lambda: (*ours, ({NEXT}, MIGRATION))
 """
 UPGRADE = f"""{NEXT_RELEASE}
 from pathlib import Path
-print(schema.prepare(Path(sys.argv[1]), 30).schema)
+print(files.prepare(Path(sys.argv[1]), 30).schema)
 """
 KILLED_INSIDE = f"""{NEXT_RELEASE}
 from pathlib import Path
-split = schema.statements
+split = files.statements
 def killed(script):
     for statement in split(script):
         if "half way" in statement:
             os.kill(os.getpid(), signal.SIGKILL)
         yield statement
-schema.statements = killed
-schema.prepare(Path(sys.argv[1]), 30)
+files.statements = killed
+files.prepare(Path(sys.argv[1]), 30)
 """
 
 

@@ -12,8 +12,7 @@ from mcp_reflect.storage.retrieval.identifiers import tools_differ, tools_of
 from mcp_reflect.storage.retrieval.index import Features, Groups, TermCounts, features_of, find_held, find_rows
 from mcp_reflect.storage.retrieval.scoring import Match, WeighedQuestion, score, weigh
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
-from mcp_reflect.storage.sqlite.rows import lesson_from, scope_values
-from mcp_reflect.storage.sqlite.statements import Reading, Transaction
+from mcp_reflect.storage.sqlite.statements import Reading, Writing, lesson_from, scope_values
 
 SCORED: Final = 30  # rows found by terms that get a score
 NEAREST: Final = 40  # rows found by meaning that get a score
@@ -159,11 +158,11 @@ def symptom_values(scope: Scope, lesson: Lesson) -> list[dict[str, str]]:
     ]
 
 
-async def renew_symptoms(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
+def renew_symptoms(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     """Store which errors identify a changed lesson now."""
-    await tx.run("symptom_remove", {"lesson_id": lesson.id})
+    tx.run("symptom_remove", {"lesson_id": lesson.id})
     if values := symptom_values(scope, lesson):
-        await tx.run_many("symptom_add", values)
+        tx.run_many("symptom_add", values)
 
 
 def _known_by(reading: Reading, scope: Scope, symptoms: Iterable[str]) -> list[Candidate]:

@@ -15,8 +15,7 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.storage.retrieval.index import scope_number
 from mcp_reflect.storage.retrieval.vectors import LONGEST_TEXT, QueryVector, Vector, packed, signs, text_of
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.rows import Row, scope_values
-from mcp_reflect.storage.sqlite.statements import Transaction
+from mcp_reflect.storage.sqlite.statements import Row, Writing, scope_values
 
 BATCH: Final = 32  # lessons embedded at once
 BATCH_SECONDS: Final = 60.0
@@ -163,8 +162,7 @@ class Embeddings:
                 await self._drop_unused()
             finally:
                 with suppress(BankError):
-                    async with self._db.write() as tx:
-                        await tx.run("lease_drop", self._lease())
+                    await self._db.write(lambda tx: tx.run("lease_drop", self._lease()))
 
     async def _registered(self) -> _Model | None:
         """The embedder as the bank knows it; None where it gives nothing, so that its dimensions are unknown."""
@@ -172,21 +170,24 @@ class Embeddings:
         if probes is None or self._patient.name is None:
             return None
         named = {"name": self._patient.name, "dims": len(probes[0])}
-        async with self._db.write() as tx:
-            await tx.run("embedder_add", {**named, "background": background(probes), "now": self._clock.now()})
-            row = await tx.row("embedder_by_name", named)
+        values = {**named, "background": background(probes), "now": self._clock.now()}
+
+        def register(tx: Writing) -> Row | None:
+            tx.run("embedder_add", values)
+            return tx.row("embedder_by_name", named)
+
+        row = await self._db.write(register)
         return _Model(row["id"], row["dims"], row["background"]) if row else None
 
     def _lease(self) -> dict[str, Any]:
         return {"tenant": self._tenant, "project": "", "name": _LEASE, "holder": self._holder}
 
     async def _leased(self) -> bool:
-        async with self._db.write() as tx:
-            return await self._renew_lease(tx)
+        return await self._db.write(self._renew_lease)
 
-    async def _renew_lease(self, tx: Transaction) -> bool:
+    def _renew_lease(self, tx: Writing) -> bool:
         now = self._clock.now()
-        return bool(await tx.run("lease_take", {**self._lease(), "now": now, "until": now + CLAIM_SECONDS}))
+        return bool(tx.run("lease_take", {**self._lease(), "now": now, "until": now + CLAIM_SECONDS}))
 
     async def _without_vector(self, model: _Model) -> AsyncGenerator[list[Row]]:
         """Lessons of the projects that have no vector, a batch at a time, in the order of their rows."""
@@ -205,12 +206,15 @@ class Embeddings:
         vectors = await self._patient.embed([_text(row) for row in rows], BATCH_SECONDS)
         if vectors is None or len(vectors[0]) != model.dims:
             return None
-        async with self._db.write() as tx:
-            if not await self._renew_lease(tx):
-                return None
-            return sum([await self._put(tx, model, row, vector) for row, vector in zip(rows, vectors, strict=True)])
 
-    async def _put(self, tx: Transaction, model: _Model, row: Row, vector: Vector) -> int:
+        def put(tx: Writing) -> int | None:
+            if not self._renew_lease(tx):
+                return None
+            return sum(self._put(tx, model, row, vector) for row, vector in zip(rows, vectors, strict=True))
+
+        return await self._db.write(put)
+
+    def _put(self, tx: Writing, model: _Model, row: Row, vector: Vector) -> int:
         blob = packed(vector)
         values = {
             "lesson": row["row"],
@@ -220,17 +224,20 @@ class Embeddings:
             "vector": blob,
             "updated_at": row["updated_at"],
         }
-        return await tx.run("vector_put", values)
+        return tx.run("vector_put", values)
 
     async def _drop_unused(self) -> None:
         """Remove, in short transactions, the vectors of models that nobody has used for a month."""
         values = {"before": self._clock.now() - UNUSED_DAYS * _DAY, "limit": _DROPPED_AT_ONCE}
-        dropped = _DROPPED_AT_ONCE
-        while dropped == _DROPPED_AT_ONCE:
-            async with self._db.write() as tx:
-                dropped = await tx.run("vectors_drop", values)
-                if dropped < _DROPPED_AT_ONCE:
-                    await tx.run("embedders_drop", {"before": values["before"]})
+
+        def drop(tx: Writing) -> bool:
+            if tx.run("vectors_drop", values) == _DROPPED_AT_ONCE:
+                return True
+            tx.run("embedders_drop", {"before": values["before"]})
+            return False
+
+        while await self._db.write(drop):
+            pass
 
 
 def _text(row: Row) -> str:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Hit, Near
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.storage.sqlite.rows import scope_values
-from mcp_reflect.storage.sqlite.statements import Reading
+from mcp_reflect.storage.sqlite.statements import Reading, scope_values
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link

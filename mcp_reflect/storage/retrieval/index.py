@@ -12,7 +12,7 @@ from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS, terms_of
 from mcp_reflect.storage.retrieval.vectors import signs, text_of, word_vector
-from mcp_reflect.storage.sqlite.statements import Derived, Reading, Transaction, Writing
+from mcp_reflect.storage.sqlite.statements import Derived, Reading, Writing
 
 # The weight of one occurrence of a term: in task type and tags, and in the context; elsewhere 1.
 _NAME_WEIGHT: Final = 0.6
@@ -115,21 +115,22 @@ def entry(scope: Scope, lesson: Lesson) -> Entry | None:
     )
 
 
-async def remove(tx: Transaction, record_id: str) -> None:
-    """Take a record out of the index; one that is not in it stays out."""
-    await tx.at_once(lambda writing: _remove(writing, record_id))
-
-
-async def erase(tx: Transaction, record_id: str) -> None:
+def erase(writing: Writing, record_id: str) -> None:
     """Take a record out of the index and rewrite the index, so that none of its terms stays in the file."""
-    await tx.at_once(lambda writing: _remove(writing, record_id))
-    await tx.run("index_rewrite", {})
+    remove(writing, record_id)
+    writing.run("index_rewrite", {})
 
 
-async def renew(tx: Transaction, scope: Scope, lesson: Lesson) -> None:
+def renew(writing: Writing, scope: Scope, lesson: Lesson) -> None:
     """Bring the index up to date with a changed record."""
-    made = entry(scope, lesson)
-    await tx.at_once(lambda writing: _renew(writing, lesson.id, made))
+    new = entry(scope, lesson)
+    row = writing.row("index_of", {"id": lesson.id})
+    if row and new and (row["scope"], row["held"], row["terms"]) == (new.scope, new.held, new.terms):
+        add_vectors(writing, [new])  # a change of the text takes the vector away, even where the terms stay
+        return
+    remove(writing, lesson.id)
+    if new:
+        add(writing, [new])
 
 
 def add(writing: Writing, entries: Sequence[Entry]) -> None:
@@ -164,26 +165,8 @@ def add_vectors(writing: Writing, entries: Iterable[Entry]) -> None:
     writing.run_many("vector_add_words", rows)
 
 
-def _renew(writing: Writing, record_id: str, made: Entry | None) -> None:
-    before = writing.rows("index_of", {"id": record_id})
-    if (
-        before
-        and made
-        and (before[0]["scope"], before[0]["held"], before[0]["terms"])
-        == (
-            made.scope,
-            made.held,
-            made.terms,
-        )
-    ):
-        add_vectors(writing, [made])  # a change of the text takes the vector away, even where the terms stay
-        return
-    _remove(writing, record_id)
-    if made:
-        add(writing, [made])
-
-
-def _remove(writing: Writing, record_id: str) -> None:
+def remove(writing: Writing, record_id: str) -> None:
+    """Take a record out of the index; one that is not in it stays out."""
     for row in writing.rows("index_of", {"id": record_id}):
         stored = Entry(record_id, row["scope"], bool(row["held"]), row["length"], Derived(row["terms"]), None)
         writing.run(

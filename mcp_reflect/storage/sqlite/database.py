@@ -1,28 +1,50 @@
-"""The bank's file, shared with other processes: transactions, and SQLite's errors in plain words."""
+"""The bank's file, shared with other processes: connections, transactions, and SQLite's errors in plain words."""
 
 import asyncio
 import errno
+import os
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Final, Literal, TypeAlias, TypeVar
 
+from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
-from mcp_reflect.storage.sqlite.connections import Connections, Use
-from mcp_reflect.storage.sqlite.files import beside, checkpoint, empty_log, identity, log_is_long, patiently, races
-from mcp_reflect.storage.sqlite.schema import Opened, newer, newest, number_of
-from mcp_reflect.storage.sqlite.statements import Connection, Reading, Transaction, Values, Writing
+from mcp_reflect.storage.sqlite.files import (
+    LONG_LOG_BYTES,
+    Identity,
+    Opened,
+    beside,
+    checkpoint,
+    clear_logs,
+    connect,
+    hollow,
+    identity,
+    locked,
+    log_bytes,
+    number_of,
+    prepare,
+    set_aside,
+    thawed,
+)
+from mcp_reflect.storage.sqlite.statements import Reading, Row, Values, Writing
 
-# SQLite's errors in words, for the person who runs the server.
+BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
+_PAUSE_SECONDS: Final = 0.005  # the longest between two tries to write; random, so that no process starves
+_MOST_CHANGES: Final = 3  # files that may follow each other at the path while a call begins
+_CACHE_KB: Final = 32_000  # of pages that a connection keeps: enough for a block's postings
 
+_Result = TypeVar("_Result")
+_Use: TypeAlias = Literal["write", "read", "brief"]
 
 _FULL: Final = "cannot grow: the disk is full. Free some space and try again; what was stored before is kept"
 _DISK: Final = "cannot be read or written: the disk reports an error. Look at the disk; then try again"
-
 # SQLite's result codes (sqlite.org/rescode.html) → the error, and what to do about it.
 _MEANINGS: Final[dict[int, tuple[type[BankError], str]]] = {
     sqlite3.SQLITE_BUSY: (BankBusyError, "is held by another process. Try again, or end the process that holds it"),
@@ -64,281 +86,301 @@ def explained(path: Path) -> Generator[None]:
         ) from error
 
 
-# The process that holds the bank's write lock, on Linux.
+# SQLite's locks do not survive a fork, so a bank that was open then is refused in the child.
+_OPENED: Final[set[Identity]] = set()
+_INHERITED: Final[set[Identity]] = set()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _INHERITED.update(_OPENED))
 
 
-_LOCKS: Final = Path("/proc/locks")
-_WRITE_LOCK: Final = {"-shm": ("120", "120"), "": ("1073741824", "1073741825")}
-"""The bytes that SQLite locks to write: in the shared memory of a log, or in the file itself
-(sqlite.org/walformat.html and fileformat2.html, the lock-byte page)."""
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    """An SQLite connection with a thread of its own, and the file that it was opened on.
 
+    A function runs any number of statements there for one change of threads. One that was begun ends, also if its
+    caller is cancelled.
+    """
 
-def holder(path: Path) -> str:
-    """Return the process that is writing the bank at `path`, and whether it is suspended; empty if not known."""
-    with suppress(OSError, ValueError, IndexError):
-        for ending, (first, last) in _WRITE_LOCK.items():
-            file_identity = identity(beside(path, ending))
-            if file_identity is None:
-                continue
-            for line in _LOCKS.read_text().splitlines():
-                if "WRITE" not in line:
-                    continue
-                pid, file, begin, end = line[line.index("WRITE") :].split()[1:5]
-                if (
-                    int(file.split(":")[2]) == file_identity[1]
-                    and begin >= first
-                    and end <= last
-                    and len(begin) == len(first)
-                ):
-                    return _named(pid)
-    return ""
+    raw: sqlite3.Connection
+    executor: ThreadPoolExecutor
+    opened: Opened
+    memory: Identity | None
+    """The shared memory of the log that it reads."""
 
+    async def run(self, work: "Callable[[_Connection], _Result]") -> _Result:
+        return await asyncio.get_running_loop().run_in_executor(self.executor, work, self)
 
-def _named(pid: str) -> str:
-    name, _, rest = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
-    suspended = ", which is suspended" if rest.split()[0] in ("T", "t") else ""
-    return f"process {pid} ({name}{suspended})"
+    def has_its_schema(self) -> bool:
+        """True if nobody has upgraded the file since it was opened."""
+        return number_of(self.raw, "user_version") == self.opened.schema
 
-
-# What is acknowledged is on disk, in the file that lies at the bank's path. Readers never wait for a writer.
-
-
-BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
-_LONG_WRITE: Final = 0.05  # seconds; after such a write, others get their turn before this process writes again
-_PAUSE_AFTER: Final = 0.015  # seconds; longer than a waiter pauses, see `pause`
-_MOST_CHANGES: Final = 3  # files that may follow each other at the path while a write begins
-
-_Result = TypeVar("_Result")
+    def close(self) -> None:
+        """Close the connection after all that runs on it, and wait for that."""
+        self.executor.submit(self.raw.close)
+        self.executor.shutdown()
 
 
 class Database:
-    """One bank file. Every method raises BankError if the file cannot be used."""
+    """One bank file. Every method raises BankError if the file cannot be used.
+
+    Each call looks whether the file that it has open still lies at the path. An acknowledged write is on disk, in that
+    file. Readers never wait for a writer.
+    """
 
     def __init__(
         self, path: Path, *, busy_seconds: float = 30.0, log: Log | None = None, sets_aside: bool = True
     ) -> None:
         self.path = path
         self.busy_seconds = busy_seconds
-        self._file = Connections(path, busy_seconds, log or Log())
+        self._log = log or Log()
         self._sets_aside = sets_aside
         self._listeners: list[tuple[frozenset[str], Callable[[], None]]] = []
-        self._writing = asyncio.Lock()
-        self._writing_briefly = asyncio.Lock()
-        self._rest_until = 0.0
+        self._opened: Opened | None = None
+        self._connections: dict[_Use, _Connection] = {}
+        self._damaged: set[Identity] = set()
+        self._opening = asyncio.Lock()
+        self._writing: dict[_Use, asyncio.Lock] = {"write": asyncio.Lock(), "brief": asyncio.Lock()}
 
     async def opened(self) -> Opened:
         """Open the file (make it, upgrade it); return its schema, journal mode and whether it can be written."""
-        async with self._explained():
-            return await self._file.opened()
+        async with self._explained(), self._opening:
+            return await self._examine()
 
     async def close(self) -> None:
         """Close every connection; what was acknowledged is on disk already."""
-        await self._file.close()
+        while self._connections:
+            await asyncio.to_thread(self._connections.popitem()[1].close)
+        self._opened = None
 
-    async def set_aside(self) -> BankDamagedError:
-        """Move the damaged file away, and return an error that says where. The next use begins a new bank."""
-        with explained(self.path):
-            return await self._file.set_aside(BankDamagedError(f"The bank {self.path} is damaged."), None)
+    async def rows(self, name: str, values: Values) -> list[Row]:
+        """Return the rows of a named query."""
+        return await self.look(lambda reading: reading.rows(name, values))
 
-    async def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
-        """Return the rows of a named query.
-
-        In a bank of a newer release a row may lack a column: asking for that one raises BankReadOnlyError.
-        """
-        async with self._explained("read"):
-            opened = await self._file.opened()
-            connection = await self._file.get("read")
-            rows, schema = await connection.run(
-                lambda raw: ((reading := Reading(raw)).rows(name, values), reading.schema())
-            )
-            if schema != opened.schema:
-                opened = await self._file.opened(again=True)
-            return rows if opened.schema <= newest() else [_newer_row(row, self.path, schema) for row in rows]
-
-    async def row(self, name: str, values: Values) -> sqlite3.Row | None:
+    async def row(self, name: str, values: Values) -> Row | None:
         """Return the first row of a named query, None if there is none."""
-        return next(iter(await self.rows(name, values)), None)
+        return await self.look(lambda reading: reading.row(name, values))
 
     async def look(self, work: Callable[[Reading], _Result]) -> _Result:
         """Return the result of `work`, which reads as of one moment, outside of the event loop."""
 
-        def read(raw: sqlite3.Connection) -> _Result:
-            reading = Reading(raw)
-            with reading.snapshot():
-                try:
-                    return work(reading)
-                except LookupError:  # a row without a column that this release asks for
-                    if (schema := reading.schema()) <= newest():
-                        raise
-                    raise BankReadOnlyError(_outgrown(self.path, schema)) from None
+        def read(connection: _Connection) -> tuple[_Result] | None:
+            connection.raw.execute("BEGIN")
+            try:
+                return (work(Reading(connection.raw)),) if connection.has_its_schema() else None
+            finally:
+                connection.raw.rollback()
 
-        async with self._explained("read"):
-            await self._file.opened()
-            return await (await self._file.get("read")).run(read)
+        return (await self._attempt("read", read, 0))[0]
 
-    @asynccontextmanager
-    async def write(self) -> AsyncGenerator[Transaction]:
-        """Open a transaction that is on disk when the block ends, and undone if the block fails or is cancelled.
+    async def write(self, work: Callable[[Writing], _Result]) -> _Result:
+        """Return the result of `work`, a transaction that is on disk then, and undone if it fails.
 
-        Raises BankReadOnlyError, BankBusyError (after `busy_seconds`) or BankError.
+        It runs outside of the event loop, and again if the file is locked or replaced before it is committed. If the
+        caller is cancelled, it is written whole or not at all. Raises BankReadOnlyError, BankBusyError (after
+        `busy_seconds`) or BankError.
         """
-        async with self._writing:
-            await asyncio.sleep(max(self._rest_until - time.monotonic(), 0))
-            async with self._explained("write"):
-                connection = await self._begun()
-                start = time.monotonic()
-                tx = Transaction(connection)
-                try:
-                    yield tx
-                    self._refuse_moved("write")
-                    await asyncio.shield(
-                        patiently(partial(connection.run, sqlite3.Connection.commit), self.busy_seconds)
-                    )
-                except BaseException:
-                    await asyncio.shield(connection.run(sqlite3.Connection.rollback))
-                    raise
-                self._refuse_moved("write")
-            await self._checkpoint("write")
-            if time.monotonic() - start > _LONG_WRITE:
-                self._rest_until = time.monotonic() + _PAUSE_AFTER
-        for names, listener in self._listeners:
-            if names & tx.ran:
-                listener()
+        return await self._write("write", work, self.busy_seconds)
+
+    async def write_briefly(self, work: Callable[[Writing], _Result]) -> _Result:
+        """Write as `write` does what no caller should wait for.
+
+        A power cut may lose it, and BankBusyError is raised after 10 ms if another process writes.
+        """
+        return await self._write("brief", work, BRIEF_WAIT_SECONDS)
 
     def on_commit(self, names: frozenset[str], listener: Callable[[], None]) -> None:
         """Call `listener` after each transaction of this process that ran one of these statements."""
         self._listeners.append((names, listener))
 
-    async def write_briefly(self, work: Callable[[Writing], _Result]) -> _Result:
-        """Return the result of `work`, a small transaction that no caller should wait for.
-
-        It is begun and ended with one change of threads. A power cut may lose it, and BankBusyError is raised after
-        10 ms if another process writes.
-        """
-        async with self._writing_briefly, self._explained("brief"):
-            for _ in range(_MOST_CHANGES):
-                opened = await self._writable()
-                connection = await self._file.get("brief")
-                transact = partial(self._transact, schema=opened.schema, work=work)
-                result = await patiently(partial(connection.run, transact), BRIEF_WAIT_SECONDS)
-                if result:
-                    await self._checkpoint("brief")
-                    return result[0]
-                await self._file.opened(again=True)
-            raise self._changing()
-
-    def _transact(
-        self, raw: sqlite3.Connection, schema: int, work: Callable[[Writing], _Result]
-    ) -> tuple[_Result] | None:
-        """Run a whole transaction; return None if the file or its schema has changed."""
-        try:
-            if _begin(raw) != schema or self._file.moved("brief"):
-                raw.rollback()
-                return None
-            result = work(Writing(raw, set()))
-            self._refuse_moved("brief")
-            raw.commit()
-        except BaseException:
-            raw.rollback()
-            raise
-        self._refuse_moved("brief")
-        return (result,)
-
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers allow: erased bytes are gone."""
-        async with self._writing, self._explained("write"):
-            connection = await self._file.get("write")
-            if races():
-                emptied = partial(connection.run, lambda raw: empty_log(raw, self.path))
-                await asyncio.shield(patiently(emptied, self.busy_seconds))
-            else:
-                await connection.run(lambda raw: raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
-    async def _checkpoint(self, use: Use) -> None:
-        """Move a long log into the file if SQLite does not do that safely by itself; a failure is tried again later."""
-        if not races() or not log_is_long(self.path):
-            return
-        with suppress(sqlite3.Error, OSError, BankError):  # what was written is on disk; the next write tries again
-            connection = await self._file.get(use)
-            await connection.run(lambda raw: checkpoint(raw, self.path))
+        def empty(connection: _Connection) -> bool:
+            checkpoint(connection.raw, self.path, empty=True)
+            return True
 
-    async def _writable(self) -> Opened:
-        opened = await self._file.opened()
-        if opened.read_only:
-            opened = await self._file.opened(again=True)  # a person may have given the right to write
-        if opened.read_only:
-            raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
-        return opened
+        async with self._writing["write"]:
+            await self._attempt("write", empty, self.busy_seconds)
 
-    async def _begun(self) -> Connection:
-        """Return a connection in a transaction, on the file at the path and in the schema that this release writes."""
-        for _ in range(_MOST_CHANGES):
-            opened = await self._writable()
-            connection = await self._file.get("write")
+    async def _write(self, use: _Use, work: Callable[[Writing], _Result], seconds: float) -> _Result:
+        def transact(connection: _Connection) -> tuple[_Result, set[str]] | None:
+            raw = connection.raw
             try:
-                schema = await patiently(partial(connection.run, _begin), self.busy_seconds)
-                if schema == opened.schema and not self._file.moved("write"):
+                raw.execute("BEGIN IMMEDIATE")
+                if not connection.has_its_schema() or connection.opened.identity != identity(self.path):
+                    return None
+                writing = Writing(raw)
+                result = work(writing)
+                self._refuse_moved(connection)
+                raw.commit()
+            finally:
+                raw.rollback()  # nothing after a commit
+            self._refuse_moved(connection)
+            if log_bytes(self.path) >= LONG_LOG_BYTES:
+                with suppress(sqlite3.Error, OSError):  # what was written is on disk; the next write tries again
+                    checkpoint(raw, self.path)
+            return result, writing.ran
+
+        async with self._writing[use]:
+            result, ran = await self._attempt(use, transact, seconds)
+        for names, listener in self._listeners:
+            if names & ran:
+                listener()
+        return result
+
+    async def _attempt(self, use: _Use, work: Callable[[_Connection], _Result | None], seconds: float) -> _Result:
+        """Return the result of `work` on a connection to the file at the path.
+
+        `work` returns None if the file or its schema has changed. It is repeated for `seconds` while it finds the file
+        locked.
+        """
+        async with self._explained(use):
+            for _ in range(_MOST_CHANGES):
+                connection = await self._connection(use)
+                result = await _patiently(partial(connection.run, work), seconds)
+                if result is not None:
+                    return result
+                self._opened = None
+            raise BankError(f"The bank {self.path} is replaced again and again. Try again when that has ended.")
+
+    async def _connection(self, use: _Use) -> _Connection:
+        """Return the connection for a use, to the file that lies at the path now."""
+        async with self._opening:
+            opened = await self._examine()
+            if use != "read" and opened.read_only:
+                self._opened = None
+                opened = await self._examine()  # a person may have given the right to write
+                if opened.read_only:
+                    raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
+            connection = self._connections.get(use)
+            if connection is not None:
+                if connection.opened == opened:
                     return connection
-            except BaseException:
-                # A cancelled BEGIN still runs on the connection's thread, before this: undo it as well.
-                await asyncio.shield(connection.run(sqlite3.Connection.rollback))
+                del self._connections[use]
+                await asyncio.to_thread(self._leave, connection)
+            executor = ThreadPoolExecutor(1, "bank")
+            connecting = asyncio.get_running_loop().run_in_executor(executor, self._connect, use, opened, executor)
+            try:
+                self._connections[use] = await asyncio.shield(connecting)
+            except asyncio.CancelledError:  # its thread has started: keep it for the next caller
+                with suppress(sqlite3.Error):
+                    self._connections[use] = await connecting
                 raise
-            await asyncio.shield(connection.run(sqlite3.Connection.rollback))
-            await self._file.opened(again=True)
-        raise self._changing()
+            finally:
+                if use not in self._connections:
+                    executor.shutdown(wait=False)
+            return self._connections[use]
 
-    def _changing(self) -> BankError:
-        return BankError(f"The bank {self.path} is replaced again and again. Try again when that has ended.")
+    def _connect(self, use: _Use, opened: Opened, executor: ThreadPoolExecutor) -> _Connection:
+        raw = connect(
+            self.path,
+            read_only=bool(opened.read_only),
+            frozen=opened.frozen is not None,
+            wait=self.busy_seconds if use == "read" else 0,
+        )
+        try:
+            raw.row_factory = sqlite3.Row
+            raw.execute("PRAGMA foreign_keys = ON")
+            raw.execute(f"PRAGMA synchronous = {'NORMAL' if use == 'brief' else 'FULL'}")
+            raw.execute("PRAGMA secure_delete = ON")
+            if use != "brief":
+                raw.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+            raw.execute("PRAGMA user_version").fetchone()  # opens the log
+            if use == "read":
+                raw.execute("PRAGMA query_only = ON")
+        except sqlite3.Error:
+            raw.close()
+            raise
+        return _Connection(raw, executor, opened, identity(beside(self.path, "-shm")))
 
-    def _refuse_moved(self, use: Use) -> None:
-        if self._file.moved(use):
+    def _refuse_moved(self, connection: _Connection) -> None:
+        if connection.opened.identity != identity(self.path):
             raise BankError(
                 f"The bank {self.path} was removed or replaced while this was written; it may not have been kept. "
                 "Try again."
             )
 
+    async def _examine(self) -> Opened:
+        """Return the state of the file at the path, made or upgraded if necessary."""
+        current = identity(self.path)
+        if current in _INHERITED:
+            raise BankError(
+                f"The bank {self.path} was open when this process was forked, and cannot be used in it. "
+                "Open it after the fork, or start the process anew (spawn)."
+            )
+        before, self._opened = self._opened, None  # set again at the end: an error here examines anew
+        if before is not None and before.identity == current:
+            if hollow(self.path):
+                raise BankDamagedError(f"The bank {self.path} was emptied while it was open.")
+            if not thawed(self.path, before):
+                self._opened = before
+                return before
+        elif before is not None:
+            # Finish the file that was open where it is now, and keep its log off the file that replaced it.
+            self._log("bank_replaced", "warning", bank=str(self.path), found=current is not None)
+            # A writer may be in a transaction, and notices by itself.
+            if (connection := self._connections.pop("read", None)) is not None:
+                await asyncio.to_thread(self._leave, connection)
+                if connection.memory is not None and connection.memory == identity(beside(self.path, "-shm")):
+                    clear_logs(self.path)
+        self._opened = await asyncio.to_thread(prepare, self.path, self.busy_seconds)
+        _OPENED.add(self._opened.identity)
+        return self._opened
+
+    def _leave(self, connection: _Connection) -> None:
+        """Close a connection to a file that is not the bank any more, after moving its log into it."""
+
+        def move_log() -> None:
+            # It waits for the write lock, so that nobody restarts the log meanwhile: see `checkpoint`.
+            connection.raw.execute("PRAGMA query_only = OFF")
+            connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+        if connection.opened.identity not in self._damaged:
+            connection.executor.submit(move_log)
+        connection.close()
+
+    async def set_aside(self, error: BankDamagedError, use: _Use | None = None) -> BankDamagedError:
+        """Move the damaged file away, and return an error that says where; the next use begins a new bank."""
+        async with self._opening:
+            connection = self._connections.get(use) if use and self._opened else None
+            damaged = connection.opened.identity if connection else identity(self.path)
+            self._opened = None
+            stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(Clock().now()))
+            with explained(self.path):
+                aside = await asyncio.to_thread(set_aside, self.path, damaged, stamp)
+            if damaged is not None and identity(self.path) != damaged:
+                self._damaged.add(damaged)
+        text = f"{error} It may have been set aside by another server a moment ago: try once more."
+        if aside is not None:
+            text = (
+                f"{error} It was set aside as {aside}, and nothing of it was deleted; nothing of this call was stored. "
+                "The next call begins a new bank. `mcp-reflect doctor --rescue` recovers what can still be read."
+            )
+        self._log("bank_set_aside", "error", bank=str(self.path), aside=aside and str(aside), error=text)
+        return BankDamagedError(text)
+
     @asynccontextmanager
-    async def _explained(self, use: Use | None = None) -> AsyncGenerator[None]:
+    async def _explained(self, use: _Use | None = None) -> AsyncGenerator[None]:
         try:
             with explained(self.path):
                 yield
-        except BankBusyError as error:
-            process = holder(self.path)
-            text = str(error).replace("another process", process, 1) if process else str(error)
-            raise BankBusyError(text) from error
         except BankDamagedError as error:
             if not self._sets_aside:
                 raise
-            with explained(self.path):
-                raise await asyncio.shield(self._file.set_aside(error, use)) from error
+            raise await asyncio.shield(self.set_aside(error, use)) from error
+
+
+async def _patiently(attempt: Callable[[], Awaitable[_Result]], seconds: float) -> _Result:
+    """Return the result of `attempt`, repeated while the file is locked; raise its error after `seconds`.
+
+    SQLite's own busy handler tries less and less often, while a new process tries at once: under load the longest
+    waiter comes last. Here everybody tries after a random pause.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return await attempt()
         except sqlite3.OperationalError as error:
-            # It asked for a part that this schema does not have: the bank was upgraded under a running server.
-            version = await self._file.schema()
-            if version <= newest():
+            if not locked(error) or time.monotonic() >= end:
                 raise
-            raise BankReadOnlyError(_outgrown(self.path, version)) from error
-
-
-def _outgrown(path: Path, schema: int) -> str:
-    return f"The bank {path} cannot be read any more: {newer(schema)}"
-
-
-class _NewerRow(dict[str, Any]):
-    """A row of a bank that a newer release made: asking for a column that it lacks raises BankReadOnlyError."""
-
-    def __init__(self, row: sqlite3.Row, message: str) -> None:
-        super().__init__(zip(row.keys(), row, strict=True))
-        self._message = message
-
-    def __missing__(self, name: str) -> Any:
-        raise BankReadOnlyError(self._message)
-
-
-def _newer_row(row: sqlite3.Row, path: Path, schema: int) -> sqlite3.Row:
-    return cast("sqlite3.Row", _NewerRow(row, _outgrown(path, schema)))
-
-
-def _begin(raw: sqlite3.Connection) -> int:
-    """Begin to write; return the version of the schema that is written."""
-    raw.execute("BEGIN IMMEDIATE")
-    return number_of(raw, "user_version")
+        await asyncio.sleep(_PAUSE_SECONDS * (1 + Clock().random(1)[0]) / 256)

@@ -1,31 +1,47 @@
-"""The file of a bank: its identity, its journal and log, waiting for locks, and setting a damaged one aside."""
+"""The file of a bank: made private, opened, switched to a log, migrated, copied, and set aside if it is damaged."""
 
-import asyncio
+import errno
 import os
 import re
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
-from mcp_reflect.clock import Clock
-from mcp_reflect.errors import BankDamagedError, BankError
-from mcp_reflect.storage.sqlite.statements import write_lock
+from mcp_reflect.errors import BankDamagedError, BankError, BankReadOnlyError, NotABankError
+from mcp_reflect.storage.sqlite.statements import migrations, statements
 
-# The identity of a file. While a server runs, the file at a path can be removed, moved or replaced. SQLite continues
-# with the file that it has open, and what is written there is lost; so each use compares.
+APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
+ENDINGS = ("-wal", "-shm", "-journal", "")
+"""The files of a database; the main file is moved last, so that nobody begins a new one beside its log."""
 
+_DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
+"""Endings of databases: a file with another one that is no database was named by mistake, and is left alone."""
 
 Identity: TypeAlias = tuple[int, int]
-"""A file as the system identifies it: device and inode."""
+"""A file as the system identifies it: device and inode.
 
-_OPENED: Final[set[Identity]] = set()
-"""All files that this process has opened with SQLite."""
+While a server runs, the file at a path can be removed, moved or replaced. SQLite continues with the file that it has
+open, and what is written there is lost; so each use compares.
+"""
 
-_INHERITED: Final[set[Identity]] = set()
-"""The files that the parent of a forked process had open."""
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The state of a file: the schema's version, the journal mode, and why the file cannot be written, if so.
+
+    `frozen` is the file's time in ns and its bytes if it lies in a folder that takes no log: SQLite then reads it
+    without looking again.
+    """
+
+    schema: int
+    journal_mode: str
+    identity: Identity
+    read_only: str | None = None
+    frozen: tuple[int, int] | None = None
 
 
 def identity(path: Path) -> Identity | None:
@@ -42,12 +58,12 @@ def beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def has_log(path: Path) -> bool:
-    """True if there is a log beside the file that is not empty."""
+def log_bytes(path: Path) -> int:
+    """Return the size of the log beside the file, 0 if there is none."""
     try:
-        return beside(path, "-wal").stat().st_size > 0
+        return beside(path, "-wal").stat().st_size
     except OSError:
-        return False
+        return 0
 
 
 def hollow(path: Path) -> bool:
@@ -58,44 +74,55 @@ def hollow(path: Path) -> bool:
         return False
 
 
-def emptied(path: Path) -> bool:
-    """True if the file is empty beside a log that is not: SQLite would delete the log."""
-    return hollow(path) and has_log(path)
+def newest() -> int:
+    """Return the schema version that this release writes."""
+    return migrations()[-1][0]
 
 
-def note_opened(found: Identity | None) -> None:
-    """Note that this process opened this file with SQLite."""
-    if found is not None:
-        _OPENED.add(found)
+def newer(version: int) -> str:
+    """Return the reason why a bank of a newer release is only read."""
+    return f"its schema {version} is newer than this release's {newest()}. Upgrade mcp-reflect-server to write it"
 
 
-def is_opened(found: Identity | None) -> bool:
-    """True if this process has opened that file with SQLite.
+def connect(path: Path, *, read_only: bool = False, frozen: bool = False, wait: float = 5.0) -> sqlite3.Connection:
+    """Connect to a file that exists; a statement waits `wait` seconds for others.
 
-    Opening and closing it by other means would drop the locks that SQLite holds on it.
+    A frozen file is read without locks and without its log. SQLite checkpoints by itself after a commit, without the
+    write lock; before 3.51.3 that can lose pages (https://sqlite.org/wal.html#walresetbug), so `checkpoint` does it.
     """
-    return found in _OPENED
+    address = f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if frozen else ''}"
+    connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None)
+    try:
+        if not read_only:
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            connection.execute(
+                "PRAGMA journal_size_limit = 0"
+            )  # a log that is restarted is cut: its size is its length
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
-def refuse_inherited(path: Path, found: Identity | None) -> None:
-    """Raise BankError in a process that was forked while that file was open: SQLite's locks do not survive a fork."""
-    if found in _INHERITED:
-        raise BankError(
-            f"The bank {path} was open when this process was forked, and cannot be used in it. "
-            "Open it after the fork, or start the process anew (spawn)."
-        )
-
-
-def _forked() -> None:
-    _INHERITED.update(_OPENED)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+def number_of(connection: sqlite3.Connection, pragma: str) -> int:
+    """Return a number that SQLite keeps in a file, such as `user_version`."""
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
 @contextmanager
-def alone(folder: Path) -> Generator[None]:
+def write_lock(connection: sqlite3.Connection) -> Generator[None]:
+    """Run the block in one transaction under the write lock; roll it back if it fails."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+@contextmanager
+def _alone(folder: Path) -> Generator[None]:
     """Let only one process at a time make or move a bank in `folder`, if files can be locked."""
     try:
         import fcntl  # noqa: PLC0415 - not on Windows, which does not let an open file be moved
@@ -111,36 +138,217 @@ def alone(folder: Path) -> Generator[None]:
         os.close(held)
 
 
-# Waiting for another process's write to end.
-#
-# SQLite's own busy handler tries less and less often, down to ten times a second, while a new process tries at once:
-# under load the longest waiter comes last. Here everybody tries after a random pause, which gets shorter the longer it
-# has waited, so that nobody starves.
+# Opening.
 
 
-_LONGEST_PAUSE: Final = 0.006  # seconds, at the beginning; a short write takes about as long
-_SHORTEST_PAUSE: Final = 0.001
+def prepare(path: Path, busy_seconds: float) -> Opened:
+    """Make or upgrade the file at `path`. Many processes may do this at once.
 
-_Answer = TypeVar("_Answer")
+    Raises NotABankError for a file that is something else (it stays as it is), BankDamagedError for one that should be
+    set aside, OSError or sqlite3.Error.
+    """
+    _make_private(path)
+    current = identity(path)
+    if current is None:
+        raise BankError(f"The bank {path} was removed in this moment. Try again.")
+    if hollow(path) and log_bytes(path):  # SQLite would delete the log
+        raise BankDamagedError(f"The bank {path} is empty beside its log.")
+    _refuse_foreign(path)
+    if not _may_write(path):
+        return _read_only(path, current, "the file or its folder may not be written")
+    try:
+        mode = _use_wal(path, busy_seconds)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL or hollow(path) or log_bytes(path):
+            raise
+        # Not even the log's shared memory fits on the disk: the file can be read.
+        return _read_only(path, current, "the disk is full. Free some space")
+    with closing(connect(path, wait=busy_seconds)) as connection:
+        _check_ours(connection, path)
+        version = number_of(connection, "user_version")
+        if version < 0:
+            raise NotABankError(
+                f"{path} has the schema version {version}, which no release writes; it was left as it is. "
+                "Restore a copy, or set MCP_REFLECT_BANK to another file."
+            )
+        if version > newest():
+            _check_columns(connection, path, version)
+            return Opened(version, mode, current, newer(version))
+        if version < newest():
+            upgrade(connection, path)
+        return Opened(newest(), mode, current)
 
 
-async def patiently(attempt: Callable[[], Awaitable[_Answer]], seconds: float) -> _Answer:
-    """Return the result of `attempt`, repeated while the file is locked; raise its error after `seconds`."""
-    start = time.monotonic()
-    while True:
+def thawed(path: Path, opened: Opened) -> bool:
+    """True if a frozen file should be examined anew: it changed, has a log, or may be written now."""
+    return opened.frozen is not None and (_as_of(path) != opened.frozen or log_bytes(path) > 0 or _may_write(path))
+
+
+def clear_logs(path: Path) -> None:
+    """Move a log that belongs to no file any more away from `path`, before another file is put there.
+
+    SQLite would read it into the new file. Processes that have it open keep it.
+    """
+    beside(path, "-shm").unlink(missing_ok=True)
+    for ending in ("-wal", "-journal"):
+        log = beside(path, ending)
+        if log.exists() and not log.stat().st_size:
+            log.unlink()
+        elif log.exists():
+            log.rename(beside(path, f".left-{time.time_ns()}{ending}"))
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _as_of(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def _make_private(path: Path) -> None:
+    """Make an empty file that only this user can read, or remove the rights of others, before it is used."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        with _alone(path.parent):
+            if not path.exists():
+                clear_logs(path)
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        return
+    if not path.is_file():  # a folder, a FIFO (opening it would block), a device
+        raise NotABankError(
+            f"The bank {path} cannot be used: it is not a regular file. Set MCP_REFLECT_BANK to a file."
+        )
+    for file in (beside(path, ending) for ending in ENDINGS if os.name == "posix"):
+        with suppress(OSError):
+            status = file.stat()
+            if status.st_mode & 0o077 and status.st_uid == os.geteuid():
+                file.chmod(status.st_mode & 0o700)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse what is no bank, without locks or a log, so that not a byte of it changes."""
+    try:
+        with closing(connect(path, read_only=True, frozen=True)) as connection:
+            _check_ours(connection, path)
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_NOTADB:
+            return  # half of a log may be in the file: then opening it adds the rest, or says what is wrong
+        if path.suffix.lower() not in _DATABASE_ENDINGS and not log_bytes(path):
+            raise NotABankError(
+                f"{path} is not an SQLite database; it was left as it is. Set MCP_REFLECT_BANK to another file."
+            ) from error
+        raise BankDamagedError(f"The bank {path} does not begin as an SQLite database does.") from error
+
+
+def _check_ours(connection: sqlite3.Connection, path: Path) -> None:
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and number_of(connection, "application_id") != APPLICATION_ID:
+        raise NotABankError(
+            f"{path} is a database of another program; it was left as it is. Set MCP_REFLECT_BANK to another file."
+        )
+
+
+def version_of(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the schema version of a bank; NotABankError for a database of another program, or one without tables."""
+    _check_ours(connection, path)
+    version = number_of(connection, "user_version")
+    if version <= 0:
+        raise NotABankError(f"{path} is no bank. Name a bank, or a copy that `mcp-reflect backup` made.")
+    return version
+
+
+def _check_columns(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """Raise BankReadOnlyError if the schema of a newer release lacks a column that this release reads."""
+    columns = (
+        "SELECT sqlite_master.name, column.name FROM sqlite_master, pragma_table_info(sqlite_master.name) AS column "
+        "WHERE sqlite_master.type = 'table'"
+    )
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
+        upgrade(ours, None)
+        if not set(ours.execute(columns)) <= set(connection.execute(columns)):
+            raise BankReadOnlyError(f"The bank {path} cannot be read any more: {newer(version)}")
+
+
+def _read_only(path: Path, current: Identity, reason: str) -> Opened:
+    """Open a file that cannot be written, for reading."""
+    as_of = _as_of(path)
+    connection, frozen = connect_to_read(path)
+    with closing(connection):
+        version = version_of(connection, path)
+        if version > newest():
+            _check_columns(connection, path, version)
+        mode = "none" if frozen else _mode(connection)
+        return Opened(version, mode, current, reason, as_of if frozen else None)
+
+
+def connect_to_read(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """Return a connection that can read a file, even if no log can be made beside it; True if it is frozen then."""
+    connection = connect(path, read_only=not _may_write(path))
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        if log_bytes(path):
+            raise
+        return connect(path, read_only=True, frozen=True), True
+    return connection, False
+
+
+def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
+    """Apply the missing migrations in one transaction under the write lock, after a copy beside `path`, if given."""
+    connection.execute("PRAGMA synchronous = FULL")
+    with write_lock(connection):
+        version = number_of(connection, "user_version")  # another process may have been first
+        if path is not None and 0 < version < newest():
+            back_up_schema(path, version)
+        for number, script in migrations():
+            if number > version:
+                for statement in statements(script):
+                    connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {max(version, newest())}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def back_up_schema(path: Path, version: int) -> None:
+    """Copy what is committed to `bank.db.schema-N`, private as the bank is, once for each version."""
+    copy = beside(path, f".schema-{version}")
+    if not copy.exists():
+        copy_to(path, copy)
+
+
+def copy_to(path: Path, copy: Path, stop: Callable[[], bool] | None = None) -> None:
+    """Copy what is committed in the bank at `path` to a new file `copy`, whole or not at all, for this user alone.
+
+    Servers may write meanwhile, and others may copy. Every row is read, so a damaged bank is not copied. `stop` ends
+    the copying with an error when it returns True. Raises FileExistsError if `copy` exists, OSError or sqlite3.Error.
+    """
+    if copy.exists():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(copy))
+    part = beside(copy, f".part-{os.getpid()}-{time.time_ns()}")
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        with closing(connect_to_read(path)[0]) as source:
+            source.set_progress_handler(stop, 1000)
+            source.execute("VACUUM INTO ?", (str(part),))
         try:
-            return await attempt()
-        except sqlite3.OperationalError as error:
-            waited = time.monotonic() - start
-            if not locked(error) or waited >= seconds:
-                raise
-        await asyncio.sleep(pause(waited))
+            os.link(part, copy)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links
+            if copy.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(copy)) from None
+            part.rename(copy)
+    finally:
+        part.unlink(missing_ok=True)
 
 
-def pause(waited: float) -> float:
-    """Return the seconds to pause before the next try: random, and shorter the longer the process has `waited`."""
-    longest = max(_LONGEST_PAUSE / (1 + waited), _SHORTEST_PAUSE)
-    return longest * (1 + Clock().random(1)[0]) / 256
+# The journal: a write-ahead log, with which readers and writers do not wait for each other, or a rollback journal
+# where processes cannot map memory together, as on network drives and some containers' file systems.
+
+_NO_SHARED_MEMORY: Final = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+LONG_LOG_BYTES: Final = 1000 * (4096 + 24)  # where SQLite would make a checkpoint by itself
 
 
 def locked(error: sqlite3.Error) -> bool:
@@ -148,16 +356,7 @@ def locked(error: sqlite3.Error) -> bool:
     return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
-# The journal of a bank's file: a write-ahead log, or a rollback journal where memory cannot be shared.
-#
-# With the log, readers and writers do not wait for each other. It needs a file that processes map into their memory
-# together, which network drives and some containers' file systems cannot do.
-
-
-_NO_SHARED_MEMORY: Final = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
-
-
-def use_wal(path: Path, busy_seconds: float) -> str:
+def _use_wal(path: Path, busy_seconds: float) -> str:
     """Switch the file to a write-ahead log, and return its journal mode.
 
     SQLite does not wait for others in this statement, so this does.
@@ -165,134 +364,71 @@ def use_wal(path: Path, busy_seconds: float) -> str:
     end = time.monotonic() + busy_seconds
     while True:
         try:
-            return _switched(path, busy_seconds)
+            with closing(connect(path, wait=busy_seconds)) as connection:
+                mode = _mode_with_memory(connection)
+                if mode == "delete" and _shares_memory(path.parent):
+                    mode = _mode(connection, "WAL")
+            if mode:
+                return mode
+            with closing(connect(path, wait=busy_seconds)) as connection:  # it was copied here with its log
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # needs no shared memory
+                return _mode(connection, "DELETE")
         except sqlite3.OperationalError as error:
             if not locked(error) or time.monotonic() > end:
                 raise
             time.sleep(0.01)
 
 
-def _switched(path: Path, busy_seconds: float) -> str:
-    with closing(sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)) as connection:
-        try:
-            mode = _mode(connection)
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # maps the memory
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in _NO_SHARED_MEMORY:
-                raise
-            mode = ""
-        if mode in ("wal", "delete"):
-            return mode if mode == "wal" or not _shares_memory(path) else _mode(connection, "WAL")
-    return _without_log(path, busy_seconds)
-
-
-def _shares_memory(path: Path) -> bool:
-    """True if a log works beside `path`, tried on an empty file: a failure could leave the bank half switched."""
-    probe = beside(path, f".probe-{os.getpid()}")
+def _mode_with_memory(connection: sqlite3.Connection, wanted: str = "") -> str:
+    """Return the journal mode, "" if it is a log for which no memory can be shared."""
     try:
-        os.close(os.open(probe, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600))
-        with closing(sqlite3.connect(probe, isolation_level=None)) as connection:
-            mode = _mode(connection, "WAL")
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            return mode == "wal"
+        mode = _mode(connection, wanted)
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # maps the memory
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF in _NO_SHARED_MEMORY:
-            return False
-        raise
-    finally:
-        for ending in ("", "-wal", "-shm", "-journal"):
-            beside(probe, ending).unlink(missing_ok=True)
+        if error.sqlite_errorcode & 0xFF not in _NO_SHARED_MEMORY:
+            raise
+        return ""
+    return mode
 
 
-def _without_log(path: Path, busy_seconds: float) -> str:
-    """Switch a file that was copied here with its log to a rollback journal, which needs no shared memory."""
-    with closing(sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)) as connection:
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        return _mode(connection, "DELETE")
+def _shares_memory(folder: Path) -> bool:
+    """True if a log works in this folder, tried on an empty file: a failure could leave the bank half switched."""
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 - a new bank alone needs it
+
+    with (
+        TemporaryDirectory(prefix=".probe-", dir=folder) as probe,
+        closing(sqlite3.connect(Path(probe) / "bank.db", isolation_level=None)) as connection,
+    ):
+        return _mode_with_memory(connection, "WAL") == "wal"
 
 
 def _mode(connection: sqlite3.Connection, wanted: str = "") -> str:
     return str(connection.execute(f"PRAGMA journal_mode{f' = {wanted}' if wanted else ''}").fetchone()[0])
 
 
-# Moving the log into the bank's file, so that no other process can restart the log meanwhile.
-#
-# SQLite before 3.51.3 has a race: a checkpoint reads where the log ends; before it reads how much of it is in the file
-# already, another connection commits and restarts the log; the checkpoint then notes the old end for the new log, and a
-# later one skips pages that never reached the file (https://sqlite.org/wal.html#walresetbug; the fix compares the log's
-# salts once more). SQLite checkpoints by itself after commits, without the write lock. Only the holder of that lock can
-# restart the log, so with such a version a second connection makes checkpoints while the first one holds the write
-# lock. When the last connection closes, SQLite checkpoints by itself, but then it is alone with the file.
-
-
-_MENDED: Final = ((3, 44, 6), (3, 50, 7), (3, 51, 3))  # in two older lines too
-LONG_BYTES: Final = 1000 * (4096 + 24)  # of a log: where SQLite would make a checkpoint by itself
-
-
-def races(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> bool:
-    """True if a version of SQLite can lose pages when two connections write and checkpoint at once."""
-    line = next((mended for mended in _MENDED if mended[:2] == version[:2]), _MENDED[-1])
-    return version < line
-
-
-def mended_in() -> str | None:
-    """Return the first version of SQLite without this race; None if the one in use has none."""
-    return ".".join(map(str, _MENDED[-1])) if races() else None
-
-
-def by_hand(connection: sqlite3.Connection) -> None:
-    """Turn SQLite's own checkpoints off for a connection that writes, if they are not safe."""
-    if races():
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-        # A log that is restarted is cut at its last frame, so that its size says how long it is.
-        connection.execute("PRAGMA journal_size_limit = 0")
-
-
-def log_is_long(path: Path) -> bool:
-    """True if the log of the bank at `path` is long enough to be moved into the file."""
-    try:
-        return beside(path, "-wal").stat().st_size >= LONG_BYTES
-    except OSError:
-        return False
-
-
-def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
+def checkpoint(holding: sqlite3.Connection, path: Path, *, empty: bool = False) -> None:
     """Move the log into the file, as far as readers allow, while `holding` keeps other writers out.
 
-    This runs as one function on the thread of `holding`, so that a cancelled caller cannot let others in halfway.
-    Returns True if all of the log is in the file. Raises sqlite3.OperationalError if another process holds the lock.
+    With `empty` the log is overwritten then, so that erased bytes are gone. Raises sqlite3.OperationalError if another
+    process holds the write lock.
     """
-    found = identity(path)
-    holding.execute("BEGIN IMMEDIATE")
-    try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None)) as moving:
-            by_hand(moving)
-            if found is None or identity(path) != found:
-                return False  # another file: `holding` keeps nobody out of that one
-            busy, frames, moved = moving.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            return not busy and frames == moved
-    finally:
-        holding.execute("ROLLBACK")
-
-
-def empty_log(holding: sqlite3.Connection, path: Path) -> None:
-    """Move the log into the file and empty it, as far as readers allow. Raises as `checkpoint` does."""
-    if not checkpoint(holding, path):
-        return
-    with write_lock(holding):
-        # The first write after it restarts the log, and cuts it: page 1, unchanged.
-        version = holding.execute("PRAGMA user_version").fetchone()[0]
-        holding.execute(f"PRAGMA user_version = {int(version)}")
+    current = identity(path)
+    with write_lock(holding), closing(connect(path, wait=0)) as moving:
+        if current is None or identity(path) != current:
+            return  # another file: `holding` keeps nobody out of that one
+        busy, frames, moved = moving.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    if empty and not busy and frames == moved:
+        with write_lock(holding):  # the first write after it restarts the log, and cuts it: page 1, unchanged
+            holding.execute(f"PRAGMA user_version = {number_of(holding, 'user_version')}")
 
 
 # A damaged file is moved away with its log, and never deleted; the next use begins a new bank.
 
-
 ASIDE = ".damaged-"
 """Part of the name of a file that was set aside, before the time."""
 
-ENDINGS = ("-wal", "-shm", "-journal", "")
-"""The files of a database; the main file is moved last, so that nobody begins a new one beside its log."""
+COPY: Final = ".copy-"
+"""Part of the name of a daily copy, before its date."""
 
 
 def set_aside(path: Path, damaged: Identity | None, stamp: str) -> Path | None:
@@ -300,77 +436,56 @@ def set_aside(path: Path, damaged: Identity | None, stamp: str) -> Path | None:
 
     Another process may have been first, or the error may have been temporary. Raises OSError if it cannot be moved.
     """
-    with alone(path.parent):
+    with _alone(path.parent):
         if damaged is None or identity(path) != damaged or not (hollow(path) or is_damaged(path)):
             return None
-        aside = free_name(path, f"{ASIDE}{stamp}")
-        for ending in ENDINGS:
-            if beside(path, ending).exists():
-                beside(path, ending).rename(beside(aside, ending))
-        return aside
+        return move(path, beside(path, f"{ASIDE}{stamp}"))
 
 
-def free_name(path: Path, ending: str) -> Path:
-    """Return `path` with `ending`, and a number if that name is taken."""
-    found = beside(path, ending)
-    number = 2
-    while found.exists():
-        found = beside(path, f"{ending}-{number}")
+def move(path: Path, target: Path) -> Path:
+    """Move a bank with its log to `target`, or to a name with a number if that is taken; return the new path."""
+    free = free_name(target)
+    for ending in ENDINGS:
+        if beside(path, ending).exists():
+            beside(path, ending).rename(beside(free, ending))
+    return free
+
+
+def free_name(path: Path) -> Path:
+    """Return `path`, with a number if that name is taken."""
+    free, number = path, 2
+    while free.exists():
+        free = beside(path, f"-{number}")
         number += 1
-    return found
+    return free
 
 
 def is_damaged(path: Path) -> bool:
     """True if SQLite finds a fault in the file. Reads all of it."""
-    if emptied(path):
+    if hollow(path) and log_bytes(path):
         return True
-    with closing(sqlite3.connect(path, timeout=10)) as looking:
+    with closing(sqlite3.connect(path, timeout=10)) as connection:
         try:
-            found = looking.execute("PRAGMA quick_check(1)").fetchall()
-            indexes = looking.execute(
+            faults = connection.execute("PRAGMA quick_check(1)").fetchall()
+            indexes = connection.execute(
                 "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts5%'"
             ).fetchall()
             for (name,) in indexes:
-                looking.execute(f'INSERT INTO "{name}" ("{name}") VALUES (\'integrity-check\')')  # noqa: S608 - its own name
+                connection.execute(f'INSERT INTO "{name}" ("{name}") VALUES (\'integrity-check\')')  # noqa: S608 - its own name
         except sqlite3.OperationalError:
             return False  # locked, or not readable: nothing is known
         except sqlite3.DatabaseError:
             return True
-    return found != [("ok",)]
+    return faults != [("ok",)]
 
 
 def all_aside(path: Path) -> list[Path]:
     """Return the files that were set aside from `path`, oldest first."""
-    found = (one for one in path.parent.iterdir() if one.name.startswith(f"{path.name}{ASIDE}"))
-    return sorted(one for one in found if not one.name.endswith(("-wal", "-shm", "-journal")))
-
-
-COPY: Final = ".copy-"
-"""Part of the name of a daily copy, before its date."""
+    files = (file for file in path.parent.iterdir() if file.name.startswith(path.name + ASIDE))
+    return sorted(file for file in files if not file.name.endswith(ENDINGS[:3]))
 
 
 def all_copies(path: Path) -> list[Path]:
     """Return the daily copies of the bank at `path`, oldest first."""
     name = re.compile(re.escape(path.name + COPY) + r"\d{4}-\d{2}-\d{2}")
     return sorted(file for file in path.parent.iterdir() if name.fullmatch(file.name) and file.is_file())
-
-
-def note_rescued(aside: Path, path: Path) -> Path:
-    """Rename a file that was set aside from `path` as recovered; return its new path."""
-    if not aside.name.startswith(f"{path.name}{ASIDE}"):
-        return aside
-    done = free_name(aside.with_name(aside.name.replace(ASIDE, ".rescued-")), "")
-    for ending in ENDINGS:
-        if beside(aside, ending).exists():
-            beside(aside, ending).rename(beside(done, ending))
-    return done
-
-
-def left_aside(aside: Path | None, error: BankDamagedError) -> BankDamagedError:
-    """Return the error that says where the damaged file is."""
-    if aside is None:
-        return BankDamagedError(f"{error} It may have been set aside by another server a moment ago: try once more.")
-    return BankDamagedError(
-        f"{error} It was set aside as {aside}, and nothing of it was deleted; nothing of this call was stored. "
-        "The next call begins a new bank. `mcp-reflect doctor --rescue` recovers what can still be read."
-    )

@@ -7,15 +7,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final
 
 from mcp_reflect.models.lesson import RecordKind, Source, State, Trust
-from mcp_reflect.storage.sqlite.files import all_copies, beside, by_hand
-from mcp_reflect.storage.sqlite.schema import upgrade, uri
-from mcp_reflect.storage.sqlite.statements import write_lock
-
-Value: TypeAlias = int | float | str | bytes | None
+from mcp_reflect.storage.sqlite.files import all_copies, beside, connect, upgrade, write_lock
+from mcp_reflect.storage.sqlite.statements import LISTS
 
 DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
 """Tables that are made from the lessons; the index is made anew."""
@@ -27,12 +25,9 @@ _CHOICES: Final = {
     "trust": (tuple(Trust), Trust.QUARANTINED.value),
     "source": (tuple(Source), Source.IMPORT.value),
 }
-_LISTS: Final = ("symptoms", "keywords", "tags")
-
 _PAGE_SIZE: Final = 4096
 _BATCH: Final = 500  # rows in a transaction: other servers write in between
 _MAX_FAILURES: Final = 20_000  # ranges in a row without a readable row; then nothing more can be found
-_LAST_ROWID: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +36,12 @@ class _Table:
     columns: tuple[str, ...]
     key: tuple[str, ...]
     """The columns of the primary key."""
-    has_rowid: bool
-    alias: str | None
-    """The column that is the rowid, if there is one."""
+    rowid: str | None
+    """`rowid`, or the column that is the rowid; None if the table has none."""
+
+    def select(self, *names: str) -> str:
+        columns = ", ".join(f'"{name}"' for name in (*names, *self.columns))
+        return f'SELECT {columns} FROM "{self.name}"'  # noqa: S608 - our own schema's names
 
 
 def recover(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
@@ -54,19 +52,20 @@ def recover(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
     """
     with (
         tempfile.TemporaryDirectory(prefix=f"{bank.name}.recovering-", dir=bank.parent) as folder,
-        closing(sqlite3.connect(uri(bank), uri=True, timeout=busy_seconds, isolation_level=None)) as target,
+        closing(connect(bank, wait=busy_seconds)) as target,
     ):
-        by_hand(target)
         target.execute("PRAGMA synchronous = FULL")
         target.execute("PRAGMA foreign_keys = ON")
-        tables = _tables(target)
-        counts = dict.fromkeys((table.name for table in tables), 0)
+        counts = dict.fromkeys(_tables(target), 0)
         source = _readable_copy(damaged, Path(folder), bank)
         if source is not None:
             with closing(source):
-                for table in tables:
-                    counts[table.name] = _insert(target, table, _rows(source, table))
-        return counts
+                for table in counts:
+                    rows = _rows(source, table)
+                    while batch := list(islice(rows, _BATCH)):
+                        with write_lock(target):
+                            counts[table] += sum(_insert(target, table, row) for row in batch)
+        return {table.name: count for table, count in counts.items()}
 
 
 def damaged_texts(connection: sqlite3.Connection) -> dict[tuple[str, str], dict[str, str]]:
@@ -75,37 +74,32 @@ def damaged_texts(connection: sqlite3.Connection) -> dict[tuple[str, str], dict[
     tables = _tables(connection)
     connection.text_factory = bytes
     for table in tables:
-        if not table.has_rowid and table.key != ("id",):
+        if table.rowid is None and table.key != ("id",):
             continue
-        key = "rowid" if table.has_rowid else '"id"'
-        names = ", ".join(f'"{name}"' for name in table.columns)
-        for identity, *values in connection.execute(f'SELECT {key}, {names} FROM "{table.name}"'):  # noqa: S608 - ours
+        for key, *values in connection.execute(table.select(table.rowid or "id")):
             for column, value in zip(table.columns, values, strict=True):
-                if not isinstance(value, bytes):
-                    continue
-                try:
-                    value.decode()
-                except UnicodeDecodeError:
-                    name = _text(identity) if isinstance(identity, bytes) else str(identity)
-                    texts.setdefault((table.name, name), {})[column] = _text(value)
+                if isinstance(value, bytes) and "\ufffd" in (text := _text(value)) and text.encode() != value:
+                    name = _text(key) if isinstance(key, bytes) else str(key)
+                    texts.setdefault((table.name, name), {})[column] = text
     return texts
 
 
 def repair_texts(bank: Path, busy_seconds: float) -> dict[str, int]:
     """Rewrite texts that are not UTF-8, with U+FFFD for the bytes that are lost; return the number of rows by table."""
     counts: dict[str, int] = {}
-    with closing(sqlite3.connect(uri(bank), uri=True, timeout=busy_seconds, isolation_level=None)) as connection:
-        by_hand(connection)
-        with write_lock(connection):
-            damaged = damaged_texts(connection)
-            for (table, name), texts in damaged.items():
-                changes = ", ".join(f'"{column}" = ?' for column in texts)
-                key = "rowid" if name.isdecimal() else "id"
-                with suppress(sqlite3.IntegrityError):  # a value that the schema allows only as it was
-                    sql = f'UPDATE "{table}" SET {changes} WHERE {key} = ?'  # noqa: S608 - our own schema's names
-                    connection.execute(sql, (*texts.values(), name))
-                    counts[table] = counts.get(table, 0) + 1
+    with closing(connect(bank, wait=busy_seconds)) as connection, write_lock(connection):
+        for (table, name), texts in damaged_texts(connection).items():
+            changes = ", ".join(f'"{column}" = ?' for column in texts)
+            key = "rowid" if name.isdecimal() else "id"
+            with suppress(sqlite3.IntegrityError):  # a value that the schema allows only as it was
+                sql = f'UPDATE "{table}" SET {changes} WHERE {key} = ?'  # noqa: S608 - our own schema's names
+                connection.execute(sql, (*texts.values(), name))
+                counts[table] = counts.get(table, 0) + 1
     return counts
+
+
+def _text(value: bytes) -> str:
+    return value.decode(errors="replace")
 
 
 def _readable_copy(damaged: Path, folder: Path, bank: Path) -> sqlite3.Connection | None:
@@ -136,10 +130,6 @@ def _readable_copy(damaged: Path, folder: Path, bank: Path) -> sqlite3.Connectio
     return None
 
 
-def _text(value: bytes) -> str:
-    return value.decode(errors="replace")
-
-
 def _models(folder: Path, bank: Path, *, with_log: bool) -> Iterator[bytes]:
     """Yield the content of a new bank, and of the daily copies, the newest first, with headers to use for another."""
     new = folder / "new.db"
@@ -162,50 +152,42 @@ def _tables(connection: sqlite3.Connection) -> list[_Table]:
     ).fetchall()
     tables: list[_Table] = []
     for name, without_rowid in names:
-        if name in DERIVED:
-            continue
-        columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,)).fetchall()
-        key = tuple(column[0] for column in sorted(columns, key=lambda column: column[2]) if column[2])
-        alias = next((column[0] for column in columns if column[2] and column[1] == "INTEGER"), None)
-        tables.append(
-            _Table(
-                name,
-                tuple(column[0] for column in columns),
-                key,
-                has_rowid=not without_rowid,
-                alias=None if without_rowid or len(key) != 1 else alias,
-            )
-        )
+        columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY pk", (name,)).fetchall()
+        key = tuple(column for column, _, place in columns if place)
+        alias = [column for column, kind, place in columns if place and kind == "INTEGER" and len(key) == 1]
+        rowid = None if without_rowid else (*alias, "rowid")[0]
+        if name not in DERIVED:
+            tables.append(_Table(name, tuple(column for column, _, _ in columns), key, rowid))
     return tables
 
 
-def _rows(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Value, ...]]:
+def _rows(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table that can be read."""
     try:
-        available = {row[0] for row in source.execute("SELECT name FROM pragma_table_info(?)", (table.name,))}
+        columns = {row[0] for row in source.execute("SELECT name FROM pragma_table_info(?)", (table.name,))}
     except sqlite3.DatabaseError:
         return
-    if available >= set(table.columns):
-        yield from _by_rowid(source, table) if table.has_rowid else _from_both_ends(source, table)
+    if not columns >= set(table.columns):
+        return
+    if table.rowid is not None:
+        yield from _by_rowid(source, table)
+        return
+    for direction in ("", " DESC"):  # the rows before the first damaged page, and those behind the last
+        order = ", ".join(f'"{name}"{direction}' for name in table.key)
+        with suppress(sqlite3.DatabaseError):
+            yield from source.execute(f"{table.select()} ORDER BY {order}")
+            return
 
 
-def _select(table: _Table) -> str:
-    names = ", ".join(f'"{name}"' for name in table.columns)
-    return f'SELECT {names} FROM "{table.name}"'  # noqa: S608 - our own schema's names
-
-
-def _by_rowid(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Value, ...]]:
+def _by_rowid(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Any, ...]]:
     """Yield rows by ranges of rowids; a range that cannot be read is halved, so a damaged page costs its rows alone."""
-    ranges = [(1, _LAST_ROWID)]
+    ranges = [(1, 2**63 - 1)]
     failures = 0
     while ranges and failures < _MAX_FAILURES:
-        first, last = ranges.pop()
-        place = first
+        place, last = ranges.pop()
+        sql = f"{table.select('rowid')} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
         try:
-            for rowid, *row in source.execute(
-                _select(table).replace("SELECT ", "SELECT rowid, ", 1) + " WHERE rowid BETWEEN ? AND ? ORDER BY rowid",
-                (first, last),
-            ):
+            for rowid, *row in source.execute(sql, (place, last)):
                 yield tuple(row)
                 place, failures = rowid + 1, 0
         except sqlite3.DatabaseError:
@@ -215,60 +197,36 @@ def _by_rowid(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Value
                 ranges += [(middle + 1, last), (place, middle)]
 
 
-def _from_both_ends(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Value, ...]]:
-    """Yield the rows before the first damaged page and behind the last, in the order of the primary key."""
-    for direction in ("", " DESC"):
-        order = ", ".join(f'"{name}"{direction}' for name in table.key)
-        with suppress(sqlite3.DatabaseError):
-            yield from source.execute(f"{_select(table)} ORDER BY {order}")
-            return
-
-
-def _insert(target: sqlite3.Connection, table: _Table, rows: Iterator[tuple[Value, ...]]) -> int:
-    """Write the rows that are not there yet, in short transactions; return how many."""
-    count = 0
-    more = True
-    while more:
-        batch = [row for row, _ in zip(rows, range(_BATCH), strict=False)]
-        more = len(batch) == _BATCH
-        with write_lock(target):
-            for row in batch:
-                count += _insert_row(target, table, row)
-    return count
-
-
-def _insert_row(target: sqlite3.Connection, table: _Table, row: tuple[Value, ...]) -> int:
+def _insert(target: sqlite3.Connection, table: _Table, row: tuple[Any, ...]) -> int:
     """Write a row under its rowid, or under a new one if another row has it; return 1 if it was written."""
     values = dict(zip(table.columns, row, strict=True))
     if table.name == "lessons":
         _repair_lesson(values)
-        row = tuple(values.values())
     try:
-        if target.execute(_insertion(table.name, table.columns), row).rowcount:
-            return 1
-        same = " AND ".join(f'"{name}" IS ?' for name in table.columns)
-        if target.execute(f'SELECT 1 FROM "{table.name}" WHERE {same}', row).fetchone():  # noqa: S608 - ours
+        same = " AND ".join(f'"{name}" IS :{name}' for name in values)
+        if target.execute(f'SELECT 1 FROM "{table.name}" WHERE {same}', values).fetchone():  # noqa: S608 - ours
             return 0
-        if table.alias is None:
-            return 0
-        del values[table.alias]
-        return target.execute(_insertion(table.name, tuple(values)), tuple(values.values())).rowcount
+        while (
+            not (written := target.execute(_insertion(table.name, values), values).rowcount) and table.rowid in values
+        ):
+            del values[table.rowid]
     except sqlite3.IntegrityError:
         return 0  # it refers to a row that is lost, or a value of it is damaged
+    return written
 
 
-def _repair_lesson(values: dict[str, Value]) -> None:
+def _repair_lesson(values: dict[str, Any]) -> None:
     """Replace values of a lesson that its columns do not allow."""
     for column, (choices, fallback) in _CHOICES.items():
         if values[column] not in choices:
             values[column] = fallback
-    for column in _LISTS:
+    for column in LISTS:
         try:
             json.loads(str(values[column]))
         except ValueError:
             values[column] = "[]"
 
 
-def _insertion(table: str, columns: tuple[str, ...]) -> str:
-    names, places = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+def _insertion(table: str, columns: dict[str, Any]) -> str:
+    names, places = ", ".join(f'"{name}"' for name in columns), ", ".join(f":{name}" for name in columns)
     return f'INSERT OR IGNORE INTO "{table}" ({names}) VALUES ({places})'  # noqa: S608 - our own schema's names

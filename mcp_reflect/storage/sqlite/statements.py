@@ -1,66 +1,55 @@
-"""Named SQL from .sql files, run on the thread that owns a connection."""
+"""Named SQL from .sql files: run with values bound and redacted, and its rows read as models."""
 
-import asyncio
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Generator, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from mcp_reflect.errors import BankError
 from mcp_reflect.log import Log
-from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson, RecordKind, Source, State, Trust
 from mcp_reflect.security.redact import clean, clean_text
 
 # A query starts with `-- name: NAME` and a comment about its purpose. SQL is never built from strings: a query is
 # looked up by its name, and values are bound.
 
-
 _FOLDER = Path(__file__).parent
 _HEAD = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-
-
-@cache
-def _all() -> dict[str, str]:
-    queries: dict[str, str] = {}
-    for file in sorted((_FOLDER / "queries").glob("*.sql")):
-        parts = _HEAD.split(file.read_text(encoding="utf-8"))
-        for name, body in zip(parts[1::2], parts[2::2], strict=True):
-            if name in queries:
-                raise RuntimeError(f"{file.name} defines the query {name} a second time")
-            queries[name] = _with_lesson_columns(body.strip())
-    return queries
-
 
 # Every field of Lesson is a column, so that a new field needs a migration and no query. These change by other means.
 _FIXED: Final = ("id", "project", "kind", "source", "external_id", "reflection_id", "created_at", "tenant")
 _COUNTED: Final = ("times_applied", "effectiveness", "wins", "losses", "proof")
-_LESSON_COLUMNS: Final = (*(field.name for field in fields(Lesson)), "tenant", "digest")
+_LESSON_FIELDS: Final = tuple(field.name for field in fields(Lesson))
+_LESSON_COLUMNS: Final = (*_LESSON_FIELDS, "tenant", "digest")
 
 
-def _with_lesson_columns(sql: str) -> str:
-    changes = (f"{name} = :{name}" for name in _LESSON_COLUMNS if name not in (*_FIXED, *_COUNTED))
-    return (
-        sql.replace("/*columns*/", ", ".join(_LESSON_COLUMNS))
-        .replace("/*values*/", ", ".join(f":{name}" for name in _LESSON_COLUMNS))
-        .replace("/*changes*/", ", ".join(changes))
-    )
+@cache
+def _queries() -> dict[str, str]:
+    queries: dict[str, str] = {}
+    changed = (name for name in _LESSON_COLUMNS if name not in (*_FIXED, *_COUNTED))
+    columns = {
+        "/*columns*/": ", ".join(_LESSON_COLUMNS),
+        "/*values*/": ", ".join(f":{name}" for name in _LESSON_COLUMNS),
+        "/*changes*/": ", ".join(f"{name} = :{name}" for name in changed),
+    }
+    for file in sorted((_FOLDER / "queries").glob("*.sql")):
+        text = file.read_text(encoding="utf-8")
+        for mark, names in columns.items():
+            text = text.replace(mark, names)
+        parts = _HEAD.split(text)
+        queries |= zip(parts[1::2], map(str.strip, parts[2::2]), strict=True)
+    return queries
 
 
 def query(name: str) -> str:
     """Return the SQL of a named query; KeyError if there is none."""
-    return _all()[name]
-
-
-@cache
-def reads(name: str) -> bool:
-    """True if a named query only reads."""
-    return re.match(r"(?:--.*\n)*SELECT\b", query(name)) is not None
+    return _queries()[name]
 
 
 @cache
@@ -82,189 +71,10 @@ def statements(script: str) -> list[str]:
     return result
 
 
+# Values that are bound.
+
 Values = Mapping[str, Any]
-_Result = TypeVar("_Result")
-
-
-class Connection:
-    """An SQLite connection with a thread of its own: a function runs any number of statements for one thread change."""
-
-    def __init__(self, raw: sqlite3.Connection, executor: ThreadPoolExecutor) -> None:
-        self._raw = raw
-        self._executor = executor
-
-    @classmethod
-    async def open(cls, connect: Callable[[], sqlite3.Connection]) -> "Connection":
-        """Connect on a new thread."""
-        executor = ThreadPoolExecutor(1, "bank")
-        try:
-            return cls(await asyncio.get_running_loop().run_in_executor(executor, connect), executor)
-        except BaseException:
-            executor.shutdown(wait=False)
-            raise
-
-    async def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Run `work` on the connection's thread; work that was begun ends, also if this is cancelled."""
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work, self._raw)
-
-    async def close(self) -> None:
-        """Close the connection, after all that runs on it."""
-        try:
-            await self.run(sqlite3.Connection.close)
-        finally:
-            self._executor.shutdown(wait=False)
-
-
-class _DamagedText(str):
-    """A text of the bank that is not UTF-8, as far as it can be read."""
-
-    __slots__ = ()
-
-
-def _text(value: bytes) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return _DamagedText(value.decode(errors="replace"))
-
-
-def log_damaged(row: sqlite3.Row) -> None:
-    """Log that a damaged row was left out."""
-    Log()("bank_record_damaged", "warning", record=_name_of(row))
-
-
-def damaged_record(row: sqlite3.Row) -> BankError:
-    """Return the error for a record that cannot be read."""
-    return BankError(f"The record {_name_of(row)} is damaged. `mcp-reflect doctor --rescue` repairs what can be read.")
-
-
-def _name_of(row: sqlite3.Row) -> str:
-    return str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
-
-
-class Reading:
-    """Named queries, run on the connection's thread."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
-        """Return the rows of a named query. A row with a text that is not UTF-8 is logged and left out.
-
-        BankError if a query by id (its name ends with `_by_id`) finds only such a row.
-        """
-        try:
-            return self._select(name, values).fetchall()
-        except sqlite3.OperationalError as error:
-            if "decode to UTF-8" not in str(error):
-                raise
-        self._connection.text_factory = _text
-        try:
-            rows = self._select(name, values).fetchall()
-        finally:
-            self._connection.text_factory = str
-        sound = [row for row in rows if not any(isinstance(value, _DamagedText) for value in row)]
-        for row in rows:
-            if row not in sound:
-                log_damaged(row)
-        if name.endswith("_by_id") and not sound:
-            raise damaged_record(rows[0])
-        return sound
-
-    def schema(self) -> int:
-        """Return the schema version of what is read."""
-        return self._connection.execute("PRAGMA user_version").fetchone()[0]
-
-    def numbers(self, name: str, values: Values) -> list[int]:
-        """Return the integers of a named query that gives them as one JSON list."""
-        return json.loads(self._select(name, values).fetchone()[0])
-
-    def _select(self, name: str, values: Values) -> sqlite3.Cursor:
-        """Run a query that only reads: writing needs a transaction."""
-        if not reads(name):
-            raise ValueError(f"the query {name} writes")
-        return self._connection.execute(query(name), _plain(values))
-
-    @contextmanager
-    def snapshot(self) -> Generator[None]:
-        """Read everything in the block as of one moment."""
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._connection.execute("COMMIT")
-
-
-class Writing(Reading):
-    """The same, and named statements that write. Every text is redacted when it is bound."""
-
-    def __init__(self, connection: sqlite3.Connection, ran: set[str]) -> None:
-        super().__init__(connection)
-        self._ran = ran
-
-    def _select(self, name: str, values: Values) -> sqlite3.Cursor:
-        return self._connection.execute(query(name), _plain(values))
-
-    def run(self, name: str, values: Values) -> int:
-        """Run a named statement; return the number of changed rows."""
-        self._ran.add(name)
-        return self._connection.execute(query(name), bound(values)).rowcount
-
-    def run_many(self, name: str, rows: Iterable[Values]) -> None:
-        """Run a named statement once for each of `rows`."""
-        self._ran.add(name)
-        self._connection.executemany(query(name), map(bound, rows))
-
-
-class Reader(Protocol):
-    """The database, or a transaction of it."""
-
-    async def rows(self, name: str, values: Values) -> list[sqlite3.Row]: ...
-
-
-class Transaction:
-    """The one way to write. Every text is redacted when it is bound."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self.ran: set[str] = set()
-
-    async def run(self, name: str, values: Values) -> int:
-        """Run a named statement; return the number of changed rows."""
-        return await self.at_once(lambda writing: writing.run(name, values))
-
-    async def run_many(self, name: str, rows: Iterable[Values]) -> None:
-        """Run a named statement once for each of `rows`."""
-        await self.at_once(lambda writing: writing.run_many(name, rows))
-
-    async def rows(self, name: str, values: Values) -> list[sqlite3.Row]:
-        """Return the rows of a named query, as this transaction sees them."""
-        return await self.at_once(lambda writing: writing.rows(name, values))
-
-    async def row(self, name: str, values: Values) -> sqlite3.Row | None:
-        """Return the first row of a named query, None if there is none."""
-        return next(iter(await self.rows(name, values)), None)
-
-    async def look(self, work: Callable[[Reading], _Result]) -> _Result:
-        """Return the result of `work`, which reads what this transaction sees."""
-        return await self._connection.run(lambda raw: work(Reading(raw)))
-
-    async def at_once(self, work: Callable[[Writing], _Result]) -> _Result:
-        """Return the result of `work`, which reads and writes with one change of threads."""
-        return await self._connection.run(lambda raw: work(Writing(raw, self.ran)))
-
-
-@contextmanager
-def write_lock(connection: sqlite3.Connection) -> Generator[None]:
-    """Run the block in one transaction under the write lock; roll it back if it fails."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+_UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
 
 
 class Derived(str):
@@ -278,9 +88,6 @@ class Derived(str):
 
 class Bound(dict[str, Any]):
     """Values as they are written, made by `bound` alone: redacted already."""
-
-
-_UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
 
 
 def bound(values: Values) -> Bound:
@@ -302,9 +109,198 @@ def _bound(value: Any) -> Any:
             return value
 
 
-def _plain(values: Values) -> dict[str, Any]:
+def _compared(values: Values) -> dict[str, Any]:
     """Return values that are only compared: structures as JSON, texts unchanged."""
     return {
         name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
         for name, value in values.items()
     }
+
+
+def scope_values(scope: Scope) -> dict[str, Any]:
+    """Return the scope as values to bind."""
+    return {"tenant": scope.tenant, "project": scope.project}
+
+
+# Rows as models.
+
+Row = sqlite3.Row
+"""A row, for the modules outside this package: only this package imports sqlite3."""
+
+_Record = TypeVar("_Record")
+
+LISTS: Final = ("symptoms", "keywords", "tags")
+"""The fields of a lesson that are tuples of strings, stored as JSON."""
+
+# A recall reads dozens of records: looking values up in a dict takes half the time of calling the enum.
+_ENUMS: Final = {"kind": RecordKind, "state": State, "trust": Trust, "source": Source}
+_LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    **{name: {value.value: value for value in enum}.__getitem__ for name, enum in _ENUMS.items()},
+    **dict.fromkeys(LISTS, lambda value: () if value == "[]" else tuple(json.loads(value))),
+}
+_TEXT_BYTES: Final = 8  # of a digest: an integer of SQLite
+
+
+def record_from(row: Row, model: type[_Record], readers: Mapping[str, Callable[[Any], Any]]) -> _Record:
+    """Return a row as a dataclass whose fields are columns; a reader makes the value of a field from its column's.
+
+    BankError if the row is damaged.
+    """
+    values = dict(zip(row.keys(), row, strict=True))  # a Row searches all of its names for each lookup
+    try:
+        for name, read in readers.items():
+            values[name] = read(values[name])
+        return model(**{field: values[field] for field in _field_names(model)})
+    except (LookupError, TypeError, ValueError) as error:
+        raise BankError(
+            f"The record {_name_of(row)} is damaged. `mcp-reflect doctor --rescue` repairs what can be read."
+        ) from error
+
+
+@cache
+def _field_names(model: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(model))
+
+
+def lesson_from(row: Row) -> Lesson:
+    """Return a row of `lessons` as the record; BankError if the row is damaged."""
+    return record_from(row, Lesson, _LESSON_READERS)
+
+
+def lessons_from(rows: Iterable[Row]) -> list[Lesson]:
+    """Return rows of `lessons` as records; a damaged one is logged and left out."""
+    return readable(rows, lesson_from)
+
+
+def readable(rows: Iterable[Row], read: Callable[[Row], _Record]) -> list[_Record]:
+    """Return the result of `read` for each row; a damaged row is logged and left out."""
+    records: list[_Record] = []
+    for row in rows:
+        try:
+            records.append(read(row))
+        except (BankError, ValueError):
+            _log_damaged(row)
+    return records
+
+
+def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
+    """Return the record as values to bind; the project is the record's own, the tenant the scope's.
+
+    A digest of 64 bits tells whether a lesson with the same words is in the project. It is made of the redacted words,
+    because a hash of a secret confirms a guess.
+    """
+    values = {name: getattr(lesson, name) for name in _LESSON_FIELDS}
+    values |= {name: values[name].value for name in _ENUMS}
+    digest = None
+    if lesson.kind is RecordKind.LESSON:
+        words = "\0".join((scope.tenant, lesson.project, *(clean_text(part or "") for part in _wording(lesson))))
+        digest = int.from_bytes(blake2b(words.encode(), digest_size=_TEXT_BYTES).digest(), signed=True)
+    return {**values, "tenant": scope.tenant, "digest": digest}
+
+
+def says_nothing_new(lesson: Lesson, stored: Lesson) -> bool:
+    """True if a stored lesson of the same project says all that a lesson says."""
+    return _wording(lesson) == _wording(stored) and all(
+        set(getattr(lesson, name)) <= set(getattr(stored, name)) for name in LISTS
+    )
+
+
+def _wording(lesson: Lesson) -> tuple[str | None, ...]:
+    return (lesson.mistake, lesson.correction, lesson.why, lesson.task_type, lesson.context, lesson.external_id)
+
+
+def _log_damaged(row: Row) -> None:
+    Log()("bank_record_damaged", "warning", record=_name_of(row))
+
+
+def _name_of(row: Row) -> str:
+    return str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
+
+
+class _DamagedText(str):
+    """A text of the bank that is not UTF-8, as far as it can be read."""
+
+    __slots__ = ()
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return _DamagedText(value.decode(errors="replace"))
+
+
+# Running them, on the thread that owns the connection.
+
+Retained = Literal["recall", "search", "session", "step", "warning", "critique_session"]
+_MAX_DROPPED: Final = 40  # rows of a kind that one write drops: far more than it adds, and quickly done
+_DAY: Final = 86_400.0
+
+
+class Reading:
+    """Named queries."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, name: str, values: Values) -> list[Row]:
+        """Return the rows of a named query. A row with a text that is not UTF-8 is logged and left out.
+
+        BankError if a query by id (its name ends with `_by_id`) finds only such a row.
+        """
+        try:
+            return self._select(name, values).fetchall()
+        except sqlite3.OperationalError as error:
+            if "decode to UTF-8" not in str(error):
+                raise
+        self._connection.text_factory = _text
+        try:
+            rows = self._select(name, values).fetchall()
+        finally:
+            self._connection.text_factory = str
+        sound: list[Row] = []
+        for row in rows:
+            if any(isinstance(value, _DamagedText) for value in row):
+                _log_damaged(row)
+            else:
+                sound.append(row)
+        if name.endswith("_by_id") and not sound:
+            raise BankError(f"The record {_name_of(rows[0])} is damaged. `mcp-reflect doctor --rescue` repairs it.")
+        return sound
+
+    def row(self, name: str, values: Values) -> Row | None:
+        """Return the first row of a named query, None if there is none."""
+        return next(iter(self.rows(name, values)), None)
+
+    def numbers(self, name: str, values: Values) -> list[int]:
+        """Return the integers of a named query that gives them as one JSON list."""
+        return json.loads(self._select(name, values).fetchone()[0])
+
+    def _select(self, name: str, values: Values) -> sqlite3.Cursor:
+        return self._connection.execute(query(name), _compared(values))
+
+
+class Writing(Reading):
+    """A transaction: the same, and named statements that write. Every text is redacted when it is bound."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.ran: set[str] = set()
+
+    def run(self, name: str, values: Values) -> int:
+        """Run a named statement; return the number of changed rows."""
+        self.ran.add(name)
+        return self._connection.execute(query(name), bound(values)).rowcount
+
+    def run_many(self, name: str, rows: Iterable[Values]) -> None:
+        """Run a named statement once for each of `rows`."""
+        self.ran.add(name)
+        self._connection.executemany(query(name), map(bound, rows))
+
+    def drop_old(self, kind: Retained, now: float, keep_days: float) -> None:
+        """Drop some rows that no call has used for `keep_days` (0: never); `now` is in seconds since 1970.
+
+        Every write that adds rows calls it, so that no single write has much to drop.
+        """
+        if keep_days:
+            self.run(f"{kind}_drop_old", {"before": now - keep_days * _DAY, "most": _MAX_DROPPED})

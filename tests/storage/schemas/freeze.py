@@ -15,7 +15,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.llm.budget import Spend
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.index import document
-from mcp_reflect.storage.sqlite.schema import newest
+from mcp_reflect.storage.sqlite.files import newest
 from tests.embedding.concepts import Concepts
 from tests.held_clock import HeldClock
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.schema import newest
+from mcp_reflect.storage.sqlite.files import newest
 from tests.processes.servers import LESSON
 from tests.storage.schemas.freeze import file_of
 

@@ -15,8 +15,8 @@ WHERE lesson_id IN (SELECT value FROM json_each(:ids)) ORDER BY lesson_id, creat
 
 -- name: board_recalls
 -- The latest recalls of a scope, and how their tasks went.
-SELECT recalls.id, recalls.task, recalls.lesson_ids, recalls.held_out, recalls.created_at,
-  task_outcomes.success, task_outcomes.evidence
+SELECT recalls.id, CAST(recalls.created_at AS INTEGER) AS at, substr(recalls.task, 1, 300) AS task,
+  recalls.lesson_ids, recalls.held_out, task_outcomes.success, task_outcomes.evidence
 FROM recalls LEFT JOIN task_outcomes ON task_outcomes.recall_id = recalls.id
 WHERE recalls.tenant = :tenant AND recalls.project IN (:project, '')
 ORDER BY recalls.created_at DESC, recalls.id DESC LIMIT :limit;
@@ -38,9 +38,9 @@ WHERE recalls.tenant = :tenant AND recalls.project IN (:project, '') GROUP BY 1,
 
 -- name: board_warnings
 -- The latest warnings of a scope, the call that each was about, and what came of it.
-SELECT warnings.id, warnings.lesson_id, warnings.match, warnings.certainty, warnings.shown, warnings.sequel,
-  warnings.created_at, failures.tool, failures.arguments,
-  substr(failures.error, 1, 400) AS error, failures.times
+SELECT CAST(warnings.created_at AS INTEGER) AS at, failures.tool, failures.arguments,
+  substr(failures.error, 1, 400) AS error, failures.times, warnings.match, round(warnings.certainty, 3) AS certainty,
+  warnings.shown, warnings.sequel, warnings.lesson_id
 FROM warnings LEFT JOIN failures ON failures.row = warnings.failure AND failures.tenant = warnings.tenant
 WHERE warnings.tenant = :tenant AND warnings.project IN (:project, '')
 ORDER BY warnings.created_at DESC, warnings.id DESC LIMIT :limit;

@@ -1,6 +1,7 @@
 -- name: session_by_id
 -- A session that is watched.
-SELECT * FROM sessions WHERE tenant = :tenant AND project = :project AND id = :id;
+SELECT id, held_out, calls AS step, changed, worked, shown FROM sessions
+WHERE tenant = :tenant AND project = :project AND id = :id;
 
 -- name: session_begin
 -- Begin to watch a session.
