@@ -1,50 +1,44 @@
 """The arguments of critique."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, cast
 
-from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.schemas.fields import (
     Arguments,
     Count,
     Detail,
+    Judgment,
     Label,
     Labels,
     Phrase,
+    Results,
     Task,
-    as_json,
     as_text,
-    in_all,
     most,
-    most_items,
-    read,
 )
-from mcp_reflect.schemas.lessons import Results
 from mcp_reflect.schemas.reading import ReadContext, parsed
-
-__all__ = ["CritiqueArguments", "read"]
 
 
 def _steps(value: Any, info: ValidationInfo) -> Any:
-    """Steps as texts: from JSON text, one text, or objects."""
+    """Return steps as texts: from JSON text, one text, or objects."""
     value = parsed(value, ReadContext.of(info))
     if isinstance(value, str):
         return (value,)
-    return [as_text(item) for item in value] if isinstance(value, list | tuple) else value  # pyright: ignore[reportUnknownVariableType]
+    return [as_text(item) for item in cast("list[Any]", value)] if isinstance(value, list | tuple) else value
 
 
 class CritiqueArguments(Arguments):
     """Arguments of critique. With `critique_id` the work and its evidence are the stored ones."""
 
-    ALIASES: ClassVar[Mapping[str, str]] = {"query": "goal", "answer": "response"}
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("task", "question", "purpose", "objective", "prompt", "task_description"), "goal"),
-        **dict.fromkeys(("work", "text", "content", "code", "plan", "draft", "output", "result", "claim"), "response"),
-        **dict.fromkeys(("evidence", "outputs", "tool_outputs", "tool_result", "results"), "tool_results"),
-        **dict.fromkeys(("claims", "reasoning", "reasoning_steps"), "steps"),
-        "iterations": "max_iterations",
+    ALIASES: ClassVar = {"query": "goal", "answer": "response"}
+    SYNONYMS: ClassVar = {
+        "goal": "task question purpose objective prompt task_description",
+        "response": "work text content code plan draft output result claim",
+        "tool_results": "evidence outputs tool_outputs tool_result results",
+        "steps": "claims reasoning reasoning_steps",
+        "max_iterations": "iterations",
     }
 
     goal: Annotated[Task | None, Field(description="What the work is for")] = None
@@ -54,7 +48,7 @@ class CritiqueArguments(Arguments):
         most("max_work_chars"),
         BeforeValidator(as_text),
     ] = None
-    steps: Annotated[tuple[str, ...], most_items("max_steps"), BeforeValidator(_steps)] = ()
+    steps: Annotated[tuple[str, ...], most("max_steps"), BeforeValidator(_steps)] = ()
     step_description: Phrase | None = None
     decided: Annotated[Label | None, Field(description="The component or tool that was decided on")] = None
     executed: Annotated[Label | None, Field(description="The one that ran")] = None
@@ -64,10 +58,8 @@ class CritiqueArguments(Arguments):
     recall_id: Label | None = None
     critique_id: Label | None = None
     analysis: Annotated[
-        JsonValue,
+        Judgment,
         Field(description="Your critique: {quality_score, issues, suggested_fix, criteria, corrected_steps}"),
-        in_all("max_analysis_chars"),
-        BeforeValidator(as_json),
     ] = None
     trigger: Label | None = None
     detail: Detail = False
@@ -76,10 +68,8 @@ class CritiqueArguments(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _default_goal(cls, values: Any) -> Any:
-        """Work without a goal is checked for what it claims."""
-        if isinstance(values, dict) and "goal" not in values and "critique_id" not in values:
-            return {**cast("dict[str, Any]", values), "goal": "Check this work"}
-        return cast("object", values)
+        """Work without a goal is checked for its claims."""
+        return values if "goal" in values or "critique_id" in values else {**values, "goal": "Check this work"}
 
     @model_validator(mode="after")
     def _has_work(self, info: ValidationInfo) -> "CritiqueArguments":

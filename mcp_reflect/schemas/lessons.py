@@ -1,11 +1,10 @@
 """The arguments of the tools on lessons: recall, store, record an outcome, forget."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
 
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
@@ -30,17 +29,17 @@ from mcp_reflect.schemas.fields import (
     Passage,
     Phrase,
     Phrases,
+    Results,
     Share,
     Task,
-    as_objects,
     as_text,
     at_most,
     choice,
+    meanings,
     most,
-    most_items,
     read,
 )
-from mcp_reflect.schemas.reading import ReadContext, named
+from mcp_reflect.schemas.reading import field_of, normalized
 
 __all__ = ["ForgetArguments", "ImportArguments", "LessonArguments", "OutcomeArguments", "RecallArguments", "read"]
 
@@ -55,12 +54,12 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 class RecallArguments(Arguments):
     """Arguments of recall_lessons."""
 
-    ALIASES: ClassVar[Mapping[str, str]] = {"query_text": "task", "query": "task", "k": "limit"}
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("description", "task_description", "prompt", "goal", "question", "text", "topic"), "task"),
-        **dict.fromkeys(("error", "errors", "error_message"), "symptoms"),
-        **dict.fromkeys(("max_results", "max_lessons", "top_k", "n", "count"), "limit"),
-        "tool": "context",
+    ALIASES: ClassVar = {"query_text": "task", "query": "task", "k": "limit"}
+    SYNONYMS: ClassVar = {
+        "task": "description task_description prompt goal question text topic",
+        "symptoms": "error errors error_message",
+        "limit": "max_results max_lessons top_k n count",
+        "context": "tool",
     }
 
     task: Annotated[Task, Field(description="What you are about to do")]
@@ -83,13 +82,12 @@ class RecallArguments(Arguments):
     @classmethod
     def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Recall by symptoms alone: they are the task."""
-        names = {name for name in values if name in cls.ALIASES or name in cls.SYNONYMS or name in cls.model_fields}
-        symptoms = next((values[name] for name in ("symptoms", "error", "error_message") if name in values), None)
-        own = {cls.ALIASES.get(name, cls.SYNONYMS.get(name, name)) for name in names}
+        own = {field_of(cls, name): value for name, value in values.items()}
+        symptoms = own.get("symptoms")
         return {**values, "task": as_text(symptoms)} if symptoms and "task" not in own else values
 
     def ask(self) -> RecallQuery:
-        """The query to send to the bank."""
+        """Return the query for the bank."""
         own = {name: getattr(self, name) for name in type(self).model_fields if name not in ("project", "detail")}
         return RecallQuery(**own)
 
@@ -97,17 +95,15 @@ class RecallArguments(Arguments):
 class LessonArguments(Arguments):
     """Arguments of store_lesson: one text, or mistake and correction."""
 
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("text", "lesson_text", "content", "insight", "learning", "note", "summary"), "lesson"),
-        **dict.fromkeys(("problem", "what_went_wrong", "issue", "wrong", "failure"), "mistake"),
-        **dict.fromkeys(("fix", "solution", "resolution", "what_works", "instead", "right"), "correction"),
-        **dict.fromkeys(("reason", "rationale", "root_cause", "because", "explanation"), "why"),
-        **dict.fromkeys(("error", "errors", "error_message"), "symptoms"),
-        "type": "task_type",
-        "category": "task_type",
-        "scope": "visibility",
+    SYNONYMS: ClassVar = {
+        "lesson": "text lesson_text content insight learning note summary",
+        "mistake": "problem what_went_wrong issue wrong failure",
+        "correction": "fix solution resolution what_works instead right",
+        "why": "reason rationale root_cause because explanation",
+        "symptoms": "error errors error_message",
+        "task_type": "type category",
+        "visibility": "scope",
     }
-
     FEWEST_LETTERS: ClassVar[int] = 3  # of a lesson's words
 
     lesson: Annotated[Passage | None, Field(description="The lesson in one text")] = None
@@ -132,14 +128,12 @@ class LessonArguments(Arguments):
             raise InputError("lesson", "it is missing", "Send the lesson in one text, or mistake and correction.")
         words = {word.lower() for text in texts for word in _WORD.findall(text)}
         if sum(map(len, words)) < self.FEWEST_LETTERS:
-            fault = "it is empty of content"
-            raise InputError(
-                "lesson" if self.lesson else "mistake", fault, "Say what failed, with the exact error, and what works."
-            )
+            fix = "Say what failed, with the exact error, and what works."
+            raise InputError("lesson" if self.lesson else "mistake", "it is empty of content", fix)
         return self
 
     def draft(self, source: Source) -> LessonDraft:
-        """The lesson on its way into the bank."""
+        """Return the lesson that the bank stores."""
         text, mistake, correction = self._texts()
         return LessonDraft(
             text=text,
@@ -157,27 +151,27 @@ class LessonArguments(Arguments):
         )
 
     def _texts(self) -> tuple[str, str, str]:
-        """The whole text, the mistake and the correction."""
-        if self.mistake and self.correction:
-            return lesson_text(self.mistake, self.correction), self.mistake, self.correction
-        if self.lesson is None:
-            if self.correction:
-                return self.correction, "", self.correction
-            return f"Tried without success: {self.mistake}", self.mistake or "", ""
+        """Return the whole text, the mistake and the correction."""
         mistake, correction = self.mistake or "", self.correction or ""
+        if self.lesson is None:
+            if mistake and correction:
+                return lesson_text(mistake, correction), mistake, correction
+            return (correction, "", correction) if correction else (f"Tried without success: {mistake}", mistake, "")
         if mistake or correction:
-            return lesson_text(mistake or self.lesson, correction or self.lesson), mistake, correction or self.lesson
+            correction = correction or self.lesson
+            return lesson_text(mistake or self.lesson, correction), mistake, correction
         parts = _LABELED.match(self.lesson) or _TWO_SENTENCES.match(self.lesson)
         if parts is None:
             return self.lesson, self.lesson, ""
         return self.lesson, parts["mistake"].strip(), parts["correction"].strip()
 
 
-class LineArguments(LessonArguments):
+class ImportArguments(LessonArguments):
     """A line of a file of lessons.
 
     A retired lesson stays retired, and a quarantined one in quarantine; no line makes itself trusted. A state or trust
-    that cannot be read is refused: without it a quarantined lesson would be shown.
+    that cannot be read is refused: without it a quarantined lesson would be shown. Fields that only a person's own
+    export may set are ignored.
     """
 
     STRICT: ClassVar[frozenset[str]] = frozenset({"state", "trust", "source"})
@@ -191,31 +185,13 @@ class LineArguments(LessonArguments):
     trust: Trust = Trust.OBSERVED
 
     def draft(self, source: Source) -> LessonDraft:
-        """The lesson on its way into the bank, with what only an import can say."""
+        """Return the lesson that the bank stores, with its state and trust."""
         return replace(
             super().draft(source),
             external_id=self.external_id,
             state=self.state,
             trust=Trust.QUARANTINED if self.trust is Trust.QUARANTINED else Trust.OBSERVED,
         )
-
-
-class ImportArguments(LineArguments):
-    """A line of an import; fields that only a person's own export may set are ignored."""
-
-    id: JsonValue = None
-    source: JsonValue = None
-    created_at: JsonValue = None
-    updated_at: JsonValue = None
-    strength: JsonValue = None
-    times_applied: JsonValue = None
-    effectiveness: JsonValue = None
-    wins: JsonValue = None
-    losses: JsonValue = None
-    proof: JsonValue = None
-    held: JsonValue = None
-    versions: JsonValue = None
-    outcomes: JsonValue = None
 
 
 class VersionArguments(Arguments):
@@ -237,7 +213,7 @@ class PastOutcomeArguments(Arguments):
     created_at: AwareDatetime
 
 
-class OwnExportArguments(LineArguments):
+class OwnExportArguments(ImportArguments):
     """A line of a person's own export: all of it is taken as it was."""
 
     id: Annotated[str, Field(pattern=r"^les_[0-9a-z]{8,40}$")]
@@ -255,90 +231,49 @@ class OwnExportArguments(LineArguments):
     outcomes: tuple[PastOutcomeArguments, ...] = ()
 
     def record(self, project: str) -> Lesson:
-        """The lesson as it was stored."""
+        """Return the lesson as it was stored."""
         draft = self.draft(self.source)
-        return Lesson(
-            **{
-                field.name: getattr(draft, field.name) for field in fields(draft) if field.name not in ("trust", "tags")
-            },
-            **{name: getattr(self, name) for name in _AS_IT_WAS},
-            project=project,
-            created_at=self.created_at.timestamp(),
-            updated_at=self.updated_at.timestamp(),
-        )
+        values: dict[str, Any] = {field.name: getattr(draft, field.name) for field in fields(draft)}
+        values |= {name: getattr(self, name) for name in _AS_STORED}
+        values |= {"created_at": self.created_at.timestamp(), "updated_at": self.updated_at.timestamp()}
+        return Lesson(**values, project=project)
 
 
-_AS_IT_WAS: Final = (
-    *("id", "trust", "tags", "strength", "times_applied", "effectiveness", "wins", "losses", "proof", "held"),
-)
+_AS_STORED: Final = "id trust tags strength times_applied effectiveness wins losses proof held".split()
 
 
-class ResultArguments(Arguments):
-    """Evidence: what a tool printed."""
-
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("output", "stdout", "result", "text", "response", "message", "stderr", "error"), "content"),
-        **dict.fromkeys(("tool_name", "name", "command", "cmd"), "tool"),
-        **dict.fromkeys(("exitcode", "code", "status", "returncode", "return_code"), "exit_code"),
-    }
-
-    tool: Label | None = None
-    content: Annotated[str, most("max_result_chars"), BeforeValidator(as_text)] = ""
-    exit_code: Count | None = None
-
-
-def _results(value: Any, info: ValidationInfo) -> Any:
-    """Tool results under our names; a text is a result."""
-    value = as_objects(value, info)
-    if not isinstance(value, list | tuple):
-        return value
-    context = ReadContext.of(info)
-    items: list[Any] = [item for item in value if item is not None]  # pyright: ignore[reportUnknownVariableType]
-    return [
-        named(ResultArguments, cast("dict[str, Any]", item), context, f"tool_results[{place}].")
-        if isinstance(item, dict)
-        else {"content": item}
-        for place, item in enumerate(items)
-    ]
-
-
-Results: TypeAlias = Annotated[
-    tuple[ResultArguments, ...],
-    most_items("max_results"),
-    BeforeValidator(_results),
-    # The description has the fields: a nested schema would cost every client 250 bytes more.
-    WithJsonSchema({"type": "array", "items": {"type": "object"}, "description": "[{tool, content, exit_code}]"}),
-]
-
-_OUTCOMES: Final = {
-    **dict.fromkeys(("helped", "true", "success", "yes", "useful", "worked", "helpful", "ok", "1", "succeeded"), True),
-    **dict.fromkeys(("wrong", "false", "failure", "no", "harmful", "misleading", "failed", "0", "incorrect"), False),
-    **dict.fromkeys(("partial", "partly", "partially", "mixed", "some"), "partial"),
-    **dict.fromkeys(("irrelevant", "unused", "not_relevant", "unrelated", "not_used", "ignored"), "irrelevant"),
+_OUTCOMES: Final[dict[str, Any]] = {
+    **meanings(
+        {
+            "partial": "partial partly partially mixed some",
+            "irrelevant": "irrelevant unused not_relevant unrelated not_used ignored",
+        }
+    ),
+    **dict.fromkeys("helped true success yes useful worked helpful ok 1 succeeded".split(), True),
+    **dict.fromkeys("wrong false failure no harmful misleading failed 0 incorrect".split(), False),
 }
 
 
 def _outcome(value: Any) -> Any:
-    """The words and numbers that mean an outcome, as true, false, partial or irrelevant."""
+    """Return true, false, partial or irrelevant for a word or number that means it."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
         return True if value >= 1 else False if value <= 0 else "partial"
     if not isinstance(value, str):
         return value
-    word = value.strip().lower()
-    return _OUTCOMES.get(word.replace(" ", "_").replace("-", "_"), word)
+    return _OUTCOMES.get(normalized(value), value.strip().lower())
 
 
 class OutcomeArguments(Arguments):
     """Arguments of record_outcome."""
 
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("outcome", "result", "status", "helped", "worked", "useful", "verdict"), "success"),
-        **dict.fromkeys(("lesson_id", "id", "ids", "lessons"), "lesson_ids"),
-        **dict.fromkeys(("comment", "reason", "explanation", "details"), "note"),
-        **dict.fromkeys(("output", "results", "proof", "tool_result"), "tool_results"),
-        "recall": "recall_id",
+    SYNONYMS: ClassVar = {
+        "success": "outcome result status helped worked useful verdict",
+        "lesson_ids": "lesson_id id ids lessons",
+        "note": "comment reason explanation details",
+        "tool_results": "output results proof tool_result",
+        "recall_id": "recall",
     }
 
     success: Annotated[
@@ -351,7 +286,7 @@ class OutcomeArguments(Arguments):
     evidence: Annotated[
         Evidence,
         Field(description="user needs a quoted word in note"),
-        choice(Evidence, {"tests": "test", "tested": "test", "metrics": "metric", "person": "user", "human": "user"}),
+        choice(Evidence, {"test": "tests tested", "metric": "metrics", "user": "person human"}),
     ] = Evidence.SELF
     tool_results: Results = ()
     note: Phrase | None = None
@@ -361,19 +296,15 @@ class OutcomeArguments(Arguments):
     @model_validator(mode="after")
     def _names_something(self) -> "OutcomeArguments":
         if self.recall_id is None and not self.lesson_ids:
-            raise InputError(
-                "recall_id", "neither it nor lesson_ids is there", "Send the recall_id, or the lesson_ids."
-            )
+            fault, fix = "neither it nor lesson_ids is there", "Send the recall_id, or the lesson_ids."
+            raise InputError("recall_id", fault, fix)
         return self
 
 
 class ForgetArguments(Arguments):
     """Arguments of forget_lesson."""
 
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("id", "lesson", "lesson_ids"), "lesson_id"),
-        **dict.fromkeys(("why", "note", "because"), "reason"),
-    }
+    SYNONYMS: ClassVar = {"lesson_id": "id lesson lesson_ids", "reason": "why note because"}
 
     lesson_id: Label
     reason: Phrase = "no reason given"

@@ -6,35 +6,29 @@ reported in `ignored`. An InputError remains where a required argument is missin
 
 import ast
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, ClassVar, Final, Self, TypeVar
+from functools import cache
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, ValidationInfo
 
 from mcp_reflect.config import DEFAULT, Limits
-from mcp_reflect.errors import InputError
-from mcp_reflect.schemas.values import check_values
+from mcp_reflect.errors import HALF_CHARACTER, TOO_DEEP, InputError
 from mcp_reflect.security.redact import quoted
 
 _Arguments = TypeVar("_Arguments", bound="Arguments")
 
+_MOST_BITS: Final = 1024  # of a whole number; Python itself will not print one of more than 4,300 digits
 _TYPO_CUTOFF: Final = 0.84
 _PARSED_CHARS: Final = 1_000_000
 _WRAPPERS: Final = ("arguments", "args", "input", "params", "parameters", "kwargs", "payload")
 _MOST_IGNORED: Final = 5
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z _-]{1,40}|\w{1,5}")
-_KINDS: Final[dict[type, str]] = {
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    str: "text",
-    list: "a list",
-    dict: "an object",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +40,16 @@ class ReadContext:
 
     @classmethod
     def of(cls, info: ValidationInfo) -> "ReadContext":
-        """The context of the current `read`."""
+        """Return the context of the current `read`."""
         return info.context if isinstance(info.context, ReadContext) else cls()
 
 
 class Arguments(BaseModel):
     """A frozen set of arguments.
 
-    `ALIASES` are names of older engines, which docs/tools.md lists; `SYNONYMS` are understood and not listed. The
-    fields in `STRICT` are refused where they cannot be read, though they are optional.
+    `ALIASES` are names of older engines, which docs/tools.md lists. `SYNONYMS` has more names of a field, separated by
+    blanks; they are understood and not listed. The fields in `STRICT` are refused where they cannot be read, though
+    they are optional.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, coerce_numbers_to_str=True)
@@ -87,19 +82,24 @@ def read(shape: type[_Arguments], sent: Mapping[str, Any], limits: Limits = DEFA
     """Read arguments into `shape`. InputError names the field, the fault and the fix."""
     check_values(sent, limits)
     context = ReadContext(limits)
-    values = named(shape, shape.gathered(_unwrapped(shape, sent)), context)
-    for _ in range(len(values) + 1):
+    values = {str(name): value for name, value in sent.items() if value is not None}
+    wrapped = next(iter(values)) if len(values) == 1 else ""  # {"arguments": {...}}, also as JSON text
+    if wrapped in _WRAPPERS and wrapped not in shape.model_fields:
+        inner = parsed(values[wrapped])
+        if isinstance(inner, dict):
+            values = {str(name): value for name, value in cast("dict[Any, Any]", inner).items()}
+    values = named(shape, shape.gathered(values), context)
+    while True:  # each repair takes an argument out or makes it valid
         try:
             return shape.model_validate(values, context=context).with_ignored(context.ignored)
         except ValidationError as error:
             errors = error.errors(include_url=False)
             if not _repaired(shape, values, errors[0], context):
                 raise explain(errors) from None
-    raise InputError("arguments", "they cannot be read", "Send the tool's arguments.")
 
 
 def named(shape: type[Arguments], values: Mapping[str, Any], context: ReadContext, path: str = "") -> dict[str, Any]:
-    """`values` under the names of `shape`'s fields, without those that are None; unknown ones are noted."""
+    """Return `values` under the names of `shape`'s fields, without those that are None; unknown ones are noted."""
     result: dict[str, Any] = {}
     for name, value in sorted(values.items(), key=lambda item: item[0] not in shape.model_fields):
         if value is None:
@@ -115,9 +115,9 @@ def named(shape: type[Arguments], values: Mapping[str, Any], context: ReadContex
 
 
 def field_of(shape: type[Arguments], name: str) -> str | None:
-    """The field that a name means: itself, an alias, another spelling or a near miss. None for an unknown one."""
-    known: dict[str, str] = {own: own for own in shape.model_fields} | dict(shape.SYNONYMS) | dict(shape.ALIASES)
-    plain = _CAMEL.sub("_", name[:80]).replace("-", "_").replace(" ", "_").lower().strip("_")
+    """Return the field that a name means, also in another spelling or by a near miss; None for an unknown one."""
+    known = _names_of(shape)
+    plain = normalized(_CAMEL.sub("_", name[:80])).strip("_")
     for candidate in (name, plain, f"{plain}s", plain.removesuffix("s")):
         if candidate in known:
             return known[candidate]
@@ -125,32 +125,33 @@ def field_of(shape: type[Arguments], name: str) -> str | None:
     return near[0] if near else None
 
 
+@cache
+def _names_of(shape: type[Arguments]) -> dict[str, str]:
+    """Return the field of each name that is understood."""
+    names = {own: own for own in shape.model_fields}
+    return names | {word: own for own, words in shape.SYNONYMS.items() for word in words.split()} | dict(shape.ALIASES)
+
+
+def normalized(word: str) -> str:
+    """Return a name in lower case with underscores: `tool_call` for `Tool-Call`."""
+    return word.strip().lower().replace(" ", "_").replace("-", "_")
+
+
 def parsed(value: Any, context: ReadContext | None = None) -> Any:
-    """The value that a text of JSON or of a Python literal stands for; anything else as it is."""
+    """Return the value of a text of JSON or of a Python literal; anything else as it is."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{", "(") or len(value) > _PARSED_CHARS:
         return value
     try:
-        result = json.loads(value)
+        result: Any = json.loads(value)
     except (ValueError, RecursionError):
         try:
             result = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             return value
-        if not isinstance(result, dict | list | tuple):
-            return value
+    if not isinstance(result, dict | list | tuple):
+        return value
     check_values({"arguments": result}, context.limits if context else DEFAULT)
-    return result  # pyright: ignore[reportUnknownVariableType] - JSON of any form
-
-
-def _unwrapped(shape: type[Arguments], sent: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments in `{"arguments": {...}}`, also as JSON text."""
-    values = {str(name): value for name, value in sent.items() if value is not None}
-    if len(values) == 1:
-        ((name, value),) = values.items()
-        inner = parsed(value)
-        if name in _WRAPPERS and name not in shape.model_fields and isinstance(inner, dict):
-            return {str(key): item for key, item in inner.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return values
+    return cast("Any", result)
 
 
 def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, context: ReadContext) -> bool:
@@ -158,96 +159,154 @@ def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, contex
     name = str(error["loc"][0]) if error["loc"] else ""
     if name not in values or name not in shape.model_fields or shape.model_fields[name].is_required():
         return False
-    kind, details = error["type"], error.get("ctx", {})
-    if name in shape.STRICT or kind in ("over_limit", "string_too_long"):
+    if name in shape.STRICT or error["type"] in ("over_limit", "string_too_long"):
         return False
     fault = explain([error]).fault
+    details, value, place = error.get("ctx", {}), values[name], error["loc"][1:2]
     bound = details.get("le", details.get("ge", details.get("bound")))
-    if len(error["loc"]) == 1 and bound is not None:
+    if not place and bound is not None:
         values[name] = bound
         context.ignored.append(f"{name}: {fault}, {bound:g} used")
-        return True
-    value = values[name]
-    if len(error["loc"]) > 1 and isinstance(value, list | tuple) and isinstance(error["loc"][1], int):
-        items: list[Any] = [*value]  # pyright: ignore[reportUnknownArgumentType]
-        if error["loc"][1] < len(items):
-            del items[error["loc"][1]]
-            values[name] = items
-            context.ignored.append(f"{_path(error['loc'])}: {fault}")
-            return True
-    del values[name]
-    context.ignored.append(f"{name}: {fault}")
+    elif isinstance(value, list | tuple) and place and isinstance(place[0], int) and place[0] < len(cast("Any", value)):
+        values[name] = [item for at, item in enumerate(cast("list[Any]", value)) if at != place[0]]
+        context.ignored.append(f"{_error_path(error['loc'])}: {fault}")
+    else:
+        del values[name]
+        context.ignored.append(f"{name}: {fault}")
     return True
 
 
 # Pydantic's errors as InputError.
 
 
+_FAULTS: Final = {
+    "missing": ("it is missing", "Send it."),
+    "greater_than_equal": ("{value} is too small", "Send {ge} or more."),
+    "less_than_equal": ("{value} is too large", "Send {le} or less."),
+    "over_bound": ("{value} is too large", "Send {bound} or less."),
+    "over_limit": ("it has {count} {what}", "Send at most {bound}."),
+    "string_too_short": ("it is empty", "Send text."),
+    "string_too_long": ("it has {length} characters", "Send at most {max_length}."),
+    "too_long": ("it has {length} items", "Send at most {max_length}."),
+    "finite_number": ("{value} is not a number", "Send a finite number."),
+    "int_from_float": ("{value} is not a whole number", "Send a whole number."),
+}
+_WANTED: Final = {"string": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
+_KINDS: Final = {
+    "bool": "true or false",
+    "int": "a number",
+    "float": "a number",
+    "str": "text",
+    "NoneType": "null",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "an object",
+}
+
+
 def explain(errors: Sequence[Any]) -> InputError:
-    """The first of pydantic's errors as an InputError, with the number of the others."""
-    first = errors[0]
-    fault, fix = _explained(first)
-    more = f" ({len(errors) - 1} more to correct after this one)" if len(errors) > 1 else ""
-    return InputError(_path(first["loc"]), fault, f"{fix}{more}")
-
-
-def _explained(error: Any) -> tuple[str, str]:  # noqa: C901, PLR0912 - one case for each kind of error
+    """Return the first of pydantic's errors as an InputError, with the number of the others."""
+    error = errors[0]
     kind, value, details = error["type"], error["input"], error.get("ctx", {})
-    match kind:
-        case "missing":
-            return "it is missing", "Send it."
-        case "enum" | "literal_error":
-            return _choice(value, str(details.get("expected", "")))
-        case "value_error":  # raised by a validator of ours as `fault|fix`
-            fault, _, fix = str(details["error"]).partition("|")
-            return fault, fix
-        case "greater_than_equal":
-            return f"{value} is too small", f"Send {details['ge']} or more."
-        case "less_than_equal":
-            return f"{value} is too large", f"Send {details['le']} or less."
-        case "over_bound":
-            return f"{value} is too large", f"Send {details['bound']} or less."
-        case "over_limit":
-            return f"it has {details['count']} {details['what']}", f"Send at most {details['bound']}."
-        case "string_too_short":
-            return "it is empty", "Send text."
-        case "string_too_long":
-            return f"it has {len(value)} characters", f"Send at most {details['max_length']}."
-        case "too_long":
-            count = details["actual_length"] or "too many"
-            return f"it has {count} items", f"Send at most {details['max_length']}."
-        case "finite_number":
-            return f"{value} is not a number", "Send a finite number."
-        case "int_from_float":
-            return f"{value} is not a whole number", "Send a whole number."
-        case _ if kind.endswith(("_type", "_parsing")):
-            wanted = _wanted(kind)
-            is_now = "null" if value is None else _KINDS.get(type(value), "something else")  # pyright: ignore[reportUnknownArgumentType]
-            return f"it is {is_now}, not {wanted}", f"Send {wanted}."
-        case _:
-            return quoted(error["msg"], 200), "Send a value that the tool's schema allows."
+    if kind in _FAULTS:
+        values = {**details, "value": value, "length": len(value) if hasattr(value, "__len__") else "too many"}
+        fault, fix = (text.format_map(values) for text in _FAULTS[kind])
+    elif kind == "value_error":  # raised by a validator of ours as `fault|fix`
+        fault, _, fix = str(details["error"]).partition("|")
+    elif kind in ("enum", "literal_error"):
+        names = [part.strip().strip("'") for part in str(details.get("expected", "")).replace(" or ", ", ").split(",")]
+        near = get_close_matches(str(value)[:80].lower(), names, n=1, cutoff=0.5)
+        # A validator may have changed its case, by which a secret is known: only a plain word is repeated.
+        word = f"'{quoted(value)}'" if _PLAIN_WORD.fullmatch(str(value)) else "this"
+        fault = f"{word} is not one of its values"
+        fix = f"Send one of {', '.join(names)}." + (f" Did you mean '{near[0]}'?" if near else "")
+    elif kind.endswith(("_type", "_parsing")):
+        wanted = _WANTED.get(kind.rsplit("_", 1)[0], "a list" if "list" in kind or "tuple" in kind else "an object")
+        fault, fix = f"it is {_KINDS.get(type(value).__name__, 'something else')}, not {wanted}", f"Send {wanted}."
+    else:
+        fault, fix = quoted(error["msg"], 200), "Send a value that the tool's schema allows."
+    more = f" ({len(errors) - 1} more to correct after this one)" if len(errors) > 1 else ""
+    return InputError(_error_path(error["loc"]), fault, f"{fix}{more}")
 
 
-def _wanted(kind: str) -> str:
-    names = {"string": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
-    return names.get(kind.rsplit("_", 1)[0], "a list" if "list" in kind or "tuple" in kind else "an object")
-
-
-def _choice(value: object, expected: str) -> tuple[str, str]:
-    names = [part.strip().strip("'") for part in expected.replace(" or ", ", ").split(",")]
-    near = get_close_matches(str(value)[:80].lower(), names, n=1, cutoff=0.5)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
-    # A validator may have changed its case, by which a secret is known: only a plain word is repeated.
-    shown = f"'{quoted(value)}'" if _PLAIN_WORD.fullmatch(str(value)) else "this"
-    return f"{shown} is not one of its values", f"Send one of {', '.join(names)}.{hint}"
-
-
-def _path(loc: Sequence[str | int]) -> str:
-    """`("events", 2, "type")` as `events[2].type`; the names of union members are left out."""
+def _error_path(loc: Sequence[str | int]) -> str:
+    """Return `("events", 2, "type")` as `events[2].type`; the names of union members are left out."""
     path = ""
     for part in loc:
         if isinstance(part, int):
             path += f"[{part}]"
         elif part.isidentifier() or not path:
-            path += f".{part}" if path else part
-    return quoted(path, 120) or "arguments"
+            path += f".{part}"
+    return quoted(path.removeprefix("."), 120) or "arguments"
+
+
+# Values that no store should hold: refused before anything else is read.
+
+
+_Place: TypeAlias = "tuple[_Place | None, object]"
+"""The container of a value, and the value's name or number in it. Written out only for an error."""
+
+
+def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
+    """Refuse deep nesting, text that is not Unicode, NUL characters, and numbers that are not finite.
+
+    Goes level by level without recursion, so that depth cannot exhaust the stack.
+    """
+    level: list[tuple[_Place, Any]] = [((None, name), value) for name, value in sent.items()]
+    count = 0
+    for _ in range(limits.max_depth):
+        count += len(level)
+        deeper: list[tuple[_Place, Any]] = []
+        for place, value in level:
+            _check_value(place, value, limits)
+            if isinstance(value, Mapping):
+                for name, item in cast("Mapping[Any, Any]", value).items():
+                    _check_value(place, name, limits)
+                    deeper.append(((place, name), item))
+            elif isinstance(value, list | tuple):
+                items = cast("list[Any]", value)
+                limits.refuse_more("max_values", "arguments", count + len(deeper) + len(items), "values")
+                deeper += [((place, at), item) for at, item in enumerate(items)]
+        limits.refuse_more("max_values", "arguments", count + len(deeper), "values")
+        if not deeper:
+            return
+        level = deeper
+    raise _too_deep(level[0][0], limits)
+
+
+def _check_value(place: _Place, value: object, limits: Limits) -> None:
+    if isinstance(value, str):
+        if "\0" in value:
+            fault = f"it holds a NUL byte at character {value.index(chr(0))}"
+            raise InputError(_path(place), fault, "Send text without it.")
+        if value.isascii():
+            return
+        if TOO_DEEP in value:
+            raise _too_deep(place, limits)
+        at = value.find(HALF_CHARACTER)
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            at = error.start if at < 0 else at
+        if at >= 0:
+            fault = f"it holds half of a character (a lone surrogate) at {at}"
+            raise InputError(_path(place), fault, "Send valid Unicode text.")
+    elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        fault = "it is a number of more than 300 digits"
+        raise InputError(_path(place), fault, "Send a smaller number, or its text.")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InputError(_path(place), f"{value} is not a number", "Send a finite number.")
+
+
+def _too_deep(place: _Place, limits: Limits) -> InputError:
+    fault = f"it is nested more than {limits.max_depth} levels deep"
+    return InputError(_path(place)[:80], fault, "Send a flatter value, or its text.")
+
+
+def _path(place: _Place) -> str:
+    parts: list[str] = []
+    inside: _Place | None = place
+    while inside is not None:
+        inside, part = inside
+        parts.append(f"[{part}]" if isinstance(part, int) else f".{quoted(part, 40)}")
+    return quoted("".join(reversed(parts)).removeprefix("."), 120)

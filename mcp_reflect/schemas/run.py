@@ -1,19 +1,19 @@
-"""The arguments of reflect, and the run made of them."""
+"""The arguments of reflect, the forms in which agents send events, and the run made of them."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJsonSchema, model_validator
 
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.run import Cut, ErrorCategory, Event, EventType, Outcome, RunError, Trace
-from mcp_reflect.schemas.events import Content, EventArguments, as_events
+from mcp_reflect.models.common import from_json
+from mcp_reflect.models.run import ErrorCategory, EventType, Outcome, Trace
 from mcp_reflect.schemas.fields import (
     Arguments,
-    Category,
     Detail,
+    Judgment,
     Label,
     Labels,
     Task,
@@ -21,52 +21,197 @@ from mcp_reflect.schemas.fields import (
     as_json,
     as_text,
     choice,
-    in_all,
-    most_items,
+    meanings,
+    most,
 )
-from mcp_reflect.schemas.reading import ReadContext, named, parsed
+from mcp_reflect.schemas.reading import ReadContext, field_of, named, normalized, parsed
 from mcp_reflect.security.redact import quoted
 
+Content = Annotated[str, BeforeValidator(as_text)]
+
+_EVENT_TYPES: Final = meanings(
+    {
+        "tool_call": "call tool_use function_call action command tool invocation request",
+        "tool_response": "response result output tool_result function_call_output tool_output return",
+        "error_event": "error exception failure crash",
+        "llm_call": "assistant llm model message thought text llm_response",
+        "user_feedback": "user human feedback user_message correction",
+        "system_event": "system info log",
+        "decision": "plan choice",
+        "observation": "note observe finding",
+    }
+)
 _OUTCOMES: Final = {
-    **dict.fromkeys(
-        ("succeeded", "successful", "ok", "done", "passed", "completed", "fixed", "solved", "true"), "success"
-    ),
-    **dict.fromkeys(("failed", "fail", "false", "unsuccessful", "not_solved", "gave_up"), "failure"),
-    **dict.fromkeys(("partly", "partially", "mixed", "incomplete", "partial_success", "hard_won"), "partial"),
-    **dict.fromkeys(("timed_out", "timedout", "time_out"), "timeout"),
-    **dict.fromkeys(("errored", "exception", "crashed"), "error"),
+    "success": "succeeded successful ok done passed completed fixed solved true",
+    "failure": "failed fail false unsuccessful not_solved gave_up",
+    "partial": "partly partially mixed incomplete partial_success hard_won",
+    "timeout": "timed_out timedout time_out",
+    "error": "errored exception crashed",
 }
 _ANALYSIS: Final = (
     "reflection mistake correction strategy symptoms keywords importance confidence lesson root_cause why "
     "next_time what_went_wrong fix prevention lessons_learned"
 ).split()
 _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
+_COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
+_NO_ERROR: Final = (False, "", "none", "None", "null")
+
+
+class EventArguments(Arguments):
+    """One thing that happened in a run. Unknown fields are kept in `metadata`."""
+
+    ALIASES: ClassVar = {"event_id": "id", "event_type": "type", "tool_name": "tool", "error_message": "error"}
+    SYNONYMS: ClassVar = {
+        "type": "kind role",
+        "tool": "name function function_name action",
+        "arguments": "args input inputs params parameters kwargs tool_input",
+        "content": "output result response stdout text message observation data tool_output",
+        "error": "stderr exception traceback failure",
+        "id": "call_id tool_call_id tool_use_id",
+        "timestamp": "time ts created_at",
+        "exit_code": "exit_code exitcode returncode return_code exit_status",
+        "command": "command cmd shell",
+    }
+
+    type: EventType
+    content: Content = ""
+    tool: Label | None = None
+    arguments: JsonValue = None
+    error: Content | None = None
+    id: Label | None = None
+    timestamp: str | float | None = None
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+def as_events(value: Any, info: ValidationInfo) -> Any:
+    """Return events under our names, each with a type and an id of its own."""
+    context = ReadContext.of(info)
+    value = parsed(value, context)
+    if isinstance(value, dict):
+        value = [value]
+    if isinstance(value, str):
+        value = value.splitlines() if _COMMAND.search(value) else [value]
+    if not isinstance(value, list | tuple):
+        return value
+    events: list[dict[str, Any]] = []
+    ids: set[str] = set()
+    for place, item in enumerate(cast("list[Any]", value)):
+        for event in _events_of(parsed(item, context), context, events):
+            if not any(str(event.get(name) or "").strip() for name in ("content", "tool", "error")):
+                context.ignored.append(f"events[{place}]: it has neither content, tool nor error")
+                continue
+            if event.get("id") is not None:
+                _set_own_id(event, str(event["id"]), ids)
+            events.append(event)
+    return events
+
+
+def _set_own_id(event: dict[str, Any], name: str, ids: set[str]) -> None:
+    """Give a response that has the id of its call an id of its own; `tool_call_id` in the metadata ties them."""
+    own, number = name, 2
+    while own in ids:
+        own, number = f"{name}-{number}", number + 1
+    if own != name:
+        event["id"] = own
+        event["metadata"] = {**event.get("metadata", {}), "tool_call_id": name}
+    ids.add(own)
+
+
+def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the events of an item: two where a call was sent together with its result."""
+    if item is None:
+        return []
+    after_call = bool(before) and before[-1].get("type") == "tool_call"
+    if not isinstance(item, dict):
+        text = as_text(item)
+        if match := _COMMAND.match(str(text)):
+            return [{"type": "tool_call", "tool": "bash", "arguments": {"command": match["command"]}}]
+        return [{"type": "tool_response" if after_call else "observation", "content": text}]
+    event = _named_event(cast("dict[Any, Any]", item))
+    _read_values(event, context)
+    kind, has_call = event.get("type"), event.get("arguments") is not None
+    failed = bool(event.get("error")) or "exit_code" in event.get("metadata", {})
+    has_result = failed or bool(event.get("content"))
+    if has_call and ((kind is None and has_result) or (kind == "tool_call" and failed)):
+        call = {name: event[name] for name in ("id", "tool", "arguments", "timestamp") if name in event}
+        result = {name: event[name] for name in ("tool", "content", "error", "metadata", "timestamp") if name in event}
+        return [{"type": "tool_call", **call}, {"type": "tool_response", **result}]
+    if kind is None:
+        if has_call or not has_result:
+            event["type"] = "tool_call"
+        elif event.get("tool") or after_call:
+            event["type"] = "tool_response"
+        else:
+            event["type"] = "error_event" if failed else "observation"
+    return [event]
+
+
+def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
+    """Return an event under our names. `metadata` has the rest: unknown fields, the exit code, the command."""
+    event: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    for name, value in item.items():
+        own = field_of(EventArguments, str(name)) or str(name)
+        if value is None:
+            continue
+        if own in EventArguments.model_fields and own not in event:
+            event[own] = value
+        else:
+            metadata[own if own in ("exit_code", "command") else str(name)] = value
+    own_metadata = event.pop("metadata", {})
+    metadata = {**(own_metadata if isinstance(own_metadata, dict) else {"metadata": own_metadata}), **metadata}
+    if "command" in metadata and "arguments" not in event:
+        event = {"tool": "bash", **event, "arguments": {"command": metadata.pop("command")}}
+    word = normalized(str(event.get("type", "")))
+    if word in {*EventType} or word in _EVENT_TYPES:
+        event["type"] = _EVENT_TYPES.get(word, word)
+    elif "type" in event:
+        metadata["type"] = event.pop("type")
+    if not isinstance(event.get("timestamp", ""), str | int | float):
+        metadata["timestamp"] = event.pop("timestamp")
+    return {**event, "metadata": metadata} if metadata else event
+
+
+def _read_values(event: dict[str, Any], context: ReadContext) -> None:
+    """Read the tool and its arguments from a function object or JSON text, the exit code, and whether it failed."""
+    if isinstance(event.get("tool"), dict):  # {"function": {"name": ..., "arguments": ...}}
+        function = cast("dict[str, Any]", event["tool"])
+        event["tool"] = function.get("name")
+        event.setdefault("arguments", function.get("arguments"))
+    if "arguments" in event:
+        event["arguments"] = parsed(event["arguments"], context)
+    code = str(event.get("metadata", {}).get("exit_code", "")).strip()
+    if code.lstrip("-").isdigit() and len(code) < 10:
+        event["metadata"]["exit_code"] = int(code)
+    if event.get("error") is True:  # {"error": true, "content": "..."}
+        event["error"] = event.get("content") or "error"
+    elif event.get("error") in _NO_ERROR:
+        del event["error"]
 
 
 class ErrorArguments(Arguments):
     """What went wrong with the run as a whole."""
 
-    ALIASES: ClassVar[Mapping[str, str]] = {"error_category": "category", "error_message": "message"}
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("type", "kind", "code", "name"), "category"),
-        **dict.fromkeys(("text", "error", "detail", "details", "description"), "message"),
-    }
+    ALIASES: ClassVar = {"error_category": "category", "error_message": "message"}
+    SYNONYMS: ClassVar = {"category": "type kind code name", "message": "text error detail details description"}
 
-    category: Category | None = None
+    category: ErrorCategory | None = None
     message: Content = ""
     context: JsonValue = None
 
 
 def _run_error(value: Any, info: ValidationInfo) -> Any:
-    """The run's error under our names. A text is its message; a category that is unknown is left out."""
+    """Return the run's error under our names. A text is its message; an unknown category is left out."""
     context = ReadContext.of(info)
     value = parsed(value, context)
     if not isinstance(value, dict):
         return {"message": as_text(value)}
     error = named(ErrorArguments, cast("dict[str, Any]", value), context, "error.")
-    category = as_category(error.get("category"))
-    if category is not None and category not in [*ErrorCategory]:
-        del error["category"]
+    category = error.pop("category", None)
+    known = as_category(category)
+    if known in [*ErrorCategory]:
+        error["category"] = known
+    elif category is not None:
         context.ignored.append(f"error.category: {quoted(category)} is not one of its values")
     return error
 
@@ -74,27 +219,25 @@ def _run_error(value: Any, info: ValidationInfo) -> Any:
 class ReflectArguments(Arguments):
     """Arguments of reflect. With `reflection_id` the run is the stored one."""
 
-    ALIASES: ClassVar[Mapping[str, str]] = {
+    ALIASES: ClassVar = {
         "task_description": "task",
         "task_goal": "goal",
         "session_id": "run_id",
         "related_memory_ids": "related_ids",
     }
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("description", "prompt", "query", "request", "objective", "task_name"), "task"),
-        **dict.fromkeys(("status", "result", "success", "final_status"), "outcome"),
-        **dict.fromkeys(
-            ("trace", "steps", "messages", "transcript", "history", "log", "actions", "trajectory"), "events"
-        ),
-        **dict.fromkeys(("error_message", "errors", "exception"), "error"),
-        **dict.fromkeys(("judgement", "insight", "insights"), "analysis"),
+    SYNONYMS: ClassVar = {
+        "task": "description prompt query request objective task_name",
+        "outcome": "status result success final_status",
+        "events": "trace steps messages transcript history log actions trajectory",
+        "error": "error_message errors exception",
+        "analysis": "judgement judgment insight insights",
     }
 
     task: Annotated[Task | None, Field(description="What you were asked")] = None
     outcome: Annotated[Outcome | None, choice(Outcome, _OUTCOMES), BeforeValidator(as_text)] = None
     events: Annotated[
         tuple[EventArguments, ...],
-        most_items("max_sent_events"),
+        most("max_sent_events"),
         BeforeValidator(as_events),
         WithJsonSchema(
             {
@@ -125,13 +268,11 @@ class ReflectArguments(Arguments):
     allowed_actions: Labels = ()
     criteria: Annotated[Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = ()
     analysis: Annotated[
-        JsonValue,
+        Judgment,
         Field(
             description="Any of {mistake, correction, reflection, strategy, symptoms, keywords, importance, "
             "confidence, tags}, or text; mistake + correction make a lesson"
         ),
-        in_all("max_analysis_chars"),
-        BeforeValidator(as_json),
     ] = None
     reflection_id: Label | None = None
     recall_id: Label | None = None
@@ -154,29 +295,21 @@ class ReflectArguments(Arguments):
             beside = {"reflection": analysis, **beside}
         elif isinstance(analysis, dict):
             beside = {**beside, **cast("dict[str, Any]", analysis)}
-        rest = {name: value for name, value in values.items() if name not in beside}
-        return {**rest, "analysis": beside}
+        return {**{name: value for name, value in values.items() if name not in beside}, "analysis": beside}
 
     @model_validator(mode="before")
     @classmethod
     def _with_task_and_outcome(cls, values: Any, info: ValidationInfo) -> Any:
-        """Take a task and an outcome that were left out from the events, the error or the analysis."""
-        if not isinstance(values, dict) or "reflection_id" in values:
-            return values  # pyright: ignore[reportUnknownVariableType]
-        sent: dict[str, Any] = dict(values)  # pyright: ignore[reportUnknownArgumentType]
-        if "task" in sent and "outcome" in sent:
+        """Take a missing task and outcome from the events, the error or the analysis."""
+        sent = cast("dict[str, Any]", values)
+        if "reflection_id" in sent or ("task" in sent and "outcome" in sent):
             return sent
-        events: Any = as_events(sent["events"], info) if "events" in sent else []
+        events: Any = as_events(sent.get("events", []), info)
         if not isinstance(events, list):
             return sent
-        if "events" in sent:
-            sent["events"] = events
-        task, outcome = _missing_task(sent), _missing_outcome(sent)
-        if "task" not in sent and task:
-            sent["task"] = task
-        if "outcome" not in sent and outcome:
-            sent["outcome"] = outcome
-        return sent
+        events = cast("list[dict[str, Any]]", events)
+        missing = {"task": _missing_task(sent, events), "outcome": _missing_outcome(sent, events)}
+        return {**{name: value for name, value in missing.items() if value}, **sent, "events": events}
 
     @model_validator(mode="after")
     def _has_a_run(self) -> "ReflectArguments":
@@ -190,37 +323,33 @@ class ReflectArguments(Arguments):
         return self
 
 
-def _missing_task(sent: dict[str, Any]) -> str | None:
-    """A title for a run without a task: the person's words, the goal, or the start of the analysis."""
-    said = [event.get("content") for event in sent.get("events", ()) if event.get("type") == "user_feedback"]
-    analysis = sent.get("analysis")
-    if isinstance(analysis, str):
-        analysis = parsed(analysis)
-    texts: list[Any] = [*said[:1], sent.get("goal")]
-    if isinstance(analysis, dict):
-        fields = cast("dict[str, Any]", analysis)
-        texts += [fields.get(name) for name in ("mistake", "reflection", "correction", "strategy")]
-        texts += [value for value in fields.values() if isinstance(value, str)]
-    else:
-        texts.append(analysis)
-    if sent.get("events"):
-        texts.append("A run without a task in its record")
+def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
+    """Return a title for a run without a task: the person's words, the goal, or the start of the analysis."""
+    analysis = parsed(sent.get("analysis"))
+    fields = cast("dict[str, Any]", analysis) if isinstance(analysis, dict) else {"text": analysis}
+    texts = [
+        *[event.get("content") for event in events if event.get("type") == "user_feedback"][:1],
+        sent.get("goal"),
+        *[fields.get(name) for name in ("mistake", "reflection", "correction", "strategy")],
+        *fields.values(),
+        "A run without a task in its record" if events else None,
+    ]
     title = next((text for text in texts if isinstance(text, str) and text.strip()), None)
     return None if title is None else " ".join(title.split())[:_TITLE_CHARS]
 
 
-def _missing_outcome(sent: dict[str, Any]) -> str | None:
-    """How a run ended, where its events, its error or an analysis show it."""
+def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
+    """Return how a run ended, where its events, its error or an analysis show it."""
     if sent.get("error"):
         return Outcome.FAILURE
-    results = [
+    failed = [
         bool(event.get("error")) or event.get("metadata", {}).get("exit_code") not in (None, 0)
-        for event in sent.get("events", ())
+        for event in events
         if event.get("type") in ("tool_response", "error_event", "observation")
     ]
-    if results:
-        return Outcome.FAILURE if results[-1] else Outcome.SUCCESS
-    return Outcome.PARTIAL if sent.get("analysis") or sent.get("events") else None
+    if failed:
+        return Outcome.FAILURE if failed[-1] else Outcome.SUCCESS
+    return Outcome.PARTIAL if sent.get("analysis") or events else None
 
 
 # From the arguments to the JSON values that are stored, and from those to a `Trace`.
@@ -231,160 +360,90 @@ def _missing_outcome(sent: dict[str, Any]) -> str | None:
 
 _START_SHARE: Final = 5
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
-_LOOK: Final = 8  # a long text is cleaned over so many times what is kept of it, half at each end
+_LOOK: Final = 8  # of a long text, this many times the part that is kept is cleaned, half at each end
 
 
 def plain_run(sent: ReflectArguments, limits: Limits, clean: Callable[[str], str]) -> dict[str, Any]:
-    """The run as JSON values, cut to its limits; `cut` is there where something was lost.
+    """Return the run as JSON values, cut to its limits; `cut` is there where something was lost.
 
     `clean` takes the secrets out of a text before it is cut: half of one would not be known as one.
     """
-    run = sent.model_dump(
-        mode="json",
-        include={"task", "outcome", "goal", "error", "task_type", "tags", "run_id", *_DECIDED},
-        exclude_none=True,
-        exclude_defaults=True,
-    )
+    names = {"task", "outcome", "goal", "error", "task_type", "tags", "run_id", *_DECIDED}
+    run = sent.model_dump(mode="json", include=names, exclude_none=True, exclude_defaults=True)
     lost = {"events": 0, "characters": 0}
-    events = [
-        _plain_event(event.model_dump(mode="json", exclude_defaults=True), place) for place, event in _numbered(sent)
-    ]
-    scissors = _Scissors(limits.max_event_chars, clean, lost)
-    kept = [_shortened(event, scissors) for event in _within(events, limits.max_events, lost)]
-    if "error" in run:
-        run["error"] = _error_within(scissors.short(run["error"]), limits.max_trace_chars, lost)
-    for name in _DECIDED:
+
+    def cut(value: Any) -> Any:
+        """Return a value whose texts lost their middle where they are longer than `max_event_chars`."""
+        if isinstance(value, dict):
+            return {name: cut(item) for name, item in cast("dict[str, Any]", value).items()}
+        if isinstance(value, list):
+            return [cut(item) for item in cast("list[Any]", value)]
+        if not isinstance(value, str) or len(value) <= limits.max_event_chars:
+            return value
+        text, gone = _cut_text(value, limits.max_event_chars, clean)
+        lost["characters"] += gone
+        return text
+
+    ids = {event.id for event in sent.events}
+    events: list[dict[str, Any]] = []
+    for place in _kept_places([1] * len(sent.events), limits.max_events):
+        event = sent.events[place]
+        name = event.id or f"e{place + 1}"
+        while event.id is None and name in ids:
+            name += "'"
+        events.append({**cut(event.model_dump(mode="json", exclude_defaults=True)), "id": name})
+    sizes = [_size(event) for event in events]
+    run["events"] = [events[place] for place in _kept_places(sizes, limits.max_trace_chars)]
+    lost["events"] = len(sent.events) - len(run["events"])
+    for name in ("error", *_DECIDED):
         if name in run:
-            run[name] = scissors.short(run[name])
-    run["events"] = _within_chars(kept, limits.max_trace_chars, lost)
-    if any(lost.values()):
-        run["cut"] = lost
-    return run
+            run[name] = cut(run[name])
+    context_size = _size(run.get("error", {}).get("context"))
+    if context_size > limits.max_trace_chars:
+        lost["characters"] += context_size
+        del run["error"]["context"]
+    return {**run, "cut": lost} if any(lost.values()) else run
 
 
 def trace_from(run: dict[str, Any]) -> Trace:
-    """The stored values of a run as the record that rules and prompts read."""
-    error = run.get("error")
-    return Trace(
-        task=run["task"],
-        outcome=Outcome(run["outcome"]),
-        events=tuple(_event(event) for event in run.get("events", ())),
-        goal=run.get("goal"),
-        error=_trace_error(error) if error else None,
-        task_type=run.get("task_type"),
-        tags=tuple(run.get("tags", ())),
-        run_id=run.get("run_id"),
-        cut=Cut(**run["cut"]) if "cut" in run else None,
-    )
+    """Return the stored values of a run as the record that rules and prompts read."""
+    return from_json(Trace, run)
 
 
-def _numbered(sent: ReflectArguments) -> list[tuple[str, Any]]:
-    """Each event with its id: its own, else e1, e2, … by its place, stepping past ids that are taken."""
-    taken = {event.id for event in sent.events}
-    found: list[tuple[str, Any]] = []
-    for place, event in enumerate(sent.events, start=1):
-        name = event.id or f"e{place}"
-        while event.id is None and name in taken:
-            name += "'"
-        found.append((name, event))
-    return found
-
-
-def _plain_event(event: dict[str, Any], name: str) -> dict[str, Any]:
-    return {**event, "id": name}
-
-
-def _within(events: list[dict[str, Any]], most: int, lost: dict[str, int]) -> list[dict[str, Any]]:
-    if len(events) <= most:
-        return events
-    start = most // _START_SHARE
-    lost["events"] += len(events) - most
-    return [*events[:start], *events[len(events) - (most - start) :]]
-
-
-def _within_chars(events: list[dict[str, Any]], most: int, lost: dict[str, int]) -> list[dict[str, Any]]:
-    sizes = [_size(event) for event in events]
+def _kept_places(sizes: list[int], most: int) -> list[int]:
+    """Return the places that are kept of items of these sizes, so that together they are at most `most`."""
     if sum(sizes) <= most:
-        return events
-    room_start, room_end = most // _START_SHARE, most - most // _START_SHARE
+        return list(range(len(sizes)))
+    left_at_start, left_at_end = most // _START_SHARE, most - most // _START_SHARE
     start = end = 0
-    while start < len(events) and sizes[start] <= room_start:
-        room_start -= sizes[start]
+    while start < len(sizes) and sizes[start] <= left_at_start:
+        left_at_start -= sizes[start]
         start += 1
-    while end < len(events) - start and sizes[-1 - end] <= room_end:
-        room_end -= sizes[-1 - end]
+    while end < len(sizes) - start and sizes[-1 - end] <= left_at_end:
+        left_at_end -= sizes[-1 - end]
         end += 1
-    lost["events"] += len(events) - start - end
-    return events[:start] + events[len(events) - end :]
+    return [*range(start), *range(len(sizes) - end, len(sizes))]
 
 
-def _shortened(event: dict[str, Any], scissors: "_Scissors") -> dict[str, Any]:
-    return {name: scissors.short(value) if name != "id" else value for name, value in event.items()}
-
-
-def _error_within(error: dict[str, Any], most: int, lost: dict[str, int]) -> dict[str, Any]:
-    """The run's error without its context, where that alone is larger than a run may be."""
-    size = _size(error.get("context"))
-    if size <= most:
-        return error
-    lost["characters"] += size
-    return {name: value for name, value in error.items() if name != "context"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Scissors:
-    """Cuts the middle out of texts longer than `most`, and counts in `lost` what went."""
-
-    most: int
-    clean: Callable[[str], str]
-    lost: dict[str, int]
-
-    def short(self, value: Any) -> Any:
-        match value:
-            case str():
-                return self._short_text(value) if len(value) > self.most else value
-            case dict():
-                return {name: self.short(item) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-            case list():
-                return [self.short(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-            case _:
-                return value
-
-    def _short_text(self, text: str) -> str:
-        room = self.most * _LOOK
-        parts = [text] if len(text) <= room else [text[: room // 2], text[len(text) - room // 2 :]]
-        looked = "".join(self.clean(part) for part in parts)
-        gone = len(text) - sum(map(len, parts)) + max(len(looked) - self.most, 0)
-        if not gone:
-            return looked
-        self.lost["characters"] += gone
-        half = min(self.most, len(looked)) // 2
-        tail = len(looked) - (min(self.most, len(looked)) - half)
-        return f"{looked[:half]}\n[… {gone} characters cut …]\n{looked[tail:]}"
+def _cut_text(text: str, most: int, clean: Callable[[str], str]) -> tuple[str, int]:
+    """Return a cleaned text without its middle, and the number of characters that were cut."""
+    half = most * _LOOK // 2
+    parts = [text] if len(text) <= 2 * half else [text[:half], text[-half:]]
+    cleaned = "".join(map(clean, parts))
+    gone = len(text) - sum(map(len, parts)) + max(len(cleaned) - most, 0)
+    if not gone:
+        return cleaned, 0
+    kept = min(most, len(cleaned))
+    tail = cleaned[len(cleaned) - (kept - kept // 2) :]
+    return f"{cleaned[: kept // 2]}\n[… {gone} characters cut …]\n{tail}", gone
 
 
 def _size(value: Any) -> int:
-    """Characters of text in a value, and one for each thing in it."""
-    match value:
-        case str():
-            return len(value) + 1
-        case dict():
-            return sum(_size(name) + _size(item) for name, item in value.items())  # pyright: ignore[reportUnknownVariableType]
-        case list():
-            return sum(_size(item) for item in value) + 1  # pyright: ignore[reportUnknownVariableType]
-        case _:
-            return 1
-
-
-def _event(event: dict[str, Any]) -> Event:
-    values: dict[str, Any] = {**event, "type": EventType(event["type"])}
-    return Event(**values)
-
-
-def _trace_error(error: dict[str, Any]) -> RunError:
-    category = error.get("category")
-    return RunError(
-        category=ErrorCategory(category) if category else None,
-        message=error.get("message", ""),
-        context=error.get("context"),
-    )
+    """Return the characters of text in a value, and one for each thing in it."""
+    if isinstance(value, str):
+        return len(value) + 1
+    if isinstance(value, dict):
+        return sum(_size(name) + _size(item) for name, item in cast("dict[str, Any]", value).items())
+    if isinstance(value, list):
+        return sum(map(_size, cast("list[Any]", value))) + 1
+    return 1

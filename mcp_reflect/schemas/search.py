@@ -25,6 +25,7 @@ from mcp_reflect.schemas.fields import (
     Arguments,
     Count,
     Detail,
+    Judgment,
     Label,
     Labels,
     Phrases,
@@ -32,9 +33,7 @@ from mcp_reflect.schemas.fields import (
     as_json,
     as_objects,
     choice,
-    in_all,
     most,
-    most_items,
     read,
 )
 from mcp_reflect.schemas.reading import ReadContext, explain, named, parsed
@@ -83,14 +82,14 @@ _Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 class QueryArguments(Arguments):
     """One query, in the names that search tools use."""
 
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("query", "text", "q", "pattern", "command", "search", "term", "keywords"), "query_text"),
-        **dict.fromkeys(("collection", "index", "source"), "table"),
-        **dict.fromkeys(("k", "top_k"), "limit"),
-        **dict.fromkeys(("threshold", "min_score"), "score_threshold"),
-        "mode": "search_mode",
-        "filter": "filters",
-        "engine": "tool",
+    SYNONYMS: ClassVar = {
+        "query_text": "query text q pattern command search term keywords",
+        "table": "collection index source",
+        "limit": "k top_k",
+        "score_threshold": "threshold min_score",
+        "search_mode": "mode",
+        "filters": "filter",
+        "tool": "engine",
     }
 
     table: Annotated[_Text, Field(min_length=1)]
@@ -126,7 +125,7 @@ class ProposalArguments(Arguments):
     user_message: _Text = ""
     strategy: Annotated[
         Strategy | None,
-        choice(Strategy, {"broaden": "relax", "rephrase": "rewrite", "reformulate": "rewrite"}),
+        choice(Strategy, {"relax": "broaden", "rewrite": "rephrase reformulate"}),
     ] = None
 
 
@@ -261,24 +260,24 @@ def _results(value: Any, info: ValidationInfo) -> Any:
 class ReplanArguments(Arguments):
     """Arguments of replan_search. With `search_id` the call may report again or bring an `analysis`."""
 
-    ALIASES: ClassVar[Mapping[str, str]] = {
+    ALIASES: ClassVar = {
         "planned_queries": "queries",
         "original_queries": "queries",
         "query_results": "results",
     }
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("query", "search", "searches", "failed_query", "failed_queries", "tried"), "queries"),
-        **dict.fromkeys(("question", "message", "goal", "intent", "task", "user_query", "request"), "user_message"),
-        **dict.fromkeys(("result", "counts", "hits"), "results"),
-        **dict.fromkeys(("retries", "attempt", "attempts"), "retry_count"),
-        **dict.fromkeys(("did_you_mean", "similar"), "suggestions"),
-        **dict.fromkeys(("tables", "schema"), "catalog"),
+    SYNONYMS: ClassVar = {
+        "queries": "query search searches failed_query failed_queries tried",
+        "user_message": "question message goal intent task user_query request",
+        "results": "result counts hits",
+        "retry_count": "retries attempt attempts",
+        "suggestions": "did_you_mean similar",
+        "catalog": "tables schema",
     }
 
     user_message: Annotated[Task | None, Field(description="What the person asked for")] = None
-    queries: Annotated[
-        list[JsonValue], most_items("max_queries"), BeforeValidator(_queries), WithJsonSchema(_QUERIES)
-    ] = Field(default_factory=list[JsonValue])
+    queries: Annotated[list[JsonValue], most("max_queries"), BeforeValidator(_queries), WithJsonSchema(_QUERIES)] = (
+        Field(default_factory=list[JsonValue])
+    )
     results: Annotated[
         JsonValue,
         BeforeValidator(_results),
@@ -286,15 +285,12 @@ class ReplanArguments(Arguments):
     ] = None
     zero_result_tables: Labels = ()
     retry_count: Annotated[Count, Field(ge=0, le=1000)] = 0
-    catalog: Annotated[list[Any], most_items("max_tables"), BeforeValidator(as_objects), WithJsonSchema(_CATALOG)] = (
-        Field(default_factory=list[Any])
+    catalog: Annotated[list[Any], most("max_tables"), BeforeValidator(as_objects), WithJsonSchema(_CATALOG)] = Field(
+        default_factory=list[Any]
     )
     suggestions: Annotated[Phrases, Field(description="What the search tool proposed")] = ()
     analysis: Annotated[
-        JsonValue,
-        Field(description="Your own plan: {reasoning, strategy, user_message, new_queries}"),
-        in_all("max_analysis_chars"),
-        BeforeValidator(as_json),
+        Judgment, Field(description="Your own plan: {reasoning, strategy, user_message, new_queries}")
     ] = None
     search_id: Label | None = None
     detail: Detail = False

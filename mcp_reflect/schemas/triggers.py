@@ -1,6 +1,5 @@
 """The arguments of should_reflect."""
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
@@ -12,15 +11,15 @@ from mcp_reflect.schemas.fields import Arguments, Count, Label, Share
 class StepArguments(Arguments):
     """Arguments of should_reflect. Without a `run_id` nothing is counted."""
 
-    ALIASES: ClassVar[Mapping[str, str]] = {"session_id": "run_id"}
-    SYNONYMS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("failures", "errors", "failed_calls", "tool_errors", "failure_count"), "tool_failures"),
-        **dict.fromkeys(("step", "steps", "iteration", "turn"), "step_number"),
-        **dict.fromkeys(("risk", "stakes"), "risk_level"),
-        **dict.fromkeys(("drift",), "goal_drift"),
-        **dict.fromkeys(("final", "is_final", "last_step", "final_step"), "is_final_step"),
-        **dict.fromkeys(("confidence_level", "confidence_score", "certainty"), "confidence"),
-        "tests_failed": "verification_failed",
+    ALIASES: ClassVar = {"session_id": "run_id"}
+    SYNONYMS: ClassVar = {
+        "tool_failures": "failures errors failed_calls tool_errors failure_count",
+        "step_number": "step steps iteration turn",
+        "risk_level": "risk stakes",
+        "goal_drift": "drift",
+        "is_final_step": "final is_final last_step final_step",
+        "confidence": "confidence_level confidence_score certainty",
+        "verification_failed": "tests_failed",
     }
 
     confidence: Share = 1
@@ -36,7 +35,6 @@ class StepArguments(Arguments):
     @model_validator(mode="after")
     def _says_something(self) -> "StepArguments":
         if not self.model_fields_set - {"run_id", "project"}:
-            raise InputError(
-                "confidence", "it is missing", "Send what you know of this step, such as confidence (0..1)."
-            )
+            fix = "Send what you know of this step, such as confidence (0..1)."
+            raise InputError("confidence", "it is missing", fix)
         return self

@@ -27,10 +27,9 @@ from mcp_reflect.models.reflection import (
     ReflectionDraft,
     StoredReflection,
 )
-from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
+from mcp_reflect.schemas.reading import check_values, read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
-from mcp_reflect.schemas.values import check_values
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.evaluation import (
