@@ -19,14 +19,19 @@ _MUTATORS: Final = frozenset("append extend insert add update setdefault pop rem
 _DISCARDED: Final = frozenset("strip lstrip rstrip replace upper lower title casefold".split())
 
 
-def python_defects(body: str) -> Iterator[Defect]:
-    """Find mutable defaults, unbound names, unreachable code, constant conditions and discarded results."""
+def _tree(body: str) -> ast.Module:
+    """Return the parsed code, an empty module where it does not parse."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(body)
+            return ast.parse(body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+        return ast.Module([], [])
+
+
+def python_defects(body: str) -> Iterator[Defect]:
+    """Find mutable defaults, unbound names, unreachable code, constant conditions and discarded results."""
+    tree = _tree(body)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _in_function(node)
@@ -61,10 +66,7 @@ def _defect_of(node: ast.AST) -> str | None:
 
 def unused_imports(body: str) -> list[str]:
     """Return the names that are imported and never used; empty where the block does not parse."""
-    try:
-        tree = ast.parse(body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+    tree = _tree(body)
     imported = {
         (alias.asname or alias.name).split(".")[0]
         for node in ast.walk(tree)
@@ -79,35 +81,26 @@ def _in_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[D
     arguments = function.args
     named = [*arguments.posonlyargs, *arguments.args]
     defaults = [*zip(named[len(named) - len(arguments.defaults) :], arguments.defaults, strict=True)]
-    defaults += [
-        (name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value
-    ]
+    keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    defaults += [(name, value) for name, value in keywords if value]
     nodes = list(ast.walk(function))
     for name, default in defaults:
-        literal = isinstance(default, ast.List | ast.Dict | ast.Set)
-        if (literal or _makes_container(default)) and any(_changes(node, name.arg) for node in nodes):
+        container = isinstance(default, ast.List | ast.Dict | ast.Set) or (
+            isinstance(default, ast.Call)
+            and isinstance(default.func, ast.Name)
+            and default.func.id in {"list", "dict", "set"}
+        )
+        if container and any(_changes(node, name.arg) for node in nodes):
             yield f"B006: the default of `{name.arg}` is shared by all calls", default.lineno
-    bound = {name.arg for name in [*named, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg] if name}
-    bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    augmented = [
-        node.target.id for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
-    ]
-    declared = {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    known = {name.arg for name in [*named, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg] if name}
+    known |= {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    stored = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    changed = [n.target.id for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)]
     for node in nodes:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             name = node.target.id
-            stores = sum(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name for n in nodes)
-            if stores == augmented.count(name) and name not in declared and name not in _arguments(arguments):
+            if stored.count(name) == changed.count(name) and name not in known:
                 yield f"F821: `{name}` is never assigned before it is changed", node.lineno
-
-
-def _arguments(arguments: ast.arguments) -> set[str]:
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    return {argument.arg for argument in every if argument}
-
-
-def _makes_container(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"list", "dict", "set"}
 
 
 def _changes(node: ast.AST, name: str) -> bool:

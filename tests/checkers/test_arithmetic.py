@@ -95,12 +95,6 @@ def test_names_keep_the_value_they_were_given_last() -> None:
     assert failures("A = (2 + 3) = 5", "B = 4", "A * B = 5 * 5 = 25")[0].step == 3
 
 
-def test_linear_equations_keep_their_solution_from_step_to_step() -> None:
-    assert not failures("2x + 6 = 10", "2x = 4", "x = 2")
-    (finding,) = failures("2x + 6 = 10", "2x = 5", "x = 2.5")
-    assert (finding.step, finding.expected) == (2, "4")
-
-
 def test_another_problem_in_the_same_unknown_is_no_mistake() -> None:
     assert not failures("2x = 4, so x = 2. For the second shop, 3x = 9, so x = 3.")
     assert not failures("Case 1: x = 2, then x + 1 = 3. Case 2: x = 5, then x + 1 = 6.")
@@ -120,12 +114,6 @@ def test_two_claims_joined_by_and_are_two_claims() -> None:
     assert not failures("The difference between 9 and 3 + 2 = 4.")
 
 
-def test_a_dash_at_the_start_of_a_line_may_be_a_sign_or_a_list_mark() -> None:
-    assert not failures("- 5 + 3 = -2")
-    assert not failures("- 5 + 3 = 8")
-    assert failures("- 5 + 3 = 9")
-
-
 def test_mixed_units_prove_nothing_in_a_plain_sum() -> None:
     assert not failures("2 hours + 30 minutes = 150 minutes")
     assert not failures("$1 / 2 = 50 cents")
@@ -137,14 +125,16 @@ def test_another_arithmetic_is_left_alone(goal: str) -> None:
     assert not check("3 + 4 = 2", goal=goal)
 
 
-def test_the_false_equalities_of_a_puzzle_are_its_rules() -> None:
-    assert not failures("2 + 3 = 10 since 2 × (2 + 3) = 10", goal="If 2 + 3 = 10 and 7 + 2 = 63, what is 6 + 5?")
-    assert not failures("They say 5 × 3 = 16.", goal="Is 5 × 3 = 16 right?")
-
-
 @pytest.mark.parametrize(
     "text",
-    ["Suppose 2 + 2 = 5.", "It is wrong that 3 + 4 = 8.", "Does 3 × 5 = 16?", "```\n2 + 2 = 5\n```", "if 2 + 2 = 5"],
+    [
+        "Suppose 2 + 2 = 5.",
+        "They say 5 × 3 = 16.",
+        "It is wrong that 3 + 4 = 8.",
+        "Does 3 × 5 = 16?",
+        "```\n2 + 2 = 5\n```",
+        "if 2 + 2 = 5",
+    ],
 )
 def test_a_claim_that_is_quoted_asked_or_rejected_is_not_flagged(text: str) -> None:
     assert not failures(text)

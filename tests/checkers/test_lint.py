@@ -32,8 +32,8 @@ DEFECTS = [
     ("bash", "if [$x = 1 ]; then echo a; fi", "SC1035"),
     ("bash", "name = value", "SC1068"),
     ("json", '{"a": 1, "b": {"c": 1, "c": 2}}', "stands twice"),
-    ("yaml", "a:\n  b:\n    c: 1\n   d: 2\n", "indented like no line"),
-    ("yaml", "a:\n  b: 1\n  b: 2\n", "stands twice"),
+    ("yaml", "a:\n  b:\n    c: 1\n   d: 2\n", "block mapping"),
+    ("yaml", "a:\n  b: 1\n  b: 2\n", "duplicate key"),
 ]
 SOUND = [
     ("python", "def f(x, seen=None):\n    seen = [] if seen is None else seen\n    seen.append(x)\n    return seen"),
