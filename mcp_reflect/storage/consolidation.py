@@ -17,7 +17,7 @@ from mcp_reflect.storage import lessons, outcomes
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
 from mcp_reflect.storage.similarity import contradict, nearest, points, same_lesson, same_text, telling_words, tie
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lesson_from, lessons_from, scope_values
 
 # The plan of rules: merge what says the same, link what is similar, archive what proved useless. Rules write no new
@@ -165,13 +165,8 @@ _KEPT: Final = ("kind", "trust", "source", "context", "task_type", "external_id"
 _RESTORED: Final = (*(field.name for field in fields(LessonDraft) if field.name not in _KEPT), "strength")
 
 
-class ConsolidationRepository:
+class ConsolidationRepository(Repository):
     """Dreams. Their plans add and supersede: every record stays, and is linked."""
-
-    def __init__(self, db: Database, clock: Clock, size: int | None) -> None:
-        self._db = db
-        self._clock = clock
-        self._size = size
 
     async def load(self, scope: Scope) -> tuple[list[Lesson], Rates, dict[str, tuple[str, ...]]]:
         """Return the important recent records of a project, its rates, and the ids that each is similar to already.
@@ -239,7 +234,7 @@ class ConsolidationRepository:
             for one, other in plan.ties:
                 changes.link(one, SIMILAR, other)
                 changes.link(other, SIMILAR, one)
-            for name in lessons.archive_excess(tx, scope, self._size, self._clock.now()):
+            for name in lessons.archive_excess(tx, scope, self._bank.size, self._clock.now()):
                 if name not in changes.added:
                     archived = lessons.lesson_by_id(tx, scope, name)
                     changes.record(replace(archived, state=State.ACTIVE), archived.updated_at)
@@ -290,7 +285,7 @@ class ConsolidationRepository:
                 if (lesson := _stored(tx, scope, name)) is not None:
                     outcomes.recompute(tx, scope, lesson)
             tx.run("dream_undone", {"id": dream_id, **scope_values(scope)})
-            lessons.archive_excess(tx, scope, self._size, self._clock.now())
+            lessons.archive_excess(tx, scope, self._bank.size, self._clock.now())
             return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
 
         return await self._db.write(undo)

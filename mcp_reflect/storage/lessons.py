@@ -17,7 +17,7 @@ from mcp_reflect.storage.effectiveness import Effectiveness
 from mcp_reflect.storage.recalls import rates
 from mcp_reflect.storage.retrieval import candidates, index
 from mcp_reflect.storage.retrieval.graph import MENTIONS, named
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import (
     LISTS,
     Bound,
@@ -40,17 +40,11 @@ _MIN_ID_CHARS: Final = 4
 _MAX_NAMED_IDS: Final = 5
 
 
-class LessonRepository:
+class LessonRepository(Repository):
     """The records that recall can show: lessons, strategies, and the summaries of reflections.
 
-    `size` is the number of active records of a kind that a project keeps, None for no limit. Every method that takes
-    an id raises NotFoundError if the scope has no such record.
+    Every method that takes an id raises NotFoundError if the scope has no such record.
     """
-
-    def __init__(self, db: Database, clock: Clock, size: int | None) -> None:
-        self._db = db
-        self._clock = clock
-        self._size = size
 
     async def store(self, scope: Scope, draft: LessonDraft) -> Stored:
         """Store a lesson, or strengthen the one that says the same."""
@@ -58,7 +52,7 @@ class LessonRepository:
 
         def store(tx: Writing) -> Stored:
             lesson_id, status = add_or_merge(tx, scope, lesson)
-            archived = archive_excess(tx, scope, self._size, self._clock.now())
+            archived = archive_excess(tx, scope, self._bank.size, self._clock.now())
             reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
             reason = f"{lesson.held}; a person decides" if lesson.held else reason
             return Stored(lesson_id=lesson_id, status=status, reason=reason, scope=str(scope))
@@ -134,7 +128,7 @@ class LessonRepository:
         def change_state(tx: Writing) -> Lesson:
             lesson = set_state(tx, scope, lesson_id, state, reason, now)
             if state is State.ACTIVE:  # another one gives way to what a person restored
-                archive_excess(tx, Scope(scope.tenant, lesson.project), self._size, now, spare=lesson_id)
+                archive_excess(tx, Scope(scope.tenant, lesson.project), self._bank.size, now, spare=lesson_id)
             return lesson
 
         return await self._db.write(change_state)

@@ -6,14 +6,12 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankError
-from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.sqlite import backup
 from mcp_reflect.storage.sqlite.backup import Health
-from mcp_reflect.storage.sqlite.database import Database, explained
+from mcp_reflect.storage.sqlite.database import Repository, explained
 from mcp_reflect.storage.sqlite.files import ASIDE, move
 from mcp_reflect.storage.sqlite.recovery import recover, repair_texts
 from mcp_reflect.storage.sqlite.statements import Row, Writing, lesson_from
@@ -29,13 +27,8 @@ class Rescued:
     rows: dict[str, int]
 
 
-class Maintenance:
+class Maintenance(Repository):
     """Copies and repairs the bank's file while servers use it. Methods raise BankError and change nothing then."""
-
-    def __init__(self, db: Database, clock: Clock, log: Log) -> None:
-        self._db = db
-        self._clock = clock
-        self._log = log
 
     async def backup(self, file: Path) -> int:
         """Copy the bank as it is now to the new `file`, while servers write; return the copy's bytes."""
@@ -48,10 +41,10 @@ class Maintenance:
             with explained(self._db.path):
                 copy = await asyncio.to_thread(backup.copy_daily, self._db.path, self._clock.now(), stop.is_set)
         except BankError as error:
-            self._log("bank_copy_failed", "warning", error=str(error))
+            self._bank.log("bank_copy_failed", "warning", error=str(error))
         else:
             if copy is not None:
-                self._log("bank_copied", file=str(copy))
+                self._bank.log("bank_copied", file=str(copy))
 
     async def latest_copy(self) -> Path:
         """Return the newest sound daily copy; BankError if there is none."""

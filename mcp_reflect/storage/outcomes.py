@@ -2,32 +2,26 @@
 
 import json
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Evidence, Lesson, OutcomeDraft, Trust, Updated
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, WeightedOutcome, total
 from mcp_reflect.storage.lessons import add_links, lesson_by_id
-from mcp_reflect.storage.recalls import RecallLog, recall_row
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.recalls import recall_row
+from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import Writing, lesson_from, scope_values
 
 
-class OutcomeRepository:
+class OutcomeRepository(Repository):
     """Records what became of using lessons."""
-
-    def __init__(self, db: Database, clock: Clock, recall_log: RecallLog) -> None:
-        self._db = db
-        self._clock = clock
-        self._recall_log = recall_log
 
     async def record(self, scope: Scope, draft: OutcomeDraft) -> tuple[Updated, ...]:
         """Write the outcome for every lesson it is about, and return these lessons' new effectiveness.
 
         A recall alone shares one outcome's weight over the lessons it showed; named lessons get it whole.
         """
-        await self._recall_log.flush()
+        await self._bank.recall_log.flush()
         values = {"success": draft.success, "evidence": draft.evidence.value, "now": self._clock.now()}
 
         def record(tx: Writing) -> tuple[Updated, ...]:
@@ -49,7 +43,7 @@ class OutcomeRepository:
         """Link lessons to the recall whose task they did not fit. Their effectiveness does not change."""
         from mcp_reflect.models.reflection import Link  # noqa: PLC0415 - the hooks load this module, and link nothing
 
-        await self._recall_log.flush()
+        await self._bank.recall_log.flush()
         to_id = draft.recall_id or self._clock.new_id("out")
         link = Link(relation="irrelevant_to", to_kind="recall", to_id=to_id)
 

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import NotFoundError
 from mcp_reflect.models.common import HOST, RULES, Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, waits
 from mcp_reflect.models.reflection import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lessons, warnings
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import (
     Reading,
     Row,
@@ -26,13 +25,8 @@ from mcp_reflect.storage.sqlite.statements import (
 _OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
 
 
-class ReflectionRepository:
-    """Reflections with their strategies, lessons and failures; `size` is as in `LessonRepository`."""
-
-    def __init__(self, db: Database, clock: Clock, size: int | None) -> None:
-        self._db = db
-        self._clock = clock
-        self._size = size
+class ReflectionRepository(Repository):
+    """Reflections with their strategies, lessons and failures."""
 
     async def store(self, scope: Scope, draft: ReflectionDraft) -> StoredReflection:
         """Write a reflection, its strategy, lessons, failures and links in one transaction.
@@ -124,7 +118,7 @@ class ReflectionRepository:
 
     def _written(self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str) -> StoredReflection:
         """Keep the bank's size; return the reflection for its author, with the texts that wait for a person too."""
-        lessons.archive_excess(tx, scope, self._size, self._clock.now())
+        lessons.archive_excess(tx, scope, self._bank.size, self._clock.now())
         stored = _by_id(tx, scope, reflection_id)
         own = {name: draft.body[name] for name in ("reflection", "insights", "tags", "strategy") if name in draft.body}
         return replace(stored, body={**stored.body, **own})

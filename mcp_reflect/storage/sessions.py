@@ -4,13 +4,12 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, NotFoundError
 from mcp_reflect.llm.budget import NOTHING, Spend
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.search import EmptyCause, Payoff, Strategy
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import Database, Repository
 from mcp_reflect.storage.sqlite.statements import Row, Writing, scope_values
 
 _DAY: Final = 86_400
@@ -30,16 +29,11 @@ class StoredCatalog(NamedTuple):
     text: str
 
 
-class SearchRepository:
+class SearchRepository(Repository):
     """Searches, the catalogs they use, and how often each search strategy helped.
 
     They are in the bank, so that any server of the project can continue a search.
     """
-
-    def __init__(self, db: Database, clock: Clock, keep_days: float) -> None:
-        self._db = db
-        self._clock = clock
-        self._keep_days = keep_days
 
     async def load(self, scope: Scope, search_id: str) -> StoredSearch:
         """Return a search; NotFoundError names the argument."""
@@ -90,7 +84,7 @@ class SearchRepository:
             values = {"id": search_id, "body": body, "now": now, **own}
             if version is None:
                 tx.run("search_add", values)
-                tx.drop_old("search", now, self._keep_days)
+                tx.drop_old("search", now, self._bank.keep_days)
             elif tx.run("search_replace", {**values, "version": version}) == 0:
                 return False
             if catalog is not None and not tx.rows("catalog_known", {"digest": catalog.digest, **own}):
@@ -108,13 +102,8 @@ class SearchRepository:
             return await self._db.write(save)
 
 
-class CritiqueSessions:
+class CritiqueSessions(Repository):
     """The state that a call of critique leaves for the next one; any server of the project can continue."""
-
-    def __init__(self, db: Database, clock: Clock, keep_days: float) -> None:
-        self._db = db
-        self._clock = clock
-        self._keep_days = keep_days
 
     async def load(self, scope: Scope, critique_id: str) -> dict[str, Any]:
         """Return the saved state; NotFoundError names the argument."""
@@ -127,7 +116,7 @@ class CritiqueSessions:
 
         def save(tx: Writing) -> None:
             tx.run("critique_session_keep", {"id": critique_id, "body": body, "now": now, **scope_values(scope)})
-            tx.drop_old("critique_session", now, self._keep_days)
+            tx.drop_old("critique_session", now, self._bank.keep_days)
 
         await self._db.write(save)
 
@@ -139,16 +128,11 @@ async def _session(db: Database, scope: Scope, field: str, query: str, name: str
     return row
 
 
-class StepBudget:
+class StepBudget(Repository):
     """How often each step of a run was reflected on, counted over all processes of the run.
 
     Steps are whole numbers from 0.
     """
-
-    def __init__(self, db: Database, clock: Clock, keep_days: float) -> None:
-        self._db = db
-        self._clock = clock
-        self._keep_days = keep_days
 
     async def taken(self, scope: Scope, run_id: str, step: int) -> int:
         """Return how many reflections that step has had."""
@@ -163,7 +147,7 @@ class StepBudget:
         def take(tx: Writing) -> int | None:
             if most <= 0 or not tx.run("step_take", {**where, "most": most, "now": now}):
                 return None
-            tx.drop_old("step", now, self._keep_days)
+            tx.drop_old("step", now, self._bank.keep_days)
             return tx.rows("step_by_number", where)[0]["taken"]
 
         return await self._db.write(take)
@@ -173,13 +157,8 @@ class StepBudget:
         await self._db.write(lambda tx: tx.run("step_reset", {"run_id": run_id, **scope_values(scope)}))
 
 
-class UsageStore:
+class UsageStore(Repository):
     """The use of language models by day, over all processes that share the bank. Days begin at midnight, UTC."""
-
-    def __init__(self, db: Database, clock: Clock, tenant: str = "local") -> None:
-        self._db = db
-        self._clock = clock
-        self._tenant = tenant
 
     async def spent_today(self) -> Spend:
         """Return what was spent since midnight."""
@@ -192,4 +171,4 @@ class UsageStore:
         await self._db.write(lambda tx: tx.run("spend_add", values))
 
     def _today(self) -> dict[str, Any]:
-        return {"tenant": self._tenant, "day": int(self._clock.now() // _DAY)}
+        return {"tenant": "local", "day": int(self._clock.now() // _DAY)}

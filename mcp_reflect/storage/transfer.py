@@ -8,12 +8,11 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import (
     LISTS,
     Writing,
@@ -60,13 +59,8 @@ class _Ready:
     rows: LessonRows | None
 
 
-class Transfer:
-    """Imports and exports lessons; `size` is as in `LessonRepository`."""
-
-    def __init__(self, db: Database, clock: Clock, size: int | None) -> None:
-        self._db = db
-        self._clock = clock
-        self._size = size
+class Transfer(Repository):
+    """Imports and exports lessons."""
 
     async def export(self, tenant: str, project: str | None) -> AsyncIterator[dict[str, Any]]:
         """Yield every lesson of a project (None: of all), oldest first, as import reads it, without empty fields."""
@@ -132,7 +126,7 @@ class Transfer:
     def _store(self, tx: Writing, batch: Sequence[_Ready], *, merge: bool) -> list[Stored]:
         results = [_merge(tx, record) for record in batch] if merge else _add(tx, batch)
         for scope in dict.fromkeys(record.scope for record in batch):
-            lessons.archive_excess(tx, scope, self._size, self._clock.now())
+            lessons.archive_excess(tx, scope, self._bank.size, self._clock.now())
         return results
 
 

@@ -4,44 +4,26 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.effectiveness import INTERVAL, PRIOR_STRENGTH, Rates, WeightedOutcome, running_totals
 from mcp_reflect.storage.lessons import lesson_by_id
-from mcp_reflect.storage.recalls import RecallLog, rates
+from mcp_reflect.storage.recalls import rates
 from mcp_reflect.storage.retrieval.graph import MOST_NEAR, NAMED
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import Reading, Row, lessons_from, readable, scope_values
-from mcp_reflect.storage.warnings import LEAST_WARNINGS, WarningRepository, share_difference
-
-if TYPE_CHECKING:
-    from mcp_reflect.storage.recalls import RecallRepository
+from mcp_reflect.storage.warnings import LEAST_WARNINGS, share_difference
 
 _MOST_RECALLS: Final = 100
 _REFLECTION_COUNTS: Final = ("thinker", "outcome", "category", "trigger")
 
 
-class Views:
+class Views(Repository):
     """Shows what is in the bank. NotFoundError for an id that the scope does not have."""
-
-    def __init__(
-        self,
-        db: Database,
-        clock: Clock,
-        recall_log: RecallLog,
-        warnings: WarningRepository,
-        recalls: "RecallRepository",
-    ) -> None:
-        self._db = db
-        self._clock = clock
-        self._recall_log = recall_log
-        self._warnings = warnings
-        self._recalls = recalls
 
     async def browse(self, scope: Scope, wanted: Filter) -> list[Lesson]:
         """Return the records of a scope that pass a filter, newest first."""
@@ -51,7 +33,7 @@ class Views:
 
     async def use_of(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
         """Return the outcomes of a record, oldest first, and the latest 100 recalls that showed it, newest first."""
-        await self._recall_log.flush()
+        await self._bank.recall_log.flush()
         await self._db.look(lambda reading: lesson_by_id(reading, scope, record_id, "id"))
         values = {"lesson_id": record_id, "limit": _MOST_RECALLS, **scope_values(scope)}
         return {
@@ -107,9 +89,9 @@ class Views:
             "average_lesson_effectiveness": round(effectiveness / with_outcome, 4) if with_outcome else None,
             "lessons_applied": sum(row["applied"] or 0 for row in lessons),
             "uplift": await self._uplift(scope),
-            "proof": await self._warnings.effect(scope),
+            "proof": await self._bank.warnings.effect(scope),
             **dict(await self._db.row("stats_counts", where) or {}),
-            "embeddings": await self._recalls.embedding_state(scope),
+            "embeddings": await self._bank.recalls.embedding_state(scope),
         }
 
     async def _uplift(self, scope: Scope) -> dict[str, Json]:

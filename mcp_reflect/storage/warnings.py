@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.run import ErrorCategory, Failure, WorkedCall
 from mcp_reflect.models.warning import Due, KnownFailure, Sequel, SessionState
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.outcomes import add_measured_outcome
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import (
     Reading,
     Row,
@@ -29,13 +28,8 @@ MOST_WRONG: Final = 3  # wrong warnings after which a failure is not warned of a
 MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered
 
 
-class WarningRepository:
-    """Failing calls, sessions, and warnings; rows are kept for `keep_days`."""
-
-    def __init__(self, db: Database, clock: Clock, keep_days: float) -> None:
-        self._db = db
-        self._clock = clock
-        self._keep_days = keep_days
+class WarningRepository(Repository):
+    """Failing calls, sessions, and warnings."""
 
     async def session(self, scope: Scope, session: str, *, held_out: bool) -> SessionState:
         """Return the state of a session; a new one with `held_out` if it is not known."""
@@ -203,8 +197,8 @@ class WarningRepository:
         if tx.run(
             "session_begin", {"id": state.id, "held_out": int(state.held_out), "now": now, **scope_values(scope)}
         ):
-            tx.drop_old("session", now, self._keep_days)
-            tx.drop_old("warning", now, self._keep_days)
+            tx.drop_old("session", now, self._bank.keep_days)
+            tx.drop_old("warning", now, self._bank.keep_days)
 
 
 def session_state(reading: Reading, scope: Scope, session: str) -> SessionState | None:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
@@ -34,6 +34,9 @@ from mcp_reflect.storage.sqlite.files import (
     thawed,
 )
 from mcp_reflect.storage.sqlite.statements import Reading, Row, Values, Writing
+
+if TYPE_CHECKING:
+    from mcp_reflect.storage.bank import Bank
 
 BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
 _PAUSE_SECONDS: Final = 0.005  # the longest between two tries to write; random, so that no process starves
@@ -368,6 +371,15 @@ class Database:
             if not self._sets_aside:
                 raise
             raise await asyncio.shield(self.set_aside(error, use)) from error
+
+
+class Repository:
+    """A part of the bank: what is stored on one subject. The scope is always the first argument of its methods."""
+
+    def __init__(self, bank: "Bank") -> None:
+        self._bank = bank
+        self._db = bank.db
+        self._clock = bank.clock
 
 
 async def _patiently(attempt: Callable[[], Awaitable[_Result]], seconds: float) -> _Result:
