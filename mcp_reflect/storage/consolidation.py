@@ -99,30 +99,26 @@ def _same_record(one: Lesson, other: Lesson) -> bool:
 
 
 def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
-    """Return clusters of two and more records of one kind by complete linkage, so every two members are similar.
+    """Return clusters of two and more records of one kind in which every two members are similar.
 
-    The most similar are joined first; ties are broken by the texts, never by the order of the records.
+    A record joins the first cluster that it can, in the order of the texts, never in that of the records.
     """
-    ordered = sorted(records, key=lambda record: (record.kind.value, record.text, record.id))
-    words = [telling_words(record.text) for record in ordered]
-    similarity: dict[tuple[int, int], float] = {}
-    for place, mine in enumerate(words):
+    groups: list[list[tuple[set[str], Lesson]]] = []
+    for record in sorted(records, key=lambda record: (record.kind.value, record.text, record.id)):
         _check(stop)
-        for other in range(place + 1, len(words)):
-            if ordered[place].kind is not ordered[other].kind:
-                break  # sorted by kind
-            share = len(mine & words[other]) / (len(mine | words[other]) or 1)
-            if share >= ALIKE:
-                similarity[place, other] = share
-    members = {place: [place] for place in range(len(ordered))}  # one list for all members of a cluster
-    for one, other in sorted(similarity, key=lambda pair: (-round(similarity[pair], 9), pair)):
-        first, second = members[one], members[other]
-        pairs = ((min(a, b), max(a, b)) for a in first for b in second)
-        if first is not second and all(pair in similarity for pair in pairs):
-            first += second
-            members |= dict.fromkeys(second, first)
-    groups = {min(group): sorted(group) for group in members.values() if len(group) > 1}
-    return [tuple(ordered[place] for place in groups[first]) for first in sorted(groups)]
+        words = set(telling_words(record.text))
+        similar = (
+            group
+            for group in groups
+            if group[0][1].kind is record.kind
+            and all(len(words & other) >= ALIKE * (len(words | other) or 1) for other, _ in group)
+        )
+        group = next(similar, None)
+        if group is None:
+            groups.append([(words, record)])
+        else:
+            group.append((words, record))
+    return [tuple(record for _, record in group) for group in groups if len(group) > 1]
 
 
 def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:

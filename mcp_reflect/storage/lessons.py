@@ -213,7 +213,6 @@ def insert(tx: Writing, scope: Scope, lesson: Lesson) -> None:
 
 # From a draft to a record: redacted, and in quarantine if a text of it gives orders to its reader.
 
-
 _PREFIX: Final = {RecordKind.LESSON: "les", RecordKind.STRATEGY: "str", RecordKind.REFLECTION: "ref"}
 _DRAFT_FIELDS: Final = tuple(field.name for field in fields(LessonDraft))
 _ENUM_FIELDS: Final = ("kind", "state", "trust", "source")

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 # Chosen by the task itself, not by chance: the same task in the same scope is always in the same arm, in every
 # process and on every day, so nobody can ask again until lessons come.
 
-
 _STEPS: Final = 2**64
 
 
@@ -40,7 +39,6 @@ def withheld(scope: Scope, task: str, share: float) -> bool:
 
 
 # Recall, and the ledger of what was shown, which nobody ever waits for.
-
 
 _READ: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
 _MORE: Final = 10  # where a caller's filters leave too few, so many times as many are scored

@@ -280,7 +280,6 @@ def _other_value(one: _Instruction, value: str, other: _Instruction, against: st
 
 # Lessons that contradict each other: tied when one is stored, and put in order when both are recalled.
 
-
 RELATION: Final = "contradicts"
 _BEHIND: Final = 0.99  # of the leading lesson's score: right after it
 
@@ -352,7 +351,6 @@ def settled(
 
 
 # Stored lessons that could say the same as another one, or the opposite.
-
 
 COMPARED: Final = 30  # lessons whose words are compared
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -23,10 +22,7 @@ from mcp_reflect.storage.sqlite.statements import (
 )
 
 _EXPORT_PAGE: Final = 1000
-_FIRST_BATCH: Final = 100  # lessons; the size of the next batches depends on the time that this one takes
-_MIN_BATCH: Final = 25  # with fewer, most of the time would be spent waiting for the disk
-_MAX_BATCH: Final = 1000
-_BATCH_SECONDS: Final = 0.08  # the intended time of a transaction: other writers wait for it
+_BATCH: Final = 100  # lessons in a transaction, which takes about 0.1 s: other writers wait for it
 _PAUSE_SECONDS: Final = 0.015  # after a transaction, in which others begin theirs
 
 _USE_FIELDS: Final = ("strength", "times_applied", "effectiveness", "wins", "losses", "proof", "held")
@@ -100,22 +96,16 @@ class Transfer(Repository):
             merge: Compare them with the stored lessons: merged with an equal one, linked to a contradicting one.
                 Without, a lesson that is there word for word is a `duplicate` and stays as it is, in any state.
         """
-        start, count = 0, _FIRST_BATCH
-        while batch := drafts[start : start + count]:
-            start += len(batch)
-            ready = await asyncio.to_thread(self._ready, batch, merge=merge)
-            began = time.monotonic()
-            results = await self._db.write(lambda tx, ready=ready: self._store(tx, ready, merge=merge))
-            seconds = max(time.monotonic() - began, 0.001)
-            count = max(_MIN_BATCH, min(round(len(batch) * min(_BATCH_SECONDS / seconds, 2.0)), _MAX_BATCH))
-            yield results
+        for start in range(0, len(drafts), _BATCH):
+            ready = await asyncio.to_thread(self._ready, drafts[start : start + _BATCH], merge=merge)
+            yield await self._db.write(lambda tx, ready=ready: self._store(tx, ready, merge=merge))
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def restore(self, records: Sequence[Exported]) -> list[Stored]:
         """Store records of a person's own export as they were; one whose id is taken is a `duplicate`, and skipped."""
         results: list[Stored] = []
-        for start in range(0, len(records), _FIRST_BATCH):
-            batch = records[start : start + _FIRST_BATCH]
+        for start in range(0, len(records), _BATCH):
+            batch = records[start : start + _BATCH]
             results += await self._db.write(lambda tx, batch=batch: _restore(tx, batch))
         return results
 

@@ -99,17 +99,16 @@ class Views(Repository):
 
         A task counts once, by the mean of its outcomes; `difference` is None with fewer than `least` cases of either.
         """
-        arms = {
-            bool(row["held"]): (float(row["good"]), int(row["cases"]))
-            for row in await self._db.rows("task_arms", scope_values(scope))
-        }
-        shown, held_out = arms.get(False, (0.0, 0)), arms.get(True, (0.0, 0))
-        return {
-            "shown": _arm(shown),
-            "held_out": _arm(held_out),
-            "difference": share_difference(shown, held_out),
-            "least": LEAST_WARNINGS,
-        }
+        rows = await self._db.rows("task_arms", scope_values(scope))
+        shown, held_out = arms = [
+            next(((float(row["good"]), int(row["cases"])) for row in rows if row["held"] == held), (0.0, 0))
+            for held in (0, 1)
+        ]
+        tasks: list[Json] = [
+            {"tasks": cases, "success": round(good / cases, 4) if cases else None} for good, cases in arms
+        ]
+        difference = share_difference(shown, held_out)
+        return {"shown": tasks[0], "held_out": tasks[1], "difference": difference, "least": LEAST_WARNINGS}
 
 
 def _counts(rows: Iterable[Row], name: str) -> dict[str, Json]:
@@ -119,15 +118,10 @@ def _counts(rows: Iterable[Row], name: str) -> dict[str, Json]:
     return dict(counts)
 
 
-def _arm(arm: tuple[float, int]) -> dict[str, Json]:
-    return {"tasks": arm[1], "success": round(arm[0] / arm[1], 4) if arm[1] else None}
-
-
 # The dashboard's data, read as of one moment, in columns: ten thousand lessons must fit into a page.
 #
 # A table is `{"columns": [...], "rows": [[...], ...]}`. Times are seconds since 1970 (UTC), to the second; scores are
 # in 0..1, to four places. Reading it counts nothing as applied.
-
 
 MOST_LESSONS: Final = 20_000
 MOST_EVENTS: Final = 1000  # the latest recalls and warnings that are listed; charts count all

@@ -299,7 +299,6 @@ def _known_from(row: Row) -> KnownFailure:
 
 # Whether warnings prevent failures. Intervals are of 95 %.
 
-
 LEAST_SESSIONS: Final = 30  # of a group: the normal distribution serves from there on
 LEAST_WARNINGS: Final = 20  # of a group, with a known sequel
 Z: Final = 1.959964  # 97.5 % quantile of the normal distribution

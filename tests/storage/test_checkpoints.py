@@ -9,7 +9,7 @@ import pytest
 
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.files import LONG_LOG_BYTES, checkpoint, connect, log_bytes
+from mcp_reflect.storage.sqlite.files import LONG_LOG_BYTES, checkpoint, connect, empty_log, log_bytes
 
 LESSON = {"mistake": "Left the door open", "correction": "Close doors at night"}
 
@@ -42,7 +42,7 @@ def test_nobody_can_write_while_the_log_is_moved(tmp_path: Path, monkeypatch: py
     with closing(opened(path)) as holding, closing(opened(path)) as other:
         holding.execute("INSERT INTO t VALUES (zeroblob(?))", (LONG_LOG_BYTES,))
         monkeypatch.setattr(sqlite3, "connect", connected)
-        checkpoint(holding, path)
+        assert checkpoint(holding, path)
         monkeypatch.undo()
         assert path.stat().st_size > LONG_LOG_BYTES
         assert refused == [sqlite3.SQLITE_BUSY]
@@ -56,7 +56,7 @@ def test_an_emptied_log_holds_nothing_of_what_was_written(tmp_path: Path) -> Non
     with closing(opened(path)) as holding:
         holding.execute("INSERT INTO t VALUES ('precious')")
         assert b"precious" in path.with_name("bank.db-wal").read_bytes()
-        checkpoint(holding, path, empty=True)
+        assert empty_log(holding, path)
         assert b"precious" not in path.with_name("bank.db-wal").read_bytes()
         assert holding.execute("SELECT a FROM t").fetchall() == [("precious",)]
 

@@ -15,7 +15,6 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import APPLICATION_ID, newest
 from mcp_reflect.storage.sqlite.statements import migrations, statements
 
@@ -87,18 +86,6 @@ async def test_a_bank_of_a_newer_release_is_read_and_not_written(settings: Setti
         with pytest.raises(BankReadOnlyError, match=r"newer than this release's .*Upgrade mcp-reflect-server"):
             await engine.store_lesson(**LESSON)
         assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).times_applied == 0
-
-
-async def test_an_older_bank_is_backed_up_once_and_upgraded(settings: Settings, bank_path: Path) -> None:
-    async with Engine(settings) as engine:
-        await engine.store_lesson(**LESSON)
-    for _ in range(2):
-        files.back_up_schema(bank_path, 1)  # there is no second migration yet
-    copy = bank_path.with_name("bank.db.schema-1")
-    assert oct(copy.stat().st_mode & 0o777) == "0o600"
-    with closing(sqlite3.connect(copy)) as other:
-        assert other.execute("SELECT count(*) FROM lessons").fetchone() == (1,)
-    assert not list(bank_path.parent.glob("*.part"))
 
 
 KILLED = """

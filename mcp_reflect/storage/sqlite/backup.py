@@ -11,24 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError
+from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.database import explained
-from mcp_reflect.storage.sqlite.files import (
-    COPY,
-    all_aside,
-    all_copies,
-    beside,
-    connect,
-    copy_to,
-    free_name,
-    identity,
-    is_damaged,
-    newer,
-    newest,
-    prepare,
-    set_aside,
-    upgrade,
-    version_of,
-)
 from mcp_reflect.storage.sqlite.recovery import damaged_texts
 
 COPIES_KEPT: Final = 7
@@ -53,16 +37,16 @@ class Health:
 def health(path: Path) -> Health:
     """Check every page and every text of the bank at `path`."""
     with explained(path):
-        sound = not is_damaged(path)
+        sound = not files.is_damaged(path)
         unreadable: list[str] = []
         if sound:
-            with closing(connect(path, read_only=True)) as connection:
+            with closing(files.connect(path, read_only=True)) as connection:
                 unreadable = [f"{table} {name}" for table, name in damaged_texts(connection)]
         return Health(
             sound=sound,
             unreadable=tuple(unreadable),
-            aside=tuple(all_aside(path)),
-            copies=tuple(all_copies(path)),
+            aside=tuple(files.all_aside(path)),
+            copies=tuple(files.all_copies(path)),
             sqlite=sqlite3.sqlite_version,
         )
 
@@ -71,7 +55,7 @@ def backup(path: Path, file: Path) -> int:
     """Copy the bank at `path` to `file`, whole or not at all; return its bytes. BankError if that fails."""
     with explained(file):
         try:
-            copy_to(path, file)
+            files.copy_to(path, file)
         except FileExistsError:
             raise BankError(f"{file} is there already. Name a file that is not.") from None
         return file.stat().st_size
@@ -90,12 +74,14 @@ def copy_daily(path: Path, now: float, stop: Callable[[], bool]) -> Path | None:
     Returns:
         The new copy, None if none was made.
     """
-    copy = beside(path, COPY + time.strftime("%Y-%m-%d", time.gmtime(now)))
-    copies = all_copies(path)
+    copy = files.beside(path, files.COPY + time.strftime("%Y-%m-%d", time.gmtime(now)))
+    copies = files.all_copies(path)
     if copy in copies or not path.is_file() or shutil.disk_usage(path.parent).free < 2 * path.stat().st_size:
         return None
     parts = [
-        file for file in path.parent.iterdir() if file.name.startswith(f"{path.name}{COPY}") and ".part" in file.name
+        file
+        for file in path.parent.iterdir()
+        if file.name.startswith(f"{path.name}{files.COPY}") and ".part" in file.name
     ]
     for part in parts:
         with suppress(FileNotFoundError):
@@ -103,7 +89,7 @@ def copy_daily(path: Path, now: float, stop: Callable[[], bool]) -> Path | None:
                 return None  # another process is copying
             part.unlink()
     try:
-        copy_to(path, copy, stop)
+        files.copy_to(path, copy, stop)
     except FileExistsError:
         return None
     except sqlite3.OperationalError:
@@ -117,7 +103,7 @@ def copy_daily(path: Path, now: float, stop: Callable[[], bool]) -> Path | None:
 
 def latest_copy(path: Path) -> Path:
     """Return the newest sound daily copy of the bank at `path`; BankError if there is none."""
-    for file in reversed(all_copies(path)):
+    for file in reversed(files.all_copies(path)):
         with suppress(BankError):
             _check_copy(file)
             return file
@@ -139,11 +125,11 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
     with explained(path):
         fresh = not path.exists() or not path.stat().st_size
         former = _ready(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now)), busy_seconds, fresh=fresh)
-        part = beside(path, f".restoring-{os.getpid()}-{time.time_ns()}")
+        part = files.beside(path, f".restoring-{os.getpid()}-{time.time_ns()}")
         try:
-            copy_to(file, part)
-            with closing(connect(part)) as source, closing(connect(path, wait=1)) as target:
-                upgrade(source, None)
+            files.copy_to(file, part)
+            with closing(files.connect(part)) as source, closing(files.connect(path, wait=1)) as target:
+                files.upgrade(source, None)
                 target.execute("PRAGMA synchronous = FULL")
                 source.backup(target, progress=waiting)
         finally:
@@ -154,20 +140,20 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
 def _ready(path: Path, stamp: str, busy_seconds: float, *, fresh: bool) -> Path | None:
     """Have a bank at `path` that can be written; return where its content is kept, if it had one."""
     try:
-        prepare(path, busy_seconds)
-        damaged = is_damaged(path)
+        files.prepare(path, busy_seconds)
+        damaged = files.is_damaged(path)
     except BankDamagedError:
         damaged = True
-    aside = set_aside(path, identity(path), stamp) if damaged else None
-    opened = prepare(path, busy_seconds)
+    aside = files.set_aside(path, files.identity(path), stamp) if damaged else None
+    opened = files.prepare(path, busy_seconds)
     if opened.read_only:
         raise BankError(f"The bank {path} can only be read: {opened.read_only}")
     if aside is not None or fresh:
         return aside
     while True:
-        kept = free_name(beside(path, f".before-restore-{stamp}"))
+        kept = files.free_name(files.beside(path, f".before-restore-{stamp}"))
         with suppress(FileExistsError):  # another restore took the name meanwhile
-            copy_to(path, kept)
+            files.copy_to(path, kept)
             return kept
 
 
@@ -176,13 +162,13 @@ def _check_copy(file: Path) -> None:
     if not file.is_file():
         raise BankError(f"There is no file {file}. Name a copy that `mcp-reflect backup` made.")
     try:
-        with explained(file), closing(connect(file, read_only=True)) as connection:
-            version = version_of(connection, file)
+        with explained(file), closing(files.connect(file, read_only=True)) as connection:
+            version = files.version_of(connection, file)
             sound = connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
     except BankDamagedError:
         version, sound = 1, False
-    if version > newest():
-        raise BankError(f"{file} cannot be restored: {newer(version)}")
+    if version > files.newest():
+        raise BankError(f"{file} cannot be restored: {files.newer(version)}")
     if not sound:
         raise BankDamagedError(
             f"{file} is damaged; nothing was restored. `mcp-reflect doctor --rescue {file}` recovers what can be read."

@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
@@ -16,23 +15,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
-from mcp_reflect.storage.sqlite.files import (
-    LONG_LOG_BYTES,
-    Identity,
-    Opened,
-    beside,
-    checkpoint,
-    clear_logs,
-    connect,
-    hollow,
-    identity,
-    locked,
-    log_bytes,
-    number_of,
-    prepare,
-    set_aside,
-    thawed,
-)
+from mcp_reflect.storage.sqlite import files
+from mcp_reflect.storage.sqlite.files import Identity, Opened, identity, number_of
 from mcp_reflect.storage.sqlite.statements import Reading, Row, Values, Writing
 
 if TYPE_CHECKING:
@@ -96,31 +80,67 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _INHERITED.update(_OPENED))
 
 
-@dataclass(frozen=True, slots=True)
 class _Connection:
-    """An SQLite connection with a thread of its own, and the file that it was opened on.
+    """An SQLite connection with a thread of its own, opened when it is first used, and the file that it is for.
 
-    A function runs any number of statements there for one change of threads. One that was begun ends, also if its
-    caller is cancelled.
+    A function runs any number of statements there for one change of threads.
     """
 
-    raw: sqlite3.Connection
-    executor: ThreadPoolExecutor
-    opened: Opened
-    memory: Identity | None
-    """The shared memory of the log that it reads."""
+    def __init__(self, path: Path, use: _Use, opened: Opened, busy_seconds: float) -> None:
+        self._path = path
+        self._use = use
+        self.opened = opened
+        self._wait = busy_seconds if use == "read" else 0
+        self._executor = ThreadPoolExecutor(1, "bank")
+        self._raw: sqlite3.Connection | None = None
+        self.memory: Identity | None = None
+        """The shared memory of the log that it reads."""
 
-    async def run(self, work: "Callable[[_Connection], _Result]") -> _Result:
-        return await asyncio.get_running_loop().run_in_executor(self.executor, work, self)
+    async def run(self, work: Callable[[sqlite3.Connection, Opened], _Result]) -> _Result:
+        """Run `work` on the connection's thread."""
+        loop = asyncio.get_running_loop()
+        running = loop.run_in_executor(self._executor, lambda: work(self._opened(), self.opened))
+        try:
+            return await asyncio.shield(running)
+        finally:
+            await asyncio.wait([running])  # also if this is cancelled: nothing is written after it has returned
 
-    def has_its_schema(self) -> bool:
-        """True if nobody has upgraded the file since it was opened."""
-        return number_of(self.raw, "user_version") == self.opened.schema
+    def close(self, *, move_log: bool = False) -> None:
+        """Close the connection after all that runs on it, and wait for that; `move_log` moves its log into the file."""
 
-    def close(self) -> None:
-        """Close the connection after all that runs on it, and wait for that."""
-        self.executor.submit(self.raw.close)
-        self.executor.shutdown()
+        def close() -> None:
+            if self._raw is None:
+                return
+            if move_log:
+                with suppress(sqlite3.Error):
+                    # It waits for the write lock, so that nobody restarts the log meanwhile: see `checkpoint`.
+                    self._raw.execute("PRAGMA query_only = OFF")
+                    self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._raw.close()
+
+        self._executor.submit(close)
+        self._executor.shutdown()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._raw is not None:
+            return self._raw
+        frozen = self.opened.frozen is not None
+        raw = files.connect(self._path, read_only=bool(self.opened.read_only), frozen=frozen, wait=self._wait)
+        try:
+            raw.row_factory = sqlite3.Row
+            raw.execute("PRAGMA foreign_keys = ON")
+            raw.execute(f"PRAGMA synchronous = {'NORMAL' if self._use == 'brief' else 'FULL'}")
+            raw.execute("PRAGMA secure_delete = ON")
+            if self._use != "brief":
+                raw.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+            raw.execute("PRAGMA user_version").fetchone()  # opens the log
+            if self._use == "read":
+                raw.execute("PRAGMA query_only = ON")
+        except sqlite3.Error:
+            raw.close()
+            raise
+        self._raw, self.memory = raw, identity(files.beside(self._path, "-shm"))
+        return raw
 
 
 class Database:
@@ -166,12 +186,12 @@ class Database:
     async def look(self, work: Callable[[Reading], _Result]) -> _Result:
         """Return the result of `work`, which reads as of one moment, outside of the event loop."""
 
-        def read(connection: _Connection) -> tuple[_Result] | None:
-            connection.raw.execute("BEGIN")
+        def read(raw: sqlite3.Connection, opened: Opened) -> tuple[_Result] | None:
+            raw.execute("BEGIN")
             try:
-                return (work(Reading(connection.raw)),) if connection.has_its_schema() else None
+                return (work(Reading(raw)),) if number_of(raw, "user_version") == opened.schema else None
             finally:
-                connection.raw.rollback()
+                raw.rollback()
 
         return (await self._attempt("read", read, 0))[0]
 
@@ -197,31 +217,25 @@ class Database:
 
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers allow: erased bytes are gone."""
-
-        def empty(connection: _Connection) -> bool:
-            checkpoint(connection.raw, self.path, empty=True)
-            return True
-
         async with self._writing["write"]:
-            await self._attempt("write", empty, self.busy_seconds)
+            await self._attempt("write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds)
 
     async def _write(self, use: _Use, work: Callable[[Writing], _Result], seconds: float) -> _Result:
-        def transact(connection: _Connection) -> tuple[_Result, set[str]] | None:
-            raw = connection.raw
+        def transact(raw: sqlite3.Connection, opened: Opened) -> tuple[_Result, set[str]] | None:
             try:
                 raw.execute("BEGIN IMMEDIATE")
-                if not connection.has_its_schema() or connection.opened.identity != identity(self.path):
+                if number_of(raw, "user_version") != opened.schema or opened.identity != identity(self.path):
                     return None
                 writing = Writing(raw)
                 result = work(writing)
-                self._refuse_moved(connection)
+                self._refuse_moved(opened)
                 raw.commit()
             finally:
                 raw.rollback()  # nothing after a commit
-            self._refuse_moved(connection)
-            if log_bytes(self.path) >= LONG_LOG_BYTES:
+            self._refuse_moved(opened)
+            if files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
                 with suppress(sqlite3.Error, OSError):  # what was written is on disk; the next write tries again
-                    checkpoint(raw, self.path)
+                    files.checkpoint(raw, self.path)
             return result, writing.ran
 
         async with self._writing[use]:
@@ -231,7 +245,9 @@ class Database:
                 listener()
         return result
 
-    async def _attempt(self, use: _Use, work: Callable[[_Connection], _Result | None], seconds: float) -> _Result:
+    async def _attempt(
+        self, use: _Use, work: Callable[[sqlite3.Connection, Opened], _Result | None], seconds: float
+    ) -> _Result:
         """Return the result of `work` on a connection to the file at the path.
 
         `work` returns None if the file or its schema has changed. It is repeated for `seconds` while it finds the file
@@ -260,44 +276,12 @@ class Database:
                 if connection.opened == opened:
                     return connection
                 del self._connections[use]
-                await asyncio.to_thread(self._leave, connection)
-            executor = ThreadPoolExecutor(1, "bank")
-            connecting = asyncio.get_running_loop().run_in_executor(executor, self._connect, use, opened, executor)
-            try:
-                self._connections[use] = await asyncio.shield(connecting)
-            except asyncio.CancelledError:  # its thread has started: keep it for the next caller
-                with suppress(sqlite3.Error):
-                    self._connections[use] = await connecting
-                raise
-            finally:
-                if use not in self._connections:
-                    executor.shutdown(wait=False)
+                await self._leave(connection)
+            self._connections[use] = _Connection(self.path, use, opened, self.busy_seconds)
             return self._connections[use]
 
-    def _connect(self, use: _Use, opened: Opened, executor: ThreadPoolExecutor) -> _Connection:
-        raw = connect(
-            self.path,
-            read_only=bool(opened.read_only),
-            frozen=opened.frozen is not None,
-            wait=self.busy_seconds if use == "read" else 0,
-        )
-        try:
-            raw.row_factory = sqlite3.Row
-            raw.execute("PRAGMA foreign_keys = ON")
-            raw.execute(f"PRAGMA synchronous = {'NORMAL' if use == 'brief' else 'FULL'}")
-            raw.execute("PRAGMA secure_delete = ON")
-            if use != "brief":
-                raw.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-            raw.execute("PRAGMA user_version").fetchone()  # opens the log
-            if use == "read":
-                raw.execute("PRAGMA query_only = ON")
-        except sqlite3.Error:
-            raw.close()
-            raise
-        return _Connection(raw, executor, opened, identity(beside(self.path, "-shm")))
-
-    def _refuse_moved(self, connection: _Connection) -> None:
-        if connection.opened.identity != identity(self.path):
+    def _refuse_moved(self, opened: Opened) -> None:
+        if opened.identity != identity(self.path):
             raise BankError(
                 f"The bank {self.path} was removed or replaced while this was written; it may not have been kept. "
                 "Try again."
@@ -313,9 +297,9 @@ class Database:
             )
         before, self._opened = self._opened, None  # set again at the end: an error here examines anew
         if before is not None and before.identity == current:
-            if hollow(self.path):
+            if files.hollow(self.path):
                 raise BankDamagedError(f"The bank {self.path} was emptied while it was open.")
-            if not thawed(self.path, before):
+            if before.frozen is None:
                 self._opened = before
                 return before
         elif before is not None:
@@ -323,24 +307,16 @@ class Database:
             self._log("bank_replaced", "warning", bank=str(self.path), found=current is not None)
             # A writer may be in a transaction, and notices by itself.
             if (connection := self._connections.pop("read", None)) is not None:
-                await asyncio.to_thread(self._leave, connection)
-                if connection.memory is not None and connection.memory == identity(beside(self.path, "-shm")):
-                    clear_logs(self.path)
-        self._opened = await asyncio.to_thread(prepare, self.path, self.busy_seconds)
+                await self._leave(connection)
+                if connection.memory is not None and connection.memory == identity(files.beside(self.path, "-shm")):
+                    files.clear_logs(self.path)
+        self._opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
         _OPENED.add(self._opened.identity)
         return self._opened
 
-    def _leave(self, connection: _Connection) -> None:
+    async def _leave(self, connection: _Connection) -> None:
         """Close a connection to a file that is not the bank any more, after moving its log into it."""
-
-        def move_log() -> None:
-            # It waits for the write lock, so that nobody restarts the log meanwhile: see `checkpoint`.
-            connection.raw.execute("PRAGMA query_only = OFF")
-            connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-        if connection.opened.identity not in self._damaged:
-            connection.executor.submit(move_log)
-        connection.close()
+        await asyncio.to_thread(connection.close, move_log=connection.opened.identity not in self._damaged)
 
     async def set_aside(self, error: BankDamagedError, use: _Use | None = None) -> BankDamagedError:
         """Move the damaged file away, and return an error that says where; the next use begins a new bank."""
@@ -350,7 +326,7 @@ class Database:
             self._opened = None
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(Clock().now()))
             with explained(self.path):
-                aside = await asyncio.to_thread(set_aside, self.path, damaged, stamp)
+                aside = await asyncio.to_thread(files.set_aside, self.path, damaged, stamp)
             if damaged is not None and identity(self.path) != damaged:
                 self._damaged.add(damaged)
         text = f"{error} It may have been set aside by another server a moment ago: try once more."
@@ -393,6 +369,6 @@ async def _patiently(attempt: Callable[[], Awaitable[_Result]], seconds: float) 
         try:
             return await attempt()
         except sqlite3.OperationalError as error:
-            if not locked(error) or time.monotonic() >= end:
+            if not files.locked(error) or time.monotonic() >= end:
                 raise
         await asyncio.sleep(_PAUSE_SECONDS * (1 + Clock().random(1)[0]) / 256)

@@ -33,8 +33,8 @@ open, and what is written there is lost; so each use compares.
 class Opened:
     """The state of a file: the schema's version, the journal mode, and why the file cannot be written, if so.
 
-    `frozen` is the file's time in ns and its bytes if it lies in a folder that takes no log: SQLite then reads it
-    without looking again.
+    `frozen` is the file's time in ns and its bytes if it lies in a folder that takes no log: SQLite then reads it as it
+    was then, so each call examines the file anew.
     """
 
     schema: int
@@ -46,11 +46,10 @@ class Opened:
 
 def identity(path: Path) -> Identity | None:
     """Return the file at `path`; None if there is none, or if it cannot be examined."""
-    try:
+    with suppress(OSError):
         status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+        return status.st_dev, status.st_ino
+    return None
 
 
 def beside(path: Path, ending: str) -> Path:
@@ -60,18 +59,16 @@ def beside(path: Path, ending: str) -> Path:
 
 def log_bytes(path: Path) -> int:
     """Return the size of the log beside the file, 0 if there is none."""
-    try:
+    with suppress(OSError):
         return beside(path, "-wal").stat().st_size
-    except OSError:
-        return 0
+    return 0
 
 
 def hollow(path: Path) -> bool:
     """True if there is an empty file; a bank that was opened has at least a header."""
-    try:
+    with suppress(OSError):
         return not path.stat().st_size
-    except OSError:
-        return False
+    return False
 
 
 def newest() -> int:
@@ -179,11 +176,6 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
         return Opened(newest(), mode, current)
 
 
-def thawed(path: Path, opened: Opened) -> bool:
-    """True if a frozen file should be examined anew: it changed, has a log, or may be written now."""
-    return opened.frozen is not None and (_as_of(path) != opened.frozen or log_bytes(path) > 0 or _may_write(path))
-
-
 def clear_logs(path: Path) -> None:
     """Move a log that belongs to no file any more away from `path`, before another file is put there.
 
@@ -200,11 +192,6 @@ def clear_logs(path: Path) -> None:
 
 def _may_write(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-
-
-def _as_of(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size
 
 
 def _make_private(path: Path) -> None:
@@ -251,7 +238,7 @@ def _check_ours(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the schema version of a bank; NotABankError for a database of another program, or one without tables."""
+    """Return the schema version of a bank; NotABankError for any other database."""
     _check_ours(connection, path)
     version = number_of(connection, "user_version")
     if version <= 0:
@@ -273,14 +260,14 @@ def _check_columns(connection: sqlite3.Connection, path: Path, version: int) -> 
 
 def _read_only(path: Path, current: Identity, reason: str) -> Opened:
     """Open a file that cannot be written, for reading."""
-    as_of = _as_of(path)
+    status = path.stat()
     connection, frozen = connect_to_read(path)
     with closing(connection):
         version = version_of(connection, path)
         if version > newest():
             _check_columns(connection, path, version)
         mode = "none" if frozen else _mode(connection)
-        return Opened(version, mode, current, reason, as_of if frozen else None)
+        return Opened(version, mode, current, reason, (status.st_mtime_ns, status.st_size) if frozen else None)
 
 
 def connect_to_read(path: Path) -> tuple[sqlite3.Connection, bool]:
@@ -301,21 +288,14 @@ def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     with write_lock(connection):
         version = number_of(connection, "user_version")  # another process may have been first
-        if path is not None and 0 < version < newest():
-            back_up_schema(path, version)
+        if path is not None and 0 < version < newest() and not (copy := beside(path, f".schema-{version}")).exists():
+            copy_to(path, copy)
         for number, script in migrations():
             if number > version:
                 for statement in statements(script):
                     connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {max(version, newest())}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
-
-def back_up_schema(path: Path, version: int) -> None:
-    """Copy what is committed to `bank.db.schema-N`, private as the bank is, once for each version."""
-    copy = beside(path, f".schema-{version}")
-    if not copy.exists():
-        copy_to(path, copy)
 
 
 def copy_to(path: Path, copy: Path, stop: Callable[[], bool] | None = None) -> None:
@@ -406,20 +386,26 @@ def _mode(connection: sqlite3.Connection, wanted: str = "") -> str:
     return str(connection.execute(f"PRAGMA journal_mode{f' = {wanted}' if wanted else ''}").fetchone()[0])
 
 
-def checkpoint(holding: sqlite3.Connection, path: Path, *, empty: bool = False) -> None:
+def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
     """Move the log into the file, as far as readers allow, while `holding` keeps other writers out.
 
-    With `empty` the log is overwritten then, so that erased bytes are gone. Raises sqlite3.OperationalError if another
-    process holds the write lock.
+    Returns True if all of it was moved. Raises sqlite3.OperationalError if another process holds the write lock.
     """
     current = identity(path)
     with write_lock(holding), closing(connect(path, wait=0)) as moving:
         if current is None or identity(path) != current:
-            return  # another file: `holding` keeps nobody out of that one
+            return False  # another file: `holding` keeps nobody out of that one
         busy, frames, moved = moving.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    if empty and not busy and frames == moved:
-        with write_lock(holding):  # the first write after it restarts the log, and cuts it: page 1, unchanged
-            holding.execute(f"PRAGMA user_version = {number_of(holding, 'user_version')}")
+        return not busy and frames == moved
+
+
+def empty_log(holding: sqlite3.Connection, path: Path) -> bool:
+    """Do the same, and overwrite the log if all of it was moved: erased bytes are gone. Returns True if so."""
+    if not checkpoint(holding, path):
+        return False
+    with write_lock(holding):  # the first write after it restarts the log, and cuts it: page 1, unchanged
+        holding.execute(f"PRAGMA user_version = {number_of(holding, 'user_version')}")
+    return True
 
 
 # A damaged file is moved away with its log, and never deleted; the next use begins a new bank.

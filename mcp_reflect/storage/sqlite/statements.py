@@ -5,7 +5,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -217,19 +217,6 @@ def _name_of(row: Row) -> str:
     return str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
 
 
-class _DamagedText(str):
-    """A text of the bank that is not UTF-8, as far as it can be read."""
-
-    __slots__ = ()
-
-
-def _text(value: bytes) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return _DamagedText(value.decode(errors="replace"))
-
-
 # Running them, on the thread that owns the connection.
 
 Retained = Literal["recall", "search", "session", "step", "warning", "critique_session"]
@@ -253,14 +240,14 @@ class Reading:
         except sqlite3.OperationalError as error:
             if "decode to UTF-8" not in str(error):
                 raise
-        self._connection.text_factory = _text
+        self._connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             rows = self._select(name, values).fetchall()
         finally:
             self._connection.text_factory = str
         sound: list[Row] = []
         for row in rows:
-            if any(isinstance(value, _DamagedText) for value in row):
+            if any(isinstance(value, str) and "\ufffd" in value for value in row):
                 _log_damaged(row)
             else:
                 sound.append(row)
