@@ -17,7 +17,7 @@ from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.reflection import Assessment, Insights, Reflection
-from mcp_reflect.models.search import Plan, SearchRequest, SearchState, Tried
+from mcp_reflect.models.search import SearchPlan, SearchRequest, SearchState, Tried
 from mcp_reflect.replan import planner
 from mcp_reflect.schemas.search import is_list, is_object, read_catalog, read_queries, read_results
 
@@ -173,8 +173,8 @@ def reflect_and_replan(
     `thinking_updates` (the whole list with one more at its end), `original_planned_queries` and `current_node`.
     """
 
-    def plan(request: SearchRequest, attempts: SearchState) -> Plan:
-        async def work() -> Plan:
+    def plan(request: SearchRequest, attempts: SearchState) -> SearchPlan:
+        async def work() -> SearchPlan:
             from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - relaxing needs none
             from mcp_reflect.services.replan import plan_for_graph  # noqa: PLC0415 - same
 
@@ -200,7 +200,7 @@ _PEOPLE: Final = frozenset({"human", "user"})
 
 def _advance(
     state: Mapping[str, Any],
-    planner: Callable[[SearchRequest, SearchState], Plan],
+    planner: Callable[[SearchRequest, SearchState], SearchPlan],
     node: str,
     clock: Clock | None,
 ) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def _advance(
         "retry_count": plan.retry_count,
         "ts": datetime.fromtimestamp((clock or Clock()).now(), UTC).isoformat(),
     }
-    new: list[Any] = [item for item, _, query in pairs if query in plan.kept]
+    new: list[Any] = [item for item, _, query in pairs if query in plan.kept_queries]
     for query in plan.new_queries:  # with the graph's own extra keys of the query that it comes from
         origins = [item for _, item, other in pairs if other.table == query.table] or planned
         own = {name: value for name, value in asdict(query).items() if value is not None and (name != "tool" or value)}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import RULES
 
 
 class Strategy(StrEnum):
@@ -82,22 +82,31 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """The queries to run next. `kept` are those that found something and stay as they are.
+class SearchPlan:
+    """The queries to run next: the answer of `replan_search`.
 
-    `retry_count` is the count after this plan, `notes` say what was corrected or refused and why, and `cause` is the
-    likeliest reason for the failure.
+    `kept_queries` found something and stay as they are. `retry_count` is the count after this plan, `cause` the
+    likeliest reason for the failure. `note` says why no better thinker than `thinker` planned, `notes` what was
+    corrected or refused. `stopped` is `deadline` if a language model did not answer in time. `thinking` is for a list
+    of updates that a person sees.
     """
 
+    search_id: str = ""
+    thinker: str = RULES
+    note: str | None = None
     strategy: Strategy
+    cause: EmptyCause = EmptyCause.NOTHING_THERE
     reasoning: str
     user_message: str
-    new_queries: tuple[Query, ...]
-    kept: tuple[Query, ...] = ()
+    new_queries: tuple[Query, ...] = ()
+    kept_queries: tuple[Query, ...] = ()
     give_up: bool = False
     retry_count: int = 1
+    original_queries: tuple[Query, ...] = ()
     notes: tuple[str, ...] = ()
-    cause: EmptyCause = EmptyCause.NOTHING_THERE
+    stopped: str | None = None
+    thinking: Mapping[str, object] = field(default_factory=dict[str, object])
+    next: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,32 +152,6 @@ class SearchState:
     retry_count: int = 0
     tried: tuple[Tried, ...] = ()
     original_queries: tuple[Query, ...] = ()
-    pending: Plan | None = None
+    pending: SearchPlan | None = None
     payoffs: tuple[Payoff, ...] = ()
     learned: tuple[Payoff, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchPlan:
-    """The answer of `replan_search`.
-
-    `note` says why no better thinker than `thinker` planned, `notes` what was corrected. `stopped` is `deadline` if a
-    language model did not answer in time. `kept_queries` found something and stay as they are; `thinking` is for a list
-    of updates that a person sees.
-    """
-
-    search_id: str
-    thinker: str
-    note: str | None = None
-    strategy: Strategy
-    reasoning: str
-    user_message: str
-    new_queries: tuple[Query, ...] = ()
-    kept_queries: tuple[Query, ...] = ()
-    give_up: bool
-    retry_count: int
-    original_queries: tuple[Query, ...] = ()
-    notes: tuple[str, ...] = ()
-    stopped: str | None = None
-    thinking: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    next: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final, TypeAlias
 
-from mcp_reflect.models.search import Payoff, Plan, Query, SearchRequest, SearchState, Tried
+from mcp_reflect.models.search import Payoff, Query, SearchPlan, SearchRequest, SearchState, Tried
 from mcp_reflect.replan.words import fold, normalized
 
 Key: TypeAlias = tuple[str, str, str, str]
@@ -99,7 +99,7 @@ def _identity(query: Query) -> tuple[object, ...]:
     return (*key(query), query.limit, query.score_threshold)
 
 
-def record(state: SearchState, request: SearchRequest, plan: Plan) -> SearchState:
+def record(state: SearchState, request: SearchRequest, plan: SearchPlan) -> SearchState:
     """Return the attempts after a plan was handed out. The plan stays pending until its result is known."""
     return replace(observe(state, request), retry_count=plan.retry_count, pending=plan)
 

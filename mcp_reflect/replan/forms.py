@@ -46,10 +46,10 @@ def has_form(term: str) -> bool:
     return 0 < digits < len(term) or (digits > 1 and term.startswith("0")) or digits >= 7
 
 
-def variants(term: str, known: Vocabulary | None = None) -> tuple[str, ...]:
+def variants(term: str) -> tuple[str, ...]:
     """Return other ways to write a term that has a form, the likeliest first. Numbers keep their digits."""
     separated = tuple(_separated(term))
-    likely = (*_numbers(term), *_files(term), *separated[:1], *_split(term, known))
+    likely = (*_numbers(term), *_files(term), *separated[:1])
     return _others(term, (*likely, *_unaccented(term), *separated[1:]))
 
 
@@ -146,14 +146,6 @@ def _unaccented(term: str) -> Iterator[str]:
     if not term.isascii():
         yield term.translate(_UMLAUTS)
         yield "".join(fold(letter).upper() if letter.isupper() else fold(letter) for letter in term)
-
-
-def _split(term: str, known: Vocabulary | None) -> Iterator[str]:
-    """A term with the compounds among its words parted: `PAYOUT_DELAY` as `PAY_OUT_DELAY`."""
-    words = parts(term)
-    flat = [part for word in words for part in _compound(word.lower(), known) or (word,)]
-    if len(flat) > len(words):
-        yield "_".join(flat).upper() if term.isupper() else "_".join(flat).lower()
 
 
 def _compound(word: str, known: Vocabulary | None) -> tuple[str, ...]:

@@ -7,7 +7,16 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Final, TypeAlias, TypeVar
 
-from mcp_reflect.models.search import EmptyCause, Plan, Proposal, Query, SearchRequest, SearchState, Strategy, Tried
+from mcp_reflect.models.search import (
+    EmptyCause,
+    Proposal,
+    Query,
+    SearchPlan,
+    SearchRequest,
+    SearchState,
+    Strategy,
+    Tried,
+)
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.catalog import Catalog, catalog_of, in_table
 from mcp_reflect.replan.diagnosis import Finding, choose, diagnose
@@ -22,7 +31,6 @@ REPLACED: Final = "replaced by the plan of the rules"
 """The note of a plan in which nothing of a proposal is left."""
 
 _MOST_IN_ALL: Final = 30  # where more tables are empty than that allows, each has fewer, and at least one
-_FEW_TABLES: Final = 3
 _READ_CANDIDATES: Final = 24  # candidates looked at for a table and strategy; the moves list the likeliest first
 _T = TypeVar("_T")
 _Move: TypeAlias = tuple[Strategy, Query]
@@ -69,7 +77,7 @@ class _Case:
         late = pending is not None and pending.give_up and any((self.request.results or {}).values())
         return late or (bool(self.request.queries) and not self.failed)
 
-    def plan(self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = "") -> Plan:
+    def plan(self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = "") -> SearchPlan:
         """The plan with these queries; without any, the search is given up, or it found something."""
         if self.is_found:
             reasoning, message = "The search returned something; there is nothing to plan.", FOUND
@@ -77,12 +85,12 @@ class _Case:
             reasoning, message = reasoning or self._explain(strategy, new), self.message(strategy, new)
         else:
             reasoning, message = self._last_words(), GAVE_UP
-        return Plan(
+        return SearchPlan(
             strategy=strategy,
             reasoning=reasoning,
             user_message=message,
             new_queries=new,
-            kept=tuple(query for query in self.request.queries if query not in self.failed),
+            kept_queries=tuple(query for query in self.request.queries if query not in self.failed),
             give_up=not new and not self.is_found,
             retry_count=self.state.retry_count + 1,
             notes=tuple(self._corrections()) if new else (),
@@ -142,7 +150,7 @@ class _Case:
         return query.search_mode in modes and bool(query.query_text.strip() or query.filters)
 
 
-def plan(request: SearchRequest, state: SearchState, likeness: Likeness = nothing_alike) -> Plan:
+def plan(request: SearchRequest, state: SearchState, likeness: Likeness = nothing_alike) -> SearchPlan:
     """Return what to search next. Every new query names a table and mode that exist and was never tried here."""
     case = _Case(request, state, likeness)
     order = choose(case.findings, case.state.payoffs, state.pending.strategy if state.pending else None)
@@ -151,7 +159,7 @@ def plan(request: SearchRequest, state: SearchState, likeness: Likeness = nothin
     return case.plan(moves[0][0] if moves else last, tuple(query for _, query in moves))
 
 
-def relax_only(request: SearchRequest, state: SearchState) -> Plan:
+def relax_only(request: SearchRequest, state: SearchState) -> SearchPlan:
     """Return the fixed ladder: each empty query with lower threshold and higher limit, later in the widest mode."""
     case, new = _Case(request, state), list[Query]()
     for query in () if case.is_over or case.is_found else case.failed:
@@ -181,26 +189,15 @@ def _moves(case: _Case, order: tuple[Strategy, ...]) -> Iterator[_Move]:
     most = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
     tried = list(case.state.tried)
     for table in tables:
-        sources = {strategy: _candidates(case, strategy, table) for strategy in order}
-        if case.state.retry_count == 0:
-            candidates = chain(*sources.values())
-        else:
-            # Where one table of many was the wrong one, the right one is among many: they have two turns.
-            pivots = 2 if len(case.places.described) > _FEW_TABLES else 1
-            turns = [sources[s] for s in order for _ in range(pivots if s is Strategy.PIVOT else 1)]
-            candidates = _taking_turns(turns)
-        count = 0
-        for strategy, query in candidates:
-            if attempts.repeated(query, tried) is None:
-                tried.append(Tried(query=query, found=0))
-                yield strategy, query
-                count += 1
-            if count == most:
-                break
+        sources = [_candidates(case, strategy, table, tried) for strategy in order]
+        candidates = _taking_turns(sources) if case.state.retry_count else chain(*sources)
+        for strategy, query in islice(candidates, most):
+            tried.append(Tried(query=query))
+            yield strategy, query
 
 
-def _candidates(case: _Case, strategy: Strategy, table: str) -> Iterator[_Move]:
-    """The strategy's queries for a table that can be run; several failed queries take turns.
+def _candidates(case: _Case, strategy: Strategy, table: str, tried: list[Tried]) -> Iterator[_Move]:
+    """The strategy's queries for a table that can be run and are new; several failed queries take turns.
 
     On a later try the original ones come first, with bounds as wide as they have become.
     """
@@ -210,7 +207,7 @@ def _candidates(case: _Case, strategy: Strategy, table: str) -> Iterator[_Move]:
         first = [query for query in case.state.original_queries if query.table == table and query not in now]
         groups.insert(0, [_moved(case, strategy, _loosest(query, now)) for query in first])
     for query in islice(chain(*map(_taking_turns, groups)), _READ_CANDIDATES):
-        if case.can_run(query) and attempts.repeated(query, case.state.tried) is None:
+        if case.can_run(query) and attempts.repeated(query, tried) is None:
             yield strategy, query
 
 
@@ -257,7 +254,9 @@ def needs_plan(request: SearchRequest, state: SearchState) -> bool:
     return not case.is_over and not case.is_found
 
 
-def accept(proposal: Proposal, request: SearchRequest, state: SearchState, likeness: Likeness = nothing_alike) -> Plan:
+def accept(
+    proposal: Proposal, request: SearchRequest, state: SearchState, likeness: Likeness = nothing_alike
+) -> SearchPlan:
     """Return the proposed plan, corrected, or the plan of the rules with the reasons where nothing of it is left.
 
     To replace the pending plan of the same failure, pass `attempts.reopen(state)`.

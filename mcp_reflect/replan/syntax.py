@@ -237,7 +237,7 @@ def rewrite_command(text: str, known: Vocabulary) -> Iterator[str]:
     kept = [option for option in options if not re.match(r"--(?:include|exclude|glob|type)|-[gtFwx]$", option)]
     no_case = [] if any("i" in option for option in options if not option.startswith("--")) else ["-i"]
     yield _line(program, [*options, *no_case], pattern, places)
-    if forms := [form for term in terms(pattern) for form in variants(term, known)]:
+    if forms := [form for term in terms(pattern) for form in variants(term)]:
         extended = [] if program[0] in {"rg", "ag", "ack", "egrep"} else ["-E"]
         either = "|".join(map(re.escape, forms[:6])).replace(r"\ ", " ")
         yield _line(program, [*kept, *no_case, *extended], either, places)

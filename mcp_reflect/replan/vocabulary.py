@@ -8,7 +8,7 @@ from itertools import islice, takewhile
 from typing import Final, NamedTuple, TypeAlias
 
 from mcp_reflect.models.search import EmptyCause
-from mcp_reflect.replan.words import ABBREVIATIONS, CAMEL, STOP_WORDS, stem, tokens
+from mcp_reflect.replan.words import CAMEL, STOP_WORDS, stem, tokens
 
 Likeness: TypeAlias = Callable[[str, str], float]
 """How near two texts are in meaning: 1 for the same, 0 or less for unrelated ones."""
@@ -85,7 +85,7 @@ class Vocabulary:
 
     def _expanded(self, word: str) -> tuple[str, ...]:
         """The words that a short form stands for, if the data has most of them."""
-        full = (self._by_initials.get(word) if 1 < len(word) < 6 else None) or tokens(ABBREVIATIONS.get(word, ""))
+        full = self._by_initials.get(word, ()) if 1 < len(word) < 6 else ()
         known = tuple(form for part in full for form in self.forms(part)[:1])
         return tuple(part for part in known if part not in STOP_WORDS) if 2 * len(known) > len(full) else ()
 

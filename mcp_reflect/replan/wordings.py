@@ -20,7 +20,6 @@ _READ: Final = 50  # suggestions read; tools propose ten or so
 _OFFERED: Final = 2  # suggestions before our own words: bad ones must not take all three places
 _MOST_WORDS: Final = 12  # a text of more words is a document; search engines weigh the rest as noise
 _SHORT: Final = 3  # words of a text in which the form of each word decides
-_IDENTIFIER: Final = re.compile(r"_|[a-z][A-Z]|\w[./]\w|[A-Za-z]-?\d{2}")
 _QUESTION: Final = re.compile(
     r"^(?:please\s+)?(?:(?:how|what|where|when|who|which|why|can|could|do|does|did|is|are|was|were|should|would|will)\b\s*)"
     r"(?:(?:do|does|did|can|could|should|would|is|are|was|were|i|we|you|one|the|there|an|a|my|our|your|of|to)\b\s*)*",
@@ -81,7 +80,7 @@ def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     if reading.has_operators:
         yield from reading.groups or (plain,)
     if len(found) == 1 and formed:
-        yield from variants(found[0], known)[:1]
+        yield from variants(found[0])[:1]
     if len(found) <= _SHORT:
         yield loose_pattern(plain, known)
     for term in (*formed, *(term for term in terms(message) if has_form(term))):
@@ -91,9 +90,7 @@ def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     words = [part for term in found for part in parts(term) if fold(part) not in STOP_WORDS and len(part) > 2]
     ranked = [loose_pattern(word, known) for word in sorted(words, key=lambda word: -len(word))]
     yield from ranked[:2]
-    yield from (form for term in formed for form in variants(term, known))
-    yield from ranked[2:]
-    yield from _known_entries(content(message), known)
+    yield from (form for term in formed for form in variants(term))
     yield from map(loose_pattern, telling(content(message), message))
 
 
@@ -146,25 +143,21 @@ def _texts(
     families = tuple(_families(plain, known))
     if len(content(plain)) <= _SHORT:
         yield from families
-    yield from _near(words, asked, known)
+    if known.words and not any(known.mended(word).words for word in words):
+        yield from known.near(" ".join(words))
     corrected = bool(set(mended) - set(tokens(plain)))
     if corrected:
         yield " ".join(mended)
-    short = plain_variants(plain, known) if _is_short(plain, known) else ()
-    shared = [word for word in words if stem(word) in set(map(stem, tokens(message)))]
-    if 1 < len(shared) < len(words) and len(words) > _SHORT:
-        yield " ".join(shared)
+    short = plain_variants(plain, known) if len(plain.split()) <= _SHORT and plain.islower() else ()
     yield from short[: 2 if len(words) == 1 else 1]
     if not longer:
         yield " ".join(mended)
     yield longer
     ranked = telling(tuple(word for word in mended if not known.words or word in known.words) or mended, message)
     two = " ".join(word for word in mended if word in ranked[:2]) if len(ranked) > 2 else ""
-    # Beside a correction and a longer wording there is room for one shorter: one word finds more than two.
-    yield from (*ranked[:1], two) if corrected and longer else (two, *ranked[:1])
+    yield from (two, *ranked[:1])
     yield " ".join(mended)
     yield from short
-    yield " ".join(part for term in terms(plain) for part in tokens(" ".join(parts(term))))
     yield from families
     yield from ranked[1:3]
     yield " ".join(_mended(asked, known))
@@ -193,31 +186,8 @@ def _families(plain: str, known: Vocabulary) -> Iterator[str]:
     for term in found:
         if not has_form(term) or known.knows(fold(term)):
             continue
-        forms = variants(term, known)
-        if len(found) == 1:
-            yield from forms
-        elif _IDENTIFIER.search(term):
-            yield from (*forms[:1], term)
-
-
-def _near(words: tuple[str, ...], asked: tuple[str, ...], known: Vocabulary) -> Iterator[str]:
-    """The entries of the vocabulary near the words of the text, then of the message, if it knows none of the text."""
-    if not known.words or any(known.knows(word) or known.mended(word).words for word in words):
-        return
-    for group in (words, asked):
-        yield from known.near(" ".join(group))
-
-
-def _is_short(plain: str, known: Vocabulary) -> bool:
-    """True for few words in small letters: names in capitals have neither plural nor compound forms."""
-    words = plain.split()
-    return (
-        0 < len(words) <= _SHORT
-        and plain.replace(" ", "").isalpha()
-        and plain.isascii()
-        and plain.islower()
-        and not all(word in known.words for word in words)
-    )
+        forms = variants(term)
+        yield from forms if len(found) == 1 else (*forms[:1], term)
 
 
 def _longer(text: str, mended: tuple[str, ...], asked: tuple[str, ...], known: Vocabulary) -> str:

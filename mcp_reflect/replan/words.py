@@ -45,31 +45,6 @@ LIGHT_WORDS: Final = _words(
 )
 """Words of conversation: they say that somebody asks, not what about."""
 
-_ABBREVIATIONS: Final = """
-    2fa two factor authentication; ac air conditioning; ai artificial intelligence;
-    api application programming interface; apt apartment; asap as soon as possible; auth authentication;
-    b2b business to business; blvd boulevard; bmi body mass index; cd continuous delivery;
-    ceo chief executive officer; cfo chief financial officer; ci continuous integration; config configuration;
-    crm customer relationship management; cto chief technology officer; cv computer vision; db database;
-    dept department; dev development; dob date of birth; docs documentation; ecg electrocardiogram; env environment;
-    faq frequently asked questions; gc garbage collection; gp general practitioner; gpu graphics processor;
-    hdd hard disk; hr human resources; hvac heating ventilation air conditioning; icu intensive care unit;
-    info information; iot internet of things; ip internet protocol; js javascript; k8s kubernetes;
-    kyc know your customer; lab laboratory; llm large language model; math mathematics;
-    mfa multi factor authentication; mgmt management; ml machine learning; mri magnetic resonance imaging;
-    nda non disclosure agreement; nlp natural language processing; oop object oriented programming;
-    org organisation; os operating system; pic picture; pr pull request; pto paid time off; pwd password; py python;
-    qa quality assurance; rag retrieval augmented generation; regex regular expression; repo repository;
-    rfc request for comments; roi return on investment; seo search engine optimisation; ssd solid state drive;
-    sso single sign on; stats statistics; tel telephone; tz time zone; ui user interface; uni university;
-    univ university; ux user experience; vat value added tax; vm virtual machine; vpn virtual private network;
-    vr virtual reality
-    """
-ABBREVIATIONS: Final[dict[str, str]] = {
-    short: " ".join(phrase) for short, *phrase in (entry.split() for entry in _ABBREVIATIONS.split(";"))
-}
-"""Short forms that texts write out. Those that are words by now (ATM, GPS, PIN, TV) are left as they are."""
-
 INTENTS: Final = tuple(
     (_words(cues), _words(signs))
     for cues, signs in (
@@ -132,11 +107,6 @@ def normalized(text: str) -> str:
     return '"' + " ".join(words) + '"' if is_quoted(text) else " ".join(sorted(set(words)))
 
 
-def name_parts(word: str) -> tuple[str, ...]:
-    """The words inside `parseConfig` or `parse_config`; one word where there is nothing to part."""
-    return tokens(CAMEL.sub(" ", word[:_LONG]))
-
-
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """A word without its inflection. Rough: it only has to bring forms of one word together."""
@@ -188,9 +158,3 @@ def telling(words: tuple[str, ...], context: str = "") -> tuple[str, ...]:
     """
     proper = names(context)
     return tuple(sorted(words, key=lambda word: (word not in proper, -len(word))))
-
-
-def short_forms(text: str) -> tuple[str, ...]:
-    """Short forms of phrases in the text: `ml` for `machine learning`."""
-    line = " ".join(tokens(text))
-    return tuple(short for short, phrase in ABBREVIATIONS.items() if " " in phrase and phrase in line)

@@ -16,9 +16,8 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
-from mcp_reflect.config import DEFAULT, Limits, characters
+from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
 from mcp_reflect.schemas.fields import (
@@ -63,13 +62,6 @@ def _stripped(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def _few(value: Any, info: ValidationInfo) -> Any:
-    bound, count = ReadContext.of(info).limits.max_filter_chars, characters(value)
-    if count > bound:
-        raise PydanticCustomError("over_limit", "too much", {"count": count, "what": "characters", "bound": bound})
-    return value
-
-
 def _names(value: Any) -> Any:
     """One text as a list."""
     return [value] if isinstance(value, str) else value
@@ -97,7 +89,7 @@ class QueryArguments(Arguments):
     search_mode: _Text = ""
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
     score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
-    filters: Annotated[dict[str, JsonValue], BeforeValidator(_few)] = Field(default_factory=dict[str, JsonValue])
+    filters: Annotated[dict[str, JsonValue], in_all("max_filter_chars")] = Field(default_factory=dict[str, JsonValue])
     tool: _Text = ""
 
     @model_validator(mode="before")
@@ -190,8 +182,8 @@ def _read(shape: type[_Shape], value: object, field: str, limits: Limits) -> _Sh
     values = named(shape, _object(value, field, f"Send {{{', '.join(shape.model_fields)}}}."), context)
     try:
         return shape.model_validate(values, context=context)
-    except ValidationError as error:
-        fault = explain(error.errors(include_url=False))
+    except (InputError, ValidationError) as error:
+        fault = error if isinstance(error, InputError) else explain(error.errors(include_url=False))
         raise InputError(f"{field}.{fault.field}", fault.fault, fault.fix) from None
 
 

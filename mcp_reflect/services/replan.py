@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from operator import mul
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +16,7 @@ from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Scope
-from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, SearchPlan, SearchRequest, SearchState
+from mcp_reflect.models.search import CatalogEntry, Proposal, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan import attempts, planner
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.search import (
@@ -105,7 +105,7 @@ class _Call:
     """A call on top of what the calls before it left.
 
     `state` are the attempts that the plan is made from, `version` counts those calls, and `again` is their
-    result where the call asks for nothing new.
+    plan where the call asks for nothing new.
     """
 
     request: SearchRequest
@@ -113,11 +113,6 @@ class _Call:
     catalog: _Catalog = _NO_CATALOG
     version: int | None = None
     again: SearchPlan | None = None
-
-    @cached_property
-    def mechanical(self) -> Plan:
-        """The plan of the rules."""
-        return planner.plan(self.request, self.state, likeness)
 
 
 class _Thought(NamedTuple):
@@ -145,33 +140,28 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
         if call.again is not None:
             return call.again
         thought = thought or await _think(context, sent, call, host)
-        plan, thought = _planned(thought, call)
+        plan = _completed(_planned(thought, call), call, iso(context.clock.now()))
         plan = replace(plan, notes=(*call.catalog.notes, *_held_back(sent), *plan.notes))
         after = attempts.record(call.state, call.request, plan)
         body: dict[str, Any] = {
             "request": _stored_request(call.request),
             "catalog": call.catalog.digest,
             "state": to_json(replace(after, payoffs=(), learned=())),  # these belong to the bank as a whole
-            "thinker": thought.thinker,
-            "note": thought.note,
-            "stopped": thought.stopped,
             "analysis": _digest(sent.analysis),
-            "ts": iso(context.clock.now()),
         }
         searches = context.bank.searches
         if await searches.save(
             scope, search_id, body, version=call.version, learned=after.learned, catalog=given.stored
         ):
             break
-    context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=thought.thinker)
-    result = _result(after, body)
-    return replace(result, notes=(*result.notes, *sent.ignored))
+    context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=plan.thinker)
+    return replace(plan, notes=(*plan.notes, *sent.ignored))
 
 
-async def plan_for_graph(context: Context, request: SearchRequest, state: SearchState) -> Plan:
+async def plan_for_graph(context: Context, request: SearchRequest, state: SearchState) -> SearchPlan:
     """Plan for a graph that keeps its own state: by the configured model, checked, else by rules. Nothing is stored."""
     call = _Call(request=request, state=state)
-    return _planned(await _ask(context, call, NO_CLIENT), call)[0]
+    return _planned(await _ask(context, call, NO_CLIENT), call)
 
 
 async def settle(context: Context, scope: Scope, search_id: str, *, paid: float) -> None:
@@ -197,7 +187,7 @@ async def _opened(context: Context, scope: Scope, sent: ReplanArguments, search_
     request = _request(context, sent, before, catalog, state)
     same = body["request"] == _stored_request(request) and body["catalog"] == catalog.digest
     if same and state.pending and (sent.analysis is None or body["analysis"] == _digest(sent.analysis)):
-        return _Call(request=request, state=state, again=_result(state, body))
+        return _Call(request=request, state=state, again=state.pending)
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
     state = attempts.reopen(state) if same or not _reports(sent) else state
     return _Call(request=request, catalog=catalog, state=state, version=version)
@@ -305,48 +295,37 @@ def _shortened(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:_SHOWN]
 
 
-def _planned(thought: _Thought, call: _Call) -> tuple[Plan, _Thought]:
-    """The proposal as rules corrected it, else their own plan, with the thinker whose plan it is."""
+def _planned(thought: _Thought, call: _Call) -> SearchPlan:
+    """The proposal as rules corrected it, else their own plan."""
     if thought.proposal is None:
-        return call.mechanical, thought
+        plan = planner.plan(call.request, call.state, likeness)
+        return replace(plan, thinker=thought.thinker, note=thought.note, stopped=thought.stopped)
     plan = planner.accept(thought.proposal, call.request, call.state, likeness)
-    if planner.REPLACED not in plan.notes:
-        return plan, thought
-    note = thought.note or f"the plan of {thought.thinker} was not used: see notes"
-    return plan, thought._replace(thinker=RULES, note=note)
+    if planner.REPLACED in plan.notes:
+        return replace(plan, note=f"the plan of {thought.thinker} was not used: see notes")
+    return replace(plan, thinker=thought.thinker, note=thought.note)
 
 
-def _result(state: SearchState, body: Mapping[str, Any]) -> SearchPlan:
-    plan = state.pending
-    assert plan is not None  # noqa: S101 - recorded by the call that made it
-    by_rules = body["thinker"] == RULES
-    return SearchPlan(
-        search_id=state.search_id,
-        thinker=body["thinker"],
-        note=body["note"],
-        strategy=plan.strategy,
-        reasoning=plan.reasoning,
-        user_message=plan.user_message,
-        new_queries=plan.new_queries,
-        kept_queries=plan.kept,
-        give_up=plan.give_up,
-        retry_count=plan.retry_count,
-        original_queries=state.original_queries,
-        notes=plan.notes,
-        stopped=body["stopped"],
-        thinking={
-            "message": plan.user_message,
-            "strategy": plan.strategy.value,
-            "retry_count": plan.retry_count,
-            "ts": body["ts"],
-        },
-        next={
-            "why": "Run new_queries, then report queries and results with search_id. Or send a better plan.",
-            "tool": "replan_search",
-            "arguments": {"search_id": state.search_id, "analysis": _ANALYSIS},
-        }
-        if plan.new_queries and by_rules
-        else {},
+def _completed(plan: SearchPlan, call: _Call, ts: str) -> SearchPlan:
+    """The plan with its search, an update for the person, and what the agent may do with it."""
+    thinking = {
+        "message": plan.user_message,
+        "strategy": plan.strategy.value,
+        "retry_count": plan.retry_count,
+        "ts": ts,
+    }
+    search_id = call.request.search_id
+    following = {
+        "why": "Run new_queries, then report queries and results with search_id. Or send a better plan.",
+        "tool": "replan_search",
+        "arguments": {"search_id": search_id, "analysis": _ANALYSIS},
+    }
+    return replace(
+        plan,
+        search_id=search_id,
+        original_queries=call.state.original_queries or call.request.queries,
+        thinking=thinking,
+        next=following if plan.new_queries and plan.thinker == RULES else {},
     )
 
 

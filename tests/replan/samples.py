@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from mcp_reflect.models.search import CatalogEntry, Plan, Query, SearchRequest, SearchState
+from mcp_reflect.models.search import CatalogEntry, Query, SearchPlan, SearchRequest, SearchState
 
 MODES = ("faceted", "master")
 FAIR = (
@@ -25,5 +25,5 @@ def empty_state() -> SearchState:
     return SearchState(search_id="s1")
 
 
-def texts(plan: Plan) -> list[str]:
+def texts(plan: SearchPlan) -> list[str]:
     return [query.query_text for query in plan.new_queries]

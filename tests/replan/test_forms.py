@@ -8,7 +8,6 @@ from mcp_reflect.models.search import Query, SearchRequest, SearchState
 from mcp_reflect.replan.forms import loose_pattern, plain_variants, variants
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.replan.syntax import Tool, read_operators, tool_of
-from mcp_reflect.replan.vocabulary import Vocabulary
 
 
 def planned(text: str, message: str = "", tool: str = "") -> list[str]:
@@ -38,10 +37,6 @@ def test_words_without_a_form_are_parted_joined_and_changed_in_number() -> None:
     assert {"pay outs", "payout"} <= set(plain_variants("payouts"))
     assert {"blow-out", "blowout"} <= set(plain_variants("blow out"))
     assert "return label" in plain_variants("return labels")
-
-
-def test_a_vocabulary_parts_the_words_of_an_identifier() -> None:
-    assert "PAY_OUT_DELAY" in variants("PAYOUT_DELAY", Vocabulary(("next_pay_out",)))
 
 
 @pytest.mark.parametrize("written", ["reviewReminder", "REVIEW_REMINDER", "review-reminder", "Review reminder"])

@@ -5,7 +5,16 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_reflect.models.search import CatalogEntry, Plan, Proposal, Query, SearchRequest, SearchState, Strategy, Tried
+from mcp_reflect.models.search import (
+    CatalogEntry,
+    Proposal,
+    Query,
+    SearchPlan,
+    SearchRequest,
+    SearchState,
+    Strategy,
+    Tried,
+)
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.catalog import breadth, catalog_of
 from mcp_reflect.replan.moves import ladder, relaxed
@@ -56,7 +65,7 @@ _PROPOSALS = st.builds(
 )
 
 
-def _check(made: Plan, request: SearchRequest, state: SearchState) -> None:
+def _check(made: SearchPlan, request: SearchRequest, state: SearchState) -> None:
     observed, places = attempts.observe(state, request), catalog_of(request)
     for number, new in enumerate(made.new_queries):
         entry = places.entry(new.table)

@@ -27,17 +27,17 @@ def test_who_can_help_is_looked_for_among_the_exhibitors() -> None:
 def test_queries_that_found_something_stay() -> None:
     good, bad = query("cloud", "exhibitors"), query()
     made = plan(request(good, bad, results={"exhibitors": 4, "sessions": 0}), empty_state())
-    assert made.kept == (good,)
+    assert made.kept_queries == (good,)
     assert good not in made.new_queries
 
 
 def test_an_empty_table_can_be_named_without_counts() -> None:
     good, bad = query("cloud", "exhibitors"), query()
-    assert plan(request(good, bad, zero_result_tables=("sessions",)), empty_state()).kept == (good,)
+    assert plan(request(good, bad, zero_result_tables=("sessions",)), empty_state()).kept_queries == (good,)
 
 
 def test_without_counts_everything_came_back_empty() -> None:
-    assert plan(request(query(), query("cloud", "exhibitors")), empty_state()).kept == ()
+    assert plan(request(query(), query("cloud", "exhibitors")), empty_state()).kept_queries == ()
 
 
 def test_nothing_is_planned_where_nothing_is_empty() -> None:

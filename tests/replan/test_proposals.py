@@ -1,12 +1,12 @@
 from dataclasses import replace
 
-from mcp_reflect.models.search import Plan, Proposal, Query, Strategy
+from mcp_reflect.models.search import Proposal, Query, SearchPlan, Strategy
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import accept, plan
 from tests.replan.samples import empty_state, query, request
 
 
-def _accept(*queries: Query, message: str = "Let me look again.", **more: object) -> Plan:
+def _accept(*queries: Query, message: str = "Let me look again.", **more: object) -> SearchPlan:
     proposal = replace(Proposal(new_queries=queries, user_message=message), **more)  # pyright: ignore[reportArgumentType]
     return accept(proposal, request(), empty_state())
 

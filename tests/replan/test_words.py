@@ -28,8 +28,6 @@ def _vocabulary(*entries: str) -> Vocabulary:
         ("glove", "gloves", ("gloves",)),
         ("headlamp", "head lamp", ("head", "lamp")),
         ("email", "e mail", ("e", "mail")),
-        ("sso", "single sign on", ("single", "sign")),
-        ("ml", "machine learning", ("machine", "learning")),
         ("config", "configuration", ("configuration",)),
     ],
 )
