@@ -1,8 +1,7 @@
-"""The arguments of replan_search, with queries, tables and proposed plans, and the JSON of a search in the bank."""
+"""The arguments of replan_search: queries, tables, results and proposed plans."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import accumulate, takewhile
 from typing import Annotated, Any, ClassVar, Final, TypeGuard, TypeVar, cast
 
@@ -10,7 +9,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     JsonValue,
-    TypeAdapter,
     ValidationError,
     ValidationInfo,
     WithJsonSchema,
@@ -32,6 +30,7 @@ from mcp_reflect.schemas.fields import (
     as_json,
     as_objects,
     choice,
+    in_all,
     most,
     read,
 )
@@ -39,7 +38,6 @@ from mcp_reflect.schemas.reading import ReadContext, explain, named, parsed
 
 __all__ = ["ReplanArguments", "read"]
 
-_Value = TypeVar("_Value")
 _Shape = TypeVar("_Shape", bound=Arguments)
 
 # The description has the fields: a nested schema would cost every client 100 bytes more.
@@ -209,21 +207,6 @@ def _items(value: object, field: str) -> Sequence[Any]:
     return value
 
 
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
-def to_json(value: object) -> Any:
-    """Return a dataclass of a search as JSON values."""
-    return _adapter(type(value)).dump_python(value, mode="json")
-
-
-def from_json(kind: type[_Value], data: object) -> _Value:
-    """Return the dataclass that `to_json` gave the values of."""
-    return _adapter(kind).validate_python(data)
-
-
 def _queries(value: Any, info: ValidationInfo) -> Any:
     """Queries as objects with a table and a text; a text is the query of a search without tables."""
     value = as_objects(value, info)
@@ -236,11 +219,7 @@ def _query(item: Any) -> Any:
     if not isinstance(item, dict):
         return {"table": _DEFAULT_TABLE, "query_text": item} if isinstance(item, str) else item
     query = named(QueryArguments, cast("dict[str, Any]", item), ReadContext())
-    return (
-        query
-        if "table" in query or "tool" in query or "query_text" not in query
-        else {"table": _DEFAULT_TABLE, **query}
-    )
+    return {"table": query.get("tool", _DEFAULT_TABLE), **query} if "query_text" in query else query
 
 
 def _results(value: Any, info: ValidationInfo) -> Any:

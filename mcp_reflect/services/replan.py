@@ -15,20 +15,18 @@ from mcp_reflect.llm.embeddings.word_vectors import shared_table
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities
-from mcp_reflect.models.common import HOST, RULES, Scope
+from mcp_reflect.models.common import HOST, RULES, Scope, from_json
 from mcp_reflect.models.search import CatalogEntry, Proposal, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan import attempts, planner
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.search import (
     ReplanArguments,
-    from_json,
     is_list,
     is_object,
     read_catalog,
     read_proposal,
     read_queries,
     read_results,
-    to_json,
 )
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
@@ -81,7 +79,7 @@ def _sent_catalog(catalog: list[Any], limits: Limits = DEFAULT) -> _Catalog:
 def _read_catalog(text: str, limits: Limits) -> _Catalog:
     """The catalog cleaned, read and cut. An agent sends the same one with every search of a session."""
     entries, notes = read_catalog([_clean_entry(entry) for entry in json.loads(text)], limits=limits)
-    stored = json.dumps(to_json(SearchRequest(search_id="", user_message="", queries=(), catalog=entries))["catalog"])
+    stored = json.dumps([asdict(entry) for entry in entries])
     return _Catalog(entries, notes, StoredCatalog(hashlib.sha256(stored.encode()).hexdigest(), stored))
 
 
@@ -146,7 +144,7 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
         body: dict[str, Any] = {
             "request": _stored_request(call.request),
             "catalog": call.catalog.digest,
-            "state": to_json(replace(after, payoffs=(), learned=())),  # these belong to the bank as a whole
+            "state": _as_json(replace(after, payoffs=(), learned=())),  # these belong to the bank as a whole
             "analysis": _digest(sent.analysis),
         }
         searches = context.bank.searches
@@ -169,7 +167,7 @@ async def settle(context: Context, scope: Scope, search_id: str, *, paid: float)
     while True:
         before = await context.bank.searches.load(scope, search_id)
         state = attempts.settle(from_json(SearchState, before.body["state"]), paid=paid)
-        body = {**before.body, "state": to_json(replace(state, learned=()))}
+        body = {**before.body, "state": _as_json(replace(state, learned=()))}
         if await context.bank.searches.save(scope, search_id, body, version=before.version, learned=state.learned):
             return
 
@@ -203,7 +201,7 @@ async def _stored_catalog(context: Context, scope: Scope, digest: str) -> _Catal
 
 def _stored_request(request: SearchRequest) -> dict[str, Any]:
     """The request, so that a later call may leave its arguments out; its catalog is stored once for all searches."""
-    return to_json(replace(request, catalog=()))
+    return _as_json(replace(request, catalog=()))
 
 
 def _request(
@@ -233,6 +231,10 @@ def _request(
         suggestions=suggestions,
         max_retries=context.settings.max_retries,
     )
+
+
+def _as_json(model: SearchRequest | SearchState) -> Any:
+    return json.loads(json.dumps(asdict(model)))
 
 
 def _offered(sent: ReplanArguments) -> tuple[str, ...]:
