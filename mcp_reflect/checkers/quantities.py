@@ -1,19 +1,18 @@
-"""Units with their factors, and quantities in prose."""
+"""Units with their factors, and quantities in prose.
+
+Factors are exact by definition: the international yard and pound of 1959 (1 in = 2.54 cm, 1 lb = 453.59237 g), the SI
+brochure, IEC 80000-13 for KiB. Where one word means several things (ton, gallon, cup, GB, month) all of them are kept,
+and a claim is right if it is right for one.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mcp_reflect.checkers.arithmetic.numerals import VULGAR, read
-
-# Units and their factors.
-#
-# Factors are exact by definition: the international yard and pound of 1959 (1 in = 2.54 cm, 1 lb =
-# 453.59237 g), the SI brochure, IEC 80000-13 for KiB. Where one word means several things (ton, gallon,
-# cup, GB, month) all of them are kept, and a claim is right if it is right for one.
 
 
 class Unit(NamedTuple):
@@ -32,194 +31,156 @@ class Unit(NamedTuple):
         return self.factors[0]
 
 
-_LENGTH = (1, 0, 0, 0, 0, 0, 0)
-_MASS = (0, 1, 0, 0, 0, 0, 0)
-TIME = (0, 0, 1, 0, 0, 0, 0)
-_DATA = (0, 0, 0, 1, 0, 0, 0)
-TEMPERATURE = (0, 0, 0, 0, 1, 0, 0)
-_ENERGY = (0, 0, 0, 0, 0, 1, 0)
-_PRESSURE = (0, 0, 0, 0, 0, 0, 1)
-_AREA = (2, 0, 0, 0, 0, 0, 0)
-_VOLUME = (3, 0, 0, 0, 0, 0, 0)
-_SPEED = (1, 0, -1, 0, 0, 0, 0)
-_RATE = (0, 0, -1, 1, 0, 0, 0)
-
-_FOOT = Fraction(3048, 10_000)
-_MILE = _FOOT * 5280
-_POUND = Fraction(45_359_237, 10**8)
-_GALLON = Fraction(3_785_411_784, 10**12)
-_IMPERIAL = Fraction(454_609, 10**8)
-_DAY = 86_400
-
-
-def _volumes(share: int) -> tuple[Fraction, ...]:
-    return (_GALLON / share, _IMPERIAL / share)
-
-
-# names with commas | dimension | factors | family
-_ROWS: tuple[tuple[str, tuple[int, ...], tuple[Fraction, ...], str], ...] = (
-    ("m meter meters metre metres", _LENGTH, (Fraction(1),), "metric"),
-    ("km kilometer kilometers kilometre kilometres kms", _LENGTH, (Fraction(1000),), "metric"),
-    ("cm centimeter centimeters centimetre centimetres", _LENGTH, (Fraction(1, 100),), "metric"),
-    ("dm decimeter decimeters decimetre decimetres", _LENGTH, (Fraction(1, 10),), "metric"),
-    ("mm millimeter millimeters millimetre millimetres", _LENGTH, (Fraction(1, 1000),), "metric"),
-    ("µm μm micrometer micrometers micron microns", _LENGTH, (Fraction(1, 10**6),), "metric"),
-    ("nm nanometer nanometers", _LENGTH, (Fraction(1, 10**9),), "metric"),
-    ("in inch inches", _LENGTH, (_FOOT / 12,), "foot"),
-    ("ft foot feet", _LENGTH, (_FOOT,), "foot"),
-    ("yd yard yards yds", _LENGTH, (_FOOT * 3,), "foot"),
-    ("mi mile miles", _LENGTH, (_MILE,), "foot"),
-    ("kg kilogram kilograms kilo kilos kgs kilogramme kilogrammes", _MASS, (Fraction(1),), "metric"),
-    ("g gram grams gramme grammes", _MASS, (Fraction(1, 1000),), "metric"),
-    ("mg milligram milligrams", _MASS, (Fraction(1, 10**6),), "metric"),
-    ("µg μg mcg microgram micrograms", _MASS, (Fraction(1, 10**9),), "metric"),
-    ("t tonne tonnes", _MASS, (Fraction(1000),), "metric"),
-    ("ton tons", _MASS, (_POUND * 2000, Fraction(1000), _POUND * 2240), "pound"),
-    ("lb lbs pound pounds", _MASS, (_POUND,), "pound"),
-    ("oz ounce ounces", _MASS, (_POUND / 16,), "pound"),
-    ("stone", _MASS, (_POUND * 14,), "pound"),
-    ("ns nanosecond nanoseconds", TIME, (Fraction(1, 10**9),), "time"),
-    ("µs μs us microsecond microseconds", TIME, (Fraction(1, 10**6),), "time"),
-    ("ms msec millisecond milliseconds", TIME, (Fraction(1, 1000),), "time"),
-    ("s sec secs second seconds", TIME, (Fraction(1),), "time"),
-    ("min mins minute minutes", TIME, (Fraction(60),), "time"),
-    ("h hr hrs hour hours", TIME, (Fraction(3600),), "time"),
-    ("d day days", TIME, (Fraction(_DAY),), "time"),
-    ("week weeks wk wks", TIME, (Fraction(7 * _DAY),), "time"),
-    ("fortnight fortnights", TIME, (Fraction(14 * _DAY),), "time"),
-    (
-        "month months",
-        TIME,
-        (
-            Fraction(487, 16) * _DAY,
-            Fraction(30 * _DAY),
-            Fraction(31 * _DAY),
-            Fraction(28 * _DAY),
-            Fraction(365, 12) * _DAY,
-        ),
-        "year",
-    ),
-    (
-        "year years yr yrs",
-        TIME,
-        (Fraction(1461, 4) * _DAY, Fraction(365 * _DAY), Fraction(366 * _DAY), Fraction(360 * _DAY)),
-        "year",
-    ),
-    ("decade decades", TIME, (Fraction(14610, 4) * _DAY,), "year"),
-    ("century centuries", TIME, (Fraction(146100, 4) * _DAY,), "year"),
-    ("byte bytes B", _DATA, (Fraction(1),), "data"),
-    ("bit bits", _DATA, (Fraction(1, 8),), "data"),
-    ("°C celsius", TEMPERATURE, (Fraction(1),), "temperature"),
-    ("°F fahrenheit", TEMPERATURE, (Fraction(5, 9),), "temperature"),
-    ("K kelvin kelvins °K", TEMPERATURE, (Fraction(1),), "temperature"),
-    ("L l liter liters litre litres", _VOLUME, (Fraction(1, 1000),), "metric"),
-    ("mL ml milliliter milliliters millilitre millilitres", _VOLUME, (Fraction(1, 10**6),), "metric"),
-    ("dL dl deciliter deciliters", _VOLUME, (Fraction(1, 10**4),), "metric"),
-    ("cL cl centiliter centiliters", _VOLUME, (Fraction(1, 10**5),), "metric"),
-    ("gal gallon gallons", _VOLUME, _volumes(1), "gallon"),
-    ("qt quart quarts", _VOLUME, _volumes(4), "gallon"),
-    ("pt pint pints", _VOLUME, _volumes(8), "gallon"),
-    ("cup cups", _VOLUME, (_GALLON / 16, Fraction(24, 10**5), Fraction(25, 10**5)), "gallon"),
-    ("tbsp tablespoon tablespoons", _VOLUME, (_GALLON / 256, Fraction(15, 10**6)), "gallon"),
-    ("tsp teaspoon teaspoons", _VOLUME, (_GALLON / 768, Fraction(5, 10**6)), "gallon"),
-    ("ha hectare hectares", _AREA, (Fraction(10_000),), "metric"),
-    ("acre acres", _AREA, (_FOOT**2 * 43_560,), "foot"),
-    ("mph", _SPEED, (_MILE / 3600,), "foot"),
-    ("kph kmh kmph", _SPEED, (Fraction(1000, 3600),), "metric"),
-    ("knot knots", _SPEED, (Fraction(1852, 3600),), "metric"),
-    ("J joule joules", _ENERGY, (Fraction(1),), "metric"),
-    ("kJ kilojoule kilojoules", _ENERGY, (Fraction(1000),), "metric"),
-    ("MJ megajoule megajoules", _ENERGY, (Fraction(10**6),), "metric"),
-    ("Wh", _ENERGY, (Fraction(3600),), "metric"),
-    ("kWh", _ENERGY, (Fraction(3_600_000),), "metric"),
-    ("cal", _ENERGY, (Fraction(4184, 1000), Fraction(4186, 1000)), "calorie"),
-    ("kcal", _ENERGY, (Fraction(4184), Fraction(4186)), "calorie"),
-    ("Pa pascal pascals", _PRESSURE, (Fraction(1),), "metric"),
-    ("hPa mbar", _PRESSURE, (Fraction(100),), "metric"),
-    ("kPa", _PRESSURE, (Fraction(1000),), "metric"),
-    ("MPa", _PRESSURE, (Fraction(10**6),), "metric"),
-    ("bar bars", _PRESSURE, (Fraction(10**5),), "metric"),
-    ("atm atmospheres", _PRESSURE, (Fraction(101_325),), "atmosphere"),
-)
-_DATA_PREFIXES = (("k", "kilo"), ("m", "mega"), ("g", "giga"), ("t", "tera"), ("p", "peta"))
+TIME: Final = (0, 0, 1, 0, 0, 0, 0)
+TEMPERATURE: Final = (0, 0, 0, 0, 1, 0, 0)
+_DATA: Final = (0, 0, 0, 1, 0, 0, 0)
+_DIMENSIONS: Final = {
+    "length": (1, 0, 0, 0, 0, 0, 0),
+    "mass": (0, 1, 0, 0, 0, 0, 0),
+    "time": TIME,
+    "data": _DATA,
+    "temperature": TEMPERATURE,
+    "energy": (0, 0, 0, 0, 0, 1, 0),
+    "pressure": (0, 0, 0, 0, 0, 0, 1),
+    "area": (2, 0, 0, 0, 0, 0, 0),
+    "volume": (3, 0, 0, 0, 0, 0, 0),
+    "speed": (1, 0, -1, 0, 0, 0, 0),
+    "rate": (0, 0, -1, 1, 0, 0, 0),
+}
+# dimension, family, factors with commas, names
+_TABLE: Final = """
+length metric 1: m meter meters metre metres
+length metric 1000: km kilometer kilometers kilometre kilometres kms
+length metric 0.01: cm centimeter centimeters centimetre centimetres
+length metric 0.1: dm decimeter decimeters decimetre decimetres
+length metric 0.001: mm millimeter millimeters millimetre millimetres
+length metric 1e-6: µm μm micrometer micrometers micron microns
+length metric 1e-9: nm nanometer nanometers
+length foot 0.0254: in inch inches
+length foot 0.3048: ft foot feet
+length foot 0.9144: yd yard yards yds
+length foot 1609.344: mi mile miles
+mass metric 1: kg kilogram kilograms kilo kilos kgs kilogramme kilogrammes
+mass metric 0.001: g gram grams gramme grammes
+mass metric 1e-6: mg milligram milligrams
+mass metric 1e-9: µg μg mcg microgram micrograms
+mass metric 1000: t tonne tonnes
+mass pound 907.18474,1000,1016.0469088: ton tons
+mass pound 0.45359237: lb lbs pound pounds
+mass pound 0.028349523125: oz ounce ounces
+mass pound 6.35029318: stone
+time time 1e-9: ns nanosecond nanoseconds
+time time 1e-6: µs μs us microsecond microseconds
+time time 0.001: ms msec millisecond milliseconds
+time time 1: s sec secs second seconds
+time time 60: min mins minute minutes
+time time 3600: h hr hrs hour hours
+time time 86400: d day days
+time time 604800: week weeks wk wks
+time time 1209600: fortnight fortnights
+time year 2629800,2592000,2678400,2419200,2628000: month months
+time year 31557600,31536000,31622400,31104000: year years yr yrs
+time year 315576000: decade decades
+time year 3155760000: century centuries
+data data 1: byte bytes B
+data data 0.125: bit bits
+temperature temperature 1: °C celsius
+temperature temperature 5/9: °F fahrenheit
+temperature temperature 1: K kelvin kelvins °K
+volume metric 0.001: L l liter liters litre litres
+volume metric 1e-6: mL ml milliliter milliliters millilitre millilitres
+volume metric 1e-4: dL dl deciliter deciliters
+volume metric 1e-5: cL cl centiliter centiliters
+volume gallon 0.003785411784,0.00454609: gal gallon gallons
+volume gallon 0.000946352946,0.0011365225: qt quart quarts
+volume gallon 0.000473176473,0.00056826125: pt pint pints
+volume gallon 0.0002365882365,0.00024,0.00025: cup cups
+volume gallon 0.00001478676478125,0.000015: tbsp tablespoon tablespoons
+volume gallon 0.00000492892159375,0.000005: tsp teaspoon teaspoons
+area metric 10000: ha hectare hectares
+area foot 4046.8564224: acre acres
+speed foot 0.44704: mph
+speed metric 5/18: kph kmh kmph
+speed metric 1852/3600: knot knots
+energy metric 1: J joule joules
+energy metric 1000: kJ kilojoule kilojoules
+energy metric 1e6: MJ megajoule megajoules
+energy metric 3600: Wh
+energy metric 3600000: kWh
+energy calorie 4.184,4.186: cal
+energy calorie 4184,4186: kcal
+pressure metric 1: Pa pascal pascals
+pressure metric 100: hPa mbar
+pressure metric 1000: kPa
+pressure metric 1e6: MPa
+pressure metric 1e5: bar bars
+pressure atmosphere 101325: atm atmospheres
+"""
 
 
-def _data() -> dict[str, Unit]:
-    """kB is 1,000 or 1,024 bytes, KiB 1,024; bits and rates likewise."""
-    made: dict[str, Unit] = {}
-    for power, (letter, word) in enumerate(_DATA_PREFIXES, 1):
-        big = letter.upper()
+def _units() -> Iterator[tuple[str, Unit]]:
+    for line in _TABLE.strip().split("\n"):
+        head, _, tail = line.partition(": ")
+        dimension, family, factors = head.split()
+        values = tuple(Fraction(factor) for factor in factors.split(","))
+        names = tail.split()
+        yield from ((name, Unit(names[0], _DIMENSIONS[dimension], values, family)) for name in names)
+    # kB is 1,000 or 1,024 bytes, KiB 1,024; bits and rates likewise.
+    for power, (small, word) in enumerate(zip("kmgtp", ("kilo", "mega", "giga", "tera", "peta"), strict=True), 1):
+        big = small.upper()
         either = (Fraction(1000) ** power, Fraction(1024) ** power)
         bits = tuple(factor / 8 for factor in either)
-        names = (f"{big}B", f"{letter}B", f"{word}byte", f"{word}bytes")
-        made |= {name: Unit(f"{big}B", _DATA, either, "data") for name in names}
-        names = (f"{big}bit", f"{letter}bit", f"{big}b", f"{letter}b", f"{word}bit", f"{word}bits")
-        made |= {name: Unit(f"{big}bit", _DATA, bits, "data") for name in names if name not in {"mb", "gb", "tb", "pb"}}
-        names = (f"{big}bps", f"{letter}bps")
-        made |= {name: Unit(f"{big}bit/s", _RATE, bits[:1], "data") for name in names}
-        made[f"{big}iB"] = Unit(f"{big}iB", _DATA, either[1:], "data")
-    return made
+        for name in (f"{big}B", f"{small}B", f"{word}byte", f"{word}bytes"):
+            yield name, Unit(f"{big}B", _DATA, either, "data")
+        for name in (f"{big}bit", f"{small}bit", f"{big}b", "kb" if power == 1 else "", f"{word}bit", f"{word}bits"):
+            yield name, Unit(f"{big}bit", _DATA, bits, "data")
+        for name in (f"{big}bps", f"{small}bps"):
+            yield name, Unit(f"{big}bit/s", _DIMENSIONS["rate"], bits[:1], "data")
+        yield f"{big}iB", Unit(f"{big}iB", _DATA, either[1:], "data")
 
 
-UNITS: dict[str, Unit] = {
-    name: Unit(names.split()[0], dimension, factors, family)
-    for names, dimension, factors, family in _ROWS
-    for name in names.split()
-} | _data()
-_BY_LOWER = {name.lower(): unit for name, unit in UNITS.items() if len(name) > 2}
-_POWERS = {"²": 2, "³": 3, "^2": 2, "^3": 3, "^{2}": 2, "^{3}": 3}
-
-
-def simple(name: str) -> Unit | None:
-    """The unit of one word or symbol; long words in any case, symbols only as they are written."""
-    return UNITS.get(name) or _BY_LOWER.get(name.lower())
+UNITS: Final = {name: unit for name, unit in _units() if name}
+_BY_LOWER: Final = {name.lower(): unit for name, unit in UNITS.items() if len(name) > 2}
+_POWERS: Final = {"²": 2, "³": 3, "^2": 2, "^3": 3, "^{2}": 2, "^{3}": 3}
 
 
 def compound(text: str) -> Unit | None:
-    """`km`, `m²`, `square feet`, `km/h`, `feet per second`: one unit, perhaps raised, perhaps over another."""
+    """Return the unit of `km`, `m²`, `square feet`, `km/h`, `feet per second`; None where it is none."""
     top, slash, bottom = text.replace(" per ", "/").partition("/")
-    above = _raised(top.strip())
-    if not slash:
-        return above
-    below = _raised(bottom.strip())
-    if above is None or below is None:
-        return None
+    above, below = _raised(top.strip()), _raised(bottom.strip())
+    if not slash or above is None or below is None:
+        return None if slash else above
     dimension = tuple(a - b for a, b in zip(above.dimension, below.dimension, strict=True))
-    factors = tuple(a / b for a in above.factors for b in below.factors[:1])
-    return Unit(f"{above.name}/{below.name}", dimension, factors, above.family)
+    return Unit(f"{above.name}/{below.name}", dimension, tuple(a / below.factor for a in above.factors), above.family)
 
 
 def _raised(text: str) -> Unit | None:
-    power, name = 1, text
+    """Long names stand in any case, symbols only as they are written."""
     first, _, rest = text.partition(" ")
-    if first.lower() in {"square", "sq", "sq.", "cubic", "cu"} and rest:
-        power, name = 2 if first.lower().startswith("sq") else 3, rest
-    else:
-        for mark, value in _POWERS.items():
-            if text.endswith(mark):
-                power, name = value, text.removesuffix(mark)
-                break
-    unit = simple(name.strip())
+    mark = next((mark for mark in _POWERS if text.endswith(mark)), "")
+    power, name = _POWERS.get(mark, 1), text.removesuffix(mark)
+    if rest and (prefix := re.fullmatch(r"(sq)(?:uare|\.)?|cu(?:bic)?", first.lower())):
+        power, name = 2 if prefix[1] else 3, rest
+    unit = UNITS.get(name.strip()) or _BY_LOWER.get(name.strip().lower())
     if unit is None or power == 1:
         return unit
     dimension = tuple(part * power for part in unit.dimension)
     return Unit(f"{unit.name}^{power}", dimension, tuple(factor**power for factor in unit.factors), unit.family)
 
 
-MAX_CHARACTERS = 10_000  # per step
-MAX_PARTS = 800  # per step
-_NAMES = "|".join(sorted((re.escape(name) for name in UNITS), key=len, reverse=True))
-_NAME = (
-    rf"(?:{_NAMES}|Celsius|Fahrenheit|Kelvin|Kilometers?|Miles?|GIB|degrees? (?:Celsius|Fahrenheit|[CF]\b)|° ?[CFK])"
+_MAX_CHARACTERS: Final = 10_000  # per step
+_MAX_PARTS: Final = 800  # per step
+_NAMES: Final = "|".join(sorted((re.escape(name) for name in UNITS), key=len, reverse=True))
+_ONE: Final = (
+    rf"(?:(?:square|sq\.?|cubic) )?(?:{_NAMES}|Celsius|Fahrenheit|Kelvin|Kilometers?|Miles?|GIB|"
+    r"degrees? (?:Celsius|Fahrenheit|[CF]\b)|° ?[CFK])(?![A-Za-z0-9_µ°])(?:\^\{?[23]\}?|[²³])?"
 )
-_END = r"(?![A-Za-z0-9_µ°])"
-_ONE = rf"(?:(?:square|sq\.?|cubic) )?{_NAME}{_END}(?:\^\{{?[23]\}}?|[²³])?"
-_QUANTITY = re.compile(
+_QUANTITY: Final = re.compile(
     rf"(?<![\w.,/^-])(?P<sign>[-−–]?)(?P<number>(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|\.\d+)"
     rf"(?P<half>[½¼¾]?)[ \u00a0-]?(?P<unit>{_ONE}(?: ?/ ?{_ONE}| per {_ONE})?)"
 )
-_JOINED = re.compile(r"(?:,? and |, ?| )?")
-_PROSE_IN = re.compile(r" (?!long|wide|tall|high|deep|of )[a-z]")
+_JOINED: Final = re.compile(r"(?:,? and |, ?| )?")
+_PROSE_IN: Final = re.compile(r" (?!long|wide|tall|high|deep|of )[a-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +198,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Context of one dimension, largest unit first: 2 hours 30 minutes is two."""
+    """Parts of one dimension, largest unit first: 2 hours 30 minutes is two."""
 
     parts: tuple[Part, ...]
 
@@ -254,7 +215,7 @@ class Quantity:
         return self.parts[0].unit.dimension
 
     def amounts(self) -> list[Fraction]:
-        """The amount in metres, kilograms, seconds, … for each meaning of its units."""
+        """Return the amount in metres, kilograms, seconds, … for each meaning of its units."""
         meanings = max(len(part.unit.factors) for part in self.parts)
         return [
             sum((p.value * p.unit.factors[min(k, len(p.unit.factors) - 1)] for p in self.parts), Fraction(0))
@@ -265,23 +226,23 @@ class Quantity:
 def quantities(text: str) -> Iterator[Quantity]:
     """The quantities of a step in their order, compounds put together."""
     pending: list[Part] = []
-    for part in _parts(text[:MAX_CHARACTERS]):
-        if pending and _continues(text, pending[-1], part):
-            pending.append(part)
-            continue
-        if pending:
+    for part in _parts(text[:_MAX_CHARACTERS]):
+        if pending and not _continues(text, pending[-1], part):
             yield Quantity(tuple(pending))
-        pending = [part]
+            pending = []
+        pending.append(part)
     if pending:
         yield Quantity(tuple(pending))
 
 
 def _parts(text: str) -> Iterator[Part]:
-    for match in islice(_QUANTITY.finditer(text), MAX_PARTS):
-        unit, parsed = _unit(match["unit"]), read(match["number"])
-        if unit is None or parsed is None:
-            continue
-        if match["unit"] == "in" and _PROSE_IN.match(text, match.end()):
+    for match in islice(_QUANTITY.finditer(text), _MAX_PARTS):
+        name, parsed = match["unit"], read(match["number"])
+        if name.lower().startswith("degree") or name[0] == "°":
+            unit = UNITS["K" if name[-1] == "K" else "°F" if "F" in name else "°C"]
+        else:
+            unit = compound(re.sub(r" ?/ ?", "/", name))
+        if unit is None or parsed is None or (name == "in" and _PROSE_IN.match(text, match.end())):
             continue
         value = parsed[0] + (VULGAR[match["half"]] if match["half"] else 0)
         start = match.start("number")
@@ -290,20 +251,13 @@ def _parts(text: str) -> Iterator[Part]:
         yield Part(value, parsed[1], unit, start, match.end(), start, match.end("half"))
 
 
-def _unit(text: str) -> Unit | None:
-    if text.lower().startswith("degree") or text[0] == "°":
-        return UNITS.get("K" if text[-1] == "K" else "°F" if "F" in text else "°C")
-    return compound(text.replace(" / ", "/").replace(" /", "/").replace("/ ", "/"))
-
-
 def _continues(text: str, before: Part, part: Part) -> bool:
-    between = text[before.end : part.start]
-    smaller = part.unit.factor < before.unit.factor and before.unit.family in {part.unit.family, "time"}
+    """True for the second of "2 hours 30 minutes"."""
     return (
-        _JOINED.fullmatch(between) is not None
+        _JOINED.fullmatch(text, before.end, part.start) is not None
         and part.unit.dimension == before.unit.dimension
-        and smaller
-        and part.value >= 0
+        and part.unit.factor < before.unit.factor
+        and before.unit.family in {part.unit.family, "time"}
         and before.decimals == 0
-        and part.value * part.unit.factor < before.unit.factor
+        and 0 <= part.value * part.unit.factor < before.unit.factor
     )

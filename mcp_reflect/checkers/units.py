@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from mcp_reflect.checkers.arithmetic.numerals import Match, matches, within_percent, write
 from mcp_reflect.checkers.base import Finding, Fix, Work
-from mcp_reflect.checkers.quantities import TEMPERATURE, TIME, Part, Quantity, quantities
+from mcp_reflect.checkers.quantities import TEMPERATURE, TIME, Quantity, quantities
 from mcp_reflect.models.critique import Status
 
 _ABOUT = r"(?:about|approximately|approx\.?|roughly|around|nearly|almost|some|~|≈)"
@@ -30,7 +30,8 @@ _OTHER_MEANING = re.compile(
 _COMPARED = re.compile(
     r"\s*(?:\w+er\b|more|less|of\b|away|from|than|ahead|behind|above|below|later|apart|per\b|a\b|each|every|/)"
 )
-_DEGREES = {"°F": Fraction(5, 9)}
+# Degrees from absolute zero to the zero of each scale.
+_ZERO = {"°C": Fraction("273.15"), "°F": Fraction("459.67"), "K": Fraction(0)}
 # How much of a day, week, month or year people work: 8 of 24 hours, 5 of 7 days, 40 of 168 hours.
 _WORK_SHARES = tuple(
     Fraction(a, b) for a, b in ((8, 24), (5, 7), (40, 168), (12, 24), (52, 48), (250, 365), (260, 365))
@@ -101,9 +102,13 @@ def _judge(number: int, step: str, left: _Sum, said: re.Match[str], right: _Sum)
     dimensions = {quantity.dimension for _, quantity in left.terms}
     if len(right.terms) > 1 or target.dimension not in dimensions or not _is_claim(step, left, said, right):
         return None
-    if len(dimensions) > 1:
-        return _nonsense(number, step, left, said, right)
     claim = step[left.start : right.end]
+    if len(dimensions) > 1:
+        # 5 kg + 3 m = 8 kg; but m beside seconds may be minutes.
+        if said["mark"] != "=" or ("m" in left.units() and TIME in dimensions):
+            return None
+        detail = f"{claim}: different kinds of quantity cannot be added"
+        return Finding(step=number, status=Status.FAIL, claim=claim, detail=detail)
     match, expected = _compare(left, target, about=said["mark"] == "≈" or said["about"] is not None)
     if match is Match.YES:
         return Finding(step=number, status=Status.PASS, claim=claim)
@@ -114,16 +119,6 @@ def _judge(number: int, step: str, left: _Sum, said: re.Match[str], right: _Sum)
     text = fix.text if fix else write(expected, "0.00")
     detail = f"{claim}: {step[left.start : left.end]} is {text} {target.parts[0].unit.name}"
     return Finding(step=number, status=Status.FAIL, claim=claim, expected=text, detail=detail, fix=fix)
-
-
-def _nonsense(number: int, step: str, left: _Sum, said: re.Match[str], right: _Sum) -> Finding | None:
-    """5 kg + 3 m = 8 kg; but m beside seconds may be minutes."""
-    times = any(quantity.dimension == TIME for _, quantity in left.terms)
-    if said["mark"] != "=" or ("m" in left.units() and times):
-        return None
-    claim = step[left.start : right.end]
-    detail = f"{claim}: different kinds of quantity cannot be added"
-    return Finding(step=number, status=Status.FAIL, claim=claim, detail=detail)
 
 
 def _is_claim(step: str, left: _Sum, said: re.Match[str], right: _Sum) -> bool:
@@ -168,15 +163,12 @@ def _compare(left: _Sum, target: Quantity, *, about: bool) -> tuple[Match, Fract
 
 def _meanings(left: _Sum, target: Quantity) -> list[tuple[Fraction, Fraction, Fraction]]:
     """Amounts of the left, of the right, and of one unit of it; a US gallon goes with US quarts."""
-    ours, theirs = left.amounts(), list(zip(target.amounts(), _factors(target), strict=True))
+    factors = target.parts[0].unit.factors
+    ours = left.amounts()
+    theirs = [(amount, factors[min(k, len(factors) - 1)]) for k, amount in enumerate(target.amounts())]
     if len(ours) == len(theirs):
         return [(wanted, *given) for wanted, given in zip(ours, theirs, strict=True)]
     return [(wanted, *given) for wanted in ours for given in theirs]
-
-
-def _factors(target: Quantity) -> list[Fraction]:
-    factors = target.parts[0].unit.factors
-    return [factors[min(k, len(factors) - 1)] for k in range(len(target.amounts()))]
 
 
 def _loosely(value: Fraction, stated: Fraction, unit: Fraction) -> Match:
@@ -193,30 +185,14 @@ def _temperatures(left: _Sum, target: Quantity, *, about: bool) -> tuple[Match, 
     if len(left.terms) != 1 or len(left.terms[0][1].parts) != 1 or len(target.parts) != 1:
         return Match.UNSURE, Fraction(0)
     source, shown = left.terms[0][1].parts[0], target.parts[0]
-    kelvin = _to_kelvin(source.value, source.unit.name)
-    value = _from_kelvin(kelvin, shown.unit.name)
-    apart = abs(value - shown.value)
-    tolerance = max(Fraction(1, 10**shown.decimals), Fraction(4 if about else 3))
-    if apart * 2 <= Fraction(1, 10**shown.decimals) or (apart < 1 and (about or shown.unit.name == "K")):
+    value = (source.value + _ZERO[source.unit.name]) * source.unit.factor / shown.unit.factor - _ZERO[shown.unit.name]
+    apart, place = abs(value - shown.value), Fraction(1, 10**shown.decimals)
+    if apart * 2 <= place or (apart < 1 and (about or shown.unit.name == "K")):
         return Match.YES, value
-    degrees = _as_step(source) / _DEGREES.get(shown.unit.name, Fraction(1))
-    if apart <= tolerance or abs(degrees - shown.value) <= 1:
-        return Match.UNSURE, value  # warmer by 10 °C (18 °F)
+    degrees = source.value * source.unit.factor / shown.unit.factor  # warmer by 10 °C (18 °F)
+    if apart <= max(place, 4 if about else 3) or abs(degrees - shown.value) <= 1:
+        return Match.UNSURE, value
     return Match.NO, value
-
-
-def _as_step(part: Part) -> Fraction:
-    return part.value * _DEGREES.get(part.unit.name, Fraction(1))
-
-
-def _to_kelvin(value: Fraction, unit: str) -> Fraction:
-    zero = Fraction(27_315, 100)
-    return value + zero if unit == "°C" else (value - 32) * 5 / 9 + zero if unit == "°F" else value
-
-
-def _from_kelvin(kelvin: Fraction, unit: str) -> Fraction:
-    celsius = kelvin - Fraction(27_315, 100)
-    return celsius if unit == "°C" else celsius * 9 / 5 + 32 if unit == "°F" else kelvin
 
 
 def _fix(step: str, target: Quantity, expected: Fraction) -> Fix | None:
