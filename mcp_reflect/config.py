@@ -100,111 +100,83 @@ _FOR_PROVIDERS: Final = (f"{PREFIX}LLM", f"{PREFIX}EMBEDDINGS")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(Limits):
-    """What the person who runs the server has decided."""
+    """The decisions of the person who runs the server."""
 
     bank: Path | None = setting(None, "The bank's file. Default: `bank.db` in the platform's data directory.")
-    project: str | None = setting(
-        None,
-        "The project whose lessons are read and written. Default: the repository the server runs in, "
-        "else its working directory; `/`, home and temp mean global.",
-    )
+    project: str | None = setting(None, "The project of the lessons. Default: the git repository or working directory.")
     projects: tuple[str, ...] = setting((), "Other projects that a tool argument may name, separated by commas.")
-    llm: str = setting(
-        "off",
-        "Who thinks on the server: `anthropic:MODEL`, `openai:MODEL@BASE_URL` (any OpenAI-compatible endpoint), "
-        "or `off`: then the host's agent does, and rules.",
-    )
-    llm_reflector: str = setting("", "Another one to reflect.")
-    llm_critic: str = setting("", "Another one to critique.")
-    llm_corrector: str = setting("", "Another one to correct.")
-    llm_planner: str = setting("", "Another one to replan a search.")
-    llm_evaluator: str = setting("", "Another one to evaluate.")
-    llm_dreamer: str = setting("", "Another one to dream.")
-    llm_key_file: str = setting(
-        "", "A file of mode 0600 with the keys (`ANTHROPIC_API_KEY=…` lines), where they are not in the environment."
-    )
-    llm_tokens_per_call: str = setting("", "The most tokens that one call of a tool may spend.")
-    llm_tokens_per_day: str = setting("", "The most tokens that a day (UTC) may spend, over all servers of a bank.")
-    llm_cost_per_call: str = setting("", "The most US dollars that one call of a tool may spend; needs prices.")
-    llm_cost_per_day: str = setting("", "The most US dollars that a day (UTC) may spend; needs prices.")
+    llm: str = setting("off", "The language model: `anthropic:MODEL`, `openai:MODEL@BASE_URL` or `off` (the host's).")
+    llm_reflector: str = setting("", "Another model for reflecting.")
+    llm_critic: str = setting("", "Another model for critiques.")
+    llm_corrector: str = setting("", "Another model for corrections.")
+    llm_planner: str = setting("", "Another model for planning searches.")
+    llm_evaluator: str = setting("", "Another model for evaluations.")
+    llm_dreamer: str = setting("", "Another model for dreaming.")
+    llm_key_file: str = setting("", "A file of mode 0600 with `ANTHROPIC_API_KEY=…` lines, instead of the environment.")
+    llm_tokens_per_call: str = setting("", "The most tokens that one call of a tool may use.")
+    llm_tokens_per_day: str = setting("", "The most tokens in a day (UTC), over all servers of a bank.")
+    llm_cost_per_call: str = setting("", "The most US dollars that one call of a tool may cost; needs prices.")
+    llm_cost_per_day: str = setting("", "The most US dollars in a day (UTC), over all servers of a bank; needs prices.")
     llm_prices: str = setting(
-        "", "US dollars for a million tokens, input/output: `anthropic:claude-sonnet-5-5=3/15, openai:qwen3=0/0`."
+        "", "US dollars per million tokens, input/output: `anthropic:MODEL=3/15, openai:qwen3=0/0`."
     )
-    enabled: bool = setting(
-        default=True,
-        meaning="False: should_reflect always says no, and says why. A call of reflect is still answered.",
-    )
-    mode: Literal["lite", "full"] = setting(
-        "full", "lite reflects when it is called; full looks over the bank at idle too, and tidies it up."
-    )
+    enabled: bool = setting(default=True, meaning="False: should_reflect always says no. reflect is still answered.")
+    mode: Literal["lite", "full"] = setting("full", "lite works when it is called; full also dreams when it is idle.")
     quality_threshold: float = setting(
         0.5,
-        "The least score (0 to 1) that passes critique's gate; should_reflect says yes to a confidence below it, and "
-        "reflect measures a decision's accuracy by it.",
+        "The least score (0 to 1) that passes critique's gate; also the least confidence for which should_reflect says "
+        "no, and the least accuracy of a decision.",
         most=1,
     )
     risk_threshold: float = setting(0.7, "should_reflect says yes to a risk (0 to 1) above it.", most=1)
     drift_threshold: float = setting(0.4, "should_reflect says yes to a goal drift (0 to 1) above it.", most=1)
     latency_threshold: float | None = setting(
-        None, "From where on reflect calls a latency worse, in the unit that callers use. Default: none."
+        None, "reflect calls a latency above it worse, in the unit of the caller."
     )
     periodic_interval: int = setting(5, "should_reflect says yes after every so many steps; 0: never.")
-    max_reflections_per_step: int = setting(
-        2, "How often should_reflect says yes for one step of a run (with `run_id`); all processes of a run share it."
-    )
+    max_reflections_per_step: int = setting(2, "The most times that should_reflect says yes for one step of a run.")
     embeddings: str = setting(
         "words",
-        "How recall compares meanings: `words` (the table of word vectors that comes with the package), `local` "
-        "(all-MiniLM-L6-v2, where its package is installed), `local:FOLDER`, `openai:MODEL@BASE_URL` (any "
-        "OpenAI-compatible endpoint), or `off`: see [embeddings](embeddings.md).",
+        "How recall compares meanings: `words` (a table of word vectors in the package), `local`, `local:FOLDER`, "
+        "`openai:MODEL@BASE_URL` or `off`; see [embeddings](embeddings.md).",
     )
     critique: Literal["auto", "always", "off"] = setting(
-        "auto", "When critique asks a language model: where checks leave something open, always, or never."
+        "auto", "Whether critique asks a model; auto: about open claims."
     )
-    replan_llm: bool = setting(
-        default=True, meaning="Whether a language model may plan a search; false keeps to the plan by rules."
-    )
-    max_retries: int = setting(2, "After so many plans for one search replan_search gives up, and says what to say.")
+    replan_llm: bool = setting(default=True, meaning="False: rules alone plan searches.")
+    max_retries: int = setting(2, "The number of plans for one search after which replan_search gives up.")
     bank_size: int | None = setting(
         None,
-        "How many lessons, strategies and reflections each a project keeps active; more are archived, the least "
-        "important first and never deleted. Default: unlimited.",
+        "The most active lessons, strategies and reflections each of a project; the least important others are "
+        "archived. Default: unlimited.",
     )
     warn_certainty: float = setting(
-        0.6, "How certain (0 to 1) it must be that a call fails before a word is said of it; above 1 none is."
+        0.6, "The least certainty (0 to 1) of a failure that hooks warn of; above 1: never."
     )
-    ask: bool = setting(
-        default=True,
-        meaning="False: no hook asks the agent for a lesson when it stops. Otherwise it is asked once a session, where "
-        "something was hard-won or stayed unsolved and it told no lesson of it.",
-    )
+    ask: bool = setting(default=True, meaning="False: no hook asks the agent for a lesson when it stops.")
     dream_idle_minutes: float = setting(
-        5.0, "In `full`, how many minutes after the last call a server begins to dream; 0: never by itself."
+        5.0, "In `full`, minutes after the last call until a dream; 0: no dream at idle."
     )
     dream_tokens_per_day: int = setting(
-        50_000, "How many tokens a project's dreams may take a day (UTC); above it, rules dream alone."
+        50_000, "The most tokens for a project's dreams in a day (UTC); then rules dream."
     )
     holdout: float = setting(
         0.0,
-        "The share (0 to 1) of tasks whose recalled lessons are not shown, and of sessions that are watched and not "
-        "warned, so that the statistics and `proof` can compare; by the task's words and the session's id, so always "
-        "the same ones.",
+        "The share (0 to 1) of tasks without recalled lessons and of sessions without warnings, so that statistics and "
+        "`proof` can compare. Chosen by the task's words and the session's id.",
         most=1,
     )
     keep_days: float = setting(
         180.0,
-        "How many days after its last use the bank drops what only helps to go on: ledgers of searches and critiques, "
-        "sessions with their warnings, counts of steps, recalls that nobody told the outcome of. What was learned, "
-        "reflections and outcomes are never dropped. 0: nothing is.",
+        "Days after their last use until states of searches and critiques, sessions, warnings, counts and recalls "
+        "without an outcome are dropped; lessons, reflections and outcomes never are. 0: never.",
     )
     prompts_dir: Path | None = setting(None, "A folder of prompt templates that override the shipped ones by name.")
     log_level: Literal["debug", "info", "warning", "error"] = setting(
-        "warning", "The least severe log event that is written to stderr."
+        "warning", "The least level of log events on stderr."
     )
-    log_format: Literal["json", "text"] = setting("json", "How a log event is written.")
-    max_calls_per_minute: int = setting(
-        6_000, "Calls of tools, resources and prompts that a server answers in a minute; 0: any number."
-    )
+    log_format: Literal["json", "text"] = setting("json", "The format of log events.")
+    max_calls_per_minute: int = setting(6_000, "The most calls in a minute that a server answers; 0: any number.")
     # Python callers can set the rest; the environment cannot.
     llm_seconds: float = 45.0  # for a question to a language model and its repair; hosts give up on a call at 60
     embeddings_seconds: float = 1.0  # that a recall waits for an embedder; then it uses words alone

@@ -338,12 +338,6 @@ def lessons_text(lessons: Sequence[str]) -> str:
     return f"mcp-reflect: lessons from earlier work here. {DATA}\n{fence('lessons', lines)}"
 
 
-def known_text(known: KnownFailure) -> str:
-    """A call that is known to fail, in a sentence or two, without a fence."""
-    call = _call(known, known.arguments)
-    return _joined([f"{call} failed {times(known.times)}, the last time with: {_error(known)}.", _instead(known)])
-
-
 def _fact(due: Due, lesson: str | None) -> str:
     known = due.known
     call = _call(known, known.arguments)

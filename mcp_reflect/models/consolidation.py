@@ -1,15 +1,13 @@
-"""A consolidation of the bank ("dream"): its plan, its result, and filters for browsing records."""
+"""A consolidation of the bank ("dream"): its plan and its result; and a filter for browsing records."""
 
 from dataclasses import dataclass
 
 from mcp_reflect.models.lesson import LessonDraft, RecordKind, State
 
-# A dream: what is to be done with the bank's records, planned first, then applied, and undone if a person wants.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """A mistake and its correction in new words; only the host or a language model writes any."""
+    """A mistake and its correction in the words of the host or a language model."""
 
     mistake: str
     correction: str
@@ -17,7 +15,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """Records that say the same: `gone` are archived, `keep` is strengthened, and gets `wording` where there is one."""
+    """Records that say the same: `gone` are archived, `keep` is strengthened and may get a new `wording`."""
 
     keep: str
     gone: tuple[str, ...]
@@ -35,7 +33,7 @@ class Generalisation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archiving:
-    """A record that has proved useless, and why."""
+    """A useless record to be archived."""
 
     id: str
     reason: str
@@ -43,9 +41,9 @@ class Archiving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DreamPlan:
-    """What a dream would do. `clusters` are ids of records that resemble each other, `ties` the new ones of them.
+    """The changes of a dream. `looked_at` counts records; `clusters` are ids of similar ones, `ties` their new links.
 
-    `refused` says in words what the host or a model proposed that was not taken; `looked_at` counts records.
+    `refused` explains the proposals of the host or a model that are not in the plan.
     """
 
     looked_at: int
@@ -61,13 +59,13 @@ class DreamPlan:
 
     @property
     def empty(self) -> bool:
-        """Whether it changes nothing."""
+        """True if it changes nothing."""
         return not (self.ties or self.merges or self.generalisations or self.archivings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dream:
-    """What `dream` returns: `dream_id` is null where nothing was changed, `skipped` what had changed meanwhile."""
+    """The result of a dream. `dream_id` is None where nothing changed; `skipped` had changed since it was planned."""
 
     dream_id: str | None
     status: str
@@ -79,22 +77,18 @@ class Dream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """What `undo` returns: the records that are as they were, and those that had changed since and stay."""
+    """The result of an undo: the records that are as before, and those that stay because they changed since."""
 
     dream_id: str
     restored: tuple[str, ...]
     skipped: tuple[str, ...]
 
 
-# Which records a person wants to see.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """What a record must be; null and empty mean any. All `words` must be in it, in whatever case (of ASCII letters).
+    """Conditions on records; None and empty mean any. All `words` must occur, in any case (of ASCII letters).
 
-    `held` asks for what waits in quarantine, false for what does not. Effectiveness is in 0..1; a record without an
-    outcome has none, and is not found by it.
+    `held` asks for records in quarantine, False for others. Records without an outcome have no effectiveness (0..1).
     """
 
     words: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""A piece of work's claims, what is known of them, and the result of `critique`."""
+"""The claims of a piece of work, the verdicts on them, and the result of `critique`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,10 +6,10 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """What is known of a claim.
+    """The verdict on a claim.
 
-    `pass` is supported and `fail` contradicted, by evidence or computation. `unsupported` says that something
-    was run or done and no tool result shows it. `unchecked` is every other open claim.
+    Evidence or computation supports (`pass`) or contradicts (`fail`) it. `unsupported`: it says that something was run
+    or done, and no tool result shows it. `unchecked`: every other open claim.
     """
 
     PASS = "pass"  # noqa: S105 - a verdict, no password
@@ -20,7 +20,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """Evidence: what a tool printed or returned, and its exit code where it had one."""
+    """Evidence: the output of a tool, and its exit code where it had one."""
 
     content: str
     tool: str | None = None
@@ -43,8 +43,8 @@ class Verdict:
 class Coverage:
     """How much of the work the verdicts cover, in numbers of claims.
 
-    `checked` = `supported` + `contradicted`; the rest is `unsupported` or `open`. `open_claims` quotes up to
-    five of the rest, unsupported ones first.
+    `checked` = `supported` + `contradicted`; the rest is `unsupported` or `open`. `open_claims` quotes up to five of
+    the rest, unsupported ones first.
     """
 
     claims: int
@@ -65,7 +65,7 @@ class Action(StrEnum):
 
 
 class Basis(StrEnum):
-    """What the judgement rests on: computed checks, what tools returned, a model's opinion, or nothing."""
+    """The basis of the judgement."""
 
     CHECKED = "checked"
     TOOL_RESULTS = "tool_results"
@@ -74,7 +74,7 @@ class Basis(StrEnum):
 
 
 class Stopped(StrEnum):
-    """Why the loop ended."""
+    """The reason why the loop ended."""
 
     PASSED = "passed"
     BUDGET = "budget"
@@ -85,7 +85,7 @@ class Stopped(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionScore:
-    """A criterion's score in 0..1, and why."""
+    """A criterion's score in 0..1, and its reason."""
 
     score: float
     reason: str = ""
@@ -93,7 +93,7 @@ class CriterionScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """The validated critique of the host or a model. `quality_score` is in 0..1, None where it gave none."""
+    """The validated critique of the host or a model. `quality_score` is in 0..1."""
 
     quality_score: float | None = None
     issues: tuple[str, ...] = ()
@@ -106,11 +106,10 @@ class Opinion:
 class Critique:
     """The result of `critique`.
 
-    Verdicts, coverage, score, gate and first_error_step describe the work as it was sent. `corrected_steps` is
-    the best version seen, checked again, where there is a better one; `corrected_by` names its author: `rules`,
-    `host` or a model. Steps count from 1. The score is in 0..1. Rules give a score only where they checked every
-    claim. The gate passes if nothing is contradicted or unsupported and either every claim was checked or the
-    host or a model judged the work; it is None where this is unknown.
+    Verdicts, coverage, score (0..1), gate and first_error_step (from 1) describe the work as it was sent. Rules give a
+    score only where they checked every claim. The gate passes if nothing is contradicted or unsupported and either
+    every claim was checked or the host or a model judged the work; it is None where this is unknown. `corrected_steps`
+    is the best version, checked again, if it is better; `corrected_by` is its author: `rules`, `host` or a model.
     """
 
     critique_id: str

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 ACTIONS = ("keep", "kill", "marry")
-"""What may be decided where the caller names nothing else."""
+"""The allowed actions where the caller names none."""
 
 
 class Check(StrEnum):
-    """What is checked, in this order; the first that fails ends it."""
+    """The checks of a decision, in order; the first that fails ends them."""
 
     PRESENCE = "presence"
     STATE_ERRORS = "state_errors"
@@ -20,7 +20,7 @@ class Check(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """One check that was run; `detail` says what is wrong, null where it passed."""
+    """The result of one check; `detail` is the fault where it failed."""
 
     check: Check
     passed: bool
@@ -29,11 +29,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """What the checks say. `failed_check` is null where all passed.
-
-    `reflection_success` is false where a language model was to reflect and failed, true where a reflection
-    was made, null where none was tried.
-    """
+    """The results of the checks. `reflection_success` is False where a language model failed to reflect."""
 
     valid: bool
     failed_check: Check | None = None
@@ -43,7 +39,7 @@ class Validation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A decision that passed its checks: what to do with which component. `action` is in lower case."""
+    """A decision that passed its checks. `action` is in lower case."""
 
     action: str
     component: str
@@ -51,7 +47,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A metric of the execution; null is not known. `given` is what the caller sent where that is no number."""
+    """A metric of the execution; None is unknown. `given` is the value sent where that is no number."""
 
     name: str
     value: float | None = None

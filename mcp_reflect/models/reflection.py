@@ -8,12 +8,10 @@ from mcp_reflect.models.decision import Validation
 from mcp_reflect.models.lesson import LessonDraft
 from mcp_reflect.models.run import Failure, WorkedCall
 
-# Looking back: what the agent or a model judged, and what a stored reflection says.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insights:
-    """What a reflection says, by heading. `raw_sections` keeps the headings as they were written."""
+    """The sections of a reflection. `raw_sections` keeps their headings as they were written."""
 
     summary: str | None = None
     strengths: tuple[str, ...] = ()
@@ -24,7 +22,7 @@ class Insights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What an evaluator makes of one criterion: 0..1, null where it cannot be known, and why."""
+    """The score of one criterion in 0..1, None where it is unknown, and its reason."""
 
     score: float | None
     reason: str
@@ -32,10 +30,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """Whether the decision was right and its execution did what it should; null where nobody said.
-
-    `confidence` is high, medium or low. `scores` are an evaluator's, by criterion.
-    """
+    """A verdict on a decision and its execution. `confidence` is high, medium or low; `scores` are by criterion."""
 
     decision_appropriate: bool | None = None
     execution_effective: bool | None = None
@@ -45,9 +40,9 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """A judgement that came from the host or a model, validated. Scores are in 0..1, null where not given.
+    """A validated judgement of the host or a model. Scores are in 0..1.
 
-    `insights` and `assessment` are read off its text; `scores` are what it says of criteria.
+    `insights` and `assessment` are read from its text; `scores` are by criterion.
     """
 
     reflection: str
@@ -69,7 +64,7 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearntLesson:
-    """What became of a lesson that a reflection made: stored, merged or quarantined."""
+    """A lesson of a reflection; `status` is stored, merged or quarantined."""
 
     id: str
     status: str
@@ -77,11 +72,11 @@ class LearntLesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflection:
-    """What `reflect` returns. Scores are in 0..1; what nobody could know is null, and left out.
+    """The result of `reflect`. Scores are in 0..1, None where they are unknown.
 
-    `thinker` names who thought (host, rules, or a model), `note` says why nobody above that rung did, or
-    how the answer was read; `next` says what would make it better. Where a check of the decision failed,
-    `validation` says which, nothing was stored, and `reflection_id` and `reflection` are empty.
+    `thinker` is host, rules or a model; `note` says why no model thought, or how its reply was read; `next` is a call
+    that adds to it. Where a check of the decision failed, `validation` names it and nothing was stored:
+    `reflection_id` and `reflection` are empty.
     """
 
     reflection_id: str = ""
@@ -109,12 +104,9 @@ class Reflection:
     next: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-# A reflection as it is written into the bank, with all that belongs to it, in one transaction.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A tie from a record to another one, or to an event, tool, file or error code."""
+    """A link from a record to another one, or to an event, tool, file or error code."""
 
     relation: str
     to_kind: str
@@ -123,10 +115,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectionDraft:
-    """A reflection on its way into the bank. `body` is `reflection` as JSON, without the ids that storage assigns.
+    """A reflection to be stored. `body` is `reflection` as JSON without the ids that storage assigns.
 
-    `digest` identifies the run and its analysis: the same one again is not stored twice. `run_digest` identifies the
-    run alone, to find an equal reflection before a model is asked.
+    `digest` identifies the run and its analysis, so that the same is not stored twice; `run_digest` the run alone, to
+    find an equal reflection before a model is asked. `face` is the record that recall finds.
     """
 
     task: str

@@ -6,11 +6,9 @@ from enum import StrEnum
 
 from mcp_reflect.models.common import Json
 
-# A run of an agent: what it was asked, what it did, how it ended.
-
 
 class EventType(StrEnum):
-    """What kind of thing happened."""
+    """The kind of an event."""
 
     TOOL_CALL = "tool_call"
     TOOL_RESPONSE = "tool_response"
@@ -23,7 +21,7 @@ class EventType(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How the run ended, in the caller's words."""
+    """The end of a run, in the caller's words."""
 
     SUCCESS = "success"
     FAILURE = "failure"
@@ -33,7 +31,7 @@ class Outcome(StrEnum):
 
 
 class ErrorCategory(StrEnum):
-    """The kinds of failure that rules tell apart."""
+    """The kinds of failure that rules distinguish."""
 
     TIMEOUT = "timeout_error"
     RATE_LIMIT = "rate_limit_error"
@@ -53,13 +51,13 @@ class ErrorCategory(StrEnum):
 
     @property
     def short(self) -> str:
-        """The word used in tags and prose: `timeout` for `timeout_error`."""
+        """The word in tags and prose: `timeout` for `timeout_error`."""
         return self.value.removesuffix("_error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One thing that happened. Content, tool or error is there; `id` is unique in its trace."""
+    """One event of a run. It has content, a tool or an error; `id` is unique in its trace."""
 
     id: str
     type: EventType
@@ -73,7 +71,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunError:
-    """What the caller says went wrong with the run as a whole."""
+    """The error of a run as a whole, as the caller reports it."""
 
     category: ErrorCategory | None = None
     message: str = ""
@@ -82,7 +80,7 @@ class RunError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """What an oversized trace lost before it was read: events dropped from its middle, characters cut."""
+    """The numbers of events and characters that were cut from an oversized trace."""
 
     events: int
     characters: int
@@ -90,7 +88,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """A run of an agent, in the order in which things happened."""
+    """A run of an agent: its task, its events in order, and its outcome."""
 
     task: str
     outcome: Outcome
@@ -103,17 +101,13 @@ class Trace:
     cut: Cut | None = None
 
 
-# A call that failed, in a form that the next run can be compared with.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A failing call and its signature.
+    """A failing call in a form that later calls can be compared with.
 
-    `call` is the normalised tool and arguments, `fingerprint` the error with numbers, paths, ids and
-    times taken out, `signature` 16 hex digits over tool, call and fingerprint. `head`, `exact`, `bare` and
-    `loose` are the keys of the call's forms. `worked` holds the arguments of the later call that succeeded,
-    where the trace shows one.
+    `call` is the normalized tool and arguments, `fingerprint` the error without numbers, paths, ids and times,
+    `signature` 16 hex digits over tool, call and fingerprint. `head`, `exact`, `bare` and `loose` are keys of the
+    call's forms. `worked` holds the arguments of the later call that succeeded, if there is one.
     """
 
     event_id: str
@@ -133,17 +127,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkedCall:
-    """A call that worked, by the keys of its forms."""
+    """A call that worked, by keys of its forms."""
 
     bare: str
     exact: str
 
 
-# What rules read off a trace: findings, corrections that were seen, and what follows from them.
-
-
 class FindingKind(StrEnum):
-    """The kinds of things that rules find in a trace."""
+    """The kinds of findings in a trace."""
 
     FAILING_EVENT = "failing_event"
     LOOP = "loop"
@@ -156,7 +147,7 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was seen, in a short sentence that names the events it was seen in."""
+    """One observation of the rules, in a short sentence that names its events."""
 
     kind: FindingKind
     event_ids: tuple[str, ...]
@@ -168,8 +159,7 @@ class Finding:
 class Change:
     """One argument that differs between two calls. `path` is nested (`filters.dates[0]`), `""` the whole.
 
-    `before` is null for an argument that was added, `after` for one that was left out; `added` and
-    `removed` tell that from a null that was sent.
+    `before` is None for an argument that was `added`, `after` for one that was `removed`.
     """
 
     path: str
@@ -181,11 +171,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """A call that failed and the related later call that worked: a lesson that was seen, not guessed.
+    """A call that failed and the related later call that worked.
 
-    `changes` is empty where the same call worked the second time; `steps` are then the events between
-    the two that made the difference. `also` names earlier failures with the same correction. `confidence` is in
-    0..1, by the table in `analysis/corrections.py`.
+    `changes` is empty where the same call worked the second time; `steps` are then the events between the two that
+    made the difference. `also` names earlier failures with the same correction. Scores are in 0..1.
     """
 
     failed_event_id: str
@@ -205,13 +194,11 @@ class Correction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What the rules can say of a run. Importance and confidence are in 0..1, null where nothing was seen.
+    """The findings of rules in a run. Importance and confidence are in 0..1, None where nothing was found.
 
-    `first_failing_event` is the earliest event that failed; `category` is that of the failure that
-    mattered most, which is a later one where the first was put right. `calls` counts the calls that were
-    made, `wasted` those of them that failed or went round in a loop. `without_lesson` is what was put right or stayed
-    open and no rule made a lesson of; `open_points` are those of them that were hard-won or came again, in words, where
-    the agent told no lesson in the run.
+    `category` is that of the most important failure: a later one where the first was corrected. `calls` counts calls,
+    `wasted` those that failed or repeated others. `without_lesson` are corrected and open failures of which no rule
+    made a lesson; `open_points` describe those that were hard-won or came again, if the agent stored no lesson itself.
     """
 
     summary: str

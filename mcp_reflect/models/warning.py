@@ -1,4 +1,4 @@
-"""Failing calls that are known, warnings before such calls, and what the agent then did."""
+"""Known failing calls, warnings before such calls, and their outcomes."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,16 +8,16 @@ from mcp_reflect.models.run import ErrorCategory
 
 
 class Match(StrEnum):
-    """How a call is like one that failed, the surest first."""
+    """The similarity of a call to one that failed, the surest first."""
 
     EXACT = "exact"  # the same call, or the same in more quotation marks
-    LOOSE = "loose"  # the same but for what differs from day to day: dates, ids, ports, temporary paths
-    TOOL_AND_ERROR = "tool_and_error"  # what it calls has failed with one error whatever the arguments
-    SIMILAR = "similar"  # the same tool on similar arguments
+    LOOSE = "loose"  # the same but for dates, ids, ports and temporary paths
+    TOOL_AND_ERROR = "tool_and_error"  # its tool or command has failed with one error whatever the arguments
+    SIMILAR = "similar"  # the same tool with similar arguments
 
 
 class Sequel(StrEnum):
-    """What came of a warning."""
+    """The outcome of a warning."""
 
     HEEDED = "heeded"  # something else was done
     FAILED = "failed"  # the call was made and failed again
@@ -28,10 +28,9 @@ class Sequel(StrEnum):
 class KnownFailure:
     """A call of the bank that failed.
 
-    `head`, `exact`, `bare` and `loose` are its forms' keys (see `reflect.forms`). `times` counts failures,
-    `works` how often the same call worked, `wrong` warnings that it proved wrong. Times are seconds since
-    1970; `worked_at` is null unless the same call has worked since it last failed; `last_step` is the number
-    of the call in `last_session`.
+    `head`, `exact`, `bare` and `loose` are keys of its forms (`analysis.known_failures.Forms`). `times` counts
+    failures, `works` how often the same call worked, `wrong` warnings that it disproved. Times are seconds since 1970;
+    `worked_at` is None unless it worked since it last failed. `last_step` is the number of the call in `last_session`.
     """
 
     row: int
@@ -58,10 +57,9 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
-    """What is remembered of a session: calls so far, and at which of them something was last changed.
+    """The state of a session: the number of calls, and of the last call that changed something.
 
-    `worked` holds the number of the last call that worked by what it was a call of; `shown` the ids of
-    lessons that the session has been shown.
+    `worked` holds the number of the last call that worked by its head; `shown` the ids of lessons shown.
     """
 
     id: str
@@ -72,13 +70,13 @@ class SessionState:
     shown: tuple[str, ...] = ()
 
     def worked_step(self, head: str) -> int:
-        """The number of the last call of `head` that worked, 0 for none."""
+        """Return the number of the last call of `head` that worked, 0 for none."""
         return dict(self.worked).get(head, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """A warning that is due: the failure it rests on, by which match, how certain (0..1)."""
+    """A warning that is due: the failure it rests on, its match, and its certainty in 0..1."""
 
     known: KnownFailure
     match: Match
@@ -88,11 +86,10 @@ class Due:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallWarning:
-    """A warning before a call, as `Engine.before_call` returns it.
+    """A warning before a call.
 
-    `text` is for the agent, fenced; `certainty` in 0..1; `times` how often the call failed. `worked` holds
-    the arguments of a call that worked instead, `lesson_id` the lesson that `text` tells, where there is one.
-    `warning_id` is null where the warning could not be noted.
+    `text` is for the agent, fenced. `worked` holds the arguments of a call that worked instead, `lesson_id` the lesson
+    in `text`. `warning_id` is None where the warning could not be recorded.
     """
 
     warning_id: str | None
@@ -107,11 +104,7 @@ class CallWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterCall:
-    """What `Engine.after_call` made of a call.
-
-    `recurrence` says that a call failed which was known to fail; `text` tells a known correction, fenced,
-    null where there is none or it was told already.
-    """
+    """The result of recording a call. `recurrence`: it was known to fail. `text` is a known correction, fenced."""
 
     failed: bool
     recurrence: bool = False

@@ -11,14 +11,13 @@ from mcp_reflect.analysis.known_failures import (
     correction_text,
     due,
     forms_of,
-    known_text,
     lessons_text,
     warning_text,
 )
 from mcp_reflect.analysis.tools import is_own_tool, may_change, without_labels
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import Lesson, RecallQuery, Trust
+from mcp_reflect.models.lesson import RecallQuery, Trust
 from mcp_reflect.models.run import ErrorCategory, WorkedCall
 from mcp_reflect.models.warning import AfterCall, CallWarning, KnownFailure, Match, SessionState
 from mcp_reflect.security.redact import clean
@@ -34,7 +33,6 @@ _LOOK_BACK: Final = 30  # calls of a session in which a failure may be corrected
 
 # Where the error only says that a thing does not exist, another call's correction names another thing.
 _OF_ONE_CALL: Final = frozenset({ErrorCategory.NO_RESULT, ErrorCategory.NOT_FOUND, ErrorCategory.ASSERTION})
-_ANSWERS: Final = frozenset({ErrorCategory.NO_RESULT, ErrorCategory.ASSERTION})  # what was asked for, if unwelcome
 
 
 class _SessionCall(NamedTuple):
@@ -173,23 +171,18 @@ async def after_call(
 
 
 async def remind(context: Context, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
-    """Return at most three lessons that a session has not been shown: those that fit the task, else the best.
+    """Return at most three lessons that a session has not been shown, or None.
 
-    Without a task, calls that keep failing and have no lesson come after the lessons.
+    With a task they surely fit it. Without, at the start of a session, they are those of the whole project: a person
+    vouched for them and named no task type. `anew` forgets what the session has been shown.
     """
     scope = context.scopes.own
     state = await session_state(context, scope, session)
     state = replace(state, shown=()) if anew else state
     if task is None:
         latest = await context.bank.lessons.latest(scope, limit=_CANDIDATES)
-        best = sorted(latest, key=_worth, reverse=True)
-        texts = [(lesson.id, lesson.text) for lesson in best if lesson.trust is not Trust.QUARANTINED]
-        frequent = await context.bank.warnings.most_frequent(scope, _MOST_LESSONS)
-        texts += [
-            (f"failure {known.signature}", known_text(known))
-            for known in frequent
-            if known.category not in _ANSWERS and known.worked is None
-        ]
+        general = [lesson for lesson in latest if lesson.trust is Trust.TRUSTED and not lesson.task_type]
+        texts = [(lesson.id, lesson.text) for lesson in general]
     else:
         limit = min(_MOST_LESSONS + len(state.shown), 50)
         query = RecallQuery(task=clean(task[:_MOST_PROMPT]), limit=limit, max_chars=10_000, strong_only=True)
@@ -197,13 +190,12 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
         texts = [(hit.id, hit.text) for hit in recall.lessons] if recall else []
     unseen = (pair for pair in texts if pair[0] not in state.shown and not _is_suspicious(pair[1]))
     new = list(islice(unseen, _MOST_LESSONS))
-    if not new:
-        return None
     try:
-        await context.bank.warnings.note_shown(scope, state, [name for name, _ in new])
+        if new or anew:
+            await context.bank.warnings.note_shown(scope, state, [name for name, _ in new])
     except BankError:  # shown again the next time, which is better than not at all
         context.log("lessons_not_counted", "debug", session=session)
-    return lessons_text([text for _, text in new])
+    return lessons_text([text for _, text in new]) if new else None
 
 
 def _is_suspicious(text: str) -> bool:
@@ -211,12 +203,6 @@ def _is_suspicious(text: str) -> bool:
     from mcp_reflect.security.injection import suspicion  # noqa: PLC0415 - few calls show anything
 
     return suspicion((text,)) is not None
-
-
-def _worth(lesson: Lesson) -> tuple[bool, float, float, float]:
-    """Order lessons: trusted ones first, then by outcomes."""
-    trusted = lesson.trust in (Trust.TRUSTED, Trust.CONFIRMED)
-    return trusted, lesson.wins - lesson.losses, lesson.importance, lesson.updated_at
 
 
 def _shortened(value: Json, depth: int = 0) -> Json:

@@ -50,10 +50,6 @@ class WarningRepository(Repository):
         """Return a tool's failures with the same error that have a correction, the latest first."""
         return await self._failures("failure_by_error", scope, tool=tool, fingerprint=fingerprint)
 
-    async def most_frequent(self, scope: Scope, limit: int) -> list[KnownFailure]:
-        """Return the calls that failed most often, more than once, and have not worked since."""
-        return await self._failures("failure_often", scope, limit=limit)
-
     async def _failures(self, query: str, scope: Scope, **values: Any) -> list[KnownFailure]:
         return readable(await self._db.rows(query, {**values, **scope_values(scope)}), _known_from)
 

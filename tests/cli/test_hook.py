@@ -92,10 +92,12 @@ def test_lessons_are_shown_three_at_a_time_and_once_a_session(host: Host, capsys
     file.write_text("\n".join(json.dumps({**line, "project": str(host.folder)}) for line in lines))
     assert main(["import", str(file)]) == 0
     capsys.readouterr()
-    first, second = host.context("SessionStart", source="startup"), host.context("SessionStart", source="resume")
+    prompt = "run a migration on the live database"
+    first, second = (host.context("UserPromptSubmit", prompt=prompt) for _ in range(2))
     assert (first.count("\n- "), second.count("\n- ")) == (3, 2)
-    assert host.send("SessionStart", source="resume") is None
-    assert host.context("SessionStart", source="compact").count("\n- ") == 3
+    assert host.send("UserPromptSubmit", prompt=prompt) is None
+    assert host.send("SessionStart", source="compact") is None
+    assert host.context("UserPromptSubmit", prompt=prompt).count("\n- ") == 3
     assert "migration beta" in host.context("UserPromptSubmit", "s2", prompt="apply migration beta to the database")
     assert host.send("UserPromptSubmit", "s3", prompt="write a poem on the moon") is None
 

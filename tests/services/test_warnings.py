@@ -150,15 +150,17 @@ async def test_after_a_failure_a_correction_of_the_same_error_is_told_at_once(en
     assert "PYTHONPATH=src" in after.text
 
 
-async def test_what_keeps_failing_is_told_at_the_start_of_a_session(engine: Engine) -> None:
-    await fail(engine, "git push origin main")
+async def test_a_session_starts_with_lessons_that_a_person_vouched_for_and_no_others(engine: Engine) -> None:
+    await engine.store_lesson(mistake="Pushed on a Friday", correction="Push on a Tuesday")
+    await engine.add_lesson(mistake="Deployed by hand", correction="Run make deploy", task_type="deploy")
+    assert await engine.remind("s1") is None
+    await engine.add_lesson(mistake="Edited generated files", correction="Run make generate")
+    text = await engine.remind("s2")
+    assert text is not None
+    assert "make generate" in text
+    assert text.count("\n- ") == 1
     assert await engine.remind("s2") is None
-    await fail(engine, "git push origin main", session="s2")
-    said = await engine.remind("s3")
-    assert said is not None
-    assert "git push origin main" in said
-    assert "twice" in said
-    assert await engine.remind("s3") is None
+    assert await engine.remind("s2", anew=True) == text
 
 
 async def test_a_warning_is_not_told_again_with_the_failure(engine: Engine) -> None:

@@ -49,12 +49,6 @@ WHERE tenant = :tenant AND project IN (:project, '') AND retired_at IS NULL AND 
   AND tool = :tool COLLATE NOCASE AND (worked IS NOT NULL OR reflection_id IS NOT NULL)
 ORDER BY last_at DESC LIMIT 20;
 
--- name: failure_often
--- The calls that failed most often and have not worked since.
-SELECT * FROM failures
-WHERE tenant = :tenant AND project IN (:project, '') AND retired_at IS NULL AND worked_at IS NULL AND times > 1
-ORDER BY times DESC, last_at DESC LIMIT :limit;
-
 -- name: failure_lesson
 -- The lessons that the reflection on a failure brought, the most useful first.
 SELECT * FROM lessons
