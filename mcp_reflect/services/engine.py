@@ -173,7 +173,7 @@ class Engine:
 
     def build_reflection_prompt(self, /, **arguments: Any) -> "Rendered":
         """Build the prompt that asks a language model to reflect on a run. Opens no bank."""
-        from mcp_reflect.services.evaluation import reflection_prompt
+        from mcp_reflect.services.reflect import reflection_prompt
 
         return reflection_prompt(self.context, arguments)
 
@@ -328,7 +328,7 @@ class Engine:
 
     async def ask_once(self, session: str, transcript: str) -> str | None:
         """Return the question for a lesson when a session stops, once a session; None where nothing is open."""
-        from mcp_reflect.services.asking import ask_once
+        from mcp_reflect.services.transcripts import ask_once
 
         return await ask_once(self.context, clean_text(session), transcript)
 

@@ -62,7 +62,7 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
 
 async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson that a person wrote: it is trusted, and never quarantined."""
-    from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.reading import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import ImportArguments  # noqa: PLC0415 - see above
 
     sent = read(ImportArguments, arguments, context.settings)
@@ -155,7 +155,7 @@ def import_drafts(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]
 
 async def import_own(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[Stored]:
     """Store the lines of a person's own export as they were; InputError names the first bad line, nothing is stored."""
-    from mcp_reflect.schemas.fields import read  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.reading import read  # noqa: PLC0415 - see above
     from mcp_reflect.schemas.lessons import OwnExportArguments  # noqa: PLC0415 - see above
     from mcp_reflect.storage.transfer import Exported  # noqa: PLC0415 - see above
 

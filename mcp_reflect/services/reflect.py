@@ -2,53 +2,57 @@
 
 import asyncio
 import hashlib
+import inspect
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, cast
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Final, NamedTuple, cast
 
-from mcp_reflect.analysis.decisions import fallback, validate
+from mcp_reflect.analysis import agent_analysis, decisions, reflector
+from mcp_reflect.analysis.agent_analysis import read_analysis
+from mcp_reflect.analysis.assessment import level_of
 from mcp_reflect.analysis.diagnose import diagnose
-from mcp_reflect.analysis.reflector import Judged, face, judge, links, strategy
-from mcp_reflect.analysis.text import clip
-from mcp_reflect.analysis.transcripts import read_transcript
+from mcp_reflect.analysis.reflector import Judged
+from mcp_reflect.analysis.text import clip, trace_text
+from mcp_reflect.checkers.evidence.reading import Kind
+from mcp_reflect.checkers.evidence.reading import seen as reports_in
 from mcp_reflect.clock import iso
-from mcp_reflect.config import Limits
+from mcp_reflect.config import Limits, Settings
 from mcp_reflect.errors import InputError
+from mcp_reflect.llm.prompts import Input, Rendered
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities
-from mcp_reflect.models.common import RULES, Scope, from_json
-from mcp_reflect.models.decision import ACTIONS, Validation
-from mcp_reflect.models.lesson import RecordKind
+from mcp_reflect.models.common import HOST, RULES, Json, Scope, from_json
+from mcp_reflect.models.critique import ToolResult
+from mcp_reflect.models.decision import ACTIONS, Decision, Validation
+from mcp_reflect.models.lesson import RecordKind, Source
 from mcp_reflect.models.reflection import (
     Analysis,
+    Assessment,
     Link,
     Reflection,
     ReflectionDraft,
+    Score,
     StoredReflection,
 )
+from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
 from mcp_reflect.schemas.lessons import RecallArguments
-from mcp_reflect.schemas.reading import check_values, read
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.evaluation import (
-    DecisionReview,
-    Judgement,
-    criterion_name,
-    judge_run,
-    review_decision,
-    score_run,
-)
+from mcp_reflect.services.transcripts import with_own_events
 
+_DECISION_FINDINGS: Final = 2  # sentences on the events, beside the trends of the metrics
+_REFLECTOR_CHARS: Final = 24_000  # of a run in the reflector's prompt, some 6,000 tokens; the text says what is cut
+_EVALUATOR_CHARS: Final = 16_000
+_TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
+_REASON_CHARS: Final = 500
+_TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
 _UNSTORED: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "next")  # added when it is stored or read
-_ABOUT_THE_CALL: Final = {
-    *("detail", "reflection_id", "analysis", "project", "recall_id", "trigger", "related_ids", "criteria")
-}
+_ABOUT_THE_CALL: Final = set("detail reflection_id analysis project recall_id trigger related_ids criteria".split())
 _FINDINGS: Final = 2  # of those without a lesson that the text does not tell, in `next`; all are stored
 _FINDING_CHARS: Final = 160
-_EVENT_NAMES: Final = ("events", "messages", "transcript", "trace", "history")
-_ANY_TASK: Final = "any"  # a query without a text is read with this one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,25 +92,23 @@ async def store(context: Context, generated: Generated) -> Reflection:
 
 async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflection, ...]:
     """Find reflections by the arguments of a recall; without a `task` the most important ones. Counts as no use."""
-    task, most = arguments.get("task"), context.settings.max_recalled_chars
-    values = {**arguments, "task": _ANY_TASK if task is None else task, "max_chars": most}
+    anything = arguments.get("task") is None
+    values = {**arguments, "max_chars": context.settings.max_recalled_chars, **({"task": "any"} if anything else {})}
     sent = read(RecallArguments, values, context.settings)
     scope, reflections = context.scopes.named(sent.project), context.bank.reflections
-    if task is None:
-        stored = await reflections.important(
-            scope, limit=sent.limit, min_importance=sent.min_importance, tags=sent.tags
-        )
+    if anything:
+        least = sent.min_importance
+        stored = await reflections.important(scope, limit=sent.limit, min_importance=least, tags=sent.tags)
     else:
-        recall = await context.bank.recalls.recall(
-            scope, replace(sent.ask(), kinds=(RecordKind.REFLECTION,)), applied=False
-        )
+        asked = replace(sent.ask(), kinds=(RecordKind.REFLECTION,))
+        recall = await context.bank.recalls.recall(scope, asked, applied=False)
         stored = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
     return tuple(map(from_stored, stored))
 
 
 async def generate(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT) -> Generated:
     """Reflect on a run without storing anything."""
-    sent = read(ReflectArguments, _with_own_events(arguments, context.settings), context.settings)
+    sent = read(ReflectArguments, with_own_events(arguments, context.settings), context.settings)
     scope = context.scopes.named(sent.project)
     before, validation = None, None
     if sent.reflection_id is not None:
@@ -114,18 +116,12 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
         validation = from_stored(before).validation
         run = _stored_run(before, sent, context.settings)
     else:
-        if sent.decision is not None or sent.execution is not None:
-            validation = validate(clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS)
-            if not validation.valid:
-                context.log("reflection_rejected", failed_check=validation.failed_check)
-                rejected = Reflection(
-                    thinker=RULES,
-                    validation=validation,
-                    triggered_by=sent.trigger,
-                    generated_at=iso(context.clock.now()),
-                    scope=str(scope),
-                )
-                return Generated(reflection=rejected, scope=scope)
+        validation = _validation(sent)
+        if validation is not None and not validation.valid:
+            context.log("reflection_rejected", failed_check=validation.failed_check)
+            values: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
+            rejected = Reflection(thinker=RULES, validation=validation, triggered_by=sent.trigger, **values)
+            return Generated(reflection=rejected, scope=scope)
         # In a thread: a long log takes a while, and other calls go on meanwhile.
         run = await asyncio.to_thread(lambda: clean(plain_run(sent, context.settings, clean_text)))
     for place, name in enumerate(sent.related_ids):
@@ -140,32 +136,177 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
     return Generated(reflection=draft.reflection, scope=scope, draft=draft, before=before)
 
 
-def _with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-    """Return the arguments with messages of OpenAI or Anthropic and lines of a session read as events."""
-    name = next((name for name in _EVENT_NAMES if arguments.get(name)), "")
-    events = arguments.get(name)
-    if isinstance(events, list | tuple):
-        items = cast("list[Any]", events)
-        if not any(map(_is_foreign, items)):
-            return arguments
-        check_values({name: items}, limits)  # what is too deep or too large has no JSON text
-        events = "\n".join(item.strip() if isinstance(item, str) else json.dumps(item, default=str) for item in items)
-    if not isinstance(events, str):
-        return arguments
-    try:
-        runs = [run for _, run in read_transcript(events).runs]
-    except InputError:
-        return arguments
-    own = [event for run in runs for event in run.get("events", ()) if run.get("run_id")]
-    return {**{key: value for key, value in arguments.items() if key != name}, "events": own} if own else arguments
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judgement:
+    """The analysis of a run and its author; `failed` is True where a model's reply could not be used.
+
+    `analysis` is None where only rules judged; `note` says why no model did.
+    """
+
+    thinker: str
+    source: Source
+    analysis: Analysis | None = None
+    note: str | None = None
+    failed: bool = False
 
 
-def _is_foreign(item: Any) -> bool:
-    """True for a message of a model's protocol, a line of a host's session, or the JSON text of one."""
-    marks = ("role", "sessionId", "payload")
-    if isinstance(item, str):
-        return item.lstrip().startswith("{") and any(f'"{mark}"' in item for mark in marks)
-    return isinstance(item, Mapping) and any(mark in item for mark in marks)
+class _Review(NamedTuple):
+    """A decision that passed its checks, the metrics of its execution, and the reflection that rules wrote on it."""
+
+    decision: Decision
+    metrics: Mapping[str, Json]
+    written: decisions.Written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """A run that is analyzed: its JSON, its events, the findings of rules, and their review of its decision."""
+
+    context: Context
+    run: Mapping[str, Any]
+    trace: Trace
+    diagnosis: Diagnosis
+    review: _Review | None
+    client: ClientCapabilities = NO_CLIENT
+
+    async def judge(self, sent: ReflectArguments) -> _Judgement:
+        """Use the agent's analysis if it sent one, else ask a language model, else leave the judgement to rules."""
+        settings = self.context.settings
+        ids = tuple(event.id for event in self.trace.events)
+        if sent.analysis is not None:
+            analysis = read_analysis(clean(sent.analysis), ids, settings, lenient=True)
+            if analysis.source_event_ids and not ids:
+                field = "analysis.source_event_ids"
+                raise InputError(field, "the run has no events", "Send the events, or leave it out.")
+            return _Judgement(thinker=HOST, source=Source.AGENT, analysis=analysis)
+
+        def read_reply(reply: Json) -> Analysis:
+            return read_analysis(clean(reply), ids, settings)
+
+        prompt, inputs = self.reflector_prompt()
+        result = await self.context.runner.generate(
+            Role.REFLECTOR, prompt, inputs, host=self.client, read=read_reply, read_text=read_reply
+        )
+        note = clean(result.note)  # may quote an endpoint's message, which may quote the request
+        if result.value is None or result.thinker is None:
+            if note:
+                self.context.log("reflection_generation_failed", "warning", error=note)
+            return _Judgement(thinker=RULES, source=Source.RULES, note=note, failed=bool(note))
+        return _Judgement(thinker=result.thinker, source=Source.MODEL, analysis=result.value, note=note)
+
+    def reflector_prompt(self) -> tuple[str, dict[str, Input]]:
+        """Return the name and inputs of the reflector's prompt."""
+        trace, findings = self.trace, self.diagnosis.summary
+        if self.review is not None:
+            findings = f"{decisions.markdown(self.review.written.insights.raw_sections)}\n\n{findings}"
+        inputs: dict[str, Any] = {
+            "task": trace.task,
+            "goal": trace.goal,
+            "outcome": trace.outcome,
+            "findings": findings,
+            "trace": trace_text(trace, _REFLECTOR_CHARS),
+        }
+        if trace.outcome is not Outcome.SUCCESS:
+            inputs["error"] = trace.error.message if trace.error else None
+        return f"reflect_{trace.outcome.value}", inputs
+
+    async def score(
+        self, criteria: Sequence[str], assessment: Assessment | None, given: Mapping[str, Score] | None
+    ) -> Assessment | None:
+        """Return `assessment` with scores by criterion, `given` being those of the analysis.
+
+        Scores that rules compute from evidence take precedence over a model's, and installed scorers over both. An
+        evaluator is asked only where nobody has scored yet and either one is configured or the call names criteria.
+        """
+        scores, context = dict(given or {}), self.context
+        wanted = bool(criteria) or context.settings.llm_evaluator not in ("", "off")
+        if not scores and wanted and context.runner.llm(Role.EVALUATOR, self.client) is not None:
+            evaluation = await self._ask_evaluator(criteria)
+            scores = dict(evaluation.scores)
+            if self.run.get("decision") is not None and assessment is None:
+                assessment = evaluation
+        unknown = {criterion_name(name): Score(score=None, reason="rules cannot know this") for name in criteria}
+        computed = reflector.score(self.diagnosis, _last_test_report(self.trace))
+        scores = {**unknown, **scores, **computed, **await self._installed_scores()}
+        scores = {name: score for name, score in scores.items() if score.score is not None or name in unknown}
+        return replace(assessment or Assessment(), scores=scores) if scores else assessment
+
+    async def _ask_evaluator(self, criteria: Sequence[str]) -> Assessment:
+        """Return the evaluator's assessment of the decision with its scores, empty where it gave none."""
+        sent = {name: self.run.get(name) for name in ("decision", "execution", "allowed_actions")}
+        inputs = {
+            **{name: None if value is None else str(value)[:_EVALUATOR_CHARS] for name, value in sent.items()},
+            "task": self.trace.task,
+            "outcome": self.trace.outcome,
+            "criteria": "\n".join((*reflector.CRITERIA, *criteria)),
+            "trace": trace_text(self.trace, _EVALUATOR_CHARS),
+        }
+        result = await self.context.runner.generate(
+            Role.EVALUATOR, "evaluate", inputs, host=self.client, read=lambda value: _read_evaluation(clean(value))
+        )
+        if result.value is None:
+            self.context.log("evaluation_failed", "warning", error=clean(result.note))
+            return Assessment()
+        self.context.log("evaluation_generated", thinker=result.thinker, scores=len(result.value.scores))
+        return result.value
+
+    async def _installed_scores(self) -> dict[str, Score]:
+        """Return the scores of installed scorers. One that fails is skipped and logged."""
+        scorers: list[tuple[str, reflector.Scorer | Exception]] = [*reflector.installed()]
+        if self.context.scorer is not None:
+            scorers.append(("engine", self.context.scorer))
+        scores: dict[str, Score] = {}
+        for name, scorer in scorers:
+            try:
+                if isinstance(scorer, Exception):
+                    raise scorer  # noqa: TRY301 - logged in one place
+                result: Any = scorer.score(self.trace)
+                if inspect.isawaitable(result):
+                    result = await result
+                scores |= {criterion_name(str(criterion)): _checked(value) for criterion, value in result.items()}
+            except Exception as error:  # noqa: BLE001 - code of other packages: its fault must not fail the call
+                self.context.log("scorer_failed", "warning", scorer=name, error=type(error).__name__)
+        return scores
+
+
+def _last_test_report(trace: Trace) -> tuple[int, int] | None:
+    """Return the numbers of passed and failed tests in the last report that a tool printed, or None."""
+    results = [
+        ToolResult(tool=event.tool, content=event.error or event.content, exit_code=None)
+        for event in trace.events
+        if event.type in _TOOL_OUTPUT and (event.content or event.error)
+    ]
+    for result in reversed(reports_in(results[-_TEST_RESULTS:])):
+        for report in result.reports:
+            broken = report.broken()
+            if report.kind is Kind.TESTS and report.passed is not None and broken is not None:
+                return report.passed, broken
+    return None
+
+
+def _read_evaluation(value: Json) -> Assessment:
+    if not isinstance(value, dict):
+        raise InputError("reply", "it is not an object", "Send one object.")
+    verdicts: Any = {name: value.get(name) for name in ("decision_appropriate", "execution_effective")}
+    for name, verdict in verdicts.items():
+        if not isinstance(verdict, bool | None):
+            raise InputError(f"reply.{name}", f"is {agent_analysis.kind(verdict)}", "Send true, false or null.")
+    confidence = agent_analysis.score("reply.confidence", value.get("confidence"))
+    return Assessment(
+        **verdicts,
+        confidence=None if confidence is None else level_of(confidence),
+        scores=agent_analysis.scores("reply.scores", value.get("scores")),
+    )
+
+
+def _checked(value: Score | float | None) -> Score:
+    score = value if isinstance(value, Score) else Score(score=value, reason="")
+    return Score(score=agent_analysis.score("score", score.score), reason=clean(score.reason)[:_REASON_CHARS])
+
+
+def criterion_name(criterion: str) -> str:
+    """Return the name of a criterion, without the description after its colon."""
+    return criterion.partition(":")[0].strip()[:60]
 
 
 async def _draft(
@@ -178,33 +319,29 @@ async def _draft(
 ) -> ReflectionDraft:
     """Analyze a run, and put together all that is stored of it."""
     trace = trace_from(run)
-    outcome = trace.outcome.value
+    outcome, count = trace.outcome.value, len(trace.events)
     event = "reflection_generation_started"
-    count = len(trace.events)
     context.log(event, tenant=scope.tenant, project=scope.project, outcome=outcome, event_count=count)
     diagnosis = await asyncio.to_thread(diagnose, trace)
-    review = await review_decision(context, scope, run, diagnosis)
-    judgement = await judge_run(context, sent, trace, diagnosis, review, client)
-    judged = judge(trace, diagnosis, judgement.analysis, judgement.source)
+    earlier: Mapping[str, Json] = {}
+    if run.get("decision") is not None:
+        component = clean(decisions.decision_of(run["decision"]).component)
+        earlier = await context.bank.reflections.metrics_before(scope, component)
+    review = _review(context.settings, run, diagnosis, earlier)
+    analyzed = _Run(context=context, run=run, trace=trace, diagnosis=diagnosis, review=review, client=client)
+    judgement = await analyzed.judge(sent)
+    analysis = judgement.analysis
+    judged = reflector.judge(trace, diagnosis, analysis, judgement.source)
     if review is not None:
         judged = _with_review(judged, judgement, review)
-    scores = None if judgement.analysis is None else judgement.analysis.scores
-    decision = (run.get("decision"), run.get("execution"), run.get("allowed_actions"))
-    assessment = await score_run(context, sent.criteria, trace, diagnosis, judged.assessment, scores, decision, client)
+    assessment = await analyzed.score(sent.criteria, judged.assessment, analysis.scores if analysis else None)
     if validation is not None:
         validation = replace(validation, reflection_success=not judgement.failed)
+    copied: dict[str, Any] = {field.name: getattr(judged, field.name) for field in fields(judged)}
     reflection = Reflection(
+        **{name: value for name, value in copied.items() if name not in ("lessons", "assessment")},
         thinker=judgement.thinker,
         note=judgement.note,
-        reflection=judged.reflection,
-        strategy=judged.strategy,
-        importance=judged.importance,
-        confidence=judged.confidence,
-        tags=judged.tags,
-        error_category=judged.error_category,
-        first_failing_event=judged.first_failing_event,
-        source_event_ids=judged.source_event_ids,
-        insights=judged.insights,
         assessment=assessment,
         validation=validation,
         related=sent.related_ids,
@@ -212,14 +349,11 @@ async def _draft(
         generated_at=iso(context.clock.now()),
         cut=run.get("cut", {}),
         scope=str(scope),
-        ignored=(*sent.ignored, *(judgement.analysis.ignored if judgement.analysis else ())),
+        ignored=(*sent.ignored, *(analysis.ignored if analysis else ())),
     )
-    context.log(
-        "reflection_generated",
-        importance=reflection.importance,
-        confidence=reflection.confidence,
-        has_strategy=reflection.strategy is not None,
-    )
+    importance, confidence = reflection.importance, reflection.confidence
+    has_strategy = reflection.strategy is not None
+    context.log("reflection_generated", importance=importance, confidence=confidence, has_strategy=has_strategy)
     return ReflectionDraft(
         task=trace.task,
         task_type=trace.task_type,
@@ -232,39 +366,76 @@ async def _draft(
             **{name: value for name, value in asdict(reflection).items() if name not in _UNSTORED},
             "findings": [{"events": list(item.event_ids), "text": item.text} for item in diagnosis.without_lesson],
         },
-        digest=_digest(run, judgement.analysis, sent.criteria),
+        digest=_digest(run, analysis, sent.criteria),
         run_digest=_digest(run, None),
-        face=face(trace, judged, judgement.source),
-        strategy=strategy(trace, judged, judgement.source),
+        face=reflector.face(trace, judged, judgement.source),
+        strategy=reflector.strategy(trace, judged, judgement.source),
         lessons=judged.lessons,
         failures=diagnosis.failures,
         worked=diagnosis.worked,
         links=(
-            *links(diagnosis, judged),
+            *reflector.links(diagnosis, judged),
             *(Link(relation="related", to_kind="record", to_id=name) for name in sent.related_ids),
             *(Link(relation="used", to_kind="recall", to_id=name) for name in (sent.recall_id,) if name),
         ),
     )
 
 
-def _with_review(judged: Judged, judgement: Judgement, review: DecisionReview) -> Judged:
-    """Add what rules wrote on the decision, where neither the agent nor a model did."""
+def _review(
+    settings: Settings, run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
+) -> _Review | None:
+    """Compare the metrics of a run's decision with the component's earlier ones. None where the run has no decision."""
+    if run.get("decision") is None:
+        return None
+    decision = decisions.decision_of(run["decision"])
+    execution: Mapping[str, Any] = run.get("execution") or {}
+    metrics: Mapping[str, Json] = execution.get("metrics") or {}
+    thresholds = {decisions.ACCURACY: settings.quality_threshold}
+    if settings.latency_threshold is not None:
+        thresholds[decisions.LATENCY] = settings.latency_threshold
+    findings = [finding.text for finding in diagnosis.findings[:_DECISION_FINDINGS]]
+    measures = decisions.measures(metrics, earlier, thresholds)
+    written = decisions.write(decision, measures, decisions.others(metrics), findings)
+    return _Review(decision, metrics, written)
+
+
+def _with_review(judged: Judged, judgement: _Judgement, review: _Review) -> Judged:
+    """Add the text of rules on the decision where neither the agent nor a model wrote one."""
     decision, written = review.decision, review.written
-    more = (decision.action, decision.component, *(("fallback",) if judgement.failed else ()))
-    tags = tuple(dict.fromkeys((*judged.tags, *more)))
-    assessment = judged.assessment or written.assessment
+    added = (decision.action, decision.component, *(("fallback",) if judgement.failed else ()))
+    judged = replace(judged, tags=tuple(dict.fromkeys((*judged.tags, *added))))
     if judgement.analysis is not None:
-        return replace(judged, tags=tags, assessment=assessment)
+        return replace(judged, assessment=judged.assessment or written.assessment)
+    failed = decisions.fallback(decision, review.metrics, judgement.note or "") if judgement.failed else None
     return replace(
         judged,
-        reflection=fallback(review.decision, review.metrics, judgement.note or "")
-        if judgement.failed
-        else written.text,
+        reflection=failed or written.text,
         strategy=judged.strategy or written.recommendation,
-        tags=tags,
         insights=written.insights,
         assessment=written.assessment,
     )
+
+
+def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendered:
+    """Build the reflector's prompt for a run. Metrics of a decision are not compared with those in the bank."""
+    sent = read(ReflectArguments, arguments, context.settings)
+    if sent.reflection_id is not None:
+        raise InputError("reflection_id", "a prompt is built without the bank", "Send the run itself.")
+    validation = _validation(sent)
+    if validation is not None and not validation.valid:
+        raise InputError("decision", validation.checks[-1].detail or "", "Correct it, or leave it out.")
+    run: dict[str, Any] = clean(plain_run(sent, context.settings, clean_text))
+    trace = trace_from(run)
+    diagnosis = diagnose(trace)
+    review = _review(context.settings, run, diagnosis, earlier={})
+    prompt, inputs = _Run(context=context, run=run, trace=trace, diagnosis=diagnosis, review=review).reflector_prompt()
+    return context.runner.render(prompt, inputs)
+
+
+def _validation(sent: ReflectArguments) -> Validation | None:
+    if sent.decision is None and sent.execution is None:
+        return None
+    return decisions.validate(clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS)
 
 
 async def _equal_reflection(
@@ -286,7 +457,7 @@ async def _equal_reflection(
 
 
 def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
-    """The stored run. InputError where an argument differs from it."""
+    """Return the stored run. InputError where an argument differs from it."""
     stored = cast("dict[str, Any]", before.trace)
     again: dict[str, Any] = clean(plain_run(sent, limits, clean_text))
     for name in sorted(sent.model_fields_set - _ABOUT_THE_CALL):
@@ -297,13 +468,10 @@ def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits
 
 
 def _digest(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[str] = ()) -> str:
-    """Identifies a run with its analysis and criteria: 32 hex digits of SHA-256."""
+    """Identify a run with its analysis and criteria by 32 hex digits of SHA-256."""
     judgement = asdict(analysis) if analysis else None
     text = json.dumps([run, judgement, *criteria], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-# Stored reflections as models.
 
 
 def from_stored(stored: StoredReflection) -> Reflection:
@@ -325,10 +493,7 @@ def _next(reflection: Reflection, findings: Sequence[str]) -> dict[str, object]:
             "correction": "what works instead",
             "symptoms": ["exact error text"],
         }
-    told = [clip(text, _FINDING_CHARS) for text in findings[:_FINDINGS]] if not reflection.lessons else []
-    return {
-        "why": "Rules read only the events. You know the cause: send it.",
-        **({"findings": told} if told else {}),
-        "tool": "reflect",
-        "arguments": {"reflection_id": reflection.reflection_id, "analysis": analysis},
-    }
+    call = {"reflection_id": reflection.reflection_id, "analysis": analysis}
+    shown = [clip(text, _FINDING_CHARS) for text in findings[:_FINDINGS]] if not reflection.lessons else []
+    why = "Rules read only the events. You know the cause: send it."
+    return {"why": why, **({"findings": shown} if shown else {}), "tool": "reflect", "arguments": call}
