@@ -3,9 +3,9 @@
 The schemas are imported in the functions: a hook recalls by a query of its own, without pydantic.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp_reflect.config import stored_name
 from mcp_reflect.errors import InputError
@@ -26,14 +26,21 @@ from mcp_reflect.models.lesson import (
 )
 from mcp_reflect.services.context import Context
 
-_SEARCH_ID: str = "srch_"
+if TYPE_CHECKING:
+    from mcp_reflect.schemas.lessons import ImportArguments
+
+_Line = TypeVar("_Line", bound="ImportArguments")
+
+_SEARCH_ID: Final = "srch_"
+_SUCCESS: Final[Mapping[object, Any]] = {"partial": 0.5, "irrelevant": 0.0}
 _HELD_OUT = "the lessons of that recall were held out: counted for the comparison"
 _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 
 
 async def recall(context: Context, arguments: Mapping[str, Any]) -> Recall:
     """Return the few lessons that fit a task, best first."""
-    from mcp_reflect.schemas.lessons import RecallArguments, read  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import RecallArguments
+    from mcp_reflect.schemas.reading import read
 
     sent = read(RecallArguments, arguments, context.settings)
     return replace(await recall_for(context, sent.ask(), sent.project), ignored=sent.ignored)
@@ -51,7 +58,8 @@ async def recall_for(
 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson, or strengthen the one that says the same."""
-    from mcp_reflect.schemas.lessons import LessonArguments, read  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import LessonArguments
+    from mcp_reflect.schemas.reading import read
 
     sent = read(LessonArguments, arguments, context.settings)
     scope = _visible(context.scopes.named(sent.project), sent.visibility)
@@ -62,8 +70,8 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
 
 async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson that a person wrote: it is trusted, and never quarantined."""
-    from mcp_reflect.schemas.reading import read  # noqa: PLC0415 - see above
-    from mcp_reflect.schemas.lessons import ImportArguments  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import ImportArguments
+    from mcp_reflect.schemas.reading import read
 
     sent = read(ImportArguments, arguments, context.settings)
     scope = _visible(context.scopes.own, sent.visibility)
@@ -75,15 +83,16 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
 
     The `recall_id` of a search records whether its last plan found something. An irrelevant lesson keeps its worth.
     """
-    from mcp_reflect.checkers.agreement import doubt_of  # noqa: PLC0415 - it reads many forms of evidence
-    from mcp_reflect.models.critique import ToolResult  # noqa: PLC0415 - see above
-    from mcp_reflect.schemas.lessons import OutcomeArguments, read  # noqa: PLC0415 - see above
+    from mcp_reflect.checkers.agreement import doubt_of
+    from mcp_reflect.models.critique import ToolResult
+    from mcp_reflect.schemas.lessons import OutcomeArguments
+    from mcp_reflect.schemas.reading import read
 
     sent = read(OutcomeArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
-    success = 0.5 if sent.success == "partial" else 0.0 if sent.success == "irrelevant" else float(sent.success)
+    success = float(_SUCCESS.get(sent.success, sent.success))
     if sent.recall_id is not None and sent.recall_id.startswith(_SEARCH_ID):
-        from mcp_reflect.services.replan import settle  # noqa: PLC0415 - only a search needs the planner
+        from mcp_reflect.services.replan import settle
 
         await settle(context, scope, sent.recall_id, paid=success)
         reason = "counted for the strategy of that search"
@@ -95,25 +104,23 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
         evidence=sent.evidence,
         note=sent.note,
     )
+    results = [ToolResult(**result.model_dump()) for result in sent.tool_results]
     if sent.success == "irrelevant":
+        draft, reason = replace(draft, evidence=Evidence.SELF), _IRRELEVANT
         updated = await context.bank.outcomes.record_irrelevant(scope, draft)
-        context.log("outcome_recorded", success=None, evidence=Evidence.SELF.value, lessons=len(updated))
-        return OutcomeResult(updated=updated, evidence=Evidence.SELF, reason=_IRRELEVANT, ignored=sent.ignored)
-    results = [
-        ToolResult(tool=result.tool, content=result.content, exit_code=result.exit_code) for result in sent.tool_results
-    ]
-    doubt = doubt_of(draft, results)
-    if doubt:
-        draft = replace(draft, evidence=Evidence.SELF)
-    updated = await context.bank.outcomes.record(scope, draft)
-    context.log("outcome_recorded", success=success, evidence=draft.evidence.value, lessons=len(updated))
-    reason = doubt or (None if updated else _HELD_OUT)
+    else:
+        reason = doubt_of(draft, results)
+        draft = replace(draft, evidence=Evidence.SELF) if reason else draft
+        updated = await context.bank.outcomes.record(scope, draft)
+        reason = reason or (None if updated else _HELD_OUT)
+    context.log("outcome_recorded", success=sent.success, evidence=draft.evidence.value, lessons=len(updated))
     return OutcomeResult(updated=updated, evidence=draft.evidence, reason=reason, ignored=sent.ignored)
 
 
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson. It leaves every recall and stays in the history."""
-    from mcp_reflect.schemas.lessons import ForgetArguments, read  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import ForgetArguments
+    from mcp_reflect.schemas.reading import read
 
     sent = read(ForgetArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
@@ -125,7 +132,8 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
 
 async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
     """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
-    from mcp_reflect.schemas.lessons import ImportArguments, read  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import ImportArguments
+    from mcp_reflect.schemas.reading import read
 
     lessons = context.bank.lessons
     before = await lessons.get(context.scopes.own, lesson_id)
@@ -139,34 +147,19 @@ async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> 
 
 def import_drafts(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
     """Read numbered lines of an import. InputError names the first bad line; nothing is stored."""
-    from mcp_reflect.schemas.lessons import ImportArguments, read  # noqa: PLC0415 - see above
+    from mcp_reflect.schemas.lessons import ImportArguments
 
-    drafts: list[tuple[Scope, LessonDraft]] = []
-    own = context.scopes.own
-    for number, line in lines:
-        try:
-            sent = read(ImportArguments, line, context.settings)
-        except InputError as error:
-            raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
-        scope = own if sent.project is None else Scope(own.tenant, stored_name(sent.project))
-        drafts.append((_visible(scope, sent.visibility), sent.draft(Source.IMPORT)))
-    return drafts
+    read_lines = _read_lines(context, ImportArguments, lines)
+    return [(_visible(scope, sent.visibility), sent.draft(Source.IMPORT)) for scope, sent in read_lines]
 
 
 async def import_own(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[Stored]:
-    """Store the lines of a person's own export as they were; InputError names the first bad line, nothing is stored."""
-    from mcp_reflect.schemas.reading import read  # noqa: PLC0415 - see above
-    from mcp_reflect.schemas.lessons import OwnExportArguments  # noqa: PLC0415 - see above
-    from mcp_reflect.storage.transfer import Exported  # noqa: PLC0415 - see above
+    """Store the lines of a person's own export as they were. InputError names the first bad line; nothing is stored."""
+    from mcp_reflect.schemas.lessons import OwnExportArguments
+    from mcp_reflect.storage.transfer import Exported
 
     records: list[Exported] = []
-    own = context.scopes.own
-    for number, line in lines:
-        try:
-            sent = read(OwnExportArguments, line, context.settings)
-        except InputError as error:
-            raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
-        scope = own if sent.project is None else Scope(own.tenant, stored_name(sent.project))
+    for scope, sent in _read_lines(context, OwnExportArguments, lines):
         versions = [
             {"reason": past.reason, "body": past.body, "now": past.created_at.timestamp()} for past in sent.versions
         ]
@@ -175,6 +168,21 @@ async def import_own(context: Context, lines: Iterable[tuple[int, Mapping[str, A
         ]
         records.append(Exported(scope, sent.record(scope.project), versions, outcomes))
     return await context.bank.transfer.restore(records)
+
+
+def _read_lines(
+    context: Context, kind: type[_Line], lines: Iterable[tuple[int, Mapping[str, Any]]]
+) -> Iterator[tuple[Scope, _Line]]:
+    """Yield the scope and the fields of each line."""
+    from mcp_reflect.schemas.reading import read
+
+    own = context.scopes.own
+    for number, line in lines:
+        try:
+            sent = read(kind, line, context.settings)
+        except InputError as error:
+            raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
+        yield own if sent.project is None else Scope(own.tenant, stored_name(sent.project)), sent
 
 
 def _visible(scope: Scope, visibility: str) -> Scope:
