@@ -1,12 +1,11 @@
-"""Errors, in words that say what to do about them.
+"""Errors, by who has to react: `InputError` the caller, `BankError` the person who runs the server.
 
-An error's class says who has to react: `InputError` the caller (send something else), `BankError`
-the person who runs the server (a path, a permission, a full disk). Anything else is our own fault.
+Every other exception is a fault of this package.
 """
 
 HALF_CHARACTER = "\ufdd0"
 TOO_DEEP = "\ufdd1"
-"""Marks for what a transport could not pass on: Unicode keeps both for a program's own use."""
+"""Marks for what a transport could not pass on: Unicode reserves both for a program's own use."""
 
 
 class McpReflectError(Exception):
@@ -16,8 +15,7 @@ class McpReflectError(Exception):
 class InputError(McpReflectError):
     """The caller sent something that cannot be used. Nothing was stored.
 
-    `field` is the path of the argument (`events[2].type`), `fault` what is wrong with it, `fix` what
-    to send instead. The three together are the message.
+    `field` is the path of the argument (`events[2].type`), `fault` the problem, `fix` what to send instead.
     """
 
     def __init__(self, field: str, fault: str, fix: str) -> None:
@@ -28,7 +26,7 @@ class InputError(McpReflectError):
 
 
 class NotFoundError(InputError):
-    """An id that names nothing in this scope; one in another project is not there either."""
+    """An id that does not exist in this scope."""
 
 
 class BankError(McpReflectError):
@@ -36,11 +34,11 @@ class BankError(McpReflectError):
 
 
 class DreamBusyError(McpReflectError):
-    """Another process dreams over the project, and only one may at a time."""
+    """Another process dreams over the project."""
 
 
 class BankReadOnlyError(BankError):
-    """The bank can be read and not written: its file is read-only, or its schema is newer than ours."""
+    """The bank cannot be written: its file is read-only, or its schema is newer than this release."""
 
 
 class BankBusyError(BankError):
@@ -48,18 +46,15 @@ class BankBusyError(BankError):
 
 
 class NotABankError(BankError):
-    """The file is not an SQLite database, or a database of another program. It is left as it is."""
+    """The file is not an SQLite database, or one of another program. It is left as it is."""
 
 
 class BankDamagedError(BankError):
-    """The file was a bank, or was to be one, and cannot be read as one. It is set aside, never deleted."""
+    """The file of the bank cannot be read. It is set aside, never deleted."""
 
 
 class PromptError(McpReflectError):
-    """A prompt template cannot be used. The person who edited `file` has to react; the shipped one serves.
-
-    `line` counts from 1. `fault` is what is wrong there, `fix` what to write instead.
-    """
+    """A prompt template cannot be used, and the shipped one serves. The person who edited `file` has to react."""
 
     def __init__(self, file: str, line: int, fault: str, fix: str) -> None:
         super().__init__(f"{file}:{line}: {fault}. {fix}")
@@ -70,4 +65,4 @@ class PromptError(McpReflectError):
 
 
 class MissingInputError(McpReflectError):
-    """A prompt was asked for without all its inputs, or with others: our own fault, and all of them are named."""
+    """A prompt was rendered without all its inputs, or with others: a fault of this package."""

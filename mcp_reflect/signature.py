@@ -1,8 +1,7 @@
-"""The signature of a failing call: what it shares with the same mistake made again on another day.
+"""The signature of a failing call, equal for the same mistake on another day.
 
-It is made of the normalised call (tool and canonical arguments) and the fingerprint of the error.
-What differs from day to day is replaced by a placeholder: ids, dates, temporary paths, ports, hashes,
-and in errors every path and number too.
+It is made of the normalized call (tool and arguments) and the fingerprint of the error, with placeholders for ids,
+dates, temporary paths, ports and hashes, and in errors for every path and number.
 """
 
 import hashlib
@@ -42,82 +41,68 @@ _SPACE = lazy_compile(r"\s+")
 
 
 def steady(text: str) -> str:
-    """The text with what differs from run to run (ids, dates, times, temporary paths, ports, hashes) replaced."""
+    """Return the text with placeholders for what differs between runs: ids, dates, times, temporary paths, ports."""
     for pattern, placeholder in _VOLATILE:
         text = pattern.sub(placeholder, text)
     return text
 
 
 def plain(text: str) -> str:
-    """The text with single spaces and without quotation marks around it."""
+    """Return the text with single spaces and without quotation marks around it."""
     return _SPACE.sub(" ", text).strip().strip(_QUOTES).strip()
 
 
-def normalised_call(tool: str, arguments: Json) -> str:
-    """One line for a call: `search({"query":"nick park"})`, the same for calls that differ only in dress."""
-    return bounded(_line(tool, arguments, _plain_and_steady))
+def normalized_call(tool: str, arguments: Json) -> str:
+    """Return one line, like `search({"query":"nick park"})`, the same for calls that differ in quotes, ids and dates."""
+    return bounded(_line(tool, arguments, lambda text: steady(plain(text[: 4 * CALL_LIMIT]))))
 
 
 def unquoted(tool: str, arguments: Json) -> str:
-    """One line for a call, the same for calls that differ in white space, order of keys and outer quotes alone."""
+    """Return one line, the same for calls that differ only in white space, order of keys and outer quotes."""
     return bounded(_line(tool, arguments, plain))
 
 
 def dressed_call(tool: str, arguments: Json) -> str:
-    """One line for a call, the same for calls that differ in white space, order of keys and kind of quotes alone."""
-    return bounded(_line(tool, arguments, _one_kind_of_quotes))
+    """Return one line, the same for calls that differ only in white space, order of keys and kind of quotes."""
+    return bounded(_line(tool, arguments, lambda text: _SPACE.sub(" ", text.translate(_STRAIGHT)).strip()))
 
 
 def exact_call(tool: str, arguments: Json) -> str:
-    """One line for a call, the same only for the same arguments; key order and outer spaces do not count."""
+    """Return one line, the same only for the same arguments in any order of keys."""
     return _line(tool, arguments, str.strip)
 
 
 def fingerprint(error: str) -> str:
-    """The error with numbers, paths, ids and times taken out, in lower case, at most ERROR_LIMIT characters."""
-    text = steady(_SPACE.sub(" ", error[: 5 * ERROR_LIMIT]).strip())
-    text = _PATH.sub("<path>", text)
+    """Return the error without numbers, paths, ids and times, in lower case, at most ERROR_LIMIT characters."""
+    text = _PATH.sub("<path>", steady(_SPACE.sub(" ", error[: 5 * ERROR_LIMIT]).strip()))
     return _NUMBER.sub("<n>", text).lower()[:ERROR_LIMIT].rstrip()
 
 
 def signature(tool: str, call: str, error_fingerprint: str) -> str:
-    """16 hex digits over the tool, the normalised call and the fingerprint."""
-    joined = "\x1f".join((tool.strip().lower(), call, error_fingerprint))
-    return hashlib.sha256(joined.encode("utf-8", "replace")).hexdigest()[:16]
+    """Return 16 hex digits over the tool, the normalized call and the fingerprint."""
+    return _digest("\x1f".join((tool.strip().lower(), call, error_fingerprint)))
 
 
 def bounded(line: str, limit: int = CALL_LIMIT) -> str:
-    """The line, or its start and a hash of the whole where it is longer than `limit` characters."""
-    if len(line) <= limit:
-        return line
-    digest = hashlib.sha256(line.encode("utf-8", "replace")).hexdigest()[:16]
-    return f"{line[: limit - 20]}...#{digest}"
+    """Return the line, or its start and a hash of the whole where it is longer than `limit` characters."""
+    return line if len(line) <= limit else f"{line[: limit - 20]}...#{_digest(line)}"
 
 
-def _line(tool: str, arguments: Json, dress: Callable[[str], str]) -> str:
-    return f"{tool.strip().lower()}({_dumps(_canonical(arguments, 0, dress))})"
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _one_kind_of_quotes(text: str) -> str:
-    return _SPACE.sub(" ", text.translate(_STRAIGHT)).strip()
+def _line(tool: str, arguments: Json, normalize: Callable[[str], str]) -> str:
+    value = _normalized(arguments, 0, normalize)
+    return f"{tool.strip().lower()}({json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(',', ':'))})"
 
 
-def _plain_and_steady(text: str) -> str:
-    return steady(plain(text[: 4 * CALL_LIMIT]))
-
-
-def _canonical(value: Json, depth: int, dress: Callable[[str], str]) -> Json:
-    """The value with each string dressed; keys are sorted when it is written."""
+def _normalized(value: Json, depth: int, normalize: Callable[[str], str]) -> Json:
+    """Return the value with each text normalized."""
     if depth > MAX_DEPTH:
         return "..."
     if isinstance(value, str):
-        return dress(value)
+        return normalize(value)
     if isinstance(value, dict):
-        return {str(key): _canonical(item, depth + 1, dress) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_canonical(item, depth + 1, dress) for item in value]
-    return value
-
-
-def _dumps(value: Json) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return {str(key): _normalized(item, depth + 1, normalize) for key, item in value.items()}
+    return [_normalized(item, depth + 1, normalize) for item in value] if isinstance(value, list) else value

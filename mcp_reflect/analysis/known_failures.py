@@ -23,7 +23,7 @@ from mcp_reflect.models.run import Failure
 from mcp_reflect.models.warning import Due, KnownFailure, Match, SessionState
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.fencing import fence
-from mcp_reflect.signature import bounded, dressed_call, fingerprint, normalised_call, signature, steady, unquoted
+from mcp_reflect.signature import bounded, dressed_call, fingerprint, normalized_call, signature, steady, unquoted
 
 if TYPE_CHECKING:
     from mcp_reflect.analysis.call_results import Fault
@@ -128,7 +128,7 @@ def _forms(name: str, arguments: Json, head: str) -> Forms:
         bounded(head, 200),
         bounded(dressed_call(name, arguments)),
         bounded(unquoted(name, arguments)),
-        normalised_call(name, arguments),
+        normalized_call(name, arguments),
     )
 
 

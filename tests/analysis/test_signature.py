@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.signature import CALL_LIMIT, ERROR_LIMIT, exact_call, fingerprint, normalised_call, signature
+from mcp_reflect.signature import CALL_LIMIT, ERROR_LIMIT, exact_call, fingerprint, normalized_call, signature
 
 SAME: list[tuple[Json, Json]] = [
     ({"b": 1, "a": 2}, {"a": 2, "b": 1}),
@@ -18,7 +18,7 @@ SAME: list[tuple[Json, Json]] = [
 
 @pytest.mark.parametrize(("first", "second"), SAME)
 def test_calls_that_differ_only_in_dress_are_one(first: Json, second: Json) -> None:
-    assert normalised_call("Fetch", first) == normalised_call("fetch", second)
+    assert normalized_call("Fetch", first) == normalized_call("fetch", second)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_calls_that_differ_only_in_dress_are_one(first: Json, second: Json) -> N
     [({"limit": 10}, {"limit": 100}), ({"q": "cats"}, {"q": "dogs"}), ({"path": "src/a.py"}, {"path": "src/b.py"})],
 )
 def test_calls_that_differ_in_what_they_ask_are_two(first: Json, second: Json) -> None:
-    assert normalised_call("fetch", first) != normalised_call("fetch", second)
+    assert normalized_call("fetch", first) != normalized_call("fetch", second)
 
 
 def test_an_exact_call_keeps_what_a_normalised_one_drops() -> None:
@@ -40,14 +40,14 @@ def test_a_fingerprint_leaves_out_numbers_paths_and_times() -> None:
 
 
 def test_long_calls_and_errors_are_bounded_and_still_told_apart() -> None:
-    one, two = (normalised_call("f", {"text": "x" * 5_000 + end}) for end in ("a", "b"))
+    one, two = (normalized_call("f", {"text": "x" * 5_000 + end}) for end in ("a", "b"))
     assert len(one) <= CALL_LIMIT
     assert one != two
     assert len(fingerprint("word " * 1_000)) <= ERROR_LIMIT
 
 
 def test_a_signature_is_sixteen_hex_digits_and_stays_the_same() -> None:
-    made = signature("Fetch", normalised_call("Fetch", {"a": 1}), fingerprint("HTTP 500"))
-    assert made == signature("fetch", normalised_call("fetch", {"a": 1}), fingerprint("HTTP 502"))
+    made = signature("Fetch", normalized_call("Fetch", {"a": 1}), fingerprint("HTTP 500"))
+    assert made == signature("fetch", normalized_call("fetch", {"a": 1}), fingerprint("HTTP 502"))
     assert len(made) == 16
     assert int(made, 16) >= 0
