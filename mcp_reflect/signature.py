@@ -53,7 +53,7 @@ def plain(text: str) -> str:
 
 
 def normalized_call(tool: str, arguments: Json) -> str:
-    """Return one line, like `search({"query":"nick park"})`, the same for calls that differ in quotes, ids and dates."""
+    """Return one line, like `search({"query":"nick park"})`, the same for calls that differ in ids and dates."""
     return bounded(_line(tool, arguments, lambda text: steady(plain(text[: 4 * CALL_LIMIT]))))
 
 
