@@ -51,10 +51,11 @@ def reflection_node(
         detail = checked.checks[-1].detail if decision is not None or result is not None else "There is no decision."
         return {"validation_results": _validation(checked, success=False), "error": detail}
     about = decision_of(decision)
+    texts = ("task", "outcome", "goal", "task_type", "run_id")
     sent: dict[str, Any] = {
         "task": f"Decide what becomes of the component '{about.component}'",
         "outcome": "success",
-        **{name: state[name] for name in _READ if isinstance(state.get(name), str) and state[name].strip()},
+        **{name: state[name] for name in texts if isinstance(state.get(name), str) and state[name].strip()},
         "decision": decision,
         "execution": result,
         "allowed_actions": list(allowed_actions),
@@ -67,31 +68,38 @@ def reflection_node(
             return await engine.reflect(**sent)
 
     try:
-        found = _run(work)
+        reflection = _run(work)
     except McpReflectError as error:
         ran: dict[str, Any] = result or {}  # its structure was checked
         return _failed(state, checked, fallback(about, ran.get("metrics") or {}, str(error)), str(error))
-    if found.validation is not None and found.validation.reflection_success is False:
-        return _failed(state, checked, found.reflection, found.note or "the language model gave nothing")
+    if reflection.validation is not None and reflection.validation.reflection_success is False:
+        return _failed(state, checked, reflection.reflection, reflection.note or "the language model gave nothing")
+    insights, assessment = reflection.insights or Insights(), reflection.assessment or Assessment()
+    by_rules = reflection.insights is not None and reflection.thinker == RULES
+    text = markdown(insights.raw_sections) if by_rules else reflection.reflection
     return {
-        **_gained(state, checked, _text(found), success=True),
-        "reflection_insights": _insights(found),
-        "reflection_analysis": _analysis(found.assessment or Assessment()),
+        **_gained(state, checked, text, success=True),
+        "reflection_insights": {
+            "summary": insights.summary or reflection.reflection,
+            "strengths": list(insights.strengths),
+            "improvements": list(insights.improvements),
+            "recommendation": insights.recommendation or reflection.strategy,
+            "raw_sections": dict(insights.raw_sections),
+        },
+        "reflection_analysis": {
+            "decision_appropriate": assessment.decision_appropriate,
+            "execution_effective": assessment.execution_effective,
+            "confidence": assessment.confidence,
+        },
     }
 
 
 reflect_node = reflection_node
 """The name that graphs of older engines use."""
 
-_READ = ("task", "outcome", "goal", "task_type", "run_id")
-
 
 def _run(work: "Callable[[], Coroutine[Any, Any, _T]]") -> _T:
     """Run a coroutine from plain code, whether or not a loop runs in this thread."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work())
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(asyncio.run, work()).result()
 
@@ -105,7 +113,7 @@ def _gained(state: Mapping[str, Any], checked: Validation, text: str, *, success
 
 
 def _failed(state: Mapping[str, Any], checked: Validation, text: str, error: str) -> dict[str, Any]:
-    """What graphs test for where reflecting failed. The decision itself is valid, so there is no `error`."""
+    """The keys that graphs test where reflecting failed. The decision itself is valid, so there is no `error`."""
     return {
         **_gained(state, checked, text, success=False),
         "reflection_insights": {
@@ -125,34 +133,9 @@ def _failed(state: Mapping[str, Any], checked: Validation, text: str, error: str
 
 
 def _validation(checked: Validation, *, success: bool) -> dict[str, Any]:
-    return {
-        "valid": checked.valid,
-        "failed_check": checked.failed_check and checked.failed_check.value,
-        "checks": [{**asdict(one), "check": one.check.value} for one in checked.checks],
-        "reflection_success": success,
-    }
-
-
-def _text(found: Reflection) -> str:
-    """The whole reflection: as markdown where it has sections of its own, else its text."""
-    if found.insights is None or found.thinker != RULES:
-        return found.reflection
-    return markdown(found.insights.raw_sections)
-
-
-def _insights(found: Reflection) -> dict[str, Any]:
-    said = found.insights or Insights()
-    return {
-        "summary": said.summary or found.reflection,
-        "strengths": list(said.strengths),
-        "improvements": list(said.improvements),
-        "recommendation": said.recommendation or found.strategy,
-        "raw_sections": dict(said.raw_sections),
-    }
-
-
-def _analysis(said: Assessment) -> dict[str, Any]:
-    return {name: getattr(said, name) for name in ("decision_appropriate", "execution_effective", "confidence")}
+    checks = [{**asdict(check), "check": check.check.value} for check in checked.checks]
+    failed = checked.failed_check and checked.failed_check.value
+    return {"valid": checked.valid, "failed_check": failed, "checks": checks, "reflection_success": success}
 
 
 def reflect_and_replan(

@@ -104,7 +104,9 @@ def _wrong_place(query: Query, request: SearchRequest, places: Catalog) -> Itera
     """Is it the right table and mode?"""
     entry = places.entry(query.table)
     if entry is None:
-        yield EmptyCause.WRONG_TABLE, Strategy.PIVOT, 1.0, f"there is no table {query.table}"
+        near = places.nearest(query.table)
+        detail = f"there is no table {query.table}" + (f"; nearest: {near.table}" if near else "")
+        yield EmptyCause.WRONG_TABLE, Strategy.PIVOT, 1.0, detail
         return
     if query.search_mode and query.search_mode not in entry.search_modes:
         modes = ", ".join(entry.search_modes) or "none"

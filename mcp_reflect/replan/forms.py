@@ -43,7 +43,7 @@ def has_form(term: str) -> bool:
     if (len(words) > 1 and any(len(word) > 1 for word in words)) or fold(term) != term.lower():
         return True
     digits = sum(letter.isdigit() for letter in term)
-    return 0 < digits < len(term) or (digits > 1 and term.startswith("0")) or digits >= 7
+    return 0 < digits < len(term) or term.startswith("0") or digits >= 7
 
 
 def variants(term: str) -> tuple[str, ...]:

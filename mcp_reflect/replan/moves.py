@@ -52,7 +52,7 @@ def loosened(query: Query, entry: CatalogEntry | None, steps: int) -> Query:
 def relaxed(query: Query, entry: CatalogEntry | None, message: str, retry: int) -> Iterator[Query]:
     """Yield the query with fewer conditions: the filter that the person named, then none, then lower thresholds."""
     if tool_of(query) is Tool.SQL:
-        yield from (replace(query, query_text=text) for text in relax_sql(query.query_text, message))
+        yield from (replace(query, query_text=text) for text in relax_sql(query.query_text))
         return
     query = in_table(query, entry) if entry else query
     eased, further = (loosened(query, entry, retry + step) for step in (1, 2))

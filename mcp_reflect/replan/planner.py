@@ -1,7 +1,8 @@
 """The plan for a failed search: by rules, or as a model or the host proposes it and rules check it. Deterministic."""
 
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
@@ -93,7 +94,6 @@ class _Case:
             kept_queries=tuple(query for query in self.request.queries if query not in self.failed),
             give_up=not new and not self.is_found,
             retry_count=self.state.retry_count + 1,
-            notes=tuple(self._corrections()) if new else (),
             cause=self.cause,
         )
 
@@ -127,21 +127,6 @@ class _Case:
         ]
         tried = attempts.describe_all([entry.query for entry in self.state.tried])
         return f"Giving up: {why}. Tried: {tried}. What would settle it: {'; '.join(settle)}."
-
-    def _corrections(self) -> Iterator[str]:
-        """What the failed queries named and the caller's catalog does not have."""
-        for query in dict.fromkeys((q.table, q.search_mode) for q in self.failed if self.places.described):
-            table, mode = query
-            entry, near = self.places.entry(table), self.places.nearest(table)
-            if entry is None:
-                yield (
-                    f"table {table} corrected to {near.table}"
-                    if near
-                    else f"table {table} left: it is not in the catalog"
-                )
-            elif mode and mode not in entry.search_modes:
-                other = in_table(Query(table=table, search_mode=mode), entry).search_mode
-                yield f"mode {mode} of {table} corrected to {other or 'none'}"
 
     def can_run(self, query: Query) -> bool:
         """True if the table and mode exist and the query asks for something."""
@@ -199,13 +184,13 @@ def _moves(case: _Case, order: tuple[Strategy, ...]) -> Iterator[_Move]:
 def _candidates(case: _Case, strategy: Strategy, table: str, tried: list[Tried]) -> Iterator[_Move]:
     """The strategy's queries for a table that can be run and are new; several failed queries take turns.
 
-    On a later try the original ones come first, with bounds as wide as they have become.
+    On a later try the original ones come first.
     """
     now = [query for query in case.failed if query.table == table]
     groups = [[_moved(case, strategy, query) for query in now]]
     if case.state.retry_count:
         first = [query for query in case.state.original_queries if query.table == table and query not in now]
-        groups.insert(0, [_moved(case, strategy, _loosest(query, now)) for query in first])
+        groups.insert(0, [_moved(case, strategy, query) for query in first])
     for query in islice(chain(*map(_taking_turns, groups)), _READ_CANDIDATES):
         if case.can_run(query) and attempts.repeated(query, tried) is None:
             yield strategy, query
@@ -223,26 +208,14 @@ def _moved(case: _Case, strategy: Strategy, query: Query) -> Iterator[Query]:
             return pivoted(query, case.places, message, searched, retry)
 
 
-def _loosest(query: Query, others: list[Query]) -> Query:
-    """The query with the highest limit and the lowest threshold of all; None where any has none."""
-    limits = [other.limit for other in (query, *others)]
-    thresholds = [other.score_threshold for other in (query, *others)]
-    return replace(
-        query,
-        limit=None if None in limits else max(limit for limit in limits if limit is not None),
-        score_threshold=None if None in thresholds else min(t for t in thresholds if t is not None),
-    )
-
-
-def _taking_turns(sources: list[Iterator[_T]]) -> Iterator[_T]:
+def _taking_turns(sources: Iterable[Iterator[_T]]) -> Iterator[_T]:
     """One from each in turn, until all have given what they have."""
-    while sources:
-        alive: list[Iterator[_T]] = []
-        for source in sources:
-            for item in islice(source, 1):
-                yield item
-                alive.append(source)
-        sources = alive
+    waiting = deque(sources)
+    while waiting:
+        source = waiting.popleft()
+        for item in islice(source, 1):
+            yield item
+            waiting.append(source)
 
 
 # Proposals of a model or the host
@@ -295,7 +268,7 @@ def _refusal(query: Query, case: _Case, planned: tuple[Query, ...]) -> str | Non
 
 
 def _corrected(query: Query, case: _Case) -> tuple[Query, tuple[str, ...]]:
-    """The query for a table and mode that exist, completed, and never narrower than the same text was before."""
+    """The query for a table and mode that exist, with the tool, limit and a looser threshold of the failed one."""
     places, queries = case.places, case.request.queries
     entry = places.entry(query.table) or (places.nearest(query.table) if places.described else None)
     table = entry.table if entry else query.table
@@ -315,15 +288,7 @@ def _corrected(query: Query, case: _Case) -> tuple[Query, tuple[str, ...]]:
     if entry and places.is_described(table) and (mode := in_table(query, entry).search_mode) != query.search_mode:
         notes += (f"mode {query.search_mode} corrected to {mode or 'none'}",) if query.search_mode else ()
         query = replace(query, search_mode=mode)
-    same = [
-        other
-        for other in queries
-        if other.table == table and normalized(other.query_text) == normalized(query.query_text)
-    ]
-    widened = _loosest(query, same) if same else query
-    return widened, notes + (
-        ("limit and threshold widened to what the same search had before",) if widened != query else ()
-    )
+    return query, notes
 
 
 def _strategy_of(new: tuple[Query, ...], request: SearchRequest) -> Strategy:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from mcp_reflect.models.search import CatalogEntry, Query
 from mcp_reflect.replan.forms import has_form, loose_pattern, sql_pattern, terms, variants
 from mcp_reflect.replan.vocabulary import Vocabulary
-from mcp_reflect.replan.words import CAMEL, stem, tokens
+from mcp_reflect.replan.words import CAMEL, tokens
 
 
 class Tool(StrEnum):
@@ -112,13 +112,6 @@ def literals(pattern: str) -> tuple[str, ...]:
     return tuple(sorted({part.strip() for part in parts if len(part.strip()) > 2}, key=lambda part: -len(part)))
 
 
-def portable(pattern: str) -> str:
-    """Return a regular expression without the classes and signs that basic expressions do not have."""
-    for sign, portable_class in ((r"\d", "[0-9]"), (r"\w", "[A-Za-z0-9_]"), (r"\s", "[[:space:]]")):
-        pattern = pattern.replace(f"{sign}+", f"{portable_class}{portable_class}*").replace(sign, portable_class)
-    return re.sub(r"(?<=\w)\+|\\b", "", pattern).replace(".+", "..*").replace("(?:", "(")
-
-
 def _unmarked(text: str) -> str:
     return " ".join(_MARKS.sub(" ", text).split())
 
@@ -145,7 +138,7 @@ def rewrite_sql(text: str, entry: CatalogEntry | None, known: Vocabulary) -> Ite
     yield _with_where(text, loose)
     for place, condition in enumerate(conditions):
         match = _TEXT.search(condition)
-        for other in _other_values(match[2], known) if match else ():
+        for other in known.near(match[2].strip("%*")) if match else ():
             changed = _TEXT.sub(lambda found, other=other: _like(found[1], other), condition)
             yield _with_where(text, [*loose[:place], changed, *loose[place + 1 :]])
     for condition in conditions if entry and entry.fields else ():
@@ -153,18 +146,13 @@ def rewrite_sql(text: str, entry: CatalogEntry | None, known: Vocabulary) -> Ite
             yield _with_where(text, [f"({_in_any(entry, match[2])})"])
 
 
-def relax_sql(text: str, message: str) -> Iterator[str]:
-    """Drop conditions, the ones that the person did not name first; leave joins open; then look at a sample."""
+def relax_sql(text: str) -> Iterator[str]:
+    """Leave joins open, keep one condition, then look at a sample."""
     loose = [_TEXT.sub(_loosely, condition) for condition in _conditions(text)]
-    asked = {stem(word) for word in tokens(message)}
-    textual = [condition for condition in loose if "LIKE" in condition]
-    if 0 < len(textual) < len(loose):
-        yield _with_where(text, textual)
     if _JOIN.search(text):
         yield _JOIN.sub("LEFT JOIN", _with_where(text, loose))
     if len(loose) > 1:
-        ranked = sorted(loose, key=lambda part: -sum(stem(word) in asked for word in tokens(part)))
-        yield from (_with_where(text, [condition]) for condition in ranked[:2])
+        yield from (_with_where(text, [condition]) for condition in loose[:2])
     if table := _FROM.search(text):
         yield _sample(table[1].strip('"`'))
 
@@ -207,13 +195,6 @@ def _loosely(match: re.Match[str]) -> str:
     if digits.isdigit() and len(digits) >= _LONG_NUMBER:
         return f"REPLACE(REPLACE({column}, ' ', ''), '-', '') LIKE '%{digits}%'"
     return _like(column, value) if value.isascii() else f"{column} LIKE '{sql_pattern(value)}'"
-
-
-def _other_values(value: str, known: Vocabulary) -> Iterator[str]:
-    """The entries of the vocabulary that are near a value in meaning, and its words put right."""
-    plain = value.strip("%*")
-    yield from known.near(plain)
-    yield from (other for word in tokens(plain) for other in known.mended(word).words if other != word)
 
 
 # Command lines

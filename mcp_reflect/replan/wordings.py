@@ -7,7 +7,7 @@ from typing import Final
 from mcp_reflect.models.search import CatalogEntry
 from mcp_reflect.replan.catalog import subject
 from mcp_reflect.replan.forms import has_form, loose_pattern, parts, plain_variants, terms, variants
-from mcp_reflect.replan.syntax import Reading, Tool, has_regex, literals, portable, read_operators
+from mcp_reflect.replan.syntax import Reading, Tool, has_regex, literals, read_operators
 from mcp_reflect.replan.vocabulary import Vocabulary
 from mcp_reflect.replan.words import STOP_WORDS, content, fold, stem, telling, tokens, unquoted
 
@@ -71,7 +71,6 @@ def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     """A text for grep in other forms and without what grep does not read, then shorter parts of it."""
     reading = read_operators(text)
     if has_regex(text) and not reading.has_operators:
-        yield portable(text)
         yield from literals(text)
         return
     plain = reading.plain or message
@@ -197,21 +196,14 @@ def _longer(text: str, mended: tuple[str, ...], asked: tuple[str, ...], known: V
     """
     more = tuple(part for word in asked if known.knows(word) for part in known.mended(word).words)
     more = more if known.words else asked
-    if not set(more) - set(mended):
-        return ""
-    return " ".join((text, *(word for word in mended if word not in tokens(text)), *more))
+    return " ".join((text, *more)) if set(more) - set(mended) else ""
 
 
 def _mended(words: tuple[str, ...], known: Vocabulary) -> tuple[str, ...]:
     """The words as the data has them: put right, joined or parted; words it does not have are left out."""
     if not known.words:
         return words
-    out: list[str] = []
-    for place, word in enumerate(words):
-        joined = word + words[place + 1] if place + 1 < len(words) else ""
-        out += [joined] if joined in known.words else []
-        out += known.mended(word).words
-    return tuple(dict.fromkeys(out)) or words
+    return tuple(dict.fromkeys(part for word in words for part in known.mended(word).words)) or words
 
 
 def _subject(text: str, entry: CatalogEntry | None) -> tuple[str, ...]:

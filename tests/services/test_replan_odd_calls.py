@@ -20,7 +20,7 @@ async def test_a_tool_without_modes_gets_none(engine: Engine) -> None:
     bare = [{"table": "papers"}, {"table": "authors"}]
     found = await engine.replan(**empty("papers", "solar cells", search_mode="faceted"), catalog=bare)
     assert {query.search_mode for query in found.new_queries} == {""}
-    assert found.notes == ("mode faceted of papers corrected to none",)
+    assert "papers has no mode faceted (it has: none)" in found.reasoning
 
 
 async def test_a_query_without_a_mode_never_gets_one_that_nobody_named(engine: Engine) -> None:
@@ -29,11 +29,11 @@ async def test_a_query_without_a_mode_never_gets_one_that_nobody_named(engine: E
     assert {query.search_mode for query in (*first.new_queries, *second.new_queries)} == {""}
 
 
-async def test_a_table_that_is_called_otherwise_is_corrected_with_a_note(engine: Engine) -> None:
+async def test_a_table_that_is_called_otherwise_is_corrected_with_a_reason(engine: Engine) -> None:
     found = await engine.replan(
         **empty("sesions", "quantum computing", search_mode="fuzzy"), catalog=QUANTUM["catalog"]
     )
-    assert "table sesions corrected to sessions" in found.notes
+    assert "there is no table sesions; nearest: sessions" in found.reasoning
     assert {query.table for query in found.new_queries} <= {"sessions", "exhibitors"}
 
 
