@@ -20,7 +20,7 @@ from benchmarks.retrieval import DEPTH, Judged, Query, collections, ndcg
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import RecallQuery
 from mcp_reflect.storage.retrieval.candidates import Search
-from mcp_reflect.storage.retrieval.scoring import FITTED, Weights, score
+from mcp_reflect.storage.retrieval.scoring import FITTED, Weights
 from mcp_reflect.storage.retrieval.vectors import VectorIndex, words_query
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.statements import Reading
@@ -83,12 +83,10 @@ def _gains(
     reading: Reading, scope: Scope, query: Query, names: dict[int, str], settings: Sequence[Weights]
 ) -> list[float]:
     """nDCG@10 of one query for every setting."""
-    scored = Search(RecallQuery(task=query.text), words_query(query.text), VectorIndex()).scored_rows(reading, scope)
-    gains: list[float] = []
-    for weights in settings:
-        matches = score(scored.question, scored.rows, scored.counts.average, scored.closeness, weights)
-        gains.append(ndcg([names[match.row] for match in matches[:DEPTH]], query.relevant))
-    return gains
+    search = Search(reading, scope, RecallQuery(task=query.text), words_query(query.text), VectorIndex())
+    return [
+        ndcg([names[match.row] for match in search.matches(weights)[:DEPTH]], query.relevant) for weights in settings
+    ]
 
 
 async def rows_by_document(database: Database, scope: Scope) -> dict[int, str]:

@@ -373,8 +373,7 @@ def _embeddings(settings: Settings, scopes: Scopes, embedder: "Embedder | None")
     from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig
 
     def open_embedder() -> "Embedder":
-        from mcp_reflect.llm.embeddings.choose import open_embedder
-        from mcp_reflect.llm.embeddings.embedders import Checked
+        from mcp_reflect.llm.embeddings.embedders import Checked, open_embedder
 
         return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
 

@@ -14,9 +14,8 @@ from mcp_reflect.security.injection import repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash, quoted
 from mcp_reflect.storage import similarity
 from mcp_reflect.storage.effectiveness import Effectiveness
-from mcp_reflect.storage.recalls import rates
+from mcp_reflect.storage.recalls import MENTIONS, named, rates
 from mcp_reflect.storage.retrieval import candidates, index
-from mcp_reflect.storage.retrieval.graph import MENTIONS, named
 from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import (
     LISTS,

@@ -1,52 +1,48 @@
-"""Recall, and the log of what was shown."""
+"""Recall, the log of what was shown, and the graph of what records name."""
 
 import hashlib
 import json
-from collections import deque
+from collections import Counter, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotFoundError
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import Lesson, Recall, RecallQuery, State, Trust
+from mcp_reflect.models.lesson import Hit, Lesson, Near, Recall, RecallQuery, State, Trust
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.storage import similarity as contradictions
 from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.retrieval.candidates import MOST_SCORED, Search
-from mcp_reflect.storage.retrieval.graph import with_related
-from mcp_reflect.storage.retrieval.ranking import Ranked, rank
-from mcp_reflect.storage.retrieval.vectors import WORDS, VectorIndex, words_query
+from mcp_reflect.storage.retrieval.candidates import SCORED, Search
+from mcp_reflect.storage.retrieval.ranking import rank
+from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons_from, scope_values
 
 if TYPE_CHECKING:
+    from mcp_reflect.models.reflection import Link
     from mcp_reflect.storage.retrieval.embeddings import Embeddings
 
-
-# Hold-out: in a share of the tasks the recalled lessons are not shown, so that their use can be measured.
-#
-# Chosen by the task itself, not by chance: the same task in the same scope is always in the same arm, in every
-# process and on every day, so nobody can ask again until lessons come.
-
 _STEPS: Final = 2**64
+_READ: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
+_MOST_SCORED: Final = 2_000  # with filters that few lessons pass
+_MORE: Final = 10  # where a caller's filters leave too few, so many times as many are scored
+_MOST_QUEUED: Final = 1000  # recalls that wait while another process writes; the oldest go first
 
 
 def withheld(scope: Scope, task: str, share: float) -> bool:
-    """Whether lessons are held out from a task; `share` (0..1) of all tasks are. Case and spacing do not matter."""
+    """True if lessons are held out from a task, so that their use can be measured; `share` (0..1) of all tasks are.
+
+    The task itself decides, not chance: the same task in the same scope gets the same answer in every process and on
+    every day. Case and spacing do not matter.
+    """
     named = "\0".join((scope.tenant, scope.project, *task.casefold().split()))
     return int.from_bytes(hashlib.sha256(named.encode()).digest()[:8]) < share * _STEPS
 
 
-# Recall, and the ledger of what was shown, which nobody ever waits for.
-
-_READ: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
-_MORE: Final = 10  # where a caller's filters leave too few, so many times as many are scored
-_MOST_QUEUED: Final = 1000  # recalls remembered while another process writes; the oldest go first
-
-
 class RecallLog:
-    """Counts what was recalled: at once where nobody writes, else later."""
+    """Counts what was recalled: at once if no other process writes, else later, so that no recall waits."""
 
     def __init__(self, db: Database, clock: Clock, keep_days: float) -> None:
         self._db = db
@@ -93,7 +89,7 @@ class RecallLog:
 
 
 def rates(reading: Reading, scope: Scope) -> Rates:
-    """How often the lessons of a scope, and global ones, worked, by task type."""
+    """Return how often the lessons of a scope, and global ones, worked, by task type."""
     rows = reading.rows("base_rates", scope_values(scope))
     return Rates({row["task_type"]: (row["wins"], row["told"]) for row in rows})
 
@@ -126,24 +122,23 @@ class RecallRepository:
         Args:
             scope: Whose lessons.
             ask: The task and the filters.
-            applied: Whether the shown lessons count as applied; the recall is logged in any case.
+            applied: True if the lessons count as applied; the recall is logged in any case.
             holdout: The share (0..1) of tasks whose lessons are not shown.
         """
         now = self._clock.now()
         query = await self._embeddings.ask(ask.text) if self._embeddings else None
         if query is None and not self._words_only:
             query = words_query(clean_text(ask.text))
-        search = Search(ask, query, self._vectors)
-        ranked = await self._db.look(lambda reading: _ranked(reading, scope, search, now))
-        held_out = len(ranked.hits) if withheld(scope, ask.task, holdout) else 0
+        hits, hidden = await self._db.look(lambda reading: _ranked(reading, scope, ask, query, self._vectors, now))
+        held_out = len(hits) if withheld(scope, ask.task, holdout) else 0
         if held_out:
-            ranked = Ranked((), {**ranked.hidden, "held_out": held_out})
+            hits, hidden["held_out"] = (), held_out
         recall_id = self._clock.new_id("rec")
         await self._log.note(
             {
                 "id": recall_id,
                 "task": clean_text(ask.task)[:2000],  # redacted before it is cut: half a secret is not recognized
-                "lesson_ids": [hit.id for hit in ranked.hits],
+                "lesson_ids": [hit.id for hit in hits],
                 "held_out": held_out,
                 "holdout": holdout,
                 "now": self._clock.now(),
@@ -153,8 +148,8 @@ class RecallRepository:
         )
         return Recall(
             recall_id=recall_id,
-            lessons=ranked.hits,
-            hidden=ranked.hidden,
+            lessons=hits,
+            hidden=dict(sorted((+hidden).items())),
             mode="hybrid" if query else "lexical",
             scope=str(scope),
         )
@@ -187,16 +182,62 @@ def recall_row(reading: Reading, scope: Scope, recall_id: str) -> Row:
     return row
 
 
-def _ranked(reading: Reading, scope: Scope, search: Search, now: float) -> Ranked:
-    """Return the best hits. Where the caller's filters leave too few candidates, more are scored."""
-    ask = search.ask
+def _ranked(
+    reading: Reading, scope: Scope, ask: RecallQuery, query: QueryVector | None, index: VectorIndex, now: float
+) -> tuple[tuple[Hit, ...], Counter[str]]:
+    """Return the best hits, and how many lessons were held back, by reason.
+
+    Where the caller's filters leave too few candidates, more are scored.
+    """
     filtered = bool(ask.kinds or ask.tags or ask.min_importance or ask.min_effectiveness)
-    search = replace(search, read=None if filtered else max(_READ, ask.limit * 5))
     base_rates = rates(reading, scope)
+    scored = SCORED
     while True:
-        found = search.candidates(reading, scope)
-        tied = contradictions.among(reading, (candidate.lesson for candidate in found.best))
-        ranked = rank(found, ask, base_rates, now, tied)
-        if not filtered or len(ranked.hits) >= ask.limit or found.every or search.scored >= MOST_SCORED:
-            return replace(ranked, hits=with_related(reading, scope, ranked.hits, ask.max_chars))
-        search = replace(search, scored=min(search.scored * _MORE, MOST_SCORED))
+        search = Search(reading, scope, ask, query, index, scored)
+        candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))
+        tied = contradictions.among(reading, (candidate.lesson for candidate in candidates))
+        hits, hidden = rank(candidates, ask, base_rates, now, tied)
+        if not filtered or len(hits) >= ask.limit or search.every or scored >= _MOST_SCORED:
+            hidden["not_relevant"] = not_relevant
+            return _with_related(reading, scope, hits, ask.max_chars), hidden
+        scored = min(scored * _MORE, _MOST_SCORED)
+
+
+# The graph: what records name, and what shares it.
+
+MENTIONS: Final = "mentions"
+NAMED: Final = ("file", "error_code", "tool", "failure")
+"""The kinds of node that records share by naming them."""
+
+_MOST_RELATED: Final = 3  # neighbors that recall shows with a lesson
+_MOST_NAMED: Final = 12  # files and error codes of one text
+# A path with an extension; an address is none.
+_FILE: Final = lazy_compile(r"(?<![\w:/.-])(?:[\w.-]{1,60}/){0,8}[\w-]{1,60}\.[a-z][a-z0-9]{0,5}(?![\w/]|\.\w)")
+# E4012, TS2345, GH006, ENOENT, HTTP 404, exit code 137.
+_CODE: Final = lazy_compile(r"\b(?:[A-Z]{1,5}-?\d{3,6}|E[A-Z]{4,12}|(?:HTTP|status|exit code|errno) ?\d{1,4})\b")
+
+
+def named(text: str) -> "tuple[Link, ...]":
+    """Return links to the files and error codes that a text names, in its order, at most 12."""
+    from mcp_reflect.models.reflection import Link  # noqa: PLC0415 - only what is stored is linked
+
+    pairs = [("file", name) for name in _FILE.findall(text)] + [("error_code", name) for name in _CODE.findall(text)]
+    return tuple(Link(relation=MENTIONS, to_kind=kind, to_id=name) for kind, name in dict.fromkeys(pairs))[:_MOST_NAMED]
+
+
+def _with_related(reading: Reading, scope: Scope, hits: tuple[Hit, ...], max_chars: int) -> tuple[Hit, ...]:
+    """Return hits with up to three neighbors each, as far as their ids fit in `max_chars` beside all texts.
+
+    The neighbors are records that a recall of this scope may show: active, out of quarantine, of the project or global.
+    """
+    left = max_chars - sum(len(hit.text) for hit in hits)
+    related: list[Hit] = []
+    for hit in hits:
+        near: dict[str, Near] = {}
+        for row in reading.rows("graph_related", {"id": hit.id, **scope_values(scope)}):
+            size = len(row["id"]) + len(row["relation"])
+            if row["id"] not in near and len(near) < _MOST_RELATED and size <= left:
+                near[row["id"]] = Near(id=row["id"], relation=row["relation"])
+                left -= size
+        related.append(replace(hit, related=tuple(near.values())))
+    return tuple(related)

@@ -12,14 +12,14 @@ from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.effectiveness import INTERVAL, PRIOR_STRENGTH, Rates, WeightedOutcome, running_totals
 from mcp_reflect.storage.lessons import lesson_by_id
-from mcp_reflect.storage.recalls import rates
-from mcp_reflect.storage.retrieval.graph import MOST_NEAR, NAMED
+from mcp_reflect.storage.recalls import NAMED, rates
 from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import Reading, Row, lessons_from, readable, scope_values
 from mcp_reflect.storage.warnings import LEAST_WARNINGS, share_difference
 
 _MOST_RECALLS: Final = 100
 _REFLECTION_COUNTS: Final = ("thinker", "outcome", "category", "trigger")
+_MOST_NEAR: Final = 50  # neighbors of a node
 
 
 class Views(Repository):
@@ -46,7 +46,7 @@ class Views(Repository):
 
         A node is a record by its id, or a tool, file, failure or error code by its name.
         """
-        values = {"kind": kind, "name": name, "shared": list(NAMED), "limit": MOST_NEAR, **scope_values(scope)}
+        values = {"kind": kind, "name": name, "shared": list(NAMED), "limit": _MOST_NEAR, **scope_values(scope)}
         return [
             {key: row[key] for key in ("relation", "through", "id", "kind", "state", "text") if row[key] is not None}
             for row in await self._db.rows("graph_step", values)

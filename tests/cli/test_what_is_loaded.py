@@ -41,7 +41,6 @@ NEVER = (
     "mcp_reflect.replan", "mcp_reflect.services.reflect", "mcp_reflect.services.critique",
     "mcp_reflect.services.replan",
     "mcp_reflect.models.critique", "mcp_reflect.models.decision", "mcp_reflect.models.search",
-    "mcp_reflect.storage.retrieval.scripts",
     "mcp_reflect.storage.consolidation", "mcp_reflect.storage.transfer", "mcp_reflect.storage.views",
 )  # fmt: skip
 JUDGING = ("mcp_reflect.security.injection.judge", "mcp_reflect.analysis.call_results")

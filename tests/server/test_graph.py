@@ -7,7 +7,7 @@ from mcp import Client
 
 from mcp_reflect.models.lesson import LessonDraft, Trust
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.graph import named
+from mcp_reflect.storage.recalls import named
 from tests.server.calls import FAILED_RUN, told
 from tests.server.test_resources import read
 

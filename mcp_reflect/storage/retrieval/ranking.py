@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.models.lesson import Fit, Hit, Lesson, RecallQuery, RecordKind, Trust
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.retrieval.candidates import Candidate, Candidates
+from mcp_reflect.storage.retrieval.candidates import Candidate
 from mcp_reflect.storage.retrieval.scoring import CLOSE
 from mcp_reflect.storage.similarity import says_the_same, settled
 
@@ -18,64 +17,57 @@ HALF_LIFE_DAYS: Final = 180.0
 DAY: Final = 86_400.0
 _MOST_RELEVANCE: Final = 1.15  # of relevance, task type and context together
 _LARGEST_WEAK: Final = 0.499  # a weak hit scores less than any strong one
-
 _TRUST: Final = {Trust.QUARANTINED: 0.0, Trust.OBSERVED: 0.5, Trust.CONFIRMED: 0.9, Trust.TRUSTED: 1.0}
+_SHOWN: Final = (
+    "id external_id kind text mistake correction task_type tags importance confidence times_applied trust source"
+).split()
+
+Scored = tuple[float, Candidate]
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """The hits, best first, and how many lessons were held back, by reason."""
-
-    hits: tuple[Hit, ...]
-    hidden: dict[str, int]
-
-
-def rank(found: Candidates, ask: RecallQuery, rates: Rates, now: float, tied: Mapping[str, tuple[str, ...]]) -> Ranked:
-    """Rank candidates.
+def rank(
+    candidates: Iterable[Candidate], query: RecallQuery, rates: Rates, now: float, tied: Mapping[str, tuple[str, ...]]
+) -> tuple[tuple[Hit, ...], Counter[str]]:
+    """Return the hits, best first, and how many lessons were held back, by reason.
 
     Args:
-        found: The candidates of the question.
-        ask: The question, with its filters.
+        candidates: Of the question, the most relevant first.
+        query: The question, with its filters.
         rates: How often lessons of the scope worked.
         now: Seconds since 1970.
         tied: Which candidates contradict which, by id.
     """
-    hidden: Counter[str] = Counter(not_relevant=found.not_relevant, quarantined=found.held)
-    fitting: list[tuple[float, Candidate]] = []
-    for candidate in found.best:
-        reason = _held_back(candidate, ask, rates)
-        if reason:
+    hidden = Counter[str]()
+    fitting: list[Scored] = []
+    for candidate in candidates:
+        if reason := _reason_to_hide(candidate, query, rates):
             hidden[reason] += 1
         else:
-            fitting.append((_score(candidate, ask, rates, now), candidate))
+            fitting.append((_score(candidate, query, rates, now), candidate))
     scores, reasons = settled(((score, candidate.lesson) for score, candidate in fitting), tied, rates)
     fitting = [(scores[candidate.lesson.id], candidate) for _, candidate in fitting]
     fitting.sort(key=lambda pair: (-pair[0], pair[1].lesson.id))
-    hits = tuple(_pick(_preferred(fitting, ask, hidden), ask, now, hidden, (tied, reasons)))
-    return Ranked(hits, dict(sorted((+hidden).items())))
+    chosen = _pick(_preferred(fitting, query, hidden), query, hidden, tied)
+    return tuple(_hit(one, score, query, now, reasons.get(one.lesson.id)) for score, one in chosen), hidden
 
 
-def _held_back(candidate: Candidate, ask: RecallQuery, rates: Rates) -> str | None:
+def _reason_to_hide(candidate: Candidate, query: RecallQuery, rates: Rates) -> str | None:
     lesson = candidate.lesson
-    if lesson.trust is Trust.QUARANTINED:
-        return "quarantined"
-    if ask.strong_only and not candidate.strong:
+    if query.strong_only and not candidate.strong:
         return "weak"
-    if ask.kinds and lesson.kind not in ask.kinds:
+    if query.kinds and lesson.kind not in query.kinds:
         return "other_kinds"
-    if ask.tags and not set(ask.tags) & set(lesson.tags):
+    if query.tags and not set(query.tags) & set(lesson.tags):
         return "other_tags"
-    if lesson.importance < ask.min_importance:
+    if lesson.importance < query.min_importance:
         return "below_min_importance"
-    if ask.min_effectiveness and rates.mean(lesson) < ask.min_effectiveness:
+    if query.min_effectiveness and rates.mean(lesson) < query.min_effectiveness:
         return "below_min_effectiveness"
-    if rates.harmful(lesson):
-        return "proved_harmful"
-    return None
+    return "proved_harmful" if rates.harmful(lesson) else None
 
 
-def _score(candidate: Candidate, ask: RecallQuery, rates: Rates, now: float) -> float:
-    """The score of a hit, 0..1: above one half for a strong one, else below.
+def _score(candidate: Candidate, query: RecallQuery, rates: Rates, now: float) -> float:
+    """Return the score of a hit, 0..1: above one half for a strong one, else below.
 
     Relevance is scaled by .6 to 1 for worth; the same task type adds .1, the same context .05. A lesson that the very
     error identifies has the score 1.
@@ -83,29 +75,26 @@ def _score(candidate: Candidate, ask: RecallQuery, rates: Rates, now: float) -> 
     if candidate.by_error:
         return 1.0
     lesson = candidate.lesson
-    recency = 0.5 ** (max(now - lesson.updated_at, 0) / DAY / HALF_LIFE_DAYS)
     worth = (
         0.4 * rates.mean(lesson)
         + 0.2 * lesson.importance
         + 0.1 * lesson.confidence
-        + 0.15 * recency
+        + 0.15 * 0.5 ** (max(now - lesson.updated_at, 0) / DAY / HALF_LIFE_DAYS)
         + 0.15 * _TRUST[lesson.trust]
     )
     relevance = candidate.match.score * (0.6 + 0.4 * worth)
-    relevance += 0.1 * _same_type(lesson, ask) + 0.05 * _same_context(lesson, ask)
+    relevance += 0.1 * _same_type(lesson, query) + 0.05 * _same_context(lesson, query)
     half = relevance / _MOST_RELEVANCE / 2
     return 0.5 + half if candidate.strong else min(half, _LARGEST_WEAK)
 
 
-def _preferred(
-    fitting: list[tuple[float, Candidate]], ask: RecallQuery, hidden: Counter[str]
-) -> list[tuple[float, Candidate]]:
+def _preferred(fitting: list[Scored], query: RecallQuery, hidden: Counter[str]) -> list[Scored]:
     """Drop what says the same as a lesson: the strategy of its run, and reflections, unless `kinds` ask for them."""
-    if ask.kinds:
+    if query.kinds:
         return fitting
     runs = {one.lesson.reflection_id for _, one in fitting if one.lesson.kind is RecordKind.LESSON} - {None}
     only_reflections = all(one.lesson.kind is RecordKind.REFLECTION for _, one in fitting)
-    kept: list[tuple[float, Candidate]] = []
+    preferred: list[Scored] = []
     for score, candidate in fitting:
         lesson = candidate.lesson
         if lesson.kind is RecordKind.REFLECTION and not only_reflections:
@@ -113,106 +102,85 @@ def _preferred(
         elif lesson.kind is RecordKind.STRATEGY and lesson.reflection_id in runs:
             hidden["similar"] += 1
         else:
-            kept.append((score, candidate))
-    return kept
+            preferred.append((score, candidate))
+    return preferred
 
 
 def _pick(
-    fitting: list[tuple[float, Candidate]],
-    ask: RecallQuery,
-    now: float,
-    hidden: Counter[str],
-    opposed: tuple[Mapping[str, tuple[str, ...]], Mapping[str, str]],
-) -> Iterable[Hit]:
-    tied, reasons = opposed
-    chosen: list[Candidate] = []
-    left = ask.max_chars
+    fitting: list[Scored], query: RecallQuery, hidden: Counter[str], tied: Mapping[str, tuple[str, ...]]
+) -> list[Scored]:
+    """Choose as many as are wanted, in as many characters, without lessons that say the same."""
+    chosen: list[Scored] = []
+    left = query.max_chars
     for score, candidate in fitting:
         lesson = candidate.lesson
-        if len(chosen) >= ask.limit:
+        if len(chosen) >= query.limit:
             hidden["over_limit"] += 1
             continue
         opposite = tied.get(lesson.id, ())  # contradicting lessons share most words
-        same = sum(_one_finding(candidate, other) for other in chosen if other.lesson.id not in opposite)
-        if same > ask.limit // SIMILAR_HITS:
+        same = sum(
+            says_the_same(lesson.text, other.lesson.text) for _, other in chosen if other.lesson.id not in opposite
+        )
+        if same > query.limit // SIMILAR_HITS:
             hidden["similar"] += 1
         elif len(lesson.text) > left:
             hidden["over_max_chars"] += 1
         else:
             left -= len(lesson.text)
-            chosen.append(candidate)
-            yield _hit(candidate, score, ask, now, reasons.get(lesson.id))
+            chosen.append((score, candidate))
+    return chosen
 
 
-def _one_finding(one: Candidate, other: Candidate) -> bool:
-    return says_the_same(one.lesson.text, other.lesson.text, one.vector, other.vector)
-
-
-def _hit(candidate: Candidate, score: float, ask: RecallQuery, now: float, reason: str | None) -> Hit:
+def _hit(candidate: Candidate, score: float, query: RecallQuery, now: float, reason: str | None) -> Hit:
     lesson = candidate.lesson
     return Hit(
-        id=lesson.id,
-        external_id=lesson.external_id,
-        kind=lesson.kind,
-        text=lesson.text,
-        mistake=lesson.mistake,
-        correction=lesson.correction,
-        task_type=lesson.task_type,
-        tags=lesson.tags,
-        importance=lesson.importance,
-        confidence=lesson.confidence,
+        **{name: getattr(lesson, name) for name in _SHOWN},
         effectiveness=None if lesson.effectiveness is None else round(lesson.effectiveness, 3),
-        times_applied=lesson.times_applied,
-        trust=lesson.trust,
-        source=lesson.source,
         age_days=int(max(now - lesson.created_at, 0) // DAY),
         score=round(score, 4),
         fit=Fit.STRONG if candidate.strong else Fit.WEAK,
-        why="; ".join((*_why(lesson, candidate, ask), *((reason,) if reason else ()))),
+        why="; ".join((*_why(candidate, query), *((reason,) if reason else ()))),
         scope="global" if lesson.project == GLOBAL else None,
     )
 
 
-def _same_type(lesson: Lesson, ask: RecallQuery) -> bool:
-    return ask.task_type is not None and lesson.task_type == ask.task_type
+def _same_type(lesson: Lesson, query: RecallQuery) -> bool:
+    return query.task_type is not None and lesson.task_type == query.task_type
 
 
-def _same_context(lesson: Lesson, ask: RecallQuery) -> bool:
-    return ask.context is not None and lesson.context_hash == context_hash(ask.context)
+def _same_context(lesson: Lesson, query: RecallQuery) -> bool:
+    return query.context is not None and lesson.context_hash == context_hash(query.context)
 
 
-def _why(lesson: Lesson, candidate: Candidate, ask: RecallQuery) -> list[str]:
-    """The reasons for a hit, as clauses."""
-    reasons = _in_common(candidate)
-    if candidate.tools_differ:
-        reasons.append("it is about another tool than your task names")
-    if _same_type(lesson, ask):
-        reasons.append(f"same task type ({lesson.task_type})")
-    if _same_context(lesson, ask):
-        reasons.append("same context")
-    if lesson.effectiveness is not None:
-        reasons.append(f"effectiveness {lesson.effectiveness:.2f} so far")
-    if lesson.strength > 1:
-        reasons.append(f"learned {lesson.strength} times")
-    if lesson.kind is RecordKind.REFLECTION and not ask.kinds:
-        reasons.append("a reflection: there is no lesson on this yet")
-    return reasons
-
-
-def _in_common(candidate: Candidate) -> list[str]:
-    """The reasons that lie in the lesson's text."""
-    match = candidate.match
-    if candidate.by_error:
-        return ["this very error is one of its symptoms"]
-    reasons = [f"both name {_listed(match.names)}"] if match.names else []
+def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
+    """Return the reasons for a hit, as clauses."""
+    lesson, match = candidate.lesson, candidate.match
     words = [word for word in match.words if word not in match.names]
-    if words:
-        reasons.append(f"shares the words {_listed(words)}" if len(words) > 1 else f"shares the word {words[0]}")
-    if (match.close or 0.0) >= CLOSE:
-        reasons.append("means much the same as your task")
-    return reasons or ["shares no word with your task, but means something similar"]
+    several = "s" if len(words) > 1 else ""
+    close = match.close or 0.0
+    clauses = (
+        (candidate.by_error, "this very error is one of its symptoms"),
+        (match.names, f"both name {_listed(match.names)}"),
+        (words, f"shares the word{several} {_listed(words)}"),
+        (close >= CLOSE, "means much the same as your task"),
+        (
+            not (candidate.by_error or match.words or close >= CLOSE),
+            "shares no word with your task, but means something similar",
+        ),
+        (candidate.other_tools, "it is about another tool than your task names"),
+        (_same_type(lesson, query), f"same task type ({lesson.task_type})"),
+        (_same_context(lesson, query), "same context"),
+        (lesson.effectiveness is not None, f"effectiveness {lesson.effectiveness or 0:.2f} so far"),
+        (lesson.strength > 1, f"learned {lesson.strength} times"),
+        (
+            lesson.kind is RecordKind.REFLECTION and not query.kinds,
+            "a reflection: there is no lesson on this yet",
+        ),
+    )
+    return [clause for holds, clause in clauses if holds]
 
 
 def _listed(words: Iterable[str]) -> str:
-    *some, last = list(words)[:5]
+    """Return up to five words as a list in a sentence."""
+    *some, last = [*words][:5] or [""]
     return f"{', '.join(some)} and {last}" if some else last

@@ -1,4 +1,4 @@
-"""Text as analysed terms: words of any script, stop words, stems."""
+"""Text as analyzed terms: words of any script, without their endings; stop words."""
 
 import unicodedata
 from functools import lru_cache
@@ -6,111 +6,8 @@ from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 
-# Stems of English words, after Porter (1980), "An algorithm for suffix stripping", Program 14(3).
-#
-# Words of other languages lose the same endings, in the bank and in the question alike; what that leaves
-# apart, the similarity of words brings together (see `spelling`).
-
-
-_SHORTEST: Final = 3  # words up to here are their own stem
-_VOWEL: Final = "(?:[aeiou]|(?<=[^aeiou])y)"
-_CONSONANTS: Final = "(?:(?:[^aeiouy]|(?<![^aeiou])y)+)"
-_HAS_VOWEL: Final = lazy_compile(r"[aeiou]|(?<=[^aeiou])y")
-_MEASURED: Final = lazy_compile(r"(?:[aeiou]|(?<=[^aeiou])y)+(?:[^aeiouy]|(?<=[aeiou])y)+")
-_DOUBLE: Final = lazy_compile(r"([^aeiouylsz])\1$")
-_SHORT: Final = lazy_compile(r"[^aeiou](?:[aeiou]|(?<=[^aeiou])y)[^aeiouwxy]$")
-
-# The longer endings first.
-_STEP_2: Final = (
-    ("ational", "ate"), ("ization", "ize"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"),
-    ("tional", "tion"), ("biliti", "ble"), ("entli", "ent"), ("ousli", "ous"), ("ation", "ate"),
-    ("alism", "al"), ("aliti", "al"), ("iviti", "ive"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
-    ("abli", "able"), ("alli", "al"), ("ator", "ate"), ("logi", "log"), ("eli", "e"),
-)  # fmt: skip
-_STEP_3: Final = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ness", ""),
-    ("ful", ""),
-)  # fmt: skip
-_STEP_4: Final = (
-    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize",
-    "sion", "tion", "al", "er", "ic", "ou",
-)  # fmt: skip
-
-
-@lru_cache(maxsize=100_000)
-def stem(word: str) -> str:
-    """The stem of a lower-case word; of one with other letters than a to z, or up to three of them, itself."""
-    if len(word) <= _SHORTEST or not (word.isascii() and word.isalpha()):
-        return word
-    word = _past_and_gerund(_plural(word))
-    if word.endswith("y") and _HAS_VOWEL.search(word[:-1]):
-        word = f"{word[:-1]}i"
-    word = _replaced(word, _STEP_2)
-    word = _replaced(word, _STEP_3)
-    return _tidied(_derived(word))
-
-
-def _measure(word: str) -> int:
-    """Porter's m: how many times vowels are followed by consonants."""
-    return len(_MEASURED.findall(word))
-
-
-def _plural(word: str) -> str:
-    if word.endswith("sses"):
-        return word[:-2]
-    if word.endswith("ies"):
-        return word[:-2] if len(word) > 4 else word[:-1]
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us")) else word
-
-
-def _past_and_gerund(word: str) -> str:
-    if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) else word
-    for ending in ("ed", "ing"):
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            if not _HAS_VOWEL.search(rest):
-                return word
-            if rest.endswith(("at", "bl", "iz")):
-                return f"{rest}e"
-            if _DOUBLE.search(rest):
-                return rest[:-1]
-            return f"{rest}e" if _measure(rest) == 1 and _SHORT.search(rest) else rest
-    return word
-
-
-def _replaced(word: str, pairs: tuple[tuple[str, str], ...]) -> str:
-    """The word with the first ending of `pairs` that it has replaced, where enough is left before it."""
-    for ending, other in pairs:
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            return rest + other if _measure(rest) else word
-    return word
-
-
-def _derived(word: str) -> str:
-    for ending in _STEP_4:
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            if ending in ("sion", "tion"):
-                rest += ending[0]
-            return rest if _measure(rest) > 1 else word
-    return word
-
-
-def _tidied(word: str) -> str:
-    if word.endswith("e"):
-        rest = word[:-1]
-        if _measure(rest) > 1 or (_measure(rest) == 1 and not _SHORT.search(rest)):
-            word = rest
-    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
-
-
-# Words that tell little in any question: they count for less, and are asked for only where there is nothing else.
-#
-# Function words of English, German, French, Spanish, Italian, Portuguese and Dutch, without diacritics and
-# apostrophes, as `analysis` folds them. A word that is telling in one of these languages is left out of all.
-
+# Function words of English, German, French, Spanish, Italian, Portuguese and Dutch, without diacritics and apostrophes.
+# They count for less. A word that carries meaning in one of these languages is left out of all lists.
 
 ENGLISH: Final = frozenset(
     """a about after all also am an and any are as at be been before being but by can could did do does doing done
@@ -155,57 +52,54 @@ waar wat wel wij zijn zou
 STOP_WORDS: Final = ENGLISH | frozenset(_MORE.replace("'", "").split())
 
 
-# Text as terms: what is written into the index, and what a question asks for.
-#
-# NFKC and case folded, diacritics folded, English endings cut (`stems`), identifiers, paths and codes whole
-# and in parts, runs of scripts without spaces as pairs of letters. Terms hold letters, digits and `_`.
+LONGEST: Final = 64  # characters of a term; longer terms are cut
 
+# Thai, Chinese, Japanese, Korean: no spaces between words.
+_UNSPACED: Final = "\u0e00-\u0e7f\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff"
+# Vowel signs and the like, which `re` does not take for letters: Arabic and Hebrew points, the scripts of India.
+_MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff"
+_LETTERS: Final = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])+"
 
-LONGEST: Final = 64  # characters of a term; what is longer is cut, here and there alike
-
-# Of texts in ASCII; `scripts` has those of all others.
-_CHUNK: Final = lazy_compile(r"[^\W_]+(?:[._/:\\@'-]+[^\W_]+)*")
-_PART: Final = lazy_compile(r"[^\W_]+")
+# Letters and digits with the signs that join them, or a run of a script without spaces; and their parts.
+_CHUNK: Final = lazy_compile(rf"[{_UNSPACED}]+|{_LETTERS}(?:[._/:\\@'’-]+{_LETTERS})*")
+_PART: Final = lazy_compile(rf"(?:[^\W_]|[{_MARKS}])+")
+_RUN: Final = lazy_compile(rf"[{_UNSPACED}]")
+_ASCII_CHUNK: Final = lazy_compile(r"[^\W_]+(?:[._/:\\@'-]+[^\W_]+)*")  # most texts are ASCII: these compile faster
+_ASCII_PART: Final = lazy_compile(r"[^\W_]+")
 _CAMEL: Final = lazy_compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_APOSTROPHE: Final = lazy_compile(r"['’]")
 _UNFOLDED: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 
 
 def terms_of(text: str) -> list[str]:
-    """The terms of a text in their order, stop words too; an identifier gives itself and then its parts."""
+    """Return the terms of a text in order, with stop words; an identifier gives itself and then its parts.
+
+    Words are folded (NFKC, case, diacritics) and stemmed; runs of scripts without spaces give pairs of letters. Terms
+    hold letters, digits and `_`.
+    """
     return [term for chunk in _chunks(text) for term, _ in _terms(chunk) if term]
 
 
 def words_of(text: str) -> dict[str, str]:
-    """Each term of a text once, in their order, with the word that it stands for where it came first."""
-    found: dict[str, str] = {}
+    """Return each term of a text once, in order, with the word at its first place in the text."""
+    words: dict[str, str] = {}
     for chunk in _chunks(text):
         for term, word in _terms(chunk):
-            if term:  # an accent that stands alone leaves nothing
-                found.setdefault(term, word)
-    return found
+            if term:  # an accent without a letter gives an empty term
+                words.setdefault(term, word)
+    return words
 
 
 def _chunks(text: str) -> list[str]:
-    """Stretches of letters, digits and what joins them."""
-    if text.isascii():
-        return _CHUNK.findall(text)
-    from mcp_reflect.storage.retrieval import scripts  # noqa: PLC0415 - its patterns take long to compile, and most texts are ASCII
-
-    return scripts.CHUNK.findall(unicodedata.normalize("NFKC", text))
+    return _ASCII_CHUNK.findall(text) if text.isascii() else _CHUNK.findall(unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=100_000)
 def _terms(chunk: str) -> tuple[tuple[str, str], ...]:
-    """The terms of a chunk, each with its word."""
-    part = _PART
-    if not chunk.isascii():
-        from mcp_reflect.storage.retrieval import scripts  # noqa: PLC0415 - see above
-
-        if scripts.UNSPACED.match(chunk):
-            return _pairs(chunk)
-        part = scripts.PART
-    parts = part.findall(_without_apostrophes(chunk))
+    """Return the terms of a chunk, each with its word."""
+    if not chunk.isascii() and _RUN.match(chunk):
+        pairs = [chunk[place : place + 2] for place in range(len(chunk) - 1)] or [chunk]
+        return tuple(zip(pairs, pairs, strict=True))
+    parts = (_ASCII_PART if chunk.isascii() else _PART).findall(_without_apostrophe(chunk))
     if len(parts) == 1:
         return _word_terms(parts[0])
     whole = "_".join(map(_folded, parts))[:LONGEST]
@@ -214,7 +108,7 @@ def _terms(chunk: str) -> tuple[tuple[str, str], ...]:
 
 
 def _word_terms(word: str) -> tuple[tuple[str, str], ...]:
-    """A word, or the whole and the parts of one in camelCase."""
+    """Return the term of a word; of one in camelCase also those of its parts."""
     inner = _CAMEL.findall(word) if word.isascii() and not word.islower() and not word.isdigit() else ()
     parts = tuple((_stemmed(part.lower()), part.lower()) for part in inner if len(part) > 1)
     if len(parts) > 1:
@@ -223,15 +117,12 @@ def _word_terms(word: str) -> tuple[tuple[str, str], ...]:
 
 
 def _stemmed(word: str) -> str:
-    """A stop word as it is, so that it is known as one; of any other word the stem."""
     return word if word in STOP_WORDS else stem(word)
 
 
-def _without_apostrophes(chunk: str) -> str:
-    """`don't` as dont, `server's` as server, `l'erreur` as erreur."""
-    if "'" not in chunk and "’" not in chunk:
-        return chunk
-    head, *tail = _APOSTROPHE.split(chunk)
+def _without_apostrophe(chunk: str) -> str:
+    """Return `don't` as dont, `server's` as server, `l'erreur` as erreur."""
+    head, *tail = chunk.replace("’", "'").split("'")
     if len(tail) != 1:
         return "".join((head, *tail))
     if tail[0].lower() == "s":
@@ -240,7 +131,7 @@ def _without_apostrophes(chunk: str) -> str:
 
 
 def _folded(word: str) -> str:
-    """A word in one case, without diacritics."""
+    """Return a word in lower case, without diacritics."""
     if word.isascii():
         return word.lower()
     apart = unicodedata.normalize("NFD", word.casefold())
@@ -248,7 +139,69 @@ def _folded(word: str) -> str:
     return unicodedata.normalize("NFC", bare).translate(_UNFOLDED)
 
 
-def _pairs(run: str) -> tuple[tuple[str, str], ...]:
-    """Pairs of neighbouring letters; a letter that stands alone is itself."""
-    pairs = [run[place : place + 2] for place in range(len(run) - 1)] or [run]
-    return tuple(zip(pairs, pairs, strict=True))
+# Stems of English words, after Porter (1980), "An algorithm for suffix stripping", Program 14(3). Words of other
+# languages lose the same endings, in the bank and in the question.
+
+_HAS_VOWEL: Final = lazy_compile(r"[aeiou]|(?<=[^aeiou])y")
+_SYLLABLES: Final = lazy_compile(r"(?:[aeiou]|(?<=[^aeiou])y)+(?:[^aeiouy]|(?<=[aeiou])y)+")  # Porter's measure
+_DOUBLE: Final = lazy_compile(r"([^aeiouylsz])\1$")
+_SHORT: Final = lazy_compile(r"[^aeiou](?:[aeiou]|(?<=[^aeiou])y)[^aeiouwxy]$")
+
+_PLURALS: Final = (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("us", "us"), ("s", ""))
+_STEPS: Final = """
+ational>ate ization>ize iveness>ive fulness>ful ousness>ous tional>tion biliti>ble entli>ent ousli>ous ation>ate
+alism>al aliti>al iviti>ive enci>ence anci>ance izer>ize abli>able alli>al ator>ate logi>log eli>e
+
+icate>ic ative> alize>al iciti>ic ical>ic ness> ful>
+
+ement> ance> ence> able> ible> ment> ant> ent> ism> ate> iti> ous> ive> ize> ion> al> er> ic> ou>
+"""
+# Endings with their replacements, the longer ones first, and the measure that the rest of the word must have.
+_DERIVED: Final = tuple(
+    (tuple((ending, other) for ending, _, other in (pair.partition(">") for pair in step.split())), least)
+    for step, least in zip(_STEPS.split("\n\n"), (1, 1, 2), strict=True)
+)
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """Return the stem of a lower-case word; a word with other letters than a to z, or of up to three, as it is."""
+    if len(word) <= 3 or not (word.isascii() and word.isalpha()):
+        return word
+    word = _past_and_gerund(_replaced(word, _PLURALS, 0))
+    if word.endswith("y") and _HAS_VOWEL.search(word[:-1]):
+        word = f"{word[:-1]}i"
+    for pairs, least in _DERIVED:
+        word = _replaced(word, pairs, least)
+    rest = word[:-1]
+    if word.endswith("e") and (_measure(rest) > 1 or (_measure(rest) == 1 and not _SHORT.search(rest))):
+        word = rest
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+
+
+def _measure(word: str) -> int:
+    """Return how many times vowels are followed by consonants."""
+    return len(_SYLLABLES.findall(word))
+
+
+def _replaced(word: str, pairs: tuple[tuple[str, str], ...], least: int) -> str:
+    """Return the word with the first ending that it has replaced, if enough syllables come before it."""
+    for ending, other in pairs:
+        if word.endswith(ending):
+            rest = word.removesuffix(ending)
+            return rest + other if _measure(rest) >= least else word
+    return word
+
+
+def _past_and_gerund(word: str) -> str:
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) else word
+    for ending in ("ed", "ing"):
+        if word.endswith(ending):
+            rest = word.removesuffix(ending)
+            if not _HAS_VOWEL.search(rest):
+                return word
+            if rest.endswith(("at", "bl", "iz")) or (_measure(rest) == 1 and _SHORT.search(rest)):
+                return f"{rest}e"
+            return rest[:-1] if _DOUBLE.search(rest) else rest
+    return word

@@ -2,7 +2,6 @@
 
 import struct
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -28,8 +27,7 @@ MOST_COMPARED: Final = 200_000
 """Vectors of a scope that are searched; in a larger one only lessons that share words are compared."""
 
 LONGEST_TEXT: Final = 4_000  # characters that are embedded: models read about so much
-_MOST_SCOPES: Final = 8  # scopes whose signs are kept in memory; the least recently searched goes first
-_PAGE: Final = 20_000  # signs read at once
+_MOST_SCOPES: Final = 8  # scopes whose signs are kept in memory
 _FACTOR: Final = struct.Struct("<f")
 _LARGEST: Final = 127
 _SIGNS: Final = bytes(ord("1") if 0 < number < 128 else ord("0") for number in range(256))
@@ -86,113 +84,78 @@ def words_query(text: str) -> QueryVector | None:
 
 
 class Closeness:
-    """How close lessons are to a question: 0 for unrelated texts, 1 for the same text. Reads each vector once."""
+    """How close lessons are to a question: 0 for unrelated texts, 1 for the same text."""
 
-    def __init__(self, reading: Reading, query: QueryVector) -> None:
-        self._reading = reading
+    def __init__(self, reading: Reading, query: QueryVector, rows: Sequence[int]) -> None:
         self._query = query
-        self._vectors: dict[int, bytes | None] = {}
+        values = {"embedder": query.model, "lessons": rows}
+        self._vectors: dict[int, bytes] = {row["lesson"]: row["vector"] for row in reading.rows("vectors_of", values)}
+        self.without_vector = set(rows) - self._vectors.keys()
 
     def of(self, rows: Iterable[int]) -> dict[int, float]:
         """Return the closeness of each of the rows that has a vector."""
-        wanted = list(rows)
-        self._read(wanted)
-        return {row: self._scaled(self._query.numbers, blob) for row in wanted if (blob := self._vectors[row])}
+        return self._to(self._query.numbers, rows)
 
     def towards(self, best: Sequence[int], weight: float, rows: Iterable[int]) -> dict[int, float]:
         """Return the closeness of rows to the question moved towards the middle of the `best` rows.
 
         The middle counts `weight` times as much as the question (Rocchio 1971, "Relevance feedback").
         """
-        self._read(best)
-        middle = [0.0] * len(self._query.numbers)
-        blobs = [blob for row in best if (blob := self._vectors[row])]
+        moved = list(self._query.numbers)
+        blobs = [blob for row in best if (blob := self._vectors.get(row))]
         for blob in blobs:
             factor = _FACTOR.unpack_from(blob)[0] * weight / len(blobs)
-            middle = [total + factor * number for total, number in zip(middle, array("b", blob[4:]), strict=True)]
-        moved = [own + other for own, other in zip(self._query.numbers, middle, strict=True)]
+            moved = [total + factor * number for total, number in zip(moved, array("b", blob[4:]), strict=True)]
         length = sum(map(mul, moved, moved)) ** 0.5 or 1.0
-        moved = [number / length for number in moved]
-        return {row: self._scaled(moved, blob) for row in rows if (blob := self._vectors.get(row))}
+        return self._to([number / length for number in moved], rows)
 
-    def vector(self, row: int) -> bytes | None:
-        """Return the packed vector of a row that was read."""
-        return self._vectors.get(row)
-
-    @property
-    def without_vector(self) -> list[int]:
-        """The rows that were asked for and have no vector."""
-        return [row for row, blob in self._vectors.items() if blob is None]
-
-    def _scaled(self, query: Vector, blob: bytes) -> float:
+    def _to(self, numbers: Vector, rows: Iterable[int]) -> dict[int, float]:
         background = self._query.background
-        return min(max((cosine(query, blob) - background) / (1 - background), 0.0), 1.0)
-
-    def _read(self, rows: Iterable[int]) -> None:
-        new = [row for row in rows if row not in self._vectors]
-        if new:
-            self._vectors.update(dict.fromkeys(new))
-            values = {"embedder": self._query.model, "lessons": new}
-            self._vectors.update(
-                {row["lesson"]: row["vector"] for row in self._reading.rows("vectors_of", values)},
-            )
-
-
-class _Signs:
-    """The sign bits of the vectors of one model and scope; `last` is the number of the last vector that was read."""
-
-    def __init__(self) -> None:
-        self.by_row: dict[int, int] = {}
-        self.last = 0
-
-    def nearest(self, query: int, limit: int) -> list[int]:
-        """Return about `limit` rows (at least, if there are so many) whose signs differ least from the query's."""
-        if len(self.by_row) <= limit:
-            return list(self.by_row)
-        differences = list(map(int.bit_count, map(query.__xor__, self.by_row.values())))
-        counts, total, most = Counter(differences), 0, 0
-        for most in sorted(counts):
-            total += counts[most]
-            if total >= limit:
-                break
-        return list(compress(self.by_row, map(most.__ge__, differences)))
+        return {
+            row: min(max((cosine(numbers, blob) - background) / (1 - background), 0.0), 1.0)
+            for row in rows
+            if (blob := self._vectors.get(row))
+        }
 
 
 class VectorIndex:
-    """The signs of vectors in memory, scope by scope, brought up to date before each search.
+    """The sign bits of vectors in memory, by model and scope, brought up to date before each search.
 
-    Signs are a first choice only: rows that lost their vector since are found out by `Closeness`. Used on the
-    database's thread.
+    Signs are a first choice only: `Closeness` tells which rows have lost their vector since. Used on the database's
+    thread.
     """
 
     def __init__(self) -> None:
-        self._signs: dict[tuple[int, int], _Signs] = {}
+        self._signs: dict[tuple[int, int], dict[int, int]] = {}
+        self._last: dict[tuple[int, int], int] = {}  # the number of the last vector that was read
 
-    def nearest(self, reading: Reading, query: QueryVector, scopes: Sequence[int], limit: int) -> list[int]:
-        """Return the rows of some scopes that are likely to be nearest to the query, about `limit` for each scope."""
+    def nearest(self, reading: Reading, query: QueryVector, scopes: Iterable[int], limit: int) -> list[int]:
+        """Return the rows of some scopes whose signs differ least from the query's, about `limit` for each scope."""
         bits = int("".join("1" if number > 0 else "0" for number in query.numbers), 2)
         rows: list[int] = []
         for scope in scopes:
-            rows += self._up_to_date(reading, query.model, scope).nearest(bits, limit)
+            signs = self._up_to_date(reading, query.model, scope)
+            differences = list(map(int.bit_count, map(bits.__xor__, signs.values())))
+            for most in sorted(differences)[:limit][-1:]:
+                rows += compress(signs, map(most.__ge__, differences))
         return rows
 
     def forget(self, model: int, rows: Iterable[int]) -> None:
         """Drop rows that have no vector any more."""
-        gone = set(rows)
-        for (embedder, _), held in self._signs.items():
-            if embedder == model:
-                for row in gone:
-                    held.by_row.pop(row, None)
+        for row in rows:
+            for (embedder, _), signs in self._signs.items():
+                if embedder == model:
+                    signs.pop(row, None)
 
-    def _up_to_date(self, reading: Reading, model: int, scope: int) -> _Signs:
-        held = self._signs.pop((model, scope), None) or _Signs()
-        self._signs[model, scope] = held
-        while len(self._signs) > _MOST_SCOPES:
-            self._signs.pop(next(iter(self._signs)))
-        page = _PAGE
-        while page == _PAGE:
-            values = {"embedder": model, "scope": scope, "after": held.last, "limit": _PAGE}
-            rows = reading.rows("vectors_after", values)
-            held.by_row.update((row, int.from_bytes(bits, "big")) for _, row, bits in rows)
-            held.last, page = (rows[-1]["seq"] if rows else held.last), len(rows)
-        return held
+    def _up_to_date(self, reading: Reading, model: int, scope: int) -> dict[int, int]:
+        """Return the signs of a scope by row."""
+        key = model, scope
+        if key not in self._signs and len(self._signs) >= _MOST_SCOPES:
+            self._signs.clear()
+            self._last.clear()
+        signs = self._signs.setdefault(key, {})
+        values = {"embedder": model, "scope": scope, "after": self._last.get(key, 0)}
+        for seq, row, bits in reading.rows("vectors_after", values):
+            signs[row] = int.from_bytes(bits, "big")
+            self._last[key] = seq
+        return signs

@@ -16,8 +16,8 @@ from mcp_reflect.llm.budget import Spend
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.index import document
 from mcp_reflect.storage.sqlite.files import newest
-from tests.embedding.concepts import Concepts
 from tests.held_clock import HeldClock
+from tests.llm.embeddings.concepts import Concepts
 
 FOLDER = Path(__file__).parent
 CALL = {"command": "make deploy"}
@@ -92,8 +92,8 @@ def dumped(bank: Path) -> str:
         lines = [line for line in looking.iterdump() if "lesson_terms" not in line]
         (virtual,) = looking.execute("SELECT sql FROM sqlite_master WHERE name = 'lesson_terms'").fetchone()
         lines.append(f"{virtual};")
-        for row, scope, held, terms in looking.execute("SELECT row, scope, held, terms FROM features"):
-            text = document(scope, terms, held=bool(held)).replace("'", "''")
+        for row, scope, terms in looking.execute("SELECT row, scope, terms FROM features"):
+            text = document(scope, terms).replace("'", "''")
             lines.append(f"INSERT INTO lesson_terms (rowid, terms) VALUES ({row}, '{text}');")  # noqa: S608
         pragmas = [f"PRAGMA {name} = {looking.execute(f'PRAGMA {name}').fetchone()[0]};" for name in
                    ("application_id", "user_version")]  # fmt: skip

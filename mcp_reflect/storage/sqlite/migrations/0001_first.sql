@@ -39,12 +39,11 @@ CREATE INDEX lessons_held ON lessons (tenant, project) WHERE trust = 'quarantine
 CREATE INDEX lessons_by_reflection ON lessons (reflection_id);
 CREATE INDEX lessons_by_digest ON lessons (digest) WHERE digest IS NOT NULL;
 
--- The analysed terms of each active row with their weighted counts, and the length of its text in terms. The index of
--- quarantined rows is apart (`held`). See storage/retrieval/index.py.
+-- The analyzed terms of each active row out of quarantine with their weighted counts, and the length of its text in
+-- terms. See storage/retrieval/index.py.
 CREATE TABLE features (
   row INTEGER PRIMARY KEY REFERENCES lessons (row) ON DELETE CASCADE,
   scope INTEGER NOT NULL,
-  held INTEGER NOT NULL CHECK (held IN (0, 1)),
   length REAL NOT NULL,
   terms TEXT NOT NULL CHECK (json_valid(terms))
 ) STRICT;

@@ -9,11 +9,6 @@ SELECT scope, term, rows
 FROM json_each(:scopes) AS s CROSS JOIN json_each(:terms) AS t CROSS JOIN terms ON scope = s.value AND term = t.value
 WHERE rows > 0;
 
--- name: index_terms_from
--- Terms of a scope that begin alike.
-SELECT term FROM terms
-WHERE scope = :scope AND term >= :from AND term < :to AND rows > 0 LIMIT :limit;
-
 -- name: index_search
 -- The newest rows that match an FTS5 expression over terms.
 SELECT rowid AS row FROM lesson_terms WHERE lesson_terms MATCH :match ORDER BY rowid DESC LIMIT :limit;
@@ -27,7 +22,7 @@ SELECT row, length, terms FROM features WHERE row IN (SELECT value FROM json_eac
 -- going through all of the scope instead.
 SELECT * FROM lessons
 WHERE row IN (SELECT value FROM json_each(:rows)) AND +tenant = :tenant AND +project IN (:project, '')
-  AND +state = 'active';
+  AND +state = 'active' AND +trust <> 'quarantined';
 
 -- name: index_of
 -- The index entry of a record.
@@ -35,8 +30,8 @@ SELECT features.* FROM features JOIN lessons ON lessons.row = features.row WHERE
 
 -- name: index_add_features
 -- Store the terms of a record.
-INSERT INTO features (row, scope, held, length, terms)
-SELECT row, :scope, :held, :length, :terms FROM lessons WHERE id = :id;
+INSERT INTO features (row, scope, length, terms)
+SELECT row, :scope, :length, :terms FROM lessons WHERE id = :id;
 
 -- name: index_add_terms
 -- Make a record findable by its terms.

@@ -10,5 +10,5 @@ DELETE FROM symptoms WHERE lesson_id = :lesson_id;
 -- The active lessons of a scope, and global ones, that are known by one of these errors.
 SELECT DISTINCT lessons.* FROM symptoms JOIN lessons ON lessons.id = symptoms.lesson_id
 WHERE symptoms.tenant = :tenant AND symptoms.fingerprint IN (SELECT value FROM json_each(:fingerprints))
-  AND lessons.tenant = :tenant AND project IN (:project, '') AND state = 'active'
+  AND lessons.tenant = :tenant AND project IN (:project, '') AND state = 'active' AND trust <> 'quarantined'
 ORDER BY lessons.id LIMIT 50;

@@ -23,19 +23,15 @@ ON CONFLICT (lesson, embedder) DO NOTHING;
 -- name: unembedded_list
 -- The next rows of some projects; of those that lack a vector of a model, and may have one, with their texts.
 SELECT row, project, updated_at, text, symptoms, keywords FROM lessons
-WHERE row > :after AND row <= :upto AND +tenant = :tenant AND +project IN (SELECT value FROM json_each(:projects))
+WHERE row > :after AND +tenant = :tenant AND +project IN (SELECT value FROM json_each(:projects))
   AND +state = 'active' AND +trust <> 'quarantined'
   AND NOT EXISTS (SELECT 1 FROM vectors WHERE lesson = lessons.row AND embedder = :embedder)
 ORDER BY row LIMIT :limit;
 
--- name: newest_lesson
--- The last row there is.
-SELECT coalesce(max(row), 0) AS row FROM lessons;
-
 -- name: vectors_after
 -- The signs of a scope's vectors that were written after one, oldest first.
 SELECT seq, lesson, signs FROM vectors
-WHERE embedder = :embedder AND scope = :scope AND seq > :after ORDER BY seq LIMIT :limit;
+WHERE embedder = :embedder AND scope = :scope AND seq > :after ORDER BY seq;
 
 -- name: vectors_of
 -- The vectors of some lessons.
@@ -51,10 +47,8 @@ WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '')
   AND lessons.state = 'active' AND lessons.trust <> 'quarantined';
 
 -- name: vectors_drop
--- Remove vectors of models that nobody used since a time, some at once. Word vectors stay.
-DELETE FROM vectors WHERE seq IN (
-  SELECT seq FROM vectors WHERE embedder IN (SELECT id FROM embedders WHERE id > 1 AND used_at < :before) LIMIT :limit
-);
+-- Remove vectors of models that nobody used since a time. Word vectors stay.
+DELETE FROM vectors WHERE embedder IN (SELECT id FROM embedders WHERE id > 1 AND used_at < :before);
 
 -- name: embedders_drop
 -- Forget models that nobody used since a time, when their vectors are gone.

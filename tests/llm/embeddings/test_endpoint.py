@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.llm.embeddings.choose import open_embedder
-from mcp_reflect.llm.embeddings.embedders import Embedder
+from mcp_reflect.llm.embeddings.embedders import Embedder, open_embedder
 from mcp_reflect.llm.protocol import AuthError, GarbledReplyError, LLMError, LLMSettingError, OverloadedError
-from tests.embedding.concepts import embeddings, inputs, served, setting
 from tests.llm.contract import left_nothing_behind
+from tests.llm.embeddings.concepts import embeddings, inputs, served, setting
 from tests.llm.loopback import Answer, Drop, Flood, HangUp, Loopback, Step, refused_url
 
 nothing_is_left_behind = pytest.fixture(autouse=True)(left_nothing_behind)

@@ -14,8 +14,8 @@ from mcp_reflect.llm.embeddings.embedders import UNRELATED
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.embeddings import BATCH, CLAIM_SECONDS, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Embeddings
 from mcp_reflect.storage.retrieval.vectors import packed
-from tests.embedding.concepts import embeddings, inputs, served, setting, vector
 from tests.held_clock import HeldClock
+from tests.llm.embeddings.concepts import embeddings, inputs, served, setting, vector
 from tests.llm.loopback import Answer, HangUp, Loopback, Received, Step
 
 SLOW = {"mistake": "The report query was sluggish", "correction": "Read from the replica", "keywords": ["postgres"]}

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.llm.embeddings.choose import open_embedder
-from mcp_reflect.llm.embeddings.embedders import Vector
+from mcp_reflect.llm.embeddings.embedders import Vector, open_embedder
 from mcp_reflect.llm.protocol import LLMSettingError
 
 EXTRA = ("numpy", "safetensors", "threadpoolctl", "tokenizers")

@@ -10,9 +10,9 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import Recall
 from mcp_reflect.services.engine import Engine
-from tests.embedding.concepts import embeddings, inputs, served, setting, vector
-from tests.embedding.test_keeping_vectors import CAKE, MAIL, SLOW, caught_up, engine_at, meaning, told
 from tests.held_clock import HeldClock
+from tests.llm.embeddings.concepts import embeddings, inputs, served, setting, vector
+from tests.llm.embeddings.test_keeping_vectors import CAKE, MAIL, SLOW, caught_up, engine_at, meaning, told
 from tests.llm.loopback import Answer, Drop, Hang, HangUp, Received, Step
 
 NO_WORD_IN_COMMON = "our sql table crawls"  # SLOW says: report query was sluggish, read from the replica, postgres
@@ -176,6 +176,6 @@ print([name for name in sys.modules if name.split(".")[0] in ("numpy", "tokenize
 
 def test_a_recall_without_the_setting_imports_no_embedder(tmp_path: Path) -> None:
     env = {"MCP_REFLECT_BANK": str(tmp_path / "bank.db"), "MCP_REFLECT_PROJECT": "here", "PATH": ""}
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", OFF], cwd=root, env=env, capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"
