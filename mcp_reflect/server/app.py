@@ -34,9 +34,9 @@ from mcp.types import (
 
 from mcp_reflect import __version__
 from mcp_reflect.config import Settings
-from mcp_reflect.server import prompts, resources
-from mcp_reflect.server.service import Service, tools
-from mcp_reflect.server.stdio import Answering, LineError, Lines
+from mcp_reflect.server.listing import APP, BOARD, JSON, PROMPTS, RESOURCES, TEMPLATES, tools
+from mcp_reflect.server.service import Service
+from mcp_reflect.server.stdio import LineError, Lines, messages
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -76,7 +76,7 @@ class ReflectServer(MCPServer[None]):
         self.completion()(self._complete)
 
     async def list_tools(self) -> list[Tool]:
-        """The tools, from the generated file."""
+        """Return the tools, from the generated file."""
         return [Tool.model_validate(tool) for tool in tools()]
 
     async def call_tool(
@@ -86,47 +86,39 @@ class ReflectServer(MCPServer[None]):
         return await self.service.call(name, arguments, context)
 
     async def list_resources(self) -> list[Resource]:
-        """The resources that have a fixed address."""
-        return [
-            Resource(uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=one.mime_type)
-            for one in resources.listed()
-        ]
+        """Return the resources that have a fixed address."""
+        return RESOURCES
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:
-        """The resources that are addressed by an id."""
-        return [
-            ResourceTemplate(
-                uri_template=one.uri,
-                name=one.name,
-                title=one.title,
-                description=one.description,
-                mime_type=resources.JSON,
-            )
-            for one in resources.TEMPLATES
-        ]
+        """Return the resources that are addressed by an id."""
+        return TEMPLATES
 
     async def read_resource(
         self, uri: Any, context: Context[None, Any] | None = None
     ) -> Iterable[ReadResourceContents]:
-        """A resource as JSON, or the board as a page."""
+        """Return a resource as JSON, or the board as a page."""
         del context
-        name = str(uri)
+        from mcp_reflect.server import resources  # noqa: PLC0415 - nothing of the engine at the start
+
+        is_board = str(uri) == BOARD
         with self.service.admission.call(ResourceError):
-            text = await resources.read(self.service, name)
-        meta = {"ui": {"prefersBorder": True}} if name == resources.BOARD else None
-        return [ReadResourceContents(content=text, mime_type=resources.mime_type(name), meta=meta)]
+            text = await resources.read(self.service.engine(), str(uri))
+        meta = {"ui": {"prefersBorder": True}} if is_board else None
+        return [ReadResourceContents(content=text, mime_type=APP if is_board else JSON, meta=meta)]
 
     async def list_prompts(self) -> list[Prompt]:
-        """The prompts, which hosts show as slash commands."""
-        return prompts.listed()
+        """Return the prompts, which hosts show as commands."""
+        return [*PROMPTS.values()]
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None
     ) -> GetPromptResult:
-        """A prompt with its places filled."""
+        """Return a prompt with its places filled."""
         del context
+        from mcp_reflect.server import prompts  # noqa: PLC0415 - nothing of the engine at the start
+
         with self.service.admission.call(_invalid):
-            return await prompts.get(self.service, name, arguments or {})
+            return await prompts.get(self.service.engine(), name, arguments or {})
 
     async def _complete(
         self,
@@ -135,15 +127,17 @@ class ReflectServer(MCPServer[None]):
         context: CompletionContext | None,
     ) -> Completion | None:
         del context
+        from mcp_reflect.server import prompts, resources  # noqa: PLC0415 - nothing of the engine at the start
+
         with self.service.admission.call(_invalid):
             if isinstance(ref, ResourceTemplateReference):
-                values = await resources.complete(self.service, ref.uri, argument.value)
+                values = await resources.complete(self.service.engine(), ref.uri, argument.value)
             else:
-                values = await prompts.complete(self.service, ref.name, argument.name, argument.value)
+                values = await prompts.complete(self.service.engine(), ref.name, argument.name, argument.value)
         return Completion(values=values, total=len(values), has_more=False)
 
     async def run_stdio_async(self) -> None:
-        """Serve over stdio, and answer also what the SDK's reader would drop (see `lines`)."""
+        """Serve over stdio, and answer also the lines that the SDK's reader would drop (see `stdio`)."""
         most = self.service.settings.max_message_bytes
         lines = Lines(most)
         async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
@@ -152,13 +146,13 @@ class ReflectServer(MCPServer[None]):
                 error = ErrorData(code=fault.code, message=fault.text)
                 await writing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=fault.id, error=error)))
 
-            async def refuse(request: int | str | None, size: int) -> None:
-                text = f"message: it has {size} bytes. Send at most {most}."
-                await answer(LineError(request, INVALID_REQUEST, text))
-
-            lines.refuse = refuse
+            lines.refuse = answer
+            send, receive = anyio.create_memory_object_stream[SessionMessage](0)
             server = self._lowlevel_server
-            await server.run(Answering(reading, answer), writing, server.create_initialization_options())
+            async with anyio.create_task_group() as group:
+                group.start_soon(messages, reading, send, answer)
+                await server.run(receive, writing, server.create_initialization_options())
+                group.cancel_scope.cancel()
 
 
 def _invalid(text: str) -> MCPError:
@@ -166,7 +160,7 @@ def _invalid(text: str) -> MCPError:
 
 
 def build(settings: Settings | None = None, *, engine: "Engine | None" = None) -> ReflectServer:
-    """A server over the bank that settings name, or over an engine made elsewhere (which stays open)."""
+    """Return a server over the bank that settings name, or over an open engine, which stays open."""
     settings = settings or (engine.settings if engine else Settings.from_env())
     return ReflectServer(Service(settings, engine))
 
@@ -186,6 +180,6 @@ async def _closing(server: MCPServer[None]) -> AsyncGenerator[None]:
 
 
 def _log_to_stderr() -> None:
-    """Give the SDK's own log a plain handler, before it looks for a colourful one. Arguments never reach it."""
+    """Give the SDK's own log a plain handler, before it adds a colorful one. Arguments never reach it."""
     if not logging.getLogger().handlers:
         logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")

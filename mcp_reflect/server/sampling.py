@@ -1,9 +1,9 @@
 """The host's own model, asked through the protocol, in both eras, as one more `LLM`.
 
-In the old era the server asks in the middle of a call. In the modern one it may not: the call ends with
-what it needs, the client calls again with the answer, and the tool's body runs anew from the start. So
-a question must depend on the call's arguments alone, and earlier answers come from the state that the
-client brings back (sealed by the SDK). Each answer is tied to the text of its question.
+In the old era the server asks in the middle of a call. In the modern one it may not: the call ends with a request,
+the client calls again with the answer, and the tool's body runs again from the start. So a request must depend on
+the call's arguments alone, and earlier answers come from the state that the client sends back (sealed by the SDK).
+Each answer is tied to the text of its request.
 """
 
 import asyncio
@@ -33,6 +33,7 @@ from mcp_reflect.llm.protocol import (
     UnreachableError,
 )
 from mcp_reflect.security.redact import quoted
+from mcp_reflect.server.service import InputNeeded
 
 NAME: Final = "sampling"
 MOST_REQUESTS: Final = 8
@@ -41,25 +42,18 @@ _KEY: Final = "answer"
 _STOPS: Final = {"maxTokens": Stop.LENGTH, "toolUse": Stop.TOOL_USE, "refusal": Stop.REFUSAL}
 
 
-class InputNeeded(BaseException):
-    """The modern era's way to ask: it leaves the tool's body, past every handler, with what to return."""
-
-    def __init__(self, result: InputRequiredResult) -> None:
-        super().__init__()
-        self.result = result
-
-
 class Sampling:
     """The host's model for one call. At most 8 requests."""
 
     def __init__(self, context: Context[Any, Any]) -> None:
         self._context = context
         self._modern = (context.protocol_version or "") >= MODERN
-        self._replies = _carried(context) if self._modern else []
+        state = context.request_state if self._modern else None
+        self._replies: list[dict[str, str]] = json.loads(state) if state else []  # sealed, so they are ours
         self._asked = 0
 
     async def complete(self, request: Request) -> Reply:
-        """The host's reply. Raises an LLMError where it declines, fails or is too late."""
+        """Return the host's reply. Raises an LLMError where it declines, fails or is too late."""
         if self._asked >= MOST_REQUESTS:
             raise BudgetExceededError(NAME, f"a call may ask {MOST_REQUESTS} times", "Ask for less at once")
         place = self._asked
@@ -67,7 +61,7 @@ class Sampling:
         return self._from_state(place, request) if self._modern else await self._ask(request)
 
     def _from_state(self, place: int, request: Request) -> Reply:
-        """The reply that was brought back, or the question to bring back a reply to."""
+        """Return the reply that the client sent back, or end the call with the request for it."""
         digest = _digest(request)
         answer = (self._context.input_responses or {}).get(_KEY)
         if place == len(self._replies) - 1 and self._replies[place] == {"question": digest}:
@@ -107,19 +101,6 @@ class Sampling:
         return Reply(text=plain["text"], stop=Stop(plain["stop"]), llm=NAME)
 
 
-def sampling_of(context: Context[Any, Any] | None) -> Sampling | None:
-    """The host's model, where the client of this call declares sampling."""
-    if context is None or context.protocol_version is None:
-        return None
-    capabilities = context.client_capabilities
-    return Sampling(context) if capabilities is not None and capabilities.sampling is not None else None
-
-
-def _carried(context: Context[Any, Any]) -> list[dict[str, str]]:
-    """The replies of earlier rounds; the seal has been checked, so it is ours."""
-    return json.loads(context.request_state) if context.request_state else []
-
-
 def _params(request: Request) -> CreateMessageRequestParams:
     return CreateMessageRequestParams(
         messages=[SamplingMessage(role="user", content=TextContent(type="text", text=request.user))],
@@ -129,7 +110,7 @@ def _params(request: Request) -> CreateMessageRequestParams:
 
 
 def _plain(answer: CreateMessageResult) -> dict[str, str]:
-    """The text of an answer and how it ended; an answer without text is empty."""
+    """Return the text of an answer and how it ended; an answer without text is empty."""
     text = answer.content.text if isinstance(answer.content, TextContent) else ""
     stop = _STOPS.get(answer.stop_reason or "", Stop.END if text.strip() else Stop.EMPTY)
     return {"text": text, "stop": stop.value}

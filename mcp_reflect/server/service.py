@@ -1,13 +1,12 @@
 """Calls of tools: the engine is opened with the first one, and every error becomes text."""
 
+import asyncio
 import json
 import time
 import traceback
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
@@ -15,7 +14,7 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent
 from mcp_reflect.config import PREFIX, Settings
 from mcp_reflect.errors import InputError, McpReflectError, NotFoundError
 from mcp_reflect.log import Log
-from mcp_reflect.server.idle import Idle
+from mcp_reflect.server.listing import tools
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
@@ -24,14 +23,13 @@ if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
 
 
-# How many calls a server takes: so many a minute, and so many at the same time. What is more is refused at once.
-
-
 _MINUTE: Final = 60.0  # seconds
+
+Wait = Callable[[float], Awaitable[object]]
 
 
 class Admission:
-    """A bucket of calls that fills up evenly over a minute, and a count of those at work.
+    """Refuses calls over the limits: a bucket of calls that fills evenly over a minute, and a count of running calls.
 
     `now` gives seconds of a clock that never goes back.
     """
@@ -42,25 +40,24 @@ class Admission:
         self._now = now
         self._left = float(self._a_minute)
         self._filled = now()
-        self._at_work = 0
+        self._running = 0
 
     @contextmanager
     def call(self, error: Callable[[str], Exception] | None = None) -> Generator[None]:
-        """One call. Where there is no room for it, InputError, or the `error` that the protocol wants for it."""
+        """Count one call. Over a limit it raises InputError, or the `error` that the protocol wants."""
         try:
             self._take()
         except InputError as refused:
             raise (error(str(refused)) if error else refused) from None
-        self._at_work += 1
+        self._running += 1
         try:
             yield
         finally:
-            self._at_work -= 1
+            self._running -= 1
 
     def _take(self) -> None:
-        if self._at_once and self._at_work >= self._at_once:
-            fault = f"{self._at_work} are being worked on already"
-            raise InputError("calls", fault, "Wait for one to be answered.")
+        if self._at_once and self._running >= self._at_once:
+            raise InputError("calls", f"{self._running} are running already", "Wait for one to be answered.")
         if not self._a_minute:
             return
         now = self._now()
@@ -73,22 +70,57 @@ class Admission:
         self._left -= 1
 
 
-# What the server does with a call: the engine is made with the first one, and every fault becomes words.
-#
-# Nothing of the engine is imported before: a host that only lists the tools does not wait for it.
+class Idle:
+    """Begins a dream after `seconds` without a call (0: never), and gives it up when a call comes. Waits by `wait`.
 
+    A dream that is given up has changed nothing: it is applied in one short transaction at its end.
+    """
 
-_LIST: Final = Path(__file__).parent / "tools.json"
+    def __init__(self, engine: "Callable[[], Engine]", seconds: float, wait: Wait = asyncio.sleep) -> None:
+        self._engine = engine
+        self._seconds = seconds
+        self._wait = wait
+        self._calls = 0
+        self._waiting: asyncio.Task[None] | None = None
 
+    def call_began(self) -> None:
+        """Give up dreaming, without waiting for it to end."""
+        self._calls += 1
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
 
-@cache
-def tools() -> list[dict[str, Any]]:
-    """The tools as the generated file lists them."""
-    return json.loads(_LIST.read_text(encoding="utf-8"))
+    def call_ended(self) -> None:
+        """Wait for a quiet time after the last running call."""
+        self._calls -= 1
+        if self._calls == 0 and self._seconds > 0:
+            self._waiting = asyncio.create_task(self._dream_later())
+
+    async def close(self) -> None:
+        """Give up dreaming, and wait for it to end."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.cancel()
+            with suppress(asyncio.CancelledError):
+                await waiting
+
+    async def _dream_later(self) -> None:
+        await self._wait(self._seconds)
+        from mcp_reflect.services.consolidate import dream, due  # noqa: PLC0415 - nothing of it before
+
+        engine = self._engine()
+        try:
+            if await due(engine.context):
+                await dream(engine.context, idle=True)
+        except McpReflectError as error:  # another process dreams, or the bank is busy
+            engine.log("dream_failed", "info", error=type(error).__name__)
 
 
 class Service:
-    """The engine behind the server, made when it is first needed. One for each process."""
+    """Calls tools, and makes the engine with the first call. One for each process.
+
+    Nothing of the engine is imported before: a host that only lists the tools does not wait for it.
+    """
 
     def __init__(self, settings: Settings, engine: "Engine | None" = None) -> None:
         self.settings = settings
@@ -101,7 +133,7 @@ class Service:
             self.log("setting_unknown", "warning", problem=problem)
 
     def engine(self) -> "Engine":
-        """The engine; imported and made with the first call."""
+        """Return the engine, imported and made with the first call."""
         if self._engine is None:
             from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - see above
 
@@ -119,18 +151,22 @@ class Service:
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool; the client of `context` may be asked for its model.
 
-        A fault of the caller or of the bank is told in words; one of ours is logged.
+        An error of the caller or of the bank becomes text; one of ours is logged.
         """
-        if name not in _names():
-            return _failure(str(_unknown_tool(name)))
-        from mcp_reflect.server.answers import answer, wants_detail  # noqa: PLC0415 - see above
-        from mcp_reflect.server.sampling import InputNeeded  # noqa: PLC0415 - see above
+        names = [tool["name"] for tool in tools()]
+        if name not in names:
+            near = get_close_matches(name[:80], names, n=1)
+            fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(names)}."
+            return _failure(f"name: there is no tool '{_quoted(name)}'. {fix}")
+        from mcp_reflect.server.answers import answer, wants_detail  # noqa: PLC0415 - see the class
 
         self.idle.call_began()
         try:
             with self.admission.call():
-                result = await self.engine().call(name, arguments, _host(context))
-                return _result(answer(result, detail=wants_detail(arguments)))
+                result = await self.engine().call(name, arguments, _client(context))
+                value = answer(result, detail=wants_detail(arguments))
+                text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+                return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=value)
         except InputNeeded as needed:
             return needed.result
         except InputError as error:
@@ -138,7 +174,7 @@ class Service:
         except McpReflectError as error:
             return _failure(str(error))
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
-            from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see above
+            from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see the class
 
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
@@ -147,8 +183,16 @@ class Service:
             self.idle.call_ended()
 
 
+class InputNeeded(BaseException):
+    """The modern era's way to ask the client: leaves the tool's body, past every handler, with the result to return."""
+
+    def __init__(self, result: InputRequiredResult) -> None:
+        super().__init__()
+        self.result = result
+
+
 def _example(tool: str, error: InputError) -> str:
-    """A call that works, for an error about the form of one."""
+    """Return a call that works, for an error about the form of one."""
     if isinstance(error, NotFoundError) or error.field in ("calls", "project"):
         return ""
     from mcp_reflect.server.catalog import TOOLS  # noqa: PLC0415 - only an error needs it
@@ -156,35 +200,28 @@ def _example(tool: str, error: InputError) -> str:
     return f" Example: {next(spec.example for spec in TOOLS if spec.name == tool)}"
 
 
-def _host(context: "Context[Any, Any] | None") -> "ClientCapabilities":
-    """What the client of a call offers: its model, where it declares one, and an ear for progress."""
-    from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities  # noqa: PLC0415 - see above
-    from mcp_reflect.server.sampling import sampling_of  # noqa: PLC0415 - see above
-
+def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
+    """Return the client's model, where it declares one, and its progress reports."""
     if context is None:
-        return NO_CLIENT
+        return None
+    from mcp_reflect.llm.runner import ClientCapabilities  # noqa: PLC0415 - see the class
 
     async def progress(step: float, text: str) -> None:
         await context.report_progress(step, message=text)
 
-    return ClientCapabilities(llm=sampling_of(context), progress=progress)
+    llm = None
+    capabilities = context.client_capabilities if context.protocol_version is not None else None
+    if capabilities is not None and capabilities.sampling is not None:
+        from mcp_reflect.server.sampling import Sampling  # noqa: PLC0415 - see the class
+
+        llm = Sampling(context)
+    return ClientCapabilities(llm=llm, progress=progress)
 
 
-def _names() -> list[str]:
-    return [tool["name"] for tool in tools()]
+def _quoted(name: str) -> str:
+    from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see the class
 
-
-def _unknown_tool(name: str) -> InputError:
-    from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see above
-
-    near = get_close_matches(name[:80], _names(), n=1)
-    fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(_names())}."
-    return InputError("name", f"there is no tool '{quoted(name)}'", fix)
-
-
-def _result(value: dict[str, Any]) -> CallToolResult:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=value)
+    return quoted(name)
 
 
 def _failure(text: str) -> CallToolResult:

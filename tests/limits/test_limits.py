@@ -139,7 +139,7 @@ async def test_calls_above_so_many_at_once_are_refused(settings: Settings) -> No
         service = build(engine=engine).service
         with (
             service.admission.call(),
-            pytest.raises(InputError, match=r"1 are being worked on already. Wait "),
+            pytest.raises(InputError, match=r"1 are running already. Wait "),
             service.admission.call(),
         ):
             pass

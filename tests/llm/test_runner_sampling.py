@@ -19,7 +19,8 @@ from mcp.types import (
 )
 
 from mcp_reflect.errors import McpReflectError
-from mcp_reflect.server.sampling import MOST_REQUESTS, InputNeeded, Sampling
+from mcp_reflect.server.sampling import MOST_REQUESTS, Sampling
+from mcp_reflect.server.service import InputNeeded
 from tests.llm.reflect_calls import BAD, EVENTS, GOOD, TASK, both_eras, reflect, rows, said, serving
 from tests.llm.requests import asking
 

@@ -9,7 +9,7 @@ from mcp import Client
 
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
-from mcp_reflect.server.idle import Idle
+from mcp_reflect.server.service import Idle
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 from tests.services.test_consolidate import FAR, SAME, reflections
