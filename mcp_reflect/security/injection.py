@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote
 
 from mcp_reflect.patterns import lazy_compile
@@ -24,77 +24,41 @@ from mcp_reflect.security.injection_rules import CODE, REPORTED, RULES, TOLD, WO
 MOST_CHARS: Final = 60_000
 """Characters of a text that are read; no tool takes a longer one to store."""
 
-_ACTS: Final = frozenset(
-    reason for reason in RULES if reason.split()[1] in ("runs", "sends", "gives", "switches", "adds", "moves")
-) - {"it gives the model another role"}
-_GAP: Final = 60
-_CLAUSE: Final = lazy_compile(
-    r"(?:^|[:;,.!?>#*\"'(\[/|`-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now"
-    r"|immediately|first|to|und|dann|y|et|e|и|,? you) )$",
-    re.IGNORECASE,
+_GAP: Final = r"[\s\S]{0,60}?"
+_LEAD: Final = (  # where a clause begins
+    r"(?:^|[:;,.!?>#*\"'(\[/|`-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
+    r"|und|dann|y|et|e|и|,? you) )"
 )
 
 
-class _Span(NamedTuple):
-    start: int
-    end: int
-    leads: bool  # begins a clause
-
-
-_Links = tuple[tuple[str, bool], ...]  # groups in their order, and whether each has to begin a clause
-
-
-class _Sentence:
-    """A sentence and where the word groups stand in it; each group is looked for when a rule first asks for it."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._spans: dict[str, list[_Span]] = {}
-
-    def spans(self, group: str) -> list[_Span]:
-        if group not in self._spans:
-            self._spans[group] = [
-                _Span(*match.span(), bool(_CLAUSE.search(self.text[max(0, match.start() - 24) : match.start()])))
-                for match in _groups()[group].finditer(self.text)
-            ]
-        return self._spans[group]
-
-    def holds(self, links: _Links, after: int | None = None) -> bool:
-        """True if the groups stand in this order, each within a gap behind the one before."""
-        (group, leads), *rest = links
-        return any(
-            (not leads or span.leads)
-            and (after is None or 0 <= span.start - after <= _GAP)
-            and (not rest or self.holds(tuple(rest), span.end))
-            for span in self.spans(group)
-        )
-
-
 @cache
-def _groups() -> dict[str, re.Pattern[str]]:
-    """The word groups as patterns. A word in Latin, Greek or Cyrillic letters stands alone; the others may not."""
+def _groups() -> dict[str, str]:
+    """Return the patterns of the word groups. A word in Latin, Greek or Cyrillic letters stands alone; others may not."""
     groups: dict[str, str] = {}
     for name, text in WORDS.items():
         words = [word.replace("~", r"\w*") for word in re.split(r"\|(?![^(]*\))", text)]
         whole = "|".join(word for word in words if word[0] < "\u2e80" and word[0] not in "./")
         loose = "|".join(re.escape(word) for word in words if word[0] >= "\u2e80" or word[0] in "./")
-        groups[name] = rf"\b(?:{whole})(?!\w)" + (f"|{loose}" if loose else "")
-    groups |= {name: text.replace("MODEL", f"(?:{groups['MODEL']})") for name, text in CODE.items()}
-    return {name: re.compile(text, re.IGNORECASE) for name, text in groups.items()}
+        groups[name] = rf"(?:\b(?:{whole})(?!\w)" + (f"|{loose})" if loose else ")")
+    return groups | {name: f"(?:{text.replace('MODEL', groups['MODEL'])})" for name, text in CODE.items()}
 
 
 @cache
-def _rules() -> tuple[tuple[str, tuple[_Links, ...]], ...]:
-    """The rules, each as its reason and the sequences of groups that have to be in a sentence."""
-    return tuple(
-        (reason, tuple(tuple(map(_link, sequence.split(".."))) for sequence in rule.split("&")))
-        for reason, rules in RULES.items()
-        for rule in rules.split("|")
+def _pattern(sequence: str) -> re.Pattern[str]:
+    """Return the pattern of groups in their order: `^IGNORE .. ORDERS/SECRET`."""
+    links = [link.strip() for link in sequence.split("..")]
+    words = ("|".join(_groups()[group] for group in link.removeprefix("^").split("/")) for link in links)
+    return re.compile(
+        _GAP.join(f"{_LEAD if link[0] == '^' else ''}(?:{text})" for link, text in zip(links, words, strict=True)),
+        re.IGNORECASE,
     )
 
 
-def _link(text: str) -> tuple[str, bool]:
-    return text.strip().removeprefix("^"), text.strip().startswith("^")
+@cache
+def _rules() -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
+    """Return the rules: the reason, the links that have to be in a sentence, and the sequences of them."""
+    rules = ((reason, rule) for reason, rules in RULES.items() for rule in rules.split("|"))
+    return tuple((reason, tuple(re.findall(r"[\w/]+", rule)), tuple(rule.split("&"))) for reason, rule in rules)
 
 
 def suspicion(texts: Iterable[str | None]) -> str | None:
@@ -125,18 +89,29 @@ def _judge_plain(text: str) -> str | None:
 
 
 def _judge_sentence(text: str, following: str) -> str | None:
-    sentence = _Sentence(text)
-    if sentence.spans("FORGED"):  # what a forged mark begins stands in the next line
-        sentence = _Sentence(f"{text} {following}")
-    for reason, sequences in _rules():
-        if all(map(sentence.holds, sequences)):
+    if _pattern("FORGED").search(text):  # what a forged mark begins stands in the next line
+        text = f"{text} {following}"
+    present: dict[str, bool] = {}
+
+    def holds(link: str) -> bool:
+        for group in link.split("/"):
+            if group not in present:
+                present[group] = bool(_pattern(group).search(text))
+            if present[group]:
+                return True
+        return False
+
+    for reason, links, sequences in _rules():
+        if all(map(holds, links)) and all(_pattern(sequence).search(text) for sequence in sequences):
             if re.search(REPORTED, text, re.IGNORECASE):
                 return None
-            if reason not in _ACTS or not re.search(TOLD, f"{text} {following}", re.IGNORECASE):
+            if not (_ACT.match(reason) and re.search(TOLD, f"{text} {following}", re.IGNORECASE)):
                 return reason
     return None
 
 
+# Reasons for which a sentence that tells of the act counts as honest
+_ACT: Final = lazy_compile(r"it (?:runs|sends|gives away|switches|adds|moves)")
 _SENTENCE: Final = lazy_compile(r"(?<=[.!?])\s+(?=\W*[^\W\d_])|\n|(?<=[。！？।])")
 # Words that a sentence quotes; commands stand in quotation marks too, behind an option or `echo`.
 _QUOTED: Final = lazy_compile(

@@ -244,58 +244,40 @@ CODE: Final = {
     ),
 }
 
-# The rules by their reasons. `^` marks a group that begins a clause; `..` stands for up to 60 characters between two
-# groups, `&` for any place in the sentence.
+# The rules by their reasons. `^` marks a group that begins a clause, `..` stands for up to 60 characters between two
+# groups, `&` for any place in the sentence, `/` for one of several groups.
 RULES: Final = {
     "it tells the model to drop or to show its instructions": (
-        "^IGNORE .. ORDERS | ORDERS .. VOID | ORDERS .. IGNORED | ^NOT .. OBEY .. ORDERS "
-        "| RANK .. ORDERS & OBEY | RANK .. ORDERS & ADDRESSED"
+        "^IGNORE .. ORDERS | ORDERS .. VOID/IGNORED | ^NOT .. OBEY .. ORDERS | RANK .. ORDERS & OBEY/ADDRESSED"
     ),
     "it turns the model against its user": (
-        "YOURUSER & NOT | YOURUSER & SECRETLY | YOURUSER & RANK | YOURUSER & IGNORE | YOURUSER & SAYAS "
-        "| YOURUSER & OBEY | YOURUSER & GRANTED | NOMATTER & EVERY | NOMATTER & OBEY | NOMATTER & PRAISE "
-        "| NOMATTER & IGNORE | ^SAYAS .. USER | SAYAS & SECRETLY | SAYAS & OFF & USER"
+        "YOURUSER & NOT/SECRETLY/RANK/IGNORE/SAYAS/OBEY/GRANTED | NOMATTER & EVERY/OBEY/PRAISE/IGNORE"
+        " | ^SAYAS .. USER | SAYAS & SECRETLY"
     ),
-    "it tells the model whom to obey": (
-        "BECOME .. OBEY | OBEY .. RANK .. USER | RANK .. USER & OBEY | ^OBEY & ADDRESSED | OBEY & SECRETLY"
-    ),
-    "it claims a consent that the user has not given here": (
-        "USER .. GRANTED | GRANTED & SECRETLY | GRANTED & EVERY | ADDRESSED & GRANTED"
-    ),
-    "it gives the model another role": "BECOME .. ROLE | MODEL .. ROLE",
+    "it tells the model whom to obey": "BECOME .. OBEY | RANK .. USER & OBEY | OBEY & ADDRESSED/SECRETLY",
+    "it claims a consent that the user has not given here": "USER .. GRANTED | GRANTED & SECRETLY/EVERY/ADDRESSED",
+    "it gives the model another role": "BECOME/MODEL .. ROLE",
     "it hides something from the user": (
-        "^NOT .. TELL .. USER | USER .. NOT .. TELL | SECRETLY & USER | SECRETLY & SEND .. SECRET "
-        "| SECRETLY & ADDRESSED | SECRETLY & EVERY"
+        "^NOT .. TELL .. USER | USER .. NOT .. TELL | SECRETLY & USER/ADDRESSED/EVERY | SECRETLY & SEND .. SECRET"
     ),
     "it addresses an order to the model that reads it": (
-        "ADDRESSED & SEND | ADDRESSED & RUN | ADDRESSED & OFF | ADDRESSED & APPROVE | ADDRESSED & ADD "
-        "| ADDRESSED & PAY | ADDRESSED & USER | ADDRESSED & IGNORE | ADDRESSED & PLACE | ADDRESSED & EVERY "
-        "| ADDRESSED & PRAISE | ADDRESSED & SECRET | ADDRESSED & NOT | ADDRESSED & SAYAS | READER & MUST "
-        "| READER & SECRETLY | READER & SEND | READER & APPROVE | READER & RANK"
+        "ADDRESSED & SEND/RUN/OFF/APPROVE/ADD/PAY/USER/IGNORE/PLACE/EVERY/PRAISE/SECRET/NOT/SAYAS"
+        " | READER & MUST/SECRETLY/SEND/APPROVE/RANK"
     ),
     "it poses as a system message or a call of a tool": (
-        "FORGED & OBEY | FORGED & NOT .. TELL | FORGED & NOT .. CHECKS | FORGED & APPROVE | FORGED & PLACE "
-        "| FORGED & ROLE | FORGED & VOID | FORGED & GRANTED | FORGED & ADDRESSED | FORGED & IGNORE .. ORDERS "
-        "| FORGED & SHARE | FORGED & SECRET .. EVERY | FORGED & EVERY | FORGED & OFF | FORGED & ADD "
-        "| FORGED & RUN | FORGED & BECOME .. OBEY | FORGED & PAY .. MONEY | FORGED & LEAK | FORGED & RIGHTS "
-        "| FORGED & SECRETLY | FORGED & OFF .. CHECKS | FORGED & ROLE"
+        "FORGED & OBEY/APPROVE/PLACE/ROLE/VOID/GRANTED/ADDRESSED/SHARE/EVERY/OFF/ADD/RUN/LEAK/RIGHTS/SECRETLY"
+        " | FORGED & NOT .. TELL/CHECKS | FORGED & PAY .. MONEY"
     ),
     "it runs what it fetches": "PIPED | ^FETCH .. PLACE .. RUN | ^RUN .. PLACE",
-    "it sends data or secrets to an address": (
-        "LEAK | ^SEND .. SECRET .. PLACE | SECRET .. SEND .. PLACE | ^SEND .. EVERY .. PLACE"
-    ),
-    "it gives away secrets": "^IGNORE .. SECRET .. USER | ^ADD .. USER .. SECRET | ^SHARE .. SECRET .. USER",
+    "it sends data or secrets to an address": "LEAK | ^SEND .. SECRET/EVERY .. PLACE | SECRET .. SEND .. PLACE",
+    "it gives away secrets": "^IGNORE/SHARE .. SECRET .. USER | ^ADD .. USER .. SECRET",
     "it switches off a safeguard": (
-        "UNSAFE | ^OFF .. CHECKS | ^NOT .. USER .. CHECKS | ^NOT .. CHECKS .. AGAIN | OFF .. CHECKS .. EVERY "
-        "| ^APPROVE .. EVERY | EVERY .. APPROVE"
+        "UNSAFE | ^OFF .. CHECKS | ^NOT .. USER .. CHECKS | ^NOT .. CHECKS .. AGAIN | OFF .. CHECKS .. EVERY"
+        " | ^APPROVE .. EVERY | EVERY .. APPROVE"
     ),
-    "it adds a key, a user or a right": (
-        "RIGHTS | ^ADD .. ADMIN .. PLACE | ^ADD .. ADMIN .. EVERY | ^ADD .. PLACE .. ADMIN"
-    ),
-    "it moves money": "^PAY .. MONEY & SECRETLY | ^PAY .. MONEY & USER | PAY .. MONEY & EVERY",
-    "it wants to be in every answer or to be spread": (
-        "PRAISE & EVERY & NOT | PRAISE & SECRETLY | ^SEND .. EVERY & SECRETLY"
-    ),
+    "it adds a key, a user or a right": "RIGHTS | ^ADD .. ADMIN .. PLACE/EVERY | ^ADD .. PLACE .. ADMIN",
+    "it moves money": "^PAY .. MONEY & SECRETLY/USER | PAY .. MONEY & EVERY",
+    "it wants to be in every answer or to be spread": "PRAISE & SECRETLY | PRAISE & EVERY & NOT | ^SEND .. EVERY & SECRETLY",
 }
 
 # A sentence that reports such a text is honest; so is one that tells how a command went, or warns of it.
