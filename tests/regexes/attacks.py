@@ -52,7 +52,9 @@ def _held(value: Any, seen: set[int]) -> Iterator[re.Pattern[str]]:  # noqa: C90
         text: Any = value.pattern  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if isinstance(text, str):  # not those of bytes
             yield value  # pyright: ignore[reportUnknownVariableType]
-    elif _is_place(value):  # or a shape, of a secret
+    elif _is_shape(value):
+        yield re.compile(value[2])
+    elif _is_place(value):
         yield re.compile(value.pattern, re.IGNORECASE if hasattr(value, "fits") else 0)
     elif isinstance(value, dict):
         for item in value.values():  # pyright: ignore[reportUnknownVariableType]
@@ -63,6 +65,11 @@ def _held(value: Any, seen: set[int]) -> Iterator[re.Pattern[str]]:  # noqa: C90
     elif hasattr(value, "__dataclass_fields__"):
         for name in value.__dataclass_fields__:
             yield from _held(getattr(value, name, None), seen)
+
+
+def _is_shape(value: Any) -> bool:
+    """True for a kind, hints and a pattern of a secret."""
+    return type(value) is tuple and [*map(type, value)] == [str, str, str] and "[A-Za-z" in value[2]  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _is_place(value: Any) -> bool:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.security.normalize import normalize
-from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.security.redact import clean, clean_text, normalize
 from tests.security.corpus import cases
 from tests.security.disguise import DISGUISES, readable, survives
 

@@ -1,0 +1,394 @@
+"""Secrets by the name before them: in assignments of every language and format, and in sentences."""
+
+import re
+from bisect import bisect_left
+from enum import Enum
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security.secret_values import (
+    START,
+    Secret,
+    alone,
+    anything,
+    credential,
+    in_prose,
+    is_key,
+    is_mixed,
+    is_mixed_case,
+    is_password,
+    is_placeholder,
+    is_random,
+    is_reference,
+    is_said,
+    is_type,
+    random,
+    strange,
+    word,
+)
+
+
+class Holds(Enum):
+    """The secret that a name holds: a password may be any word, a key looks random."""
+
+    PASSWORD = "password"  # noqa: S105 - a name
+    KEY = "key"
+    ANY = "any key"  # the name says no more than that it is a key: of a map, of a lock
+    NOTHING = "nothing"
+
+
+# Names, as words in lower case joined by underscores
+_WORD: Final = lazy_compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+")
+_PASSWORD: Final = lazy_compile(
+    r"(?:passw(?:or)?ds?|passphrase|pass_?phrase|pass_?word|passwort|kennwort|contrase[ñn]a|senha|пароль|пароля|密码|密碼|パスワード"
+    r"|비밀번호|şifre(?:si)?|sifre|wachtwoord|has[łl]o|lösenord(?:et)?|adgangskode|kodeord|passord|heslo|jelszó|parola|口令|暗証番号"
+    r"|암호|mật_khẩu|كلمة_المرور|كلمة_السر|पासवर्ड|salasana|requirepass|masterauth|palavra_passe|mot_de_passe|密码是"
+    r"|(?:jwt|session|cookie)_?secret|(?:^|_|db|root|user|admin|mail|smtp|ftp|pg|mysql|bind|login|key|store|ssh)"
+    r"(?:pass|pwd?|passcode|psk|contra|mdp|passe))$"
+)
+_KEY: Final = lazy_compile(
+    r"(?:secret|token|credentials?|signature|cookie|mnemonic|pepper|[a-z]_?keys?|keybase|key_?data|sessionid|session_id"
+    r"|secret_(?:key_)?base|secret_?id|gossip_?encrypt|auth_?code|password_?salt|docker_?config_?json"
+    r"|(?:^|_)(?:pat|sig|salt|auth|sid)|^(?:op|bw)_session(?:_\w+)?|authorization)$"
+)
+# Tokens that anybody may see, and keys that open nothing: of a table, a cache, a map
+_OPEN: Final = lazy_compile(
+    r"(?:(?:page|next|continuation|cursor|sync|cancel\w*|eos|bos|pad|unk|stop|public)_?tokens?|(?:existing|pull)_?secrets?"
+    r"|(?:^|_)(?:the|a|this|that|your|my|each|public|pub|publishable|primary|foreign|trusted|web_socket|cache|sort|partition|range|hash|row"
+    r"|idempotency|dedup\w*|object|s3|lookup|index|group|message|event|trace|build|store|site|host|map|dict|i18n"
+    r"|translation|order|shard|file|blob|chunk|asset|commit|node|unique|query|search|bucket|registry|hot|short"
+    r"|state|item|data|project|issue|redis|config|feature|flag|env|locale|metric)_?keys?|^signingkey)$"
+)
+_SETTING: Final = lazy_compile(r"(?:^|_)(?:token|secret|password|apikey|api_key)_")
+_OTHER: Final = frozenset(
+    "id hash sha digest checksum url uri path file name arn ttl type header prefix format".split()
+)
+
+
+@lru_cache(maxsize=10_000)
+def holds(name: str) -> Holds:
+    """Return the secret that a name holds by its last words: `DB_PASSWORD`, `apiKey`, `x-auth-token`."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    whole = "_".join(words)
+    if not words or _OPEN.search(whole):
+        return Holds.NOTHING
+    if _PASSWORD.search(whole):
+        return Holds.PASSWORD
+    if _KEY.search(whole):
+        return Holds.KEY
+    if name == name.upper() and _SETTING.search(whole) and words[-1] not in _OTHER:  # `API_KEY_PROD`
+        return Holds.KEY
+    return Holds.ANY if whole in ("key", "encrypt") else Holds.NOTHING
+
+
+# The nouns of a secret in lower case; each name of one has such a noun in it
+_LABEL: Final = lazy_compile(
+    r"(?:p(?:ass|w|epper|(?:at|sk)(?![a-z]))|s(?:ecret|(?:ig|id|alt)(?![a-z])|ignature|ession(?:id|[_ ]?key|(?=_)))|token|c(?:red|ookie)"
+    r"|key(?:s?(?![a-rt-z])|base|data)|auth|mnemonic|encrypt|dockerconfig)[\w-]{0,40}"
+)
+_FOREIGN: Final = lazy_compile(
+    r"(?P<key>clé (?:d['’])?api|clave (?:de )?api|api-schlüssel|chiave api|klucz api|chave (?:d[ae] )?api|ключ api|api-ключ|密钥|密鑰|apiキー"
+    r"|api 키|jeton|api-nyckel|api-sleutel)"
+    r"|(?:contraseña|contrasena|clave|mot[ _]de[ _]passe|senha|palavra-passe|parola|wachtwoord|has[łl](?:o|em)|lösenord|adgangskode|kodeord"
+    r"|passord|hesl(?:o|em)|jelszó|парол(?:[ьяе]|ем)|[şs]ifre(?:si)?|salasana|mật khẩu|كلمة المرور|كلمة السر|पासवर्ड|kennwort|kennung"
+    r"|zugangscode|codice|phrase secrète|phrase de passe|parola d['’]ordine|fras[ea] se[cg]ret[oa]|パスワード|密码|密碼|口令|비밀번호|암호|暗証番号|รหัสผ่าน|κωδικός|kata sandi|סיסמה|lozinka|geslo|лозинка|гасло|mdp)\w{0,20}"
+)
+CORES: Final = (b"pass", b"pw", b"pat", b"psk", b"pepper", b"secret", b"sig", b"sid", b"salt", b"session", b"token", b"cred", b"cookie",
+                b"key", b"auth", b"mnemonic", b"encrypt", b"dockerconfig")  # fmt: skip
+FOREIGN_CORES: Final = (b"contrasen", b"clave", b"passe", b"senha", b"parola", b"wachtwoord", b"haslo", b"heslo", b"heslem", b"api", b"jeton",
+                        b"adgangskode", b"kodeord", b"passord", b"sifre", b"salasana", b"kennwort", b"kennung", b"zugangscode",
+                        b"codice", b"phrase", b"sandi", b"frase", b"lozinka", b"geslo", b"mdp")  # fmt: skip
+_QUOTE: Final = r"\"{3}|'{3}|[\"'`]|&quot;|&#(?:34|39|x22|x27);"
+# What may stand between a name and its value
+_SIGN: Final = lazy_compile(
+    rf"(?P<close>{_QUOTE})?(?:\[\w{{0,6}}\]|\][\"']?)?"
+    r"(?:"
+    # the type of a variable, before its value in quotes
+    r"(?:[ \t]?:[ \t]?(?:&(?:'\w{1,20} )?)?(?=[A-Za-z])|[ \t](?=string|str\b|char))[\w.<>\[\]?| ]{1,40}=[ \t]{0,3}(?=[\"'`])"
+    # an assignment; of YAML also a tag, an anchor or a block before the value
+    r"|[ \t]{0,8}(?::=|=>|={1,3}|:(?![:?+-])|<-)[ \t]{0,8}(?:(?:[brfuNL@]{1,2}|\[\]byte\(|Buffer\.from\(|bytes\()(?=[\"']))?"
+    r"(?:(?:!![a-z]{2,6}|&\w{1,20})[ \t]{1,3})?(?:[|>][+-]?[ \t]{0,3}\r?\n[ \t]{1,40})?"
+    r"|(?:,|:[ \t]?\{)?[ \t\r\n]{0,20}[\"']?(?:[vV]alue|content)[\"']?[ \t]{0,3}[:=][ \t]{0,3}"
+    r"|,[ \t]{1,3}do:[ \t]{1,3}"
+    r"|(?P<comma>(?<=[\"'`])\]?\)?(?:[ \t]{0,3},[ \t]{0,20}|\)?\.(?:type|fill|send_?keys|set_?value|press_?sequentially)\())(?=[\"'`])"
+    r"|(?P<tag>(?:[ \t][\w:.-]{1,40}=[\"'][^\"'<>\n]{0,100}[\"']){0,3}>(?:<!\[CDATA\[)?)"
+    r"|(?P<blank>[ \t]{1,3})"
+    r"|[：＝]|[ \t]?(?:→|⇒|->)[ \t]?|%3[dD]|[.]{3,40}[ \t]?:[ \t]{1,3}|\*{0,2}:\*{1,2}[ \t]{1,3}"
+    r"|(?P<line>(?<=[A-Za-z\"'\])}])[\])}:]{0,3}(?:\r?\n){1,2}[ \t>]{0,8})"
+    r")"
+    rf"(?P<open>{_QUOTE})?(?P<scheme>(?i:bearer|basic|digest|token|bot|ssws|api-?key|genie-?key|negotiate|splunk|sso-key),?[ \t]{{1,3}})?"
+)
+_VALUES: Final = {
+    "environment": lazy_compile(r"(?:(?!,[A-Za-z_]{2,40}=)[^\s\"'\\]){1,4000}"),
+    "colon": lazy_compile(r"[^\s\"',;)<>\]}\\]{1,4000}"),
+    "other": lazy_compile(r"[^\s\"',;)&<>\]}\\]{1,4000}"),
+}
+_LONGEST: Final = 4000
+_ENVIRONMENT: Final = lazy_compile(r"[A-Z][A-Z0-9_]*$")
+_LINE_ENDS: Final = lazy_compile(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|$|(?<=[ \t])(?:#|//|--)[ \t])")
+_ARGUMENT_ENDS: Final = lazy_compile(r"[\"'`][ \t]{0,3}(?P<end>[,)\]])")
+_FLAG: Final = lazy_compile(r"--\w|-[a-z]{4}")
+_PAIR: Final = lazy_compile(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
+_CALL: Final = lazy_compile(r"[\w.:$>-]{0,80}[(\[]")
+
+
+class _Name(NamedTuple):
+    """A name in a text: where it begins and ends, the secret that it holds, and whether its noun is not English."""
+
+    start: int
+    end: int
+    held: Holds
+    foreign: bool
+
+
+_BEFORE: Final = lazy_compile(r"[\w$-]{1,60}\Z")
+_WORD_BEFORE: Final = lazy_compile(
+    r"(?i)\b(?:api|access|secret|private|encryption|signing|account|licen[sc]e|master|session|service|shared|aes|hmac|deploy|auth|admin"
+    r"|client|personal|app|server|storage|recovery|root|unseal) \Z"
+)
+
+
+def named_secrets(text: str, folded: str, *, foreign: bool) -> list[Secret]:
+    """Return the values of secrets' names; `folded` is the text in lower case, of the same length."""
+    spans: list[Secret] = []
+    done = 0
+    signs: list[int] | None = None  # where a sentence may come to its value
+    barren: set[str] = set()  # windows without a secret: a log repeats itself
+    labels = [*_LABEL.finditer(folded), *(_FOREIGN.finditer(folded) if foreign else ())]
+    for label in sorted(labels, key=re.Match[str].start) if foreign else labels:
+        window = text[max(label.start() - 64, 0) : label.start() + 256]
+        if label.start() < done or window in barren:
+            continue
+        name = _name(text, label, done)
+        span = None
+        if name.held is not Holds.NOTHING:
+            sign = _SIGN.match(text, name.end, name.end + 120)
+            span = _assigned(text, name, sign) if sign else None
+            if span is None:
+                signs = [match.start() for match in _IS.finditer(text)] if signs is None else signs
+                span = _told(text, name, signs)
+        if span:
+            spans.append(span)
+            done = span[1]
+        elif len(text) > _SHORT:
+            barren.add(window)
+    return spans
+
+
+_SHORT: Final = 5_000
+
+
+def _name(text: str, label: re.Match[str], done: int) -> _Name:
+    """Return the name around a label."""
+    start, end = label.span()
+    if label.re.groups:
+        return _Name(start, end, Holds.KEY if label["key"] else Holds.PASSWORD, foreign=True)
+    if label[0] == "key" and (word_before := _WORD_BEFORE.search(text, max(start - 13, 0), start)):  # `api key`
+        return _Name(start, end, holds(f"{word_before[0]}key"), foreign=False)
+    if start > done and (before := _BEFORE.search(text, max(start - 60, done), start)):
+        start = before.start()
+    marked = text.startswith(START, start - len(START)) or text[start - 1 : start] == "!"  # of ours, a tag of YAML
+    encoded = end - start > _LONGEST_MIXED and is_mixed(text[start:end])  # the end of a line of base64
+    return _Name(start, end, Holds.NOTHING if marked or encoded else holds(text[start:end]), foreign=False)
+
+
+_LONGEST_MIXED: Final = 20
+
+
+def _assigned(text: str, name: _Name, sign: re.Match[str]) -> Secret | None:
+    """Return the value that is given to a name, if it is a secret."""
+    if sign[0] == ":" and text[name.start - 1 : name.start] == ":":
+        return None
+    start = sign.end()
+    environment = bool(_ENVIRONMENT.match(text[name.start : name.end])) and "=" in sign[0]
+    form = _VALUES["environment" if environment else "colon" if sign[0] == ": " else "other"]
+    end = text.find(sign["open"], start, start + _LONGEST) if sign["open"] else -1
+    if end < 0:  # bare, or cut off by a limit
+        value = form.match(text, start)
+        if value is None or (sign["blank"] and value[0][-1] == "="):  # `name="password" autocomplete=…`
+            return None
+        end = value.end()
+    value = text[start:end]
+    if "\n" in value or len(value) < _SHORTEST or is_placeholder(value) or not _is_given(text, name, sign, value):
+        return None
+    return start, end, "password" if name.held is Holds.PASSWORD else "authorization" if sign["scheme"] else "secret"
+
+
+_SHORTEST: Final = 4
+
+
+def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
+    """True if the value that is given to a name is a secret."""
+    end = sign.end() + len(value)
+    password = name.held is Holds.PASSWORD
+    flag = bool(_FLAG.match(text, name.start)) and not sign["close"]
+    if name.held is Holds.ANY:
+        return not sign["blank"] and is_key(value)
+    if sign["scheme"]:
+        return credential(value)
+    if sign["comma"]:
+        return bool(_ARGUMENT_ENDS.match(text, end)) and _is_argument(value, sign, password=password)
+    if _CALL.match(text, sign.end()) and not sign["open"]:
+        return False
+    if sign["line"]:
+        return bool(_LINE_ENDS.match(text, end)) and not _PAIR.match(value) and alone(value)
+    if sign["blank"] and not flag and not (password and sign["open"] and " " in value):  # side by side, as in prose
+        return strange(value) if password else is_random(value) and not _PAIR.match(value)
+    if sign["open"]:
+        return _is_quoted(value, password=password)
+    return _is_bare(text, name, sign, value, flag=flag)
+
+
+def _is_argument(value: str, sign: re.Match[str], *, password: bool) -> bool:
+    """True if the next argument of a call is a secret: `define("DB_PASSWORD", "…")`."""
+    if not password:
+        return is_random(value)
+    return word(value) if "(" in sign[0] else len(value) >= 8 and is_password(value) and not is_reference(value)
+
+
+def _is_quoted(value: str, *, password: bool) -> bool:
+    if is_said(value) or "://" in value:
+        return False
+    if password:
+        return " " not in value or not any(map(is_said, value.split()))
+    if _PAIR.match(value) or is_reference(value):
+        return False
+    return " " not in value and (is_random(value) or (is_password(value) and len(value) >= 8))
+
+
+def _is_bare(text: str, name: _Name, sign: re.Match[str], value: str, *, flag: bool) -> bool:
+    end = sign.end() + len(value)
+    named = text[name.start : name.end]
+    ends = bool(_LINE_ENDS.match(text, end))
+    if len(value) <= _SHORTEST or named.endswith(value):
+        return False
+    if is_reference(value) and not (
+        ends and "=" in sign[0] and value[-1].isdigit() and "/" not in value
+    ):  # `password = dgXrb2.ug90`
+        return False
+    if name.held is Holds.KEY:
+        strong = len(value) >= 12 and is_password(value) and any(map(str.isdigit, value)) and "/" not in value
+        return not _PAIR.match(value) and (is_random(value) or strong)
+    if is_password(value) or (len(value) >= 8 and is_mixed_case(value)) or (value.isdigit() and len(value) >= 6):
+        return True
+    # A word of letters alone: of a connection, a tag, a flag, an environment, a file of settings
+    if is_said(value) or value.lower() == named.strip("-").lower() or value.isdigit():
+        return False
+    if sign[0] == "=" and text[end : end + 1] == ";":
+        return True
+    if sign["tag"] or sign[0] in (
+        "=",
+        ":=",
+    ):  # `func(password=word)` names a variable, for a text would have its quotes
+        return len(value) >= 6 and text[end : end + 1] not in (")", ",", "(")
+    return len(value) >= 8 and (flag or (":" in sign[0] and ends and not is_type(value)))
+
+
+# Sentences: a noun, at most ten words, a verb or a sign, and the value
+_IS: Final = lazy_compile(
+    r"(?:(?<=[\s\])`])(?:is now|is|was|are|reads|stays|will be|(?:set|changed|reset) to|printed|returned|lautet|ist|war|heißt|heisst|bleibt"
+    r"|(?:auf|à|para) |est|c'est|sera|reste|es|era|será|é|è|sarà|fica|rimane|chiama|nehmen wir|verwenden wir|we use|är|er|jest|to|on|este|je|là|adalah|olarak|είναι|היא|הוא|هي|هو)[ \t]{1,3}"
+    r"(?:(?:now|jetzt|nun|wieder|maintenant|toujours|ahora|ora|adesso|agora|still|again|weiterhin|immer noch)[ \t])?"
+    r"|(?:[=—–]|->|→|(?<= )\|)[ \t]{1,3}|[:=：→⇒][ \t]{0,3}|\((?=[\"'«„“`])|(?<=[^\x00-\x7f])(?:は|是|为|為|는|은|가|คือ)[ \t]{0,2}(?=[!-~「“『]))",
+    re.IGNORECASE,
+)
+_QUOTED: Final = lazy_compile(r"[\"'«„“`「『][ \xa0]?(?P<secret>[^\n\"'»”`\\」』]{4,60}?)[ \xa0]?[\"'»”“`」』]")
+_BARE: Final = lazy_compile(
+    r"[`*]{0,2}[ \t]{0,2}[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,4000}?)(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])"
+)
+_PLAIN: Final = lazy_compile(  # a word that ends its clause
+    r"[„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{3,40})(?=[”\"'»`]?(?:[,;!]|\.(?:\s|$)|[ \t]{0,2}(?:\n|$)| (?:and|but|then|please|for now"
+    r"|und|aber|bitte|et|mais|y|pero|e|ma|mas|ed|puis|luego|poi|depois|dann)\b))"
+)
+_NEXT: Final = lazy_compile(  # a word right behind the noun, and what goes on behind it
+    r" [„“«\"'`]?(?P<secret>[^\W\d_][\w'#!%*+-]{3,40})(?=[”\"'»`]?(?:[,;!.]|[ \t]{0,2}(?:\n|$)| (?:on|at|in|to|for|and|auf|am|an|im|für|und"
+    r"|sur|pour|dans|au|et|en|para|y|no|na|e|per|su|sul|nel|al)\b))"
+)
+_WITH: Final = lazy_compile(
+    r"(?i)\b(?:with|using|use|enter|type|mit|avec|con|com|usa|inserisci)(?: (?:the|dem|das|le|la|a|o|your))? \Z"
+)
+_CHANGED: Final = lazy_compile(r"(?i)\b(?:chang|reset|set\b|geänder|gesetzt|cambi|alter|mud|impost)\w*[^\n.]{0,40}\Z")
+_TO: Final = lazy_compile(
+    r"[^\n.:=]{0,60}? (?:auf|en|in|a|à|para|to(?= [\w'-]+(?:[.,;!]|$))) [„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{5,40})(?=[\s.,;!”\"'»`]|$)"
+)
+# Never stands between the noun and the value of a sentence
+_APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^@|fingerprint|\(\?")
+_WINDOW: Final = 150  # characters after the name
+_MOST_WORDS: Final = 10  # before the value
+_FEW_WORDS: Final = 2  # behind `pass`, which has other meanings
+_FIELD: Final = lazy_compile(r"[a-z]+(?:[_-][a-z]+)*$")
+_STATES: Final = frozenset(
+    """wrong weak strong long short safe secure correct case-sensitive here there below above gone fine good bad right
+    yours mine same different unique now still what where this that something someone blank random simple complex
+    file files hash hashes box form page store list dialog screen change check checks column entry common easy hard sure минимум mínimo minimum mindestens
+    unsafe lost known part just being hint policy bcrypt argon2 scrypt ascii https vault produktion production
+    producción produzione produção staging secrets
+    falsch richtig leer lang kurz schwach stark neu alt gleich hier dort unten oben nicht noch nur immer nie weg sehr
+    faux bon vide trop faible fort nouveau ancien vrai ici toujours jamais encore plus dans très court longue
+    incorrecta correcta vacía débil fuerte nueva vieja corta larga aquí igual siempre nunca todavía demasiado falsa
+    sbagliata giusta vuota debole forte nuova vecchia lunga qui molto uguale sempre ancora troppo errata
+    errada certa vazia fraca nova velha curta longa aqui muito ainda demais incorreta""".split()
+)
+_STATED: Final = lazy_compile(  # by its ending: a participle, an adverb, an adjective
+    r"(?i)(?:\w+(?:ed|ing|able|ible|ful|less|tory|ional|ly|isch|lich|bar|iert|sicher)|\w{5,}(?:[aiu]d[ao]|[aiu]t[ao]|ées?|és?)"
+    r"|\w{5,}(?:i?vel|ível|ável|ente?|ori[ao]|oire)|ge\w{3,}t|ge\w{4,}en|(?:ver|ab|zurück)\w{3,}(?:t|en))$"
+)
+
+
+def _told(text: str, name: _Name, signs: list[int]) -> Secret | None:
+    """Return the value that a sentence gives behind its noun; `signs` has the places of `_IS` in the text."""
+    line = text.find("\n", name.end, name.end + _WINDOW)
+    end = line if line >= 0 else min(name.end + _WINDOW, len(text))
+    if text[name.start : name.end].lower() == "tokens" or text[name.end : name.end + 1] in ("_", "]"):
+        return None
+    if name.held is Holds.PASSWORD and (span := _beside(text, name, end)):
+        return span
+    if name.held is Holds.ANY:
+        end = min(end, name.end + 4)
+    first = bisect_left(signs, name.end - 1)
+    if first == len(signs) or signs[first] > end:
+        return None
+    for sign in _IS.finditer(text, name.end - 1, end):
+        between = text[name.end : sign.start()]
+        most = _FEW_WORDS if name.end - name.start == len("pass") else _MOST_WORDS
+        if between.count(" ") > most or _APART.search(between):
+            return None
+        for form in () if _CALL.match(text, sign.end(), end) else (_QUOTED, _BARE, _PLAIN):
+            value = form.match(text, sign.end(), sign.end() + _LONGEST)
+            if value and _is_told(value["secret"], name, sign[0].strip(), form):
+                return (*value.span("secret"), "password")
+    return None
+
+
+def _beside(text: str, name: _Name, end: int) -> Secret | None:
+    """Return the word that a sentence says to log in with, or to have changed the password to."""
+    for before, after in ((_WITH, _NEXT), (_CHANGED, _TO)):
+        value = after.match(text, name.end, end)
+        fits = value is not None and (in_prose(value["secret"]) or _is_plain(value["secret"]))
+        if value and fits and before.search(text, max(name.start - 60, 0), name.start):
+            return (*value.span("secret"), "password")
+    return None
+
+
+def _is_told(value: str, name: _Name, sign: str, form: re.Pattern[str]) -> bool:
+    """True if a value of a form that stands behind a sign of a sentence is a secret."""
+    if sign == "|":
+        return alone(value)
+    if name.held is not Holds.PASSWORD:
+        return form is not _PLAIN and (is_key if name.held is Holds.ANY else random)(value)
+    if form is _PLAIN:
+        return sign != "=" and _is_plain(value)
+    words = value.split()
+    if form is _QUOTED and 1 < len(words) <= 6:  # a passphrase
+        return anything(value) and not any(is_said(word) or word in _STATES for word in words)
+    if in_prose(value) or (name.foreign and sign in (":", "=") and word(value) and value.lower() not in _STATES):
+        return True
+    return form is _QUOTED and len(value) >= 6 and " " not in value and _is_plain(value) and not _FIELD.match(value)
+
+
+def _is_plain(value: str) -> bool:
+    """True for a word that a sentence gives as the password: neither a state of one nor a word about secrets."""
+    if not word(value) or is_reference(value) or value.lower() in _STATES:
+        return False
+    return not _STATED.match(value) and not is_type(value)
