@@ -79,6 +79,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "prompts": CommandInfo("prompts", "", "list, show and check the prompt templates", ("list", "show reflect")),
     "export": CommandInfo("transfer", "", "lessons as JSONL", ("lessons.jsonl", "--all-projects | wc -l")),
     "import": CommandInfo("transfer", "FILE", "lessons from JSONL", ("lessons.jsonl",)),
+    "sync": CommandInfo("sync", "DIR", "lessons as Markdown files, both ways", ("lessons", "lessons --take files")),
     "backup": CommandInfo("transfer", "FILE", "a copy of the bank, taken while servers run", ("~/bank-before.db",)),
     "restore": CommandInfo(
         "transfer", "FILE", "replace the bank by a copy, for running servers too", ("~/bank-before.db", "--latest")

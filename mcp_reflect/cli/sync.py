@@ -1,0 +1,264 @@
+"""Keep lessons as Markdown files in a folder, both ways: `mcp-reflect sync DIR`.
+
+A state file beside the bank holds the digest of each lesson at the last sync. Where the file alone or the bank alone
+differs from it, the other follows; where both do, it is a conflict, and nothing changes until a person chooses.
+"""
+
+import hashlib
+import json
+import re
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import Any, Final, cast
+
+from mcp_reflect.cli.commands import CliParser
+from mcp_reflect.cli.engine import with_engine
+from mcp_reflect.cli.files import replace_file
+from mcp_reflect.cli.output import write_json, write_line
+from mcp_reflect.errors import InputError, NotFoundError
+from mcp_reflect.models.consolidation import Filter
+from mcp_reflect.models.lesson import Lesson, RecordKind, State
+from mcp_reflect.security.injection import suspicion
+from mcp_reflect.services.engine import Engine
+
+_TEXTS: Final = ("mistake", "correction", "why", "context")
+_LISTS: Final = ("symptoms", "keywords", "tags")
+_FIELDS: Final = (*_TEXTS, *_LISTS, "task_type", "importance")
+_HEADING: Final = re.compile(r"^## (.+?)[ \t]*$", re.MULTILINE)
+_ESCAPED: Final = re.compile(r"^(\\*)## ", re.MULTILINE)
+_NEW: Final = "new:"
+_MOST_LESSONS: Final = 1_000_000
+
+Fields = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a sync did: ids or file names by what happened to them."""
+
+    written: list[str] = field(default_factory=list[str])
+    removed: list[str] = field(default_factory=list[str])
+    stored: list[str] = field(default_factory=list[str])
+    edited: list[str] = field(default_factory=list[str])
+    retired: list[str] = field(default_factory=list[str])
+    conflicts: list[str] = field(default_factory=list[str])
+
+
+def add_sync_arguments(parser: CliParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="the folder with a file for each lesson; made if it is missing")
+    parser.add_argument("--take", choices=("files", "bank"), help="which side wins where both have changed")
+
+
+def run_sync(options: Namespace) -> int:
+    """Keep this project's lessons as Markdown files, for git and for editors; both sides may change between syncs.
+
+    A new file becomes a lesson, an edited file edits its lesson, and a removed file retires it; a lesson that changed
+    in the bank is written again, and the file of a retired one is removed. A lesson that changed on both sides is named
+    and left alone, and the exit status is 1: give --take files or --take bank.
+    """
+    changes = with_engine(lambda engine: _sync(engine, Path(options.folder), options.take))
+    result = {name: getattr(changes, name) for name in Changes.__slots__}
+    if options.json:
+        write_json(result)
+    else:
+        for name, items in result.items():
+            for item in items:
+                write_line(f"{name}: {item}")
+        write_line("" if any(result.values()) else "Nothing has changed.")
+    return 1 if changes.conflicts else 0
+
+
+async def _sync(engine: Engine, folder: Path, take: str | None) -> Changes:
+    folder.mkdir(parents=True, exist_ok=True)
+    state_file = _state_file(engine, folder)
+    synced: dict[str, str] = json.loads(state_file.read_text("utf-8")) if state_file.exists() else {}
+    files = _read_files(folder)
+    browsed = await engine.bank.views.browse(engine.scopes.own, Filter(limit=_MOST_LESSONS))
+    lessons = {lesson.id: lesson for lesson in browsed}
+    changes = Changes()
+    for path, fields in [file for name, file in files.items() if name.startswith(_NEW)]:
+        lesson = await _store(engine, None, path, fields)
+        synced[lesson.id] = _digest(_fields_of(lesson))
+        files[lesson.id] = path, _fields_of(lesson)
+        lessons[lesson.id] = lesson
+        with replace_file(path, path.stat().st_mode & 0o777) as file:
+            file.write(_document(lesson))
+        changes.stored.append(path.name)
+    for lesson_id in sorted({*lessons, *synced, *(name for name in files if not name.startswith(_NEW))}):
+        path, fields = files.get(lesson_id, (None, None))
+        lesson = lessons.get(lesson_id)
+        in_file, in_bank = fields and _digest(fields), lesson and _digest(_fields_of(lesson))
+        before = synced.get(lesson_id)
+        if lesson and lesson.held and path is None:
+            continue  # no file until a person has approved it
+        if in_file != in_bank:
+            side = "bank" if in_file == before else "files" if in_bank == before else take
+            if side is None:
+                changes.conflicts.append(f"{path.name if path else lesson_id}: changed here and in the bank")
+                continue
+            if side == "bank":
+                _write_file(folder, path, lesson, changes)
+            else:
+                in_bank = await _follow_file(engine, lesson_id, path, fields, lesson, changes)
+            in_file = in_bank if side == "files" else in_file
+        if in_bank is None:
+            synced.pop(lesson_id, None)
+        else:
+            synced[lesson_id] = in_bank
+    with replace_file(state_file) as file:
+        json.dump(synced, file)
+    return changes
+
+
+async def _follow_file(
+    engine: Engine, lesson_id: str, path: Path | None, fields: Fields | None, lesson: Lesson | None, changes: Changes
+) -> str | None:
+    """Bring the bank to what the file has, and return the digest of that; None for a lesson that is retired."""
+    scope = engine.scopes.own
+    if fields is None or path is None:
+        await engine.bank.lessons.set_state(scope, lesson_id, State.RETIRED, "forgotten: its file was removed")
+        changes.retired.append(lesson_id)
+        return None
+    if lesson is None:
+        try:
+            await engine.bank.lessons.get(scope, lesson_id)
+        except NotFoundError:
+            await _store(engine, lesson_id, path, fields)
+            changes.stored.append(path.name)
+            return _digest(fields)
+        await engine.bank.lessons.set_state(scope, lesson_id, State.ACTIVE, "restored: its file was changed")
+    edits = {name: tuple(fields[name]) if name in _LISTS else fields[name] for name in _FIELDS}
+    before = _fields_of(await engine.bank.lessons.get(scope, lesson_id))
+    edited = {name: value for name, value in edits.items() if fields[name] != before[name]}
+    if edited:
+        try:
+            await engine.edit_lesson(lesson_id, edited)
+        except InputError as error:
+            raise InputError(f"{path.name}, {error.field}", error.fault, error.fix) from None
+    changes.edited.append(path.name)
+    return _digest(fields)
+
+
+async def _store(engine: Engine, lesson_id: str | None, path: Path, fields: Fields) -> Lesson:
+    """Store a file as a lesson: a person's own without an id; with one, of another bank, and judged like an import."""
+    held = suspicion(fields[name] for name in _TEXTS) if lesson_id else None
+    now = datetime.now(UTC).isoformat()
+    stored_id = lesson_id or engine.context.clock.new_id("les")
+    line = {
+        **{name: value for name, value in fields.items() if value not in (None, [])},
+        "id": stored_id,
+        "source": "import" if lesson_id else "person",
+        "trust": "quarantined" if held else "observed" if lesson_id else "trusted",
+        "held": held,
+        "created_at": now,
+        "updated_at": now,
+    }
+    try:
+        await engine.import_own([(1, line)])
+    except InputError as error:
+        raise InputError(f"{path.name}, {error.field.removeprefix('line 1, ')}", error.fault, error.fix) from None
+    return await engine.bank.lessons.get(engine.scopes.own, stored_id)
+
+
+def _write_file(folder: Path, path: Path | None, lesson: Lesson | None, changes: Changes) -> None:
+    """Bring the file to what the bank has; the file of a lesson that is not in use is removed."""
+    if lesson is None:
+        if path is not None:
+            path.unlink()
+            changes.removed.append(path.name)
+        return
+    if path is None:
+        words = re.findall(r"[a-z0-9]+", (lesson.mistake or lesson.text).lower())
+        path = folder / f"{'-'.join(words)[:48].strip('-')}-{lesson.id[-6:]}.md"
+    with replace_file(path, path.stat().st_mode & 0o777 if path.exists() else 0o600) as file:
+        file.write(_document(lesson))
+    changes.written.append(path.name)
+
+
+def _state_file(engine: Engine, folder: Path) -> Path:
+    name = hashlib.sha256(f"{folder.resolve()}\n{engine.scopes.own}".encode()).hexdigest()[:12]
+    return engine.bank.path.with_name(f"{engine.bank.path.name}.sync-{name}")
+
+
+def _read_files(folder: Path) -> dict[str, tuple[Path, Fields]]:
+    """Return the lessons of a folder by id; a file without one is listed by its name. InputError names a bad file."""
+    files: dict[str, tuple[Path, Fields]] = {}
+    for path in sorted(folder.glob("*.md")):
+        try:
+            lesson_id, fields = _parse(path.read_text("utf-8"))
+        except (InputError, UnicodeDecodeError) as error:
+            fault = error.fault if isinstance(error, InputError) else "it is not UTF-8"
+            raise InputError(path.name, fault, "Correct the file, or move it away; nothing was changed.") from None
+        name = lesson_id or f"{_NEW}{path.name}"
+        if name in files:
+            raise InputError(path.name, f"{files[name][0].name} has the same id", "Remove the id from the new one.")
+        files[name] = (path, fields)
+    return files
+
+
+def _document(lesson: Lesson) -> str:
+    """Return a lesson as Markdown: short fields as YAML on top, and a section for each text."""
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only this command needs it
+
+    fields = _fields_of(lesson)
+    head: Fields = {"id": lesson.id}
+    head |= {name: fields[name] for name in ("task_type", "importance", *_LISTS) if fields[name] not in (None, [])}
+    yaml: Any = YAML()
+    yaml.width = 1_000_000
+    stream = StringIO()
+    yaml.dump(head, stream)
+    texts = {name: _ESCAPED.sub(r"\\\1## ", fields[name]) for name in _TEXTS if fields[name]}
+    sections = [f"\n## {name.capitalize()}\n\n{text}\n" for name, text in texts.items()]
+    return f"---\n{stream.getvalue()}---\n{''.join(sections)}"
+
+
+def _parse(text: str) -> tuple[str | None, Fields]:
+    """Return the id, if there is one, and the fields of a document."""
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only this command needs it
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - same
+
+    head: Any = {}
+    if text.startswith("---\n"):
+        top, mark, text = text[4:].partition("\n---\n")
+        if not mark:
+            raise InputError("file", "a line --- must end its first part", "")
+        try:
+            safe: Any = YAML(typ="safe")
+            head = safe.load(top) or {}
+        except YAMLError as error:
+            raise InputError("file", f"its first part is not YAML: {' '.join(str(error).split())[:120]}", "") from None
+    if not isinstance(head, dict):
+        raise InputError("file", "its first part is not a list of names and values", "")
+    fields: Fields = {**dict.fromkeys(_FIELDS), **{name: [] for name in _LISTS}, "importance": 0.5}
+    lesson_id: str | None = None
+    for name, value in cast("Mapping[str, Any]", head).items():
+        if name == "id":
+            lesson_id = str(value)
+        elif name in fields and name not in _TEXTS:
+            fields[name] = [str(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
+        else:
+            raise InputError("file", f"a lesson has no field '{str(name)[:40]}' there", "")
+    _, *parts = _HEADING.split(text)
+    for title, body in zip(parts[::2], parts[1::2], strict=True):
+        name = title.lower()
+        if name not in _TEXTS:
+            raise InputError("file", f"a lesson has no section '{title[:40]}'", "")
+        fields[name] = re.sub(r"^\\(\\*## )", r"\1", body.strip(), flags=re.MULTILINE) or None
+    return lesson_id, fields
+
+
+def _fields_of(lesson: Lesson) -> Fields:
+    fields: Fields = {name: getattr(lesson, name) for name in _FIELDS}
+    if lesson.kind is RecordKind.LESSON and not lesson.mistake:
+        fields["mistake"] = lesson.text
+    for name in _TEXTS:
+        fields[name] = (fields[name] or "").strip() or None
+    return {**fields, **{name: list(fields[name]) for name in _LISTS}}
+
+
+def _digest(fields: Fields) -> str:
+    return hashlib.sha256(json.dumps([fields[name] for name in _FIELDS], ensure_ascii=False).encode()).hexdigest()[:24]
