@@ -103,10 +103,10 @@ async def ranking(seed: int, low: float, high: float, count: int) -> tuple[float
         scores: list[float] = []
         for name in ids:
             lesson = await engine.bank.lessons.get(engine.scopes.own, name)
-            standing = await engine.bank.lessons.effectiveness(engine.scopes.own, lesson)
-            if name not in hits and not standing.harmful:
+            estimate = await engine.bank.lessons.effectiveness(engine.scopes.own, lesson)
+            if name not in hits and not estimate.harmful:
                 raise RuntimeError(f"{name} was held back and is not proved harmful")
-            scores.append(hits.get(name, standing.mean - 1))
+            scores.append(hits.get(name, estimate.mean - 1))
     return kendall(scores, truth), kendall([good[name] for name in ids], truth), count - len(hits)
 
 

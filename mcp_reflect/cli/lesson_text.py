@@ -47,11 +47,11 @@ async def lesson_page(engine: Engine, lesson: Lesson) -> str:
     if lesson.held:
         lines.append(wrapped(f"waits for a person: {lesson.held}"))
     lines += field_lines(lesson)
-    standing = rounded_effectiveness(await engine.bank.lessons.effectiveness(engine.scopes.own, lesson))
+    estimate = rounded_effectiveness(await engine.bank.lessons.effectiveness(engine.scopes.own, lesson))
     learned = f"{_times(lesson.strength)}, first {_day(lesson.created_at)}, changed {_day(lesson.updated_at)}"
     lines += [
         _pair("importance", f"{lesson.importance:.2f}"),
-        _pair("effectiveness", effectiveness_text(lesson, standing)),
+        _pair("effectiveness", effectiveness_text(lesson, estimate)),
         _pair("learned", learned),
     ]
     return "\n".join(lines)
@@ -72,12 +72,12 @@ def field_lines(lesson: Lesson) -> list[str]:
     return lines
 
 
-def effectiveness_text(lesson: Lesson, standing: Mapping[str, Any]) -> str:
+def effectiveness_text(lesson: Lesson, estimate: Mapping[str, Any]) -> str:
     """Return what the outcomes of a lesson say about it."""
     if lesson.effectiveness is None:
         return f"not known yet, shown {_times(lesson.times_applied)}"
-    interval = f"{standing['low']:.2f} to {standing['high']:.2f}"
-    harmful = "; proved harmful" if standing.get("harmful") else ""
+    interval = f"{estimate['low']:.2f} to {estimate['high']:.2f}"
+    harmful = "; proved harmful" if estimate.get("harmful") else ""
     return f"{lesson.effectiveness:.2f} ({interval} by its evidence), shown {_times(lesson.times_applied)}{harmful}"
 
 
@@ -86,7 +86,7 @@ async def lesson_record(engine: Engine, lesson: Lesson) -> dict[str, Any]:
     own = engine.scopes.own
     return {
         **plain(lesson),
-        "standing": rounded_effectiveness(await engine.bank.lessons.effectiveness(own, lesson)),
+        "effectiveness_estimate": rounded_effectiveness(await engine.bank.lessons.effectiveness(own, lesson)),
         "versions": compact(await engine.bank.lessons.history(own, lesson.id)),
         "links": await engine.bank.lessons.links(own, lesson.id),
         "neighbours": await engine.bank.views.neighbors(own, "record", lesson.id),

@@ -37,7 +37,7 @@ async def lesson_details(engine: "Engine", lesson_id: str) -> dict[str, Any]:
     scope = engine.scopes.own
     lesson = await engine.bank.lessons.get(scope, lesson_id, "id")
     return {
-        "standing": rounded_effectiveness(await engine.bank.lessons.effectiveness(scope, lesson)),
+        "effectiveness_estimate": rounded_effectiveness(await engine.bank.lessons.effectiveness(scope, lesson)),
         "versions": compact(await engine.bank.lessons.history(scope, lesson.id)),
         "links": await engine.bank.lessons.links(scope, lesson.id),
     }
