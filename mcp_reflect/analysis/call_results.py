@@ -1,8 +1,13 @@
-"""Whether the answer of a call is a failure, and the error message in it."""
+"""Whether the answer of a call is a failure, and the error message in it.
+
+Precision counts more than recall: an answer is a failure where the trace marks it, where a runner says so (exit code,
+HTTP status, JSON error), or where the answer is an error message. Text that only speaks of errors is none.
+"""
 
 import json
 import re
 from dataclasses import dataclass
+from typing import Final
 
 from mcp_reflect.analysis.calls import Call, calls_of
 from mcp_reflect.analysis.error_categories import category_of, category_of_status
@@ -20,16 +25,20 @@ from mcp_reflect.analysis.tools import (
 )
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import ErrorCategory, Trace
-from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.signature import exact_call, fingerprint
 
-# Error messages as real programs print them, and the line of one that names the error.
-#
-# Every pattern is anchored to a line and bounded, so that each takes linear time.
+HEAD: Final = 400  # characters at either end of an answer where exit codes are looked for
+LINE_LIMIT: Final = 300  # characters of a headline
+MESSAGE_LIMIT: Final = 400  # characters: fetched text that opens like an error is one only if it is this short
+JSON_LIMIT: Final = 200_000  # characters of an answer that is parsed to look for an error field
+TEXT_LIMIT: Final = 40_000  # characters of an answer that are searched, half from each end
+EDGES: Final = 16_000  # characters of a text in which its headline is looked for, half from each end
 
+_ABOUT_ERRORS: Final = frozenset({"errors", "exceptions", "failures", "logs", "incidents", "alerts"})
+_CODES: Final = ("exit_code", "exitCode", "exitcode", "returncode", "return_code")
+_STATUSES: Final = ("status_code", "statusCode", "http_status", "status")
 
-HEAD = 400  # characters at either end of an answer where exit codes are looked for
-LINE_LIMIT = 300  # characters of a headline
+# Error messages as programs print them. Every pattern is anchored to a line and bounded, so that it takes linear time.
 
 # The first line of an answer that is an error message and nothing else.
 _OPENING = pattern(
@@ -90,7 +99,6 @@ _TESTS = pattern(
     |Tests run: \d{1,6}, Failures: (?:[1-9]|0, Errors: [1-9])""",
     re.MULTILINE,
 )
-_TRACEBACK = lazy_compile(r"(?m)^\s{0,12}Traceback \(most recent call last\):")
 _EXCEPTION_LINE = pattern(
     r"""
     ^(?:E {1,7})?(?:Caused by: |Uncaught |Unhandled |Exception in thread .{1,80}? )?(?:[\w$]{1,60}[.:]{1,2}){0,12}
@@ -106,127 +114,17 @@ _EXIT = pattern(
 _STATUS = pattern(
     r"""
     ^\s{0,8}(?:HTTP/\d(?:\.\d)?\s|http(?: error| status(?: code)?)?:?\s|status(?: ?code)?[:=]?\s
-    |(?:error|request failed with(?: status(?: code)?)?|(?:\d{3} )?(?:client|server) error):?\s)?
-    ([1-5]\d\d)\b(?:\s|:|$|\))(?!\d)""",
+    |(?:error|request failed with(?: status(?: code)?)?|(?:\d{3} )?(?:client|server) error):?\s)
+    ([45]\d\d)\b(?:\s|:|$|\))(?!\d)
+    |^\s{0,8}([45]\d\d)[: ]{1,2}(?:bad|unauth|forbid|not\s|method|conflict|gone|too many|internal|service|gateway
+    |request|unprocess|client error|server error|payload)""",
     re.IGNORECASE,
 )
-_STATUS_WORDS = pattern(
-    r"""
-    \b(?:HTTP/\d(?:\.\d)?\s|status(?: code)?[:=]?\s|http(?: error)?\s|response\s)[45]\d\d\b
-    |\b[45]\d\d[: ]{1,2}(?:bad|unauth|forbid|not\s|method|conflict|gone|too many|internal|service|gateway|request
-    |unprocess|client error|server error|payload)""",
-    re.IGNORECASE,
-)
-
-
-def opening_error(text: str) -> bool:
-    """Whether the first line is an error message."""
-    first = first_line(text)
-    return bool(_OPENING.match(first) or _PROGRAM.match(first))
-
-
-def failed_tests(text: str) -> bool:
-    """Whether a test runner counts failures in it."""
-    return bool(_TESTS.search(text))
-
-
-def traceback_in(text: str) -> bool:
-    """Whether a Python traceback stands in it."""
-    return bool(_TRACEBACK.search(text))
-
-
-def ends_in_error(text: str) -> bool:
-    """Whether one of the last three lines names an exception or is what a failed program ends with."""
-    last = _last_lines(text, 3)
-    if any(line.startswith("at ") for line in last):  # the stack of a JavaScript or Java error follows its name
-        return program_error(text)
-    return any(_EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in last)
-
-
-def program_error(text: str) -> bool:
-    """Whether a line of it marks the end of a failed program."""
-    return bool(_ANYWHERE.search(text))
-
-
-def exit_code(text: str) -> int | None:
-    """The exit code that a runner printed around the output: `exitcode: 1 (execution failed)`."""
-    for part in (text[:HEAD].split("\n", 2)[:2], _last_lines(text, 2)):
-        for line in part:
-            match = _EXIT.search(line) if len(line) <= HEAD else None
-            if match:
-                return int(match[1])
-    return None
-
-
-def http_status(text: str) -> int | None:
-    """The HTTP status in the first line, where the line is about one: `HTTP/1.1 404 Not Found`, `429: ...`."""
-    first = first_line(text)
-    match = _STATUS.match(first)
-    if match is None:
-        return None
-    status = int(match[1])
-    lead = first[: match.start(1)].strip()
-    if status >= 400 and (lead or _STATUS_WORDS.search(first)):
-        return status
-    return None
-
-
-def headline(text: str) -> str:
-    """The line that names the error: the last exception, else a runner's summary or the first line that tells."""
-    lines = [line.strip() for line in _edges_printed(text) if line.strip()]
-    lines = [line for line in lines if not _EXIT.match(line) or len(line) > 60] or lines
-    for line in reversed(lines):
-        if _EXCEPTION_LINE.match(line):
-            return _clean(line)
-    for line in lines:
-        if _ANYWHERE.match(line) or _PROGRAM.match(line):
-            return _clean(line)
-    for line in lines:
-        if _TESTS.search(line):
-            return _clean(line)
-    for line in lines:
-        if _OPENING.match(line):
-            return _clean(line)
-    return _clean(lines[0]) if lines else ""
-
-
-def first_line(text: str) -> str:
-    """The first line that is not empty, bounded."""
-    return text.lstrip(" \t\r\n╷│")[: 2 * LINE_LIMIT].split("\n", 1)[0][: 2 * LINE_LIMIT]
-
-
-def _clean(line: str) -> str:
-    line = line.removeprefix("E   ").removeprefix("Code output:").strip()
-    return line if len(line) <= LINE_LIMIT else f"{line[: LINE_LIMIT - 4].rstrip()} ..."
-
-
-def _last_lines(text: str, count: int) -> list[str]:
-    return [line.strip() for line in text.rstrip()[-1_500:].split("\n") if line.strip()][-count:]
-
-
-def _edges_printed(text: str) -> list[str]:
-    """The lines of the first and the last 8,000 characters."""
-    return (text if len(text) <= 16_000 else f"{text[:8_000]}\n{text[-8_000:]}").split("\n")
-
-
-# Whether the answer of a call is a failure, and what it says.
-#
-# Precision counts more than recall: an answer is a failure where the trace marks it so, where a runner
-# says so (exit code, HTTP status, JSON error), or where the answer *is* an error message. Text that only
-# speaks of errors (a log that was read, an article) is none.
-
-
-MESSAGE_LIMIT = 400  # characters: fetched text that opens like an error is one only if it is this short
-JSON_LIMIT = 200_000  # characters of an answer that is parsed to look for an error field
-TEXT_LIMIT = 40_000  # characters of an answer that are searched, half from each end
-
-
-_ABOUT_ERRORS = frozenset({"errors", "exceptions", "failures", "logs", "incidents", "alerts"})  # what such a tool lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Why a call counts as failed. `marked`: the trace, an exit code or a status says so; else its text does."""
+    """The failure of a call. `marked`: the trace, an exit code or a status says so, not only the text."""
 
     text: str
     headline: str
@@ -235,50 +133,57 @@ class Fault:
 
     @property
     def empty(self) -> bool:
-        """A search that found nothing: a finding, and less than an error."""
+        """True for a search that found nothing, which is less than an error."""
         return self.category is ErrorCategory.NO_RESULT
 
 
+_WORKED: Final = Fault(text="", headline="", category=ErrorCategory.UNKNOWN)
+
+
 def fault_of(call: Call) -> Fault | None:
-    """The fault of a call, or null where it worked or nothing is known of it."""
+    """The fault of a call, or None where it worked or nothing is known of it."""
     if call.marked:
         return _fault(call.error, marked=True, context=call.answer)
     if not call.answered:
         return None
-    kind = kind_of(call.tool, call.arguments)
-    text = call.answer if len(call.answer) <= TEXT_LIMIT else _edges_faults(call.answer)
-    fact = _from_facts(call, text)
-    if fact is not None:
-        return fact if fact.text else None
-    return _from_json(text, kind) or _from_text(text.strip(), kind, call)
+    kind, text = kind_of(call.tool, call.arguments), _ends(call.answer, TEXT_LIMIT)
+    fault = _from_facts(call, text) or _from_json(text, kind) or _from_text(text.strip(), kind, call)
+    return None if fault is _WORKED else fault
+
+
+def headline(text: str) -> str:
+    """The line that names the error: the last exception, else the first line of a program, a test runner, a message."""
+    lines = [line.strip() for line in _ends(text, EDGES).split("\n") if line.strip()]
+    lines = [line for line in lines if not _EXIT.match(line) or len(line) > 60] or lines
+    tests = (_ANYWHERE, _PROGRAM), (_TESTS,), (_OPENING,)
+    found = next((line for line in reversed(lines) if _EXCEPTION_LINE.match(line)), None)
+    for patterns in tests:
+        found = found or next((line for line in lines if any(test.match(line) for test in patterns)), None)
+    line = (found or (lines or [""])[0]).removeprefix("E   ").removeprefix("Code output:").strip()
+    return line if len(line) <= LINE_LIMIT else f"{line[: LINE_LIMIT - 4].rstrip()} ..."
 
 
 def _from_facts(call: Call, text: str) -> Fault | None:
-    """What metadata says. A fault without text means that the metadata says it worked."""
+    """The fault that metadata tells; _WORKED where they say that the call worked, None where they say nothing."""
     facts = call.facts
     if facts.get("is_error") is True or facts.get("isError") is True:
         return _fault(text or "error", marked=True)
-    for key in ("exit_code", "exitCode", "exitcode", "returncode", "return_code"):
-        code = facts.get(key)
-        if type(code) is int:
-            return _from_exit(code, text, call)
-    for key in ("status_code", "statusCode", "http_status", "status"):
-        status = facts.get(key)
-        if type(status) is int and 400 <= status <= 599:
-            return _status_fault(status, text)
-    return None
+    code = next((facts[key] for key in _CODES if type(facts.get(key)) is int), None)
+    if isinstance(code, int):
+        return _from_exit(code, text, call)
+    status = next((facts[key] for key in _STATUSES if type(facts.get(key)) is int), None)
+    return _status_fault(status, text) if isinstance(status, int) and 400 <= status <= 599 else None
 
 
 def _from_exit(code: int, text: str, call: Call) -> Fault:
-    """Code 0 worked, whatever was printed; grep exits with 1 where it finds nothing."""
+    """Code 0 worked, whatever was printed; grep exits with 1 where it finds nothing, GNU timeout with 124."""
     if code == 0:
-        return Fault(text="", headline="", category=ErrorCategory.UNKNOWN)
+        return _WORKED
     if code == 1 and is_code_search(call.tool, call.arguments) and len(text.strip()) < 40:
         return Fault(text=text or "no matches", headline="no matches", category=ErrorCategory.NO_RESULT, marked=True)
-    if code == 124 and not program_error(text):  # what GNU timeout exits with
-        return Fault(
-            text=text or "timed out", headline="timed out (exit code 124)", category=ErrorCategory.TIMEOUT, marked=True
-        )
+    if code == 124 and not _ANYWHERE.search(text):
+        line = "timed out (exit code 124)"
+        return Fault(text=text or line, headline=line, category=ErrorCategory.TIMEOUT, marked=True)
     return _fault(text or f"exit code {code}", marked=True)
 
 
@@ -293,34 +198,19 @@ def _from_json(text: str, kind: Kind) -> Fault | None:
         return None
     if not isinstance(value, dict) or (kind is Kind.READ and len(value) > 6):
         return None
-    return _from_object(value)
-
-
-def _from_object(value: dict[str, Json]) -> Fault | None:
-    status = next(
-        (value[key] for key in ("status_code", "statusCode", "status", "code") if type(value.get(key)) is int), None
-    )
-    error = next(
-        (value[key] for key in ("error", "errors", "exception", "error_message", "errorMessage") if value.get(key)),
-        None,
-    )
-    says = next(
-        (value[key] for key in ("message", "detail", "reason", "msg", "title", "stderr") if value.get(key)), None
-    )
-    if type(status) is int and 400 <= status <= 599 and (error or says or len(value) <= 4):
+    error = _first(value, ("error", "errors", "exception", "error_message", "errorMessage"))
+    says = _first(value, ("message", "detail", "reason", "msg", "title", "stderr"))
+    status = next((value[key] for key in (*_STATUSES, "code") if type(value.get(key)) is int), None)
+    if isinstance(status, int) and 400 <= status <= 599 and (error or says or len(value) <= 4):
         return _status_fault(status, _say(error or says or f"status {status}"))
     if error and error is not True:
-        return _fault(_join(error, says), marked=True)
-    for key in ("exit_code", "exitCode", "returncode", "return_code"):
-        code = value.get(key)
-        if type(code) is int and code != 0:
-            return _fault(
-                _say(value.get("stderr") or value.get("output") or value.get("stdout") or f"exit code {code}"),
-                marked=True,
-            )
-    flagged = any(value.get(key) is False for key in ("success", "ok", "succeeded")) or any(
-        value.get(key) is True for key in ("isError", "is_error", "error", "failed")
-    )
+        first, second = _say(error), _say(says) if says else ""
+        return _fault(first if not second or second in first else f"{first}: {second}", marked=True)
+    code = next((value[key] for key in _CODES if type(value.get(key)) is int), 0)
+    if code != 0:
+        return _fault(_say(_first(value, ("stderr", "output", "stdout")) or f"exit code {code}"), marked=True)
+    flagged = any(value.get(key) is False for key in ("success", "ok", "succeeded"))
+    flagged = flagged or any(value.get(key) is True for key in ("isError", "is_error", "error", "failed"))
     stated = str(value.get("status") or value.get("result") or "").lower()
     if flagged or stated in {"error", "fail"} or (stated in {"failed", "failure"} and says):
         return _fault(_say(says or error or "the answer is marked as failed"), marked=True)
@@ -330,56 +220,62 @@ def _from_object(value: dict[str, Json]) -> Fault | None:
 def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
     if finishes(call.tool):
         return None
-    searched = kind is Kind.SEARCH or not (call.made or call.tool)
     if not text and call.made and is_code_search(call.tool, call.arguments):
         return Fault(text="", headline="no matches", category=ErrorCategory.NO_RESULT)
+    searched = kind is Kind.SEARCH or not (call.made or call.tool)
     if searched and found_nothing(text) and (text or call.made):
-        return Fault(text=text, headline=first_line(text) or "an empty answer", category=ErrorCategory.NO_RESULT)
-    code = None if kind is Kind.SEARCH else exit_code(text)
+        return Fault(text=text, headline=_first_line(text) or "an empty answer", category=ErrorCategory.NO_RESULT)
+    code = None if kind is Kind.SEARCH else _exit_code(text)
     if code is not None:
-        fault = _from_exit(code, text, call)
-        return fault if fault.text else None
-    status = http_status(text)
+        return _from_exit(code, text, call)
+    status = _STATUS.match(_first_line(text))
     page = 150 if kind is Kind.READ else 4 * MESSAGE_LIMIT  # an error page is short; an article on one is not
     if status is not None and (len(text) <= page or text.startswith("HTTP/")):
-        return _status_fault(status, text)
-    failed = _run_failed(text) if kind is Kind.RUN else _message(text, kind, call)
+        return _status_fault(int(status[1] or status[2]), text)
+    failed = _run_failed(text) if kind is Kind.RUN else _is_message(text, kind, call)
     return _fault(text) if failed else None
 
 
+def _exit_code(text: str) -> int | None:
+    """The exit code that a runner printed around the output: `exitcode: 1 (execution failed)`."""
+    for line in (*text[:HEAD].split("\n", 2)[:2], *_last_lines(text, 2)):
+        match = _EXIT.search(line) if len(line) <= HEAD else None
+        if match:
+            return int(match[1])
+    return None
+
+
 def _run_failed(text: str) -> bool:
-    """What a program prints when it fails, where no exit code tells."""
-    if failed_tests(text) or ends_in_error(text):
+    """True for the output of a program that failed, where no exit code tells."""
+    last = _last_lines(text, 3)
+    if any(line.startswith("at ") for line in last) and _ANYWHERE.search(text):  # a stack follows the error's name
         return True
-    short = len(text) <= 2 * MESSAGE_LIMIT or text.count("\n") <= 12
-    return opening_error(text) and short
+    if _TESTS.search(text) or any(_EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in last):
+        return True
+    return _opens_with_error(text) and (len(text) <= 2 * MESSAGE_LIMIT or text.count("\n") <= 12)
 
 
-def _message(text: str, kind: Kind, call: Call) -> bool:
-    """Whether the answer of a tool that runs nothing is an error message and nothing else."""
+def _is_message(text: str, kind: Kind, call: Call) -> bool:
+    """True where the answer of a tool that runs nothing is an error message and nothing else."""
     if tool_words(call.tool) & _ABOUT_ERRORS:
         return False
-    if opening_error(text) and len(text) <= MESSAGE_LIMIT:
-        return kind is not Kind.READ or _about_reading(text, call)
-    if kind is Kind.OTHER and (opening_error(text) or traceback_in(text[:200])):
-        return len(text) <= 10 * MESSAGE_LIMIT and (
-            ends_in_error(text) or text.lower().startswith(("error", "traceback"))
-        )
-    return False
+    opens = _opens_with_error(text)
+    if opens and len(text) <= MESSAGE_LIMIT:
+        return kind is not Kind.READ or _is_about_reading(text, call)
+    starts = text.lower().startswith(("error", "traceback"))
+    return kind is Kind.OTHER and starts and len(text) <= 10 * MESSAGE_LIMIT
 
 
-def _about_reading(text: str, call: Call) -> bool:
-    """An error of the reading itself, not a line that was read."""
-    command = (
-        command_of(call.arguments) if tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"} else None
-    )
-    if command:  # a shell names the program that complains
+def _is_about_reading(text: str, call: Call) -> bool:
+    """True for an error of the reading itself, not for a line that was read."""
+    command = command_of(call.arguments)
+    if command and tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"}:
         programs = (f"{program_of(command)[0]}:", "bash:", "sh:", "zsh:", "fatal:", "error:", "usage:")
-        return text.lower().startswith(programs)
-    log = str(call.arguments).lower()
-    if ".log" in log or "/log" in log:
-        return category_of(first_line(text)) in {ErrorCategory.NOT_FOUND, ErrorCategory.PERMISSION}
-    return category_of(first_line(text)) is not ErrorCategory.ASSERTION
+        return text.lower().startswith(programs)  # a shell names the program that complains
+    category, arguments = category_of(_first_line(text)), str(call.arguments).lower()
+    if ".log" in arguments or "/log" in arguments:
+        return category in {ErrorCategory.NOT_FOUND, ErrorCategory.PERMISSION}
+    return category is not ErrorCategory.ASSERTION
 
 
 def _status_fault(status: int, text: str) -> Fault:
@@ -392,32 +288,43 @@ def _fault(text: str, *, marked: bool = False, context: str = "") -> Fault:
     return Fault(text=text or line, headline=line, category=category_of(line, f"{text}\n{context}"), marked=marked)
 
 
+def _first(value: dict[str, Json], keys: tuple[str, ...]) -> Json:
+    return next((value[key] for key in keys if value.get(key)), None)
+
+
 def _say(value: Json, depth: int = 0) -> str:
+    """The message in an error field: a text, or the text deeper in objects and lists."""
     if isinstance(value, dict) and depth < 4:
-        inner = next(
-            (value[key] for key in ("message", "detail", "msg", "error", "type", "code") if value.get(key)), None
-        )
+        inner = _first(value, ("message", "detail", "msg", "error", "type", "code"))
         return quote(value, MESSAGE_LIMIT) if inner is None else _say(inner, depth + 1)
     if isinstance(value, list) and depth < 4:
         return "; ".join(_say(item, depth + 1) for item in value[:5])
     return value if isinstance(value, str) else quote(value, MESSAGE_LIMIT)
 
 
-def _join(error: Json, says: Json) -> str:
-    first, second = _say(error), _say(says) if says else ""
-    return first if not second or second in first else f"{first}: {second}"
+def _opens_with_error(text: str) -> bool:
+    first = _first_line(text)
+    return bool(_OPENING.match(first) or _PROGRAM.match(first))
 
 
-def _edges_faults(text: str) -> str:
-    return f"{text[: TEXT_LIMIT // 2]}\n{text[-TEXT_LIMIT // 2 :]}"
+def _first_line(text: str) -> str:
+    return text.lstrip(" \t\r\n╷│")[: 2 * LINE_LIMIT].split("\n", 1)[0]
 
 
-# A call together with what became of it: the form in which the other rules read a trace.
+def _last_lines(text: str, count: int) -> list[str]:
+    return [line.strip() for line in text.rstrip()[-1_500:].split("\n") if line.strip()][-count:]
+
+
+def _ends(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Tried:
-    """A call, its exact form, and its fault where it failed. `index` counts calls from 0."""
+    """A call, its exact form, and its fault where it failed: the form in which the rules read a trace.
+
+    `index` counts calls from 0.
+    """
 
     index: int
     call: Call
@@ -431,7 +338,7 @@ class Tried:
 
     @property
     def worked(self) -> bool:
-        """It was answered, and the answer is no failure. A call without an answer neither worked nor failed."""
+        """True where it was answered without a failure. A call without an answer neither worked nor failed."""
         return self.fault is None and self.call.answered and self.call.made
 
     @property
@@ -447,16 +354,11 @@ class Tried:
 
 def tried_calls(trace: Trace) -> list[Tried]:
     """The calls of the trace in order, without those of this server."""
-    calls = [call for call in calls_of(trace) if not is_own_tool(call.tool, call.arguments)]
-    return [_tried(index, call) for index, call in enumerate(calls)]
-
-
-def _tried(index: int, call: Call) -> Tried:
-    fault = fault_of(call)
-    return Tried(
-        index=index,
-        call=call,
-        exact=exact_call(call.tool, call.arguments),
-        fault=fault,
-        fingerprint=fingerprint(fault.headline) if fault else "",
-    )
+    tried: list[Tried] = []
+    for call in calls_of(trace):
+        if not is_own_tool(call.tool, call.arguments):
+            fault = fault_of(call)
+            error = fingerprint(fault.headline) if fault else ""
+            exact = exact_call(call.tool, call.arguments)
+            tried.append(Tried(index=len(tried), call=call, exact=exact, fault=fault, fingerprint=error))
+    return tried

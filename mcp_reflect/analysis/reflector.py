@@ -1,53 +1,51 @@
 """From the diagnosis and the analysis to one reflection, its scores and the lessons worth keeping."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from mcp_reflect.analysis.text import clip
 from mcp_reflect.models.lesson import UNKNOWN_SCORE, LessonDraft, RecordKind, Source, lesson_text, told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Link, Score
 from mcp_reflect.models.run import Correction, Diagnosis, FindingKind, Trace
 
-# What rules can score of a run, from what its events show. What they cannot know they do not score.
-
-
 CRITERIA: Final = ("correctness", "helpfulness", "safety", "completeness", "efficiency")
+GROUP: Final = "mcp_reflect.scorer"
+STRATEGY_BONUS: Final = 1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1
+# An answer to an agent, which has the run before it, stays within 2.5 kB.
+MOST_SUMMARY: Final = 600
+MOST_CHARS: Final = 140
+MOST_POINTS: Final = 2
+MOST_EVENTS: Final = 12
+MOST_LESSONS: Final = 3  # of one run; the most important and surest ones
 
 
 def score(seen: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
-    """Scores in 0..1 by criterion, each with the counts behind it.
+    """Scores in 0..1 by criterion, each with the counts behind it; criteria that events do not show are left out.
 
     `tests` are how many passed and failed in the last test report of the run. Efficiency is the share of calls that
-    neither failed nor went round in a loop; completeness is 0 where the run ended without an answer and otherwise not
-    known; whether an answer helped or did harm no rule can see.
+    neither failed nor went round in a loop; completeness is 0 where the run ended without an answer.
     """
-    found: dict[str, Score] = {}
+    scores: dict[str, Score] = {}
     if tests is not None and sum(tests):
-        passed, failed = tests
-        reason = f"{passed} of {passed + failed} tests passed in the last report"
-        found["correctness"] = Score(score=round(passed / (passed + failed), 4), reason=reason)
+        share, reason = tests[0] / sum(tests), f"{tests[0]} of {sum(tests)} tests passed in the last report"
+        scores["correctness"] = Score(score=round(share, 4), reason=reason)
     if any(finding.kind is FindingKind.NO_ANSWER for finding in seen.findings):
-        found["completeness"] = Score(score=0.0, reason="the run ended without an answer")
+        scores["completeness"] = Score(score=0.0, reason="the run ended without an answer")
     if seen.calls:
         reason = f"{seen.wasted} of {seen.calls} calls failed or went in circles"
-        found["efficiency"] = Score(score=round(1 - seen.wasted / seen.calls, 4), reason=reason)
-    return found
+        scores["efficiency"] = Score(score=round(1 - seen.wasted / seen.calls, 4), reason=reason)
+    return scores
 
-
-# What scores a run by a criterion of its own: made elsewhere, given to the engine or found by its entry point.
-
-
-GROUP: Final = "mcp_reflect.scorer"
 
 Scores: TypeAlias = Mapping[str, Score | float | None]
-"""By criterion: 0..1, null where it cannot be known; with a reason where there is one."""
+"""By criterion: 0..1, None where it cannot be known; with a reason where there is one."""
 
 
 class Scorer(Protocol):
-    """Scores a run, redacted, by criteria that it names."""
+    """Scores a run, redacted, by its own criteria. It is given to the engine or found by its entry point."""
 
     def score(self, trace: Trace) -> Scores | Awaitable[Scores]:
         """The scores of a run; it may be a coroutine."""
@@ -57,9 +55,13 @@ class Scorer(Protocol):
 @cache
 def installed() -> tuple[tuple[str, Scorer | Exception], ...]:
     """The scorers of other packages by the name of their entry point, or why one cannot be loaded."""
-    return tuple(
-        (entry.name, _made(entry.load)) for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name)
-    )
+    found: list[tuple[str, Scorer | Exception]] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            found.append((entry.name, entry.load()()))
+        except Exception as error:  # noqa: BLE001 - foreign code may raise anything
+            found.append((entry.name, error))
+    return tuple(found)
 
 
 def forget() -> None:
@@ -67,28 +69,9 @@ def forget() -> None:
     installed.cache_clear()
 
 
-def _made(load: Callable[[], Any]) -> Scorer | Exception:
-    try:
-        return load()()
-    except Exception as error:  # noqa: BLE001 - the edge to code that is not ours
-        return error
-
-
-# From what rules saw and what the agent or a model judged to one reflection, and what is worth keeping of it.
-
-
-STRATEGY_BONUS: Final = 1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1
-# What rules say is an answer to an agent that has the run before it: it stays within 2.5 kB as a whole.
-MOST_SUMMARY: Final = 600
-MOST_CHARS: Final = 140
-MOST_POINTS: Final = 2
-MOST_EVENTS: Final = 12
-MOST_LESSONS: Final = 3  # of one run; the surest and most important ones
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A run as it was judged: by the analysis where there is one, by rules where not. Scores are in 0..1 or null."""
+    """A run as it was judged: by the analysis where there is one, by rules where not. Scores are in 0..1 or None."""
 
     reflection: str
     strategy: str | None
@@ -104,35 +87,49 @@ class Judged:
 
 
 def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Source) -> Judged:
-    """Put together what was seen and what was judged; `source` says who judged."""
-    importance = seen.importance if analysis is None or analysis.importance is None else analysis.importance
-    confidence = seen.confidence if analysis is None or analysis.confidence is None else analysis.confidence
-    tags = _tags(trace, seen, analysis)
-    return Judged(
-        reflection=analysis.reflection if analysis else clip(seen.summary, MOST_SUMMARY),
-        strategy=(analysis.strategy if analysis else None) or (seen.strategy and clip(seen.strategy, MOST_CHARS * 2)),
-        importance=importance,
-        confidence=confidence,
+    """Combine the diagnosis of rules with the analysis of `source`."""
+    category = seen.category.value if seen.category else None
+    if trace.error is not None and trace.error.category is not None:
+        category = trace.error.category.value
+    tags = _tags(trace, seen, analysis, category)
+    ruled = Judged(
+        reflection=clip(seen.summary, MOST_SUMMARY),
+        strategy=seen.strategy and clip(seen.strategy, MOST_CHARS * 2),
+        importance=seen.importance,
+        confidence=seen.confidence,
         tags=tags,
-        error_category=_category(trace, seen),
+        error_category=category,
         first_failing_event=seen.first_failing_event,
-        source_event_ids=(analysis.source_event_ids if analysis else ()) or seen.source_event_ids[:MOST_EVENTS],
-        insights=_insights(seen, analysis),
-        assessment=analysis.assessment if analysis else None,
-        lessons=_lessons(trace, seen, analysis, tags, source),
+        source_event_ids=seen.source_event_ids[:MOST_EVENTS],
+        insights=_insights(seen),
+        lessons=_lessons(trace, seen),
+    )
+    if analysis is None:
+        return ruled
+    text = told_lesson(analysis.mistake, analysis.correction)
+    return replace(
+        ruled,
+        reflection=analysis.reflection,
+        strategy=analysis.strategy or ruled.strategy,
+        importance=ruled.importance if analysis.importance is None else analysis.importance,
+        confidence=ruled.confidence if analysis.confidence is None else analysis.confidence,
+        source_event_ids=analysis.source_event_ids or ruled.source_event_ids,
+        insights=_insights_of(analysis),
+        assessment=analysis.assessment,
+        lessons=ruled.lessons if text is None else (_told(trace, analysis, text, tags, source),),
     )
 
 
 def face(trace: Trace, judged: Judged, source: Source) -> LessonDraft:
-    """What recall sees of the reflection itself."""
+    """The record by which recall finds the reflection itself."""
     return LessonDraft(
         kind=RecordKind.REFLECTION,
         text=judged.reflection,
         task_type=trace.task_type,
         context=trace.task,
         tags=judged.tags,
-        importance=_score(judged.importance),
-        confidence=_score(judged.confidence),
+        importance=_known(judged.importance),
+        confidence=_known(judged.confidence),
         source=source,
     )
 
@@ -141,56 +138,32 @@ def strategy(trace: Trace, judged: Judged, source: Source) -> LessonDraft | None
     """The strategy as a record of its own: tagged, and 10 % more important than its reflection."""
     if not judged.strategy:
         return None
-    return LessonDraft(
+    return replace(
+        face(trace, judged, source),
         kind=RecordKind.STRATEGY,
         text=judged.strategy,
-        task_type=trace.task_type,
-        context=trace.task,
         tags=tuple(dict.fromkeys(("strategy", *judged.tags))),
-        importance=min(1.0, round(_score(judged.importance) * STRATEGY_BONUS, 4)),
-        confidence=_score(judged.confidence),
-        source=source,
+        importance=min(1.0, round(_known(judged.importance) * STRATEGY_BONUS, 4)),
     )
 
 
 def links(seen: Diagnosis, judged: Judged) -> tuple[Link, ...]:
-    """What the reflection is tied to: the events it rests on, the tools and errors in them."""
+    """The events that the reflection rests on, and the tools and errors in them."""
     events = [Link(relation="rests_on", to_kind="event", to_id=name) for name in judged.source_event_ids]
     tools = [Link(relation="about", to_kind="tool", to_id=item.tool) for item in seen.failures]
     errors = [Link(relation="shows", to_kind="failure", to_id=item.signature) for item in seen.failures]
     return tuple(dict.fromkeys((*events, *tools, *errors)))
 
 
-def _category(trace: Trace, seen: Diagnosis) -> str | None:
-    """The caller's word for the run's error first, then what was seen."""
-    if trace.error is not None and trace.error.category is not None:
-        return trace.error.category.value
-    return seen.category.value if seen.category else None
+def _tags(trace: Trace, seen: Diagnosis, analysis: Analysis | None, category: str | None) -> tuple[str, ...]:
+    """The tags of the caller and the analysis, the category, the tool that failed first, and the task type."""
+    tools = [failure.tool for failure in seen.failures if failure.event_id == seen.first_failing_event]
+    tools += [failure.tool for failure in seen.failures]
+    always = (category and category.removesuffix("_error"), *tools[:1], trace.task_type)
+    return tuple(dict.fromkeys(tag for tag in (*trace.tags, *(analysis.tags if analysis else ()), *always) if tag))
 
 
-def _tags(trace: Trace, seen: Diagnosis, analysis: Analysis | None) -> tuple[str, ...]:
-    """The caller's and the analysis's tags; the category, the failing tool and the task type are always there."""
-    given = (*trace.tags, *(analysis.tags if analysis else ()))
-    category = _category(trace, seen)
-    always = (category and category.removesuffix("_error"), _tool(seen), trace.task_type)
-    return tuple(dict.fromkeys(tag for tag in (*given, *always) if tag))
-
-
-def _tool(seen: Diagnosis) -> str | None:
-    for failure in seen.failures:
-        if failure.event_id == seen.first_failing_event:
-            return failure.tool
-    return seen.failures[0].tool if seen.failures else None
-
-
-def _insights(seen: Diagnosis, analysis: Analysis | None) -> Insights | None:
-    """What rules say by heading; an analysis speaks for itself, and only its own headings are kept."""
-    if analysis is not None:
-        read = analysis.insights
-        if read is not None and read.summary == analysis.reflection:
-            read = replace(read, summary=None)
-        raw = {**(read.raw_sections if read else {}), **analysis.raw_sections}
-        return replace(read or Insights(), raw_sections=raw) if raw else None
+def _insights(seen: Diagnosis) -> Insights | None:
     improvements = tuple(text for text in seen.improvements if text not in seen.summary)
     recommendation = None if seen.recommendation == seen.strategy else seen.recommendation
     if not (seen.strengths or improvements or recommendation):
@@ -202,14 +175,18 @@ def _insights(seen: Diagnosis, analysis: Analysis | None) -> Insights | None:
     )
 
 
-def _lessons(
-    trace: Trace, seen: Diagnosis, analysis: Analysis | None, tags: tuple[str, ...], source: Source
-) -> tuple[LessonDraft, ...]:
-    text = told_lesson(analysis.mistake, analysis.correction) if analysis is not None else None
-    if analysis is not None and text is not None:
-        return (_told(trace, analysis, text, tags, source),)
-    best = sorted(seen.corrections, key=lambda one: (-one.importance, -one.confidence, one.failed_event_id))
-    return tuple(_seen(trace, one) for one in best[:MOST_LESSONS])
+def _insights_of(analysis: Analysis) -> Insights | None:
+    """The sections of an analysis by its own headings."""
+    insights = analysis.insights or Insights()
+    if insights.summary == analysis.reflection:
+        insights = replace(insights, summary=None)
+    raw = {**insights.raw_sections, **analysis.raw_sections}
+    return replace(insights, raw_sections=raw) if raw else None
+
+
+def _lessons(trace: Trace, seen: Diagnosis) -> tuple[LessonDraft, ...]:
+    best = sorted(seen.corrections, key=lambda lesson: (-lesson.importance, -lesson.confidence, lesson.failed_event_id))
+    return tuple(_seen(trace, lesson) for lesson in best[:MOST_LESSONS])
 
 
 def _told(trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], source: Source) -> LessonDraft:
@@ -223,28 +200,28 @@ def _told(trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], so
         symptoms=analysis.symptoms,
         keywords=analysis.keywords,
         tags=tags,
-        importance=_score(analysis.importance),
-        confidence=_score(analysis.confidence),
+        importance=_known(analysis.importance),
+        confidence=_known(analysis.confidence),
         source=source,
     )
 
 
-def _seen(trace: Trace, one: Correction) -> LessonDraft:
-    tags = (*trace.tags, one.category.short, one.tool, trace.task_type)
+def _seen(trace: Trace, lesson: Correction) -> LessonDraft:
+    tags = (*trace.tags, lesson.category.short, lesson.tool, trace.task_type)
     return LessonDraft(
-        text=lesson_text(one.mistake, one.correction),
-        mistake=one.mistake,
-        correction=one.correction,
+        text=lesson_text(lesson.mistake, lesson.correction),
+        mistake=lesson.mistake,
+        correction=lesson.correction,
         task_type=trace.task_type,
         context=trace.task,
-        symptoms=one.symptoms,
-        keywords=one.keywords,
+        symptoms=lesson.symptoms,
+        keywords=lesson.keywords,
         tags=tuple(dict.fromkeys(tag for tag in tags if tag)),
-        importance=one.importance,
-        confidence=one.confidence,
+        importance=lesson.importance,
+        confidence=lesson.confidence,
         source=Source.RULES,
     )
 
 
-def _score(value: float | None) -> float:
+def _known(value: float | None) -> float:
     return UNKNOWN_SCORE if value is None else value

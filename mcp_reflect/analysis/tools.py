@@ -1,78 +1,64 @@
-"""The kind of tool that a name stands for, and answers without a result."""
+"""The kind of tool that a name stands for, its arguments, and answers without a result.
+
+The same text means different things from different tools: an error message printed by a shell is a failure, the same
+text in a file that was read is its content.
+"""
 
 import json
 import re
 from collections.abc import Mapping
 from enum import Enum, auto
+from typing import Final
 
 from mcp_reflect.analysis.shell import unwrapped
 from mcp_reflect.analysis.text import pattern, word_set
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 
-# The same text means different things from different tools: an error message printed by a shell is a failure, the
-# same text in a file that was read is its content.
-
-
 _WORDS = lazy_compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
 
-_RUNS = word_set(
+# Words of tools' names by what the tool does.
+_RUNS: Final = word_set(
     """
-    bash sh zsh shell terminal exec execute run command cmd python python3 code interpreter pytest test tests
-    build npm make console powershell pwsh repl notebook jupyter ipython compile sql node script subprocess lint
+    bash sh zsh shell terminal exec execute run command cmd python python3 code interpreter pytest test tests build npm
+    make console powershell pwsh repl notebook jupyter ipython compile sql node script subprocess lint
     """
 )
-_READS = word_set(
+_SHELLS: Final = word_set("bash sh zsh shell terminal exec command powershell pwsh")
+_READS: Final = word_set(
     """
     read cat view open fetch browse browser visit show load download log logs tail head page scroll crawl scrape
     retrieve extract wikipedia wiki docs documentation resource screenshot snapshot navigate goto
     """
 )
-_SEARCHES = word_set(
+_SEARCHES: Final = word_set("search searches find lookup grep glob rg query retrieval recall websearch")
+_CHANGES: Final = word_set(
     """
-    search searches find lookup grep glob rg query retrieval recall websearch
-    """
-)
-_CHANGES = word_set(
-    """
-    write edit create update delete remove insert replace apply patch move rename copy install set add put post
-    send book cancel modify upload save commit sleep wait login authenticate auth start restart configure str
-    enable disable mkdir approve grant refresh
+    write edit create update delete remove insert replace apply patch move rename copy install set add put post send
+    book cancel modify upload save commit sleep wait login authenticate auth start restart configure str enable disable
+    mkdir approve grant refresh
     """
 )
-_FINISHES = word_set(
+_FINISHES: Final = word_set("finish submit answer done complete terminate stop end respond exit final completion")
+_KEYS: Final = word_set("press key keys keyboard scroll click tap swipe type wait sleep next drag move poll")
+_OWN: Final = word_set("replan_search recall_lessons store_lesson record_outcome forget_lesson should_reflect")
+_READING_PROGRAMS: Final = word_set(
     """
-    finish submit answer done complete terminate stop end respond exit final
-    """
-)
-_KEYS = word_set(
-    """
-    press key keys keyboard scroll click tap swipe type wait sleep next drag move poll
-    """
-)
-_READING_PROGRAMS = word_set(
-    """
-    cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed
-    sort uniq diff cut jq bat nl file which type echo pwd env printenv date whoami
+    cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed sort
+    uniq diff cut jq bat nl file which type echo pwd env printenv date whoami
     """
 )
-_OWN = word_set("replan_search recall_lessons store_lesson record_outcome forget_lesson should_reflect")
-_READING_GIT = frozenset(["log", "show", "diff", "blame", "status", "grep", "branch", "reflog"])
+_READING_GIT: Final = word_set("log show diff blame status grep branch reflog")
 _LEAD = lazy_compile(
     r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})"
 )
-
-
-_SHELLS = word_set("bash sh zsh shell terminal exec command powershell pwsh")
-_FILES = (
+_FILES: Final = (
     *("file_path", "filepath", "filePath", "path", "filename", "file", "absolute_path", "notebook_path"),
     *("target_file", "uri"),
 )
 _PATCHED = lazy_compile(r"\*\*\* (?:Update|Delete) File: (.{1,300})")
 
-# Arguments that only label a call or say how it is to be run and shown, by host and by a word of the tool's name.
-# They decide nothing: signatures, comparisons and lessons leave them out.
-LABEL_ARGUMENTS: Mapping[str, Mapping[str, frozenset[str]]] = {
+LABEL_ARGUMENTS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
     "Claude Code": {
         "bash": word_set("description timeout run_in_background"),
         "task": word_set("description run_in_background"),
@@ -82,10 +68,7 @@ LABEL_ARGUMENTS: Mapping[str, Mapping[str, frozenset[str]]] = {
         "shell": word_set("justification timeout timeout_ms"),
         "exec": word_set("justification yield_time_ms max_output_tokens timeout_ms tty"),
     },
-    "Gemini CLI": {
-        "shell": word_set("description is_background"),
-        "replace": word_set("instruction"),
-    },
+    "Gemini CLI": {"shell": word_set("description is_background"), "replace": word_set("instruction")},
     "Cursor": {
         "terminal": word_set("explanation is_background require_user_approval description"),
         "edit": word_set("instructions explanation"),
@@ -100,12 +83,16 @@ LABEL_ARGUMENTS: Mapping[str, Mapping[str, frozenset[str]]] = {
     },
     "OpenHands": {"bash": word_set("security_risk timeout"), "editor": word_set("security_risk")},
 }
+"""Arguments that only label a call or say how to run and show it, by host and by a word of the tool's name.
+
+They decide nothing: signatures, comparisons and lessons leave them out.
+"""
 
 
 class Kind(Enum):
     """How the answer of a call is to be read."""
 
-    RUN = auto()  # it ran something: what is printed is the course of the run
+    RUN = auto()  # it ran something: the answer is the course of the run
     READ = auto()  # it fetched text that others wrote
     SEARCH = auto()  # it looked for something: an empty answer says something
     OTHER = auto()
@@ -120,11 +107,9 @@ def kind_of(tool: str, arguments: Json) -> Kind:
     """How the answer of this call is to be read; a shell that prints a file reads."""
     words = tool_words(tool)
     if words & _RUNS and not words & {"search", "find"}:
-        command = command_of(arguments)
-        program, second = program_of(command) if command else ("", "")
-        if program in _READING_PROGRAMS or (program == "git" and second in _READING_GIT):
-            return Kind.READ
-        return Kind.RUN
+        program, second = program_of(command_of(arguments) or "")
+        reads = program in _READING_PROGRAMS or (program == "git" and second in _READING_GIT)
+        return Kind.READ if reads else Kind.RUN
     if words & _SEARCHES and "replace" not in words:
         return Kind.SEARCH
     return Kind.READ if words & _READS else Kind.OTHER
@@ -155,17 +140,14 @@ def without_labels(tool: str, arguments: Json) -> Json:
 
 def file_of(arguments: Json) -> str | None:
     """The file that a call reads or edits; of a patch, the first that it changes."""
-    if isinstance(arguments, dict):
-        named = next((arguments[key] for key in _FILES if isinstance(arguments.get(key), str)), None)
-        if isinstance(named, str):
-            return named.strip()
-    text = command_of(arguments)
-    patched = _PATCHED.search(text[:4_000]) if text else None
-    return patched[1].strip() if patched else None
+    values = arguments if isinstance(arguments, dict) else {}
+    named = next((value for key in _FILES if isinstance(value := values.get(key), str)), None)
+    patched = _PATCHED.search((command_of(arguments) or "")[:4_000])
+    return named.strip() if named is not None else patched[1].strip() if patched else None
 
 
 def is_code_search(tool: str, arguments: Json) -> bool:
-    """A search that a shell command makes: grep and its kin."""
+    """True for a search by a shell command: grep and its kin."""
     command = command_of(arguments)
     if not command or not tool_words(tool) & _RUNS or ">" in command or " -q" in command:
         return False
@@ -173,61 +155,52 @@ def is_code_search(tool: str, arguments: Json) -> bool:
 
 
 def finishes(tool: str) -> bool:
-    """A call that hands the answer over: Finish, submit, attempt_completion."""
+    """True for a call that hands the answer over: Finish, submit, attempt_completion."""
     words = tool_words(tool)
-    return bool(words) and len(words) <= 3 and bool(words & (_FINISHES | {"completion"})) and not words & _RUNS
+    return len(words) <= 3 and bool(words & _FINISHES) and not words & _RUNS
 
 
 def acts_on_screen(tool: str) -> bool:
-    """A call that is rightly made again and again: keys, clicks, scrolling, waiting."""
+    """True for a call that is rightly made again and again: keys, clicks, scrolling, waiting."""
     return bool(tool_words(tool) & _KEYS)
 
 
 def may_change(tool: str, arguments: Json) -> bool:
-    """Whether a call may have changed something, so that the same call later can give another answer."""
-    words = tool_words(tool)
-    if words & _CHANGES:
-        return True
-    return kind_of(tool, arguments) is Kind.RUN
+    """True for a call that may have changed something, so that another call can give another answer after it."""
+    return bool(tool_words(tool) & _CHANGES) or kind_of(tool, arguments) is Kind.RUN
 
 
 def command_of(arguments: Json) -> str | None:
     """The shell command, code or script among the arguments."""
     if isinstance(arguments, str):
         return arguments
-    if isinstance(arguments, dict):
-        for key in ("command", "cmd", "code", "script", "input"):
-            value = arguments.get(key)
-            if isinstance(value, str):
-                return value
-            if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-                return unwrapped([str(item) for item in value])
+    values = arguments if isinstance(arguments, dict) else {}
+    for key in ("command", "cmd", "code", "script", "input"):
+        value = values.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return unwrapped([str(item) for item in value])
     return None
 
 
 def bare_command(command: str) -> str:
     """The command without `cd x &&`, `sudo`, `time` and assignments in front."""
     for _ in range(6):
-        match = _LEAD.match(command[:600])
-        if not match:
-            break
-        command = command[match.end() :]
+        if match := _LEAD.match(command[:600]):
+            command = command[match.end() :]
     return command.strip()
 
 
 def program_of(command: str) -> tuple[str, str]:
-    """The program and its first argument: ("git", "push"); versions and folders are dropped from the program."""
-    words = bare_command(command)[:400].split()[:2]
-    if not words:
-        return "", ""
-    program = words[0].rsplit("/", 1)[-1].lower().rstrip("0123456789.")
-    return program, words[1].lower() if len(words) > 1 else ""
+    """The program, without folder and version, and its first argument: ("git", "push"); empty texts for none."""
+    program, second, *_ = [*bare_command(command)[:400].split()[:2], "", ""]
+    return program.rsplit("/", 1)[-1].lower().rstrip("0123456789."), second.lower()
 
 
 # Answers that say that a search found nothing.
 
-
-SHORT = 600  # characters: a longer answer of a search holds something, whatever its first words are
+SHORT: Final = 600  # characters: a longer answer of a search holds something, whatever its first words are
 
 _SAYS_NOTHING = pattern(
     r"""
@@ -243,22 +216,9 @@ _SAYS_NOTHING = pattern(
     |that page (?:could not be found|does not exist))""",
     re.IGNORECASE,
 )
-_EMPTY = frozenset({"", "[]", "{}", "null", "none", "()", "[[]]", '""', "''", "n/a", "set()", "undefined"})
-_LISTS = [
-    "results",
-    "items",
-    "hits",
-    "data",
-    "documents",
-    "matches",
-    "rows",
-    "records",
-    "entries",
-    "organic",
-    "value",
-    "docs",
-]
-_COUNTS = ["count", "total", "total_count", "totalCount", "num_results", "total_results", "numFound", "hits", "found"]
+_EMPTY: Final = frozenset({"", "[]", "{}", "null", "none", "()", "[[]]", '""', "''", "n/a", "set()", "undefined"})
+_LISTS: Final = "results items hits data documents matches rows records entries organic value docs".split()
+_COUNTS: Final = "count total total_count totalCount num_results total_results numFound hits found".split()
 _SIMILAR = lazy_compile(
     r"(?i)(?:similar|did you mean|perhaps you meant|maybe you meant|suggestions?|closest matches)"
     r"\s{0,4}:?\s{0,4}(.{0,1200})"
@@ -267,7 +227,7 @@ _QUOTED = lazy_compile(r"'((?:[^'\\\n]|(?<=\w)'(?=\w)){2,120})'(?=[\s,\]?.]|$)|\
 
 
 def found_nothing(answer: str) -> bool:
-    """Whether the whole answer of a search says that there is nothing."""
+    """True where the whole answer of a search says that there is nothing."""
     text = answer.strip()
     if text.lower() in _EMPTY:
         return True
@@ -276,28 +236,24 @@ def found_nothing(answer: str) -> bool:
             return _holds_nothing(json.loads(text))
         except (ValueError, RecursionError):
             pass  # not JSON: `[SAS] was not found` also starts with a bracket
-    # What could not be found may come with pages of suggestions, so the first line alone decides there.
+    # An answer "Could not find ..." may go on with pages of suggestions.
     return bool(_SAYS_NOTHING.match(text)) and (len(text) <= SHORT or text.lower().startswith("could not find"))
 
 
 def suggestions_in(answer: str) -> tuple[str, ...]:
-    """What the tool proposed instead, in its order: `Similar: ['Nick Park', ...]`, `did you mean "x"?`."""
+    """The proposals of a tool in its order: `Similar: ['Nick Park', ...]`, `did you mean "x"?`."""
     match = _SIMILAR.search(answer[:3_000])
-    if match is None:
-        return ()
-    return tuple(single or double for single, double in _QUOTED.findall(match[1]))
+    return tuple(single or double for single, double in _QUOTED.findall(match[1])) if match else ()
 
 
 def _holds_nothing(value: Json) -> bool:
-    """An empty list or object, or an object whose list of results is empty or whose count is 0."""
+    """True for an empty list or object, an object with an empty list of results, and one whose count is 0."""
     if isinstance(value, list):
         return all(item in ([], {}, None, "") for item in value)
-    if not isinstance(value, dict):
-        return value is None
-    if not value:
-        return True
+    if not isinstance(value, dict) or not value:
+        return value is None or value == {}
     lists = [value[key] for key in _LISTS if isinstance(value.get(key), list)]
     if lists:
-        return all(not items for items in lists)
+        return not any(lists)
     counts = [value[key] for key in _COUNTS if key in value]
     return bool(counts) and all(type(count) is int and count == 0 for count in counts)

@@ -76,8 +76,8 @@ def _lines(text: str) -> tuple[list[tuple[int, Record]], list[str]]:
         except (ValueError, RecursionError) as error:
             bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
             continue
-        if type(value) is dict:
-            found.append((number, as_record(value)))
+        if (record := as_record(value)) or value == {}:
+            found.append((number, record))
         else:
             bad.append(f"line {number}: it is not a JSON object")
     return found, bad

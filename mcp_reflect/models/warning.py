@@ -13,7 +13,6 @@ class Match(StrEnum):
     EXACT = "exact"  # the same call, or the same in more quotation marks
     LOOSE = "loose"  # the same but for dates, ids, ports and temporary paths
     TOOL_AND_ERROR = "tool_and_error"  # its tool or command has failed with one error whatever the arguments
-    SIMILAR = "similar"  # the same tool with similar arguments
 
 
 class Sequel(StrEnum):
