@@ -17,54 +17,39 @@ MEDIUM: Final = 0.4
 """A confidence in 0..1 below this is low."""
 
 # Words that name a subject, that judge one subject or either, and that say how sure the judgement is.
-_DECISION: Final = word_set(
-    """
+_DECISION: Final = word_set("""
     decision decisions choice choices judgement judgment selection decided decide chose chosen choosing choose picked
     picking selected selecting keeping killing marrying keep kill marry opted
-    """
-)
-_EXECUTION: Final = word_set(
-    """
+""")
+_EXECUTION: Final = word_set("""
     execution implementation outcome result results run runs component tool tools job call calls retry merge deployment
     rollout command query step steps attempt test tests executed executing ran running called implemented edited
     deployed it
-    """
-)
-_GOOD: Final = word_set(
-    """
+""")
+_GOOD: Final = word_set("""
     good right correct fine solid excellent great perfect better best ideal proper well flawless flawlessly smoothly
     perfectly correctly properly acceptable satisfactory
-    """
-)
-_BAD: Final = word_set(
-    """
+""")
+_BAD: Final = word_set("""
     bad wrong incorrect poor poorly badly worse worst weak flawed inadequate unacceptable sloppy wrongly incorrectly
     problematic
-    """
-)
-_GOOD_DECISION: Final = word_set(
-    """
-    appropriate wise sound justified reasonable sensible defensible suitable warranted prudent rational support supports
-    """
-)
-_BAD_DECISION: Final = word_set(
-    """
+""")
+_GOOD_DECISION: Final = word_set("""
+    appropriate wise sound justified reasonable sensible defensible suitable warranted prudent rational support
+    supports
+""")
+_BAD_DECISION: Final = word_set("""
     inappropriate unwise unsound unjustified unreasonable unsuitable unwarranted mistake mistaken premature misguided
     backfired hasty ill-advised questionable regrettable contradicts
-    """
-)
-_GOOD_EXECUTION: Final = word_set(
-    """
+""")
+_GOOD_EXECUTION: Final = word_set("""
     effective effectively successful successfully succeeded succeeds succeed worked works work completed met delivered
     deliver passed pass efficient achieved
-    """
-)
-_BAD_EXECUTION: Final = word_set(
-    """
+""")
+_BAD_EXECUTION: Final = word_set("""
     ineffective unsuccessful failed fails fail failing failure failures crashed crashes error errors broke broken stuck
     missed inefficient regressed stalled hung
-    """
-)
+""")
 _NEGATIONS: Final = word_set("not no never neither nothing none nobody without hardly scarcely barely cannot rarely")
 _HEDGES: Final = word_set(
     "might may perhaps possibly maybe seems seem seemed appears appeared apparently probably likely presumably"
@@ -89,23 +74,18 @@ _PHRASES: Final = tuple(
 )
 # Wishes, plans and questions judge nothing; a regret judges the decision.
 _REGRET: Final = re.compile(r"\b(?:should|ought to|could)(?: not)? have (?!been\b)|\bassumed\b|\bwish (?:i|we) had\b")
-_PLANNED: Final = pattern(
-    r"""
+_PLANNED: Final = pattern(r"""
     \b(?:next|will|shall|going to|must|needs? to|make sure|ensure|recommend\w*|should|ought to|consider|avoid|prevent
-    |if|unless|whether|suppose|would)\b|^\W*to \w"""
-)
+    |if|unless|whether|suppose|would)\b|^\W*to \w""")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\d\"'(*-])|\n+")
 _CONTRAST: Final = re.compile(
     r"[;:]|,?\s\b(?:but|yet|although|though|however|nevertheless|while|which shows|so)\b,?|,\s(?=[a-z]+\s)"
 )
 _WORD: Final = re.compile(r"[a-z]+(?:-[a-z]+)*")
-_LABEL: Final = pattern(
-    r"""
-    \b(?P<what>decision[ _](?:was[ _])?appropriate|execution[ _](?:was[ _])?effective|confidence)
+_LABEL: Final = pattern(r"""
+    (?i)\b(?P<what>decision[ _](?:was[ _])?appropriate|execution[ _](?:was[ _])?effective|confidence)
     (?:[ _](?:in|level|score|that)\b[^.\n:=]{0,60}?)?[\W_]{0,4}?(?::|=|\bis\b|\bwas\b|\bof\b)[\s*_`\"']*
-    (?P<value>yes|no|true|false|high|medium|moderate|low|null|unknown|unclear|[01]?\.\d+|[01]\b|\d{1,3}\s*%)""",
-    re.IGNORECASE,
-)
+    (?P<value>yes|no|true|false|high|medium|moderate|low|null|unknown|unclear|[01]?\.\d+|[01]\b|\d{1,3}\s*%)""")
 _TRUTH: Final[Mapping[str, bool]] = {"yes": True, "true": True, "no": False, "false": False}
 _SKIPPED: Final = re.compile(
     r"recommend|next|suggest|action_item|advice|strateg|todo|plan|improvement|strength|question"

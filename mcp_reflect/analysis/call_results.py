@@ -5,7 +5,6 @@ HTTP status, JSON error), or where the answer is an error message. Text that onl
 """
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,9 +40,8 @@ _STATUSES: Final = ("status_code", "statusCode", "http_status", "status")
 # Error messages as programs print them. Every pattern is anchored to a line and bounded, so that it takes linear time.
 
 # The first line of an answer that is an error message and nothing else.
-_OPENING = pattern(
-    r"""
-    ^\s{0,20}(?:[\[<(*`❌✗×⚠️]{1,6}\s{0,3})?(?:
+_OPENING = pattern(r"""
+    (?i)^\s{0,20}(?:[\[<(*`❌✗×⚠️]{1,6}\s{0,3})?(?:
     (?:\w{1,30} ){0,2}(?:error|exception|fatal|panic|failure|failed|fault)
     (?:\s?\(?[\w-]{0,40}\)?|\[\w{1,12}\]|(?: \w{1,30}){1,6})?\s{0,2}[:\]>!]
     |(?:[\w.]{1,80}\.)?\w{1,80}(?:Error|Exception|Expired|Timeout)(?:\b:|\s?\(|\s{0,3}$)
@@ -69,57 +67,38 @@ _OPENING = pattern(
     |no replacement was performed
     |(?:\w{1,20} )?(?:is |are )?not (?:a valid|allowed|permitted|authorized|recognized|supported|available)\b
     |missing required\b
-    )""",
-    re.IGNORECASE,
-)
-_PROGRAM = pattern(  # `cat: x: No such file or directory`, `bash: line 1: foo: command not found`
-    r"""
-    ^[\w./+-]{1,60}(?::\s?(?:line )?\d{1,6})?: .{0,250}
+    )""")
+_PROGRAM = pattern(r"""
+    (?i)^[\w./+-]{1,60}(?::\s?(?:line )?\d{1,6})?: .{0,250}
     (?:no such file|not found|permission denied|cannot |can't |could not|unable to|invalid|unrecogni[sz]ed|unknown
-    |denied|refused|failed|is a directory|not a directory|timed out|error|missing|not permitted|too many|no space)""",
-    re.IGNORECASE,
-)
-_ANYWHERE = pattern(  # lines that end or mark a failed program, wherever they stand in what it printed
-    r"""
-    ^(?:[\w.]{0,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout)(?::|$)|Exception in thread\b|panic:\s
+    |denied|refused|failed|is a directory|not a directory|timed out|error|missing|not permitted|too many|no space)""")
+_ANYWHERE = pattern(r"""
+    (?m)^(?:[\w.]{0,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout)(?::|$)|Exception in thread\b|panic:\s
     |thread '.{1,80}' panicked|npm (?:ERR!|error\b)|E: |error\[E\d{4}\]|error: (?!0)|fatal: |ERROR(?::| in)\s|FAILED\s
     |--- FAIL
     |FAIL\b|make(?:\[\d{1,3}\])?: \*\*\*|PHP (?:Fatal|Parse) error|Unhandled exception|Segmentation fault
     |curl: \(\d{1,3}\)|BUILD FAILED|Killed$|[\w./-]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error:\s
     |[\w./-]{1,200}\(\d{1,6},\d{1,6}\): error\b
     |[\w./-]{1,60}(?:: line \d{1,6})?: .{1,200}: (?:command not found|No such file or directory|Permission denied)$
-    |(?:sh|bash|zsh): .{0,200}not found)""",
-    re.MULTILINE,
-)
-_TESTS = pattern(
-    r"""
-    ^=*\s?(?:\d{1,6} \w{1,10}, ){0,6}[1-9]\d{0,5} (?:failed|errors?)\b.{0,80}\bin \d
+    |(?:sh|bash|zsh): .{0,200}not found)""")
+_TESTS = pattern(r"""
+    (?m)^=*\s?(?:\d{1,6} \w{1,10}, ){0,6}[1-9]\d{0,5} (?:failed|errors?)\b.{0,80}\bin \d
     |^FAILED \((?:failures|errors)=[1-9]|^Tests:\s{1,9}[1-9]\d{0,5} failed|^--- FAIL: |^FAIL\t|^test result: FAILED
     |^\s{0,8}[1-9]\d{0,4} failing\b|^Failures?: [1-9]|^\d{1,6} examples?, [1-9]\d{0,5} failures?
-    |Tests run: \d{1,6}, Failures: (?:[1-9]|0, Errors: [1-9])""",
-    re.MULTILINE,
-)
-_EXCEPTION_LINE = pattern(
-    r"""
+    |Tests run: \d{1,6}, Failures: (?:[1-9]|0, Errors: [1-9])""")
+_EXCEPTION_LINE = pattern(r"""
     ^(?:E {1,7})?(?:Caused by: |Uncaught |Unhandled |Exception in thread .{1,80}? )?(?:[\w$]{1,60}[.:]{1,2}){0,12}
     [A-Z]\w{0,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout|Warning|Failure|NotFound|Privileges|Denied|Exceeded)
-    \w{0,10}(?:: |:?$| \[)"""
-)
-_EXIT = pattern(
-    r"""
-    (?:\bexit[ _-]?(?:code|status)\]?["']?\s{0,3}[:=]?\s{0,3}["']?|exited with (?:code|status|exit code)\s
-    |return ?code[:=>]{0,2}\s{0,2}|\bnon-zero exit (?:status|code):?\s|\[exit\s)(-?\d{1,5})\b""",
-    re.IGNORECASE,
-)
-_STATUS = pattern(
-    r"""
-    ^\s{0,8}(?:HTTP/\d(?:\.\d)?\s|http(?: error| status(?: code)?)?:?\s|status(?: ?code)?[:=]?\s
+    \w{0,10}(?:: |:?$| \[)""")
+_EXIT = pattern(r"""
+    (?i)(?:\bexit[ _-]?(?:code|status)\]?["']?\s{0,3}[:=]?\s{0,3}["']?|exited with (?:code|status|exit code)\s
+    |return ?code[:=>]{0,2}\s{0,2}|\bnon-zero exit (?:status|code):?\s|\[exit\s)(-?\d{1,5})\b""")
+_STATUS = pattern(r"""
+    (?i)^\s{0,8}(?:HTTP/\d(?:\.\d)?\s|http(?: error| status(?: code)?)?:?\s|status(?: ?code)?[:=]?\s
     |(?:error|request failed with(?: status(?: code)?)?|(?:\d{3} )?(?:client|server) error):?\s)
     ([45]\d\d)\b(?:\s|:|$|\))(?!\d)
     |^\s{0,8}([45]\d\d)[: ]{1,2}(?:bad|unauth|forbid|not\s|method|conflict|gone|too many|internal|service|gateway
-    |request|unprocess|client error|server error|payload)""",
-    re.IGNORECASE,
-)
+    |request|unprocess|client error|server error|payload)""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

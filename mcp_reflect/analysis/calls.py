@@ -3,61 +3,47 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from mcp_reflect.analysis.tools import without_labels
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Event, EventType, Trace
 from mcp_reflect.patterns import lazy_compile
 
-# Calls written as text: `Search[Nick Park]`, `Action: Search[Nick Park]`, `Action: search` + `Action Input: x`.
-
-
-TEXT_LIMIT = 6_000  # characters of a message that are looked at for an action
+TEXT_LIMIT: Final = 6_000  # characters of a message that are looked at for an action
+OPEN_CALLS: Final = 64  # calls of one batch that wait for an answer without an id; agents send far fewer
 
 _BARE = lazy_compile(r"(?s)^\s{0,20}([A-Za-z][A-Za-z_]{1,30})\[(.{0,4000})\]\s{0,20}$")
 _LABELLED = lazy_compile(r"(?im)^[ \t]{0,20}(?:action|act)[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
 _INPUT = lazy_compile(r"(?im)^[ \t]{0,20}action[ _]input[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
 _NAME = lazy_compile(r"^[A-Za-z_][\w.-]{0,60}$")
+_CALL_IDS: Final = ("tool_call_id", "call_id", "tool_use_id", "toolUseId", "callId", "id")
+_RESULTS: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
 
 
 def bare_action(content: str) -> tuple[str, str] | None:
-    """Tool and argument where the whole text is one action. `Search[a], Search[b]` is one, as it was sent."""
+    """Tool and argument of a text that is one action: `Search[Nick Park]`. `Search[a], Search[b]` is one, as sent."""
     match = _BARE.match(content) if len(content) <= TEXT_LIMIT else None
     return (match[1], match[2]) if match else None
 
 
 def action_in(content: str) -> tuple[str, str] | None:
-    """Tool and argument of a text that is an action or has a line that says `Action:`; the last such line counts."""
-    whole = bare_action(content)
-    if whole:
+    """Tool and argument of a text that is an action, or of its last line `Action: ...` (with `Action Input: ...`)."""
+    whole, text = bare_action(content), content[-TEXT_LIMIT:]
+    lines, inputs = _LABELLED.findall(text), _INPUT.findall(text)
+    if whole or not lines:
         return whole
-    text = content[-TEXT_LIMIT:]
-    lines = _LABELLED.findall(text)
-    if not lines:
-        return None
     line = str(lines[-1]).strip()
-    inputs = _INPUT.findall(text)
-    if inputs and _NAME.match(line):
-        return line, str(inputs[-1]).strip().strip('"')
-    return bare_action(line)
-
-
-# Calls and their answers, put together from the events of a trace.
-
-
-_CALL_IDS = ("tool_call_id", "call_id", "tool_use_id", "toolUseId", "callId", "id")
-_RESULTS = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
-_TEXTS = (EventType.LLM_CALL, EventType.DECISION)
-OPEN_CALLS = 64  # calls of one batch that wait for an answer without an id; agents send far fewer
+    return (line, str(inputs[-1]).strip().strip('"')) if inputs and _NAME.match(line) else bare_action(line)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Call:
     """A call and, once seen, its answer.
 
-    `made` tells a call that was seen from an answer or error that stands alone; `position` is the place of
-    the event among all events, from 0; `spoken` counts what people had said by then; `facts` is the
-    metadata of both events; `marked` says that the trace itself calls it an error.
+    `made` is False for an answer or error that stands alone; `position` is the place of the event among all events,
+    from 0; `spoken` counts what people had said by then; `facts` is the metadata of both events; `marked` says that
+    the trace itself calls it an error.
     """
 
     event_id: str
@@ -76,9 +62,13 @@ class Call:
     @property
     def event_ids(self) -> tuple[str, ...]:
         """The call's event, and its answer's where that is another."""
-        if self.answer_id is None or self.answer_id == self.event_id:
-            return (self.event_id,)
-        return (self.event_id, self.answer_id)
+        return tuple(dict.fromkeys(name for name in (self.event_id, self.answer_id) if name is not None))
+
+    def answer_with(self, event: Event, content: str) -> None:
+        """Note the answer in `event`."""
+        self.answered, self.answer_id, self.answer = True, event.id, content
+        if event.error or event.type is EventType.ERROR_EVENT:
+            self.error, self.marked = event.error or content or "error", True
 
 
 def calls_of(trace: Trace) -> list[Call]:
@@ -93,10 +83,9 @@ class _Reader:
     """One pass over the events. Answers find their call by id, else by tool and order within the open batch."""
 
     def __init__(self, trace: Trace) -> None:
-        types = {event.type for event in trace.events}
         # Where answers are events of their own, the content of a call describes it.
         self._answers_apart = any(e.type in _RESULTS[:2] and e.arguments is None for e in trace.events)
-        self._read_texts = EventType.TOOL_CALL not in types
+        self._read_texts = all(e.type is not EventType.TOOL_CALL for e in trace.events)
         self.calls: list[Call] = []
         self._open: deque[Call] = deque(maxlen=OPEN_CALLS)
         self._by_id: dict[str, Call] = {}
@@ -104,33 +93,34 @@ class _Reader:
         self._spoken = 0
 
     def read(self, position: int, event: Event) -> None:
-        if event.type is EventType.USER_FEEDBACK:
-            self._spoken += 1
-        if event.type is EventType.TOOL_CALL or (event.tool and event.arguments is not None and self._is_own(event)):
+        """Take the next event."""
+        result = event.type in _RESULTS
+        self._spoken += event.type is EventType.USER_FEEDBACK
+        # An answer that repeats its call's arguments belongs to that call, if one is open.
+        own = event.tool and event.arguments is not None and not (result and self._call_for(event))
+        if event.type is EventType.TOOL_CALL or own:
             self._add_call(position, event, *self._named(event))
-        elif event.type in _RESULTS:
+        elif result:
             self._add_answer(position, event)
-        elif event.type in _TEXTS and self._read_texts and (action := action_in(event.content)):
+        elif (
+            event.type in (EventType.LLM_CALL, EventType.DECISION)
+            and self._read_texts
+            and (action := action_in(event.content))
+        ):
             self._add_call(position, event, *action, "")
         elif event.error:
             self._add_alone(position, event)
 
-    def _is_own(self, event: Event) -> bool:
-        """An answer that repeats its call's arguments belongs to that call, if one is open."""
-        return event.type not in _RESULTS or self._call_for(event) is None
-
     def _named(self, event: Event) -> tuple[str, Json, str]:
-        """Tool, arguments, and what of the content is an answer."""
+        """Tool, arguments, and the part of the content that is an answer."""
         action = bare_action(event.content)
         if event.tool is None:
-            tool, arguments = action or ("tool", event.content or None)
-            return tool, arguments, ""
+            return (action[0], action[1], "") if action else ("tool", event.content or None, "")
         if action and action[0].lower() == event.tool.lower():
             return event.tool, action[1] if event.arguments is None else event.arguments, ""
-        if event.type not in _RESULTS and self._answers_apart:
+        described = event.type not in _RESULTS and self._answers_apart
+        if described or (event.arguments is None and event.error):
             return event.tool, event.content or None if event.arguments is None else event.arguments, ""
-        if event.arguments is None and event.error:
-            return event.tool, event.content or None, ""
         return event.tool, event.arguments, event.content
 
     def _add_call(self, position: int, event: Event, tool: str, arguments: Json, content: str) -> None:
@@ -142,7 +132,7 @@ class _Reader:
         call.facts.update(event.metadata)
         self.calls.append(call)
         if event.error or content:
-            _fill(call, event, content)
+            call.answer_with(event, content)
             return
         self._open.append(call)
         for key in (event.id, *_ids(event)):
@@ -157,35 +147,20 @@ class _Reader:
             self._open.remove(call)
         self._batch_answered = True
         call.facts.update(event.metadata)
-        _fill(call, event, event.content)
+        call.answer_with(event, event.content)
 
     def _call_for(self, event: Event) -> Call | None:
-        for key in _ids(event):
-            call = self._by_id.get(key)
-            if call is not None and not call.answered:
-                return call
-        for call in self._open:
-            if event.tool is None or call.tool.lower() == event.tool.lower():
-                return call
-        return None
+        by_id = (self._by_id.get(key) for key in _ids(event))
+        named = next((call for call in by_id if call is not None and not call.answered), None)
+        same_tool = (call for call in self._open if event.tool is None or call.tool.lower() == event.tool.lower())
+        return named or next(same_tool, None)
 
     def _add_alone(self, position: int, event: Event) -> None:
-        call = Call(
-            event_id=event.id, position=position, tool=event.tool or "", arguments=None, spoken=self._spoken, made=False
-        )
+        tool = event.tool or ""
+        call = Call(event_id=event.id, position=position, tool=tool, arguments=None, spoken=self._spoken, made=False)
         call.facts.update(event.metadata)
-        _fill(call, event, event.content)
+        call.answer_with(event, event.content)
         self.calls.append(call)
-
-
-def _fill(call: Call, event: Event, content: str) -> None:
-    call.answered = True
-    call.answer_id = event.id
-    call.answer = content
-    if event.error:
-        call.error, call.marked = event.error, True
-    elif event.type is EventType.ERROR_EVENT:
-        call.error, call.marked = content or "error", True
 
 
 def _ids(event: Event) -> Iterator[str]:

@@ -48,13 +48,11 @@ MAX_CORRECTIONS: Final = 5
 MAX_KEYWORDS: Final = 8
 CORRECTION_IMPORTANCE: Final = 0.6
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][\w.-]{2,60}")
-_COMMON: Final = word_set(
-    """
+_COMMON: Final = word_set("""
     failed does exist could find too many some requirement satisfies version while must expected got named attempting
     error the and not for with was that this from have has are file line most recent call last code none true first
     false instead again then that works same use run read include more
-    """
-)
+""")
 
 
 def corrections_from(tried: Sequence[Tried]) -> tuple[Correction, ...]:

@@ -2,14 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from mcp_reflect.analysis.text import pattern
 from mcp_reflect.models.run import ErrorCategory as C
-
-# The order of the tables matters: what names its cause exactly comes first (a missing module is also an ImportError in
-# a failed test run), broad words last.
-
 
 Table: TypeAlias = Mapping[C, re.Pattern[str]]
 
@@ -17,6 +13,9 @@ Table: TypeAlias = Mapping[C, re.Pattern[str]]
 def _words(text: str) -> re.Pattern[str]:
     return pattern(text, re.IGNORECASE)
 
+
+# The order of the tables matters: errors that name their cause exactly come first (a missing module is also an
+# ImportError in a failed test run), broad words last.
 
 # Names of exceptions, in any language, by their last part. Read from the line that names the error.
 EXCEPTIONS: Table = {
@@ -137,11 +136,7 @@ WORDS: Table = {
         |cannot read propert|no replacement|is a directory|usage:"""),
 }
 
-
-# Which category an error belongs to.
-
-
-TEXT_LIMIT = 4_000  # characters of an error that are looked at, half from each end
+TEXT_LIMIT: Final = 4_000  # characters of an error that are looked at, half from each end
 
 _EXCEPTION_NAME = re.compile(
     r"[A-Z]\w{1,80}(?:Error|Exception|Expired|Warning|Failure|Privileges|Exceeded|NotFound\w{0,20}|Denied|Timeout)\b|\bgaierror"
@@ -150,42 +145,25 @@ _EXCEPTION_NAME = re.compile(
 
 def category_of(headline: str, text: str = "") -> C:
     """The category of an error, from the line that names it, then from the whole text; unknown where nothing fits."""
-    named = _EXCEPTION_NAME.findall(headline)
-    for name in reversed(named[:8]):  # "requests.ConnectionError: ... ReadTimeoutError(...)": the cause comes last
-        found = _first(EXCEPTIONS, name)
-        if found is not None and found is not C.VALIDATION:
-            return found
-    worded = _first(WORDS, headline)
-    if worded is not None:
-        return worded
-    for name in named[:8]:
-        found = _first(EXCEPTIONS, name)
-        if found is not None:
-            return found
-    if text and text != headline:
+    named = _EXCEPTION_NAME.findall(headline)[:8]
+    # The cause comes last: "requests.ConnectionError: ... ReadTimeoutError(...)". Words say more than a ValueError.
+    exact = [found for name in reversed(named) if (found := _first(EXCEPTIONS, name)) not in (None, C.VALIDATION)]
+    found = exact[0] if exact else _first(WORDS, headline) or _first(EXCEPTIONS, " ".join(named))
+    if found is None and text and text != headline:
         whole = text if len(text) <= TEXT_LIMIT else f"{text[: TEXT_LIMIT // 2]}\n{text[-TEXT_LIMIT // 2 :]}"
-        return _first(EXCEPTIONS, whole) or _first(WORDS, whole) or C.UNKNOWN
-    return C.UNKNOWN
+        found = _first(EXCEPTIONS, whole) or _first(WORDS, whole)
+    return found or C.UNKNOWN
 
 
 def _first(table: Table, text: str) -> C | None:
     return next((category for category, words in table.items() if words.search(text)), None)
 
 
-_HTTP = {
-    400: C.VALIDATION,
-    401: C.AUTH,
-    403: C.PERMISSION,
-    404: C.NOT_FOUND,
-    408: C.TIMEOUT,
-    409: C.CONFLICT,
-    410: C.NOT_FOUND,
-    413: C.RESOURCE_EXHAUSTION,
-    422: C.VALIDATION,
-    429: C.RATE_LIMIT,
-    504: C.TIMEOUT,
+_HTTP: Final = {
+    400: C.VALIDATION, 401: C.AUTH, 403: C.PERMISSION, 404: C.NOT_FOUND, 408: C.TIMEOUT, 409: C.CONFLICT,
+    410: C.NOT_FOUND, 413: C.RESOURCE_EXHAUSTION, 422: C.VALIDATION, 429: C.RATE_LIMIT, 504: C.TIMEOUT,
     507: C.RESOURCE_EXHAUSTION,
-}
+}  # fmt: skip
 
 
 def category_of_status(status: int) -> C:

@@ -25,6 +25,7 @@ _PATH = re.compile(r"[/\\]|\.\w{1,8}$")
 _SMALL = word_set(
     "a an the of in on at to for and or is was by with from as it its what who when where which how did do does s"
 )
+_MISSING = frozenset({ErrorCategory.NOT_FOUND, ErrorCategory.NO_RESULT, ErrorCategory.DEPENDENCY})
 # Names of the argument that a call is about, best first.
 _SUBJECTS = (
     *("command", "cmd", "code", "script", "sql"),
@@ -43,84 +44,65 @@ def same_intent(failed: Tried, worked: Tried, *, proved: bool = False) -> bool:
         return True
     old, new = leaf_map(failed.call.arguments), leaf_map(worked.call.arguments)
     changes = changes_between(failed.call.arguments, worked.call.arguments)
-    if (
-        not old
-        or not new
-        or not changes
-        or len(changes) > max(2, len(old) // 2 + 1)
-        or not _same_things(failed, changes)
-    ):
+    if not old or not new or not changes or len(changes) > max(2, len(old) // 2 + 1):
         return False
-    error, missing = error_text(failed), _is_missing(failed)
-    subject = _subject(old, failed.call.arguments)
+    error, subject = error_text(failed), _subject(old, failed.call.arguments)
+    missing = failed.fault is not None and failed.fault.category in (ErrorCategory.NOT_FOUND, ErrorCategory.NO_RESULT)
+    if missing and any(_names_another(failed, change) for change in changes if change.path != subject):
+        return False
     if subject is None:  # numbers and flags only
         return not missing and (len(old) >= 3 or any(points_at(change, error) for change in changes))
     first, second = old[subject], new.get(subject)
     if not isinstance(first, str) or not isinstance(second, str):
         return False
-    if first == second:
+    if first == second or names_alike(first, second):
         return True
     if failed.fault is not None and failed.fault.empty and not proved:
         one, two = _telling(first), _telling(second)
-        near = names_alike(first, second) or bool(two and two <= one and 2 * len(two) >= len(one))
-        return near or (suggested(second, failed) and _initials(first, second))
-    one_of_many = len(old) > 1 and len(changes) == 1 and not missing and points_at(changes[0], error)
-    return one_of_many or (proved and suggested(second, failed)) or _alike(failed, first, second, error)
-
-
-def _same_things(failed: Tried, changes: tuple[Change, ...]) -> bool:
-    """False where a thing was not found and a changed value names another: LAX is not SEA, user 5 is not user 6."""
-    if not _is_missing(failed):
+        return bool(two) and two <= one and 2 * len(two) >= len(one)
+    if len(old) > 1 and len(changes) == 1 and not missing and points_at(changes[0], error):
         return True
-    for change in changes:
-        before, after = change.before, change.after
-        if change.added or change.removed:
-            continue
-        if not isinstance(before, str) or not isinstance(after, str):
-            return False
-        free_text = " " in before.strip() or bool(_PATH.search(before)) or len(leaf_map(failed.call.arguments)) == 1
-        if not (free_text or names_alike(before, after) or suggested(after, failed)):
-            return False
-    return True
+    return (proved and suggested(second, failed)) or _alike(failed, first, second, error)
+
+
+def _names_another(failed: Tried, change: Change) -> bool:
+    """True for a changed value that names another thing: LAX is not SEA, user 5 is not user 6."""
+    before, after = change.before, change.after
+    if change.added or change.removed:
+        return False
+    texts = isinstance(before, str) and isinstance(after, str)
+    return not texts or not (names_alike(str(before), str(after)) or suggested(str(after), failed))
 
 
 def _subject(old: dict[str, Json], arguments: Json) -> str | None:
     """The path of the argument that the call is about: a known name, else the longest text; None without a text."""
     texts = {path: value for path, value in old.items() if isinstance(value, str) and value.strip()}
     command = command_of(arguments)
-    for path, value in texts.items():
-        if command is not None and value == command:
-            return path
-    for name in _SUBJECTS:
-        for path in texts:
-            if path.lower().rsplit(".", 1)[-1] == name:
-                return path
-    return max(texts, key=lambda path: (len(texts[path]), path), default=None)
+    named = [path for path, value in texts.items() if command is not None and value == command]
+    named += [path for name in _SUBJECTS for path in texts if path.lower().rsplit(".", 1)[-1] == name]
+    return named[0] if named else max(texts, key=lambda path: (len(texts[path]), path), default=None)
 
 
 def _alike(failed: Tried, first: str, second: str, error: str) -> bool:
-    """True for two commands, pieces of code, paths, queries or names with one meaning."""
-    kind = kind_of(failed.call.tool, failed.call.arguments)
+    """True for two commands, pieces of code, paths, queries or texts with one meaning."""
+    kind, shared = kind_of(failed.call.tool, failed.call.arguments), _shared(first, second)
     if kind is Kind.RUN or command_of(failed.call.arguments) == first:
-        if "\n" in first:
-            return _shared(first, second) >= SHARED_WORDS
-        gone = {*_TOKEN.findall(first)} - {*_TOKEN.findall(second)}
-        named = any(word.casefold() in _words(error) for word in gone if len(word) >= 3)
-        lost = _is_missing(failed) or (failed.fault and failed.fault.category is ErrorCategory.DEPENDENCY)
-        return _commands_alike(first, second) or (
-            named
-            and not lost
-            and program_of(first)[0] == program_of(second)[0]
-            and _shared(first, second) >= SHARED_WORDS
-        )
+        if "\n" in first or (first.strip() and first.strip() in second):
+            return "\n" not in first or shared >= SHARED_WORDS
+        (program, subcommand), other = program_of(first), program_of(second)
+        same = program == other[0] and (subcommand == other[1] or not subcommand.isalpha())
+        # The error names a word that was taken out: an option, not a thing that was missing.
+        gone = {word.casefold() for word in {*_TOKEN.findall(first)} - {*_TOKEN.findall(second)} if len(word) >= 3}
+        named = bool(gone & _words(error)) and failed.fault is not None and failed.fault.category not in _MISSING
+        return same and (sorted(_operands(first)) == sorted(_operands(second)) or (named and shared >= SHARED_WORDS))
     if _PATH.search(first) and _PATH.search(second) and " " not in first.strip():
         return _paths_alike(first, second)
     if kind is not Kind.SEARCH:
-        return names_alike(first, second) or _shared(first, second) >= SHARED_WORDS
+        return shared >= SHARED_WORDS
     one, two = _telling(first), _telling(second)
     if one & two in (one, two):  # words left out or added: at most as many as stay
         return bool(one & two) and 2 * len(one & two) >= max(len(one), len(two))
-    return names_alike(first, second) or _shared(" ".join(one), " ".join(two)) >= SHARED_WORDS
+    return 2 * len(one & two) / (len(one) + len(two)) >= SHARED_WORDS
 
 
 def names_alike(first: str, second: str) -> bool:
@@ -153,22 +135,6 @@ def _paths_alike(first: str, second: str) -> bool:
     return same_stem or (names_alike(one[-1], two[-1]) and (one[:-1] == two[:-1] or len(one[-1]) > 12))
 
 
-def _commands_alike(first: str, second: str) -> bool:
-    """True for one program on the same things: options may differ, other words only by a slip."""
-    if first.strip() and first.strip() in second:
-        return True
-    one, two = program_of(first), program_of(second)
-    if not one[0] or one[0] != two[0]:
-        return False
-    old, new = _operands(first), _operands(second)
-    if not old:
-        return one[1] == two[1] or one[1].startswith("-")
-    if len(old) > 1 and one[1].isalpha() and not names_alike(one[1], two[1]):
-        return False  # git push and git pull, pip install and pip list
-    kept = [any(names_alike(x, y) or (_PATH.search(x) and _paths_alike(x, y)) for y in new) for x in old]
-    return 2 * sum(kept) > len(old) and (len(old) > 1 or len(new) <= 3)
-
-
 def _operands(command: str) -> list[str]:
     words = bare_command(command)[:TEXT_LIMIT].split()[1:40]
     return [word.strip("'\"") for word in words if not word.startswith("-") and word not in {"&&", "|", ";", "2>&1"}]
@@ -176,12 +142,6 @@ def _operands(command: str) -> list[str]:
 
 def _telling(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text[:TEXT_LIMIT].casefold())) - _SMALL
-
-
-def _initials(short: str, long: str) -> bool:
-    """True where one text is the initials of the other: SAS, Special Air Service."""
-    words = [word for word in _WORD.findall(long[:200].casefold()) if word not in _SMALL]
-    return len(words) > 1 and plain(short).casefold() == "".join(word[0] for word in words)
 
 
 def _shared(first: str, second: str) -> float:
@@ -217,11 +177,6 @@ def points_at(change: Change, error: str) -> bool:
 
 def _words(error: str) -> frozenset[str]:
     return frozenset(_TOKEN.findall(error)) | frozenset(_WORD.findall(error))
-
-
-def _is_missing(failed: Tried) -> bool:
-    """True where a thing was not there: the next call may be about another thing."""
-    return failed.fault is not None and failed.fault.category in (ErrorCategory.NOT_FOUND, ErrorCategory.NO_RESULT)
 
 
 # The differences between the arguments of two calls.

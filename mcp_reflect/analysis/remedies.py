@@ -67,14 +67,12 @@ _LISTS: Final = word_set("glob ls list dir tree find")
 _ACTIVATES: Final = word_set("source . activate conda nvm export eval module workon pyenv")
 _RUNNERS: Final = word_set("sudo doas uv poetry pipenv npx pnpm yarn bundle python python3 pdm rye hatch conda env")
 # Words of commands and tools that change the state in which others run.
-_PREPARES: Final = word_set(
-    """
+_PREPARES: Final = word_set("""
     install add sync ci restore i login auth authenticate sso checkout switch pull fetch rebase merge stash submodule
     migrate migration upgrade export use-context update-kubeconfig set-context build rebuild reindex index init setup
     configure config bootstrap generate compile seed refresh up start restart enable register unlock link mkdir chmod
     chown ln source activate use approve grant connect
-    """
-)
+""")
 _CONFIGURATION: Final = re.compile(
     r"(?i)(?:^|/)(?:\.[\w.-]+|[\w.-]+\.(?:toml|ini|cfg|conf|ya?ml|env|properties)|dockerfile|makefile|package\.json"
     r"|tsconfig[\w.-]*\.json|[\w.-]*config\.(?:js|ts|json|mjs|cjs)|settings\.json|requirements[\w.-]*\.txt)$"

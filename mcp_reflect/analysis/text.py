@@ -3,13 +3,12 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Event, Trace
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.signature import steady
-
-# Long patterns written over several lines, so that they can be read.
 
 
 def pattern(text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
@@ -22,16 +21,13 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Small words for texts: quoting what was seen, bounded, and naming events.
-
-
 QUOTE_LIMIT = 120  # characters of anything quoted in a sentence
 NAMED_EVENTS = 6  # event ids named in a sentence; the rest is counted
 
 
 def clip(text: str, limit: int = QUOTE_LIMIT) -> str:
     """The text on one line, cut in its middle so that both ends can be read."""
-    line = " ".join(text[: 8 * limit].split()) if len(text) <= 8 * limit else _ends(text, 4 * limit)
+    line = " ".join((text if len(text) <= 8 * limit else f"{text[: 4 * limit]} {text[-4 * limit :]}").split())
     if len(line) <= limit:
         return line
     head = limit * 2 // 3
@@ -43,10 +39,7 @@ def quote(value: Json, limit: int = QUOTE_LIMIT) -> str:
     if isinstance(value, str):
         text = clip(value, limit)
         return f"'{text}'" if '"' in text and "'" not in text else f'"{text}"'
-    try:
-        return clip(json.dumps(value, ensure_ascii=False, sort_keys=True), limit)
-    except RecursionError:  # arguments nested too deep to write; the door bounds them, a library caller may not
-        return "(deeply nested)"
+    return clip(_json(value, ordered=True) or "(deeply nested)", limit)
 
 
 def sentence(text: str, limit: int) -> str:
@@ -96,60 +89,48 @@ def unique(items: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))
 
 
-def _ends(text: str, size: int) -> str:
-    return " ".join(text[:size].split()) + " " + " ".join(text[-size:].split())
-
-
 _SENTENCE_END = lazy_compile(r"(?<=[\w)\"']{3})[.;:](?= )")
 _HOME_PATH = lazy_compile(
     r"(?<![\w<>.])(?:~|/(?!(?:usr|bin|etc|opt|dev|proc|var|lib|sbin)/)[\w.@+-]{1,100})(?:/[\w.@+-]{1,100}){1,30}"
 )
 
 
-# A trace as text for a prompt: in full where it fits, cut from the middle where not.
-#
-# The rule: where the whole is too long, an event longer than a quarter of the limit first loses the middle of its own
-# text; then events are taken from the start and the end in turn, as long as they fit, and a line says how many
-# between them were left out. How a run began and how it ended say most about it.
+# A trace as text for a prompt. How a run began and how it ended say most about it, so that events are taken from
+# the end and the start in turn, and those that do not fit are left out.
 
-
-LEAST = 400
-"""The smallest limit that is honoured, in characters."""
-_NOTE_ROOM = 100
+LEAST: Final = 400
+"""The smallest limit of a trace's text, in characters."""
+_NOTE_CHARS: Final = 100
 
 
 def trace_text(trace: Trace, limit_chars: int) -> str:
-    """The events of a trace, one paragraph each, in at most `limit_chars` characters (at least 400)."""
+    """The events of a trace, one paragraph each, in at most `limit_chars` characters (at least 400).
+
+    Where the whole is too long, an event longer than a quarter of the limit loses the middle of its text, and events
+    in the middle are left out; a line says how many.
+    """
     limit = max(limit_chars, LEAST)
-    shown = [event_text(event) for event in trace.events]
-    before = (
-        f"[{trace.cut.events} events and {trace.cut.characters} characters were cut earlier]\n" if trace.cut else ""
-    )
-    whole = before + "\n".join(shown)
+    events = [event_text(event) for event in trace.events]
+    cut = trace.cut
+    before = f"[{cut.events} events and {cut.characters} characters were cut earlier]\n" if cut else ""
+    whole = before + "\n".join(events)
     if len(whole) <= limit:
         return whole
-    room = limit - len(before) - _NOTE_ROOM
-    shown = [shortened(text, max(room // 4, 80)) for text in shown]
-    head, tail = _kept([len(text) + 1 for text in shown], room)
-    lost = len(shown) - head - tail
-    if lost == 0:
-        return before + "\n".join(shown)
-    characters = sum(len(text) for text in shown[head : head + lost])
-    note = f"[{lost} of {len(shown)} events in the middle left out, {characters:,} characters]"
-    return before + "\n".join([*shown[:head], note, *shown[len(shown) - tail :]])
-
-
-def _kept(sizes: list[int], room: int) -> tuple[int, int]:
-    """How many events fit from the start and from the end, taken in turn, the end first."""
-    head = tail = 0
-    while head + tail < len(sizes):
-        last = tail <= head
-        size = sizes[len(sizes) - 1 - tail] if last else sizes[head]
-        if size > room:
+    left = limit - len(before) - _NOTE_CHARS
+    events = [shortened(text, max(left // 4, 80)) for text in events]
+    head: list[str] = []
+    tail: list[str] = []
+    while events:
+        last = len(tail) <= len(head)
+        text = events[-1 if last else 0]
+        left -= len(text) + 1
+        if left < 0:
             break
-        room -= size
-        head, tail = (head, tail + 1) if last else (head + 1, tail)
-    return head, tail
+        (tail if last else head).append(events.pop(-1 if last else 0))
+    if events:
+        characters = sum(map(len, events))
+        head.append(f"[{len(events)} of {len(trace.events)} events in the middle left out, {characters:,} characters]")
+    return before + "\n".join([*head, *reversed(tail)])
 
 
 def event_text(event: Event) -> str:
@@ -158,25 +139,23 @@ def event_text(event: Event) -> str:
     if event.tool:
         parts.append(event.tool)
     if event.arguments is not None:
-        parts.append(_written(event.arguments))
-    text = " ".join(parts)
-    if event.content:
-        text += f": {event.content}"
+        parts.append(_json(event.arguments) or "(arguments nested too deep to show)")
+    text = " ".join(parts) + (f": {event.content}" if event.content else "")
     return f"{text} | error: {event.error}" if event.error else text
-
-
-def _written(arguments: Json) -> str:
-    try:
-        return json.dumps(arguments, ensure_ascii=False)
-    except RecursionError:
-        return "(arguments nested too deep to show)"
 
 
 def shortened(text: str, limit: int) -> str:
     """The text, or its first two thirds and last third with a note of how many characters are missing between."""
     if len(text) <= limit:
         return text
-    room = max(limit - 40, 0)
-    head = room * 2 // 3
-    note = f" [… {len(text) - room:,} characters cut …] "
-    return text[:head] + note + text[len(text) - (room - head) :]
+    kept = max(limit - 40, 0)
+    head = kept * 2 // 3
+    return f"{text[:head]} [… {len(text) - kept:,} characters cut …] {text[len(text) - (kept - head) :]}"
+
+
+def _json(value: Json, *, ordered: bool = False) -> str | None:
+    """A value as JSON; None where it is nested too deep to write, as arguments of a library caller may be."""
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=ordered)
+    except RecursionError:
+        return None

@@ -5,7 +5,6 @@ text in a file that was read is its content.
 """
 
 import json
-import re
 from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final
@@ -18,36 +17,28 @@ from mcp_reflect.patterns import lazy_compile
 _WORDS = lazy_compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
 
 # Words of tools' names by what the tool does.
-_RUNS: Final = word_set(
-    """
+_RUNS: Final = word_set("""
     bash sh zsh shell terminal exec execute run command cmd python python3 code interpreter pytest test tests build npm
     make console powershell pwsh repl notebook jupyter ipython compile sql node script subprocess lint
-    """
-)
+""")
 _SHELLS: Final = word_set("bash sh zsh shell terminal exec command powershell pwsh")
-_READS: Final = word_set(
-    """
+_READS: Final = word_set("""
     read cat view open fetch browse browser visit show load download log logs tail head page scroll crawl scrape
     retrieve extract wikipedia wiki docs documentation resource screenshot snapshot navigate goto
-    """
-)
+""")
 _SEARCHES: Final = word_set("search searches find lookup grep glob rg query retrieval recall websearch")
-_CHANGES: Final = word_set(
-    """
+_CHANGES: Final = word_set("""
     write edit create update delete remove insert replace apply patch move rename copy install set add put post send
     book cancel modify upload save commit sleep wait login authenticate auth start restart configure str enable disable
     mkdir approve grant refresh
-    """
-)
+""")
 _FINISHES: Final = word_set("finish submit answer done complete terminate stop end respond exit final completion")
 _KEYS: Final = word_set("press key keys keyboard scroll click tap swipe type wait sleep next drag move poll")
 _OWN: Final = word_set("replan_search recall_lessons store_lesson record_outcome forget_lesson should_reflect")
-_READING_PROGRAMS: Final = word_set(
-    """
+_READING_PROGRAMS: Final = word_set("""
     cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed sort
     uniq diff cut jq bat nl file which type echo pwd env printenv date whoami
-    """
-)
+""")
 _READING_GIT: Final = word_set("log show diff blame status grep branch reflog")
 _LEAD = lazy_compile(
     r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})"
@@ -202,9 +193,8 @@ def program_of(command: str) -> tuple[str, str]:
 
 SHORT: Final = 600  # characters: a longer answer of a search holds something, whatever its first words are
 
-_SAYS_NOTHING = pattern(
-    r"""
-    ^[\s"'(\[]{0,8}(?:error: {0,3})?(?:sorry, |unfortunately, )?(?:could(?:n't| not) find\b
+_SAYS_NOTHING = pattern(r"""
+    (?i)^[\s"'(\[]{0,8}(?:error: {0,3})?(?:sorry, |unfortunately, )?(?:could(?:n't| not) find\b
     |no (?:\w{1,20} ){0,3}(?:results?|matches|match|hits|documents?|files?|records?|rows|entries|items|data)\b
     (?! (?:from|were lost|loss))
     |(?:the )?last page searched was not found|0 (?:results?|matches|hits|rows|records|documents|files|items)\b
@@ -213,9 +203,7 @@ _SAYS_NOTHING = pattern(
     |no results)
     |there (?:are|were) no (?:\w{1,20} ){0,3}(?:results?|matches|records|documents)|empty (?:result|set|response)
     |none found|no (?:such )?(?:page|article|entry)\b.{0,80}(?:found|exists?)
-    |that page (?:could not be found|does not exist))""",
-    re.IGNORECASE,
-)
+    |that page (?:could not be found|does not exist))""")
 _EMPTY: Final = frozenset({"", "[]", "{}", "null", "none", "()", "[[]]", '""', "''", "n/a", "set()", "undefined"})
 _LISTS: Final = "results items hits data documents matches rows records entries organic value docs".split()
 _COUNTS: Final = "count total total_count totalCount num_results total_results numFound hits found".split()
