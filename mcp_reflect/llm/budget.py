@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.llm.protocol import (
     LLM,
@@ -140,44 +139,17 @@ class UsageStore(Protocol):
     async def add(self, spend: Spend) -> None: ...
 
 
-class MemoryUsageStore:
-    """A store of this process alone, for use without a bank."""
-
-    def __init__(self, clock: Clock | None = None) -> None:
-        self._clock = clock or Clock()
-        self._day = -1
-        self._spent = NOTHING
-
-    async def spent_today(self) -> Spend:
-        """Return what was added since midnight, UTC."""
-        today = int(self._clock.now() // 86_400)
-        if today != self._day:
-            self._day, self._spent = today, NOTHING
-        return self._spent
-
-    async def add(self, spend: Spend) -> None:
-        """Count `spend` towards today."""
-        self._spent = await self.spent_today() + spend
-
-
-@dataclass(slots=True)
-class _CallSpend:
-    """The tokens and cost that one call of a tool has spent or reserved."""
-
-    spent: Spend = NOTHING
-
-
-_call_spend: ContextVar[_CallSpend | None] = ContextVar("mcp_reflect_llm_call_spend", default=None)
+_call_spends: ContextVar[list[Spend] | None] = ContextVar("mcp_reflect_llm_call_spends", default=None)
 
 
 @contextmanager
 def one_call() -> Generator[None]:
     """Count all completions inside together towards the limits per call. Outside, each counts alone."""
-    token = _call_spend.set(_CallSpend())
+    token = _call_spends.set([])
     try:
         yield
     finally:
-        _call_spend.reset(token)
+        _call_spends.reset(token)
 
 
 class Account:
@@ -196,19 +168,19 @@ class Account:
 
     async def reserve(self, name: str, most: Spend) -> None:
         """Set `most` aside for a completion. Raises `BudgetExceededError` where a limit leaves less."""
-        call = _call_spend.get() or _CallSpend()
         today = await self._today(name) if self.limits.daily else NOTHING
-        self._check(name, "call", call.spent, most)
+        self._check(name, "call", sum(_call_spends.get() or (), NOTHING), most)
         self._check(name, "day", today + self._running + self._owed, most)
         self._running += most
-        call.spent += most
+        if (spends := _call_spends.get()) is not None:
+            spends.append(most)
 
     def finish(self, most: Spend, spent: Spend) -> None:
         """Replace the reserve `most` of a completion by what it has cost."""
         self._running -= most
         self._owed += spent if self.limits.daily else NOTHING
-        if call := _call_spend.get():
-            call.spent += spent - most
+        if (spends := _call_spends.get()) is not None:
+            spends.append(spent - most)
 
     async def write(self) -> None:
         """Write unrecorded use to the store. A failure leaves it unrecorded and does not cost the reply."""
@@ -244,16 +216,16 @@ class Account:
     def _check(self, name: str, span: str, spent: Spend, most: Spend) -> None:
         """Raise `BudgetExceededError` where `most` on top of `spent` exceeds a limit of the span (call or day)."""
         tokens, cost = getattr(self.limits, f"tokens_per_{span}"), getattr(self.limits, f"cost_per_{span}")
+        unit = fault = ""
+        if cost is not None and spent.cost + most.cost > cost + _ROUNDING:
+            unit = "COST"
+            fault = f"${spent.cost:.4f} of the ${cost:g} a {span} are spent, and this may cost ${most.cost:.4f}"
         if tokens is not None and spent.tokens + most.tokens > tokens:
-            unit, fault = "TOKENS", f"{spent.tokens} of the {tokens} tokens a {span} are spent, and this may take "
-            fault += str(most.tokens)
-        elif cost is not None and spent.cost + most.cost > cost + _ROUNDING:
-            unit, fault = "COST", f"${spent.cost:.4f} of the ${cost:g} a {span} are spent, and this may cost "
-            fault += f"${most.cost:.4f}"
-        else:
-            return
-        fix = f"Raise {PREFIX}{unit}_PER_{span.upper()}" + (", or wait until midnight UTC" if span == "day" else "")
-        raise BudgetExceededError(name, fault, fix)
+            unit = "TOKENS"
+            fault = f"{spent.tokens} of the {tokens} tokens a {span} are spent, and this may take {most.tokens}"
+        if fault:
+            wait = ", or wait until midnight UTC" if span == "day" else ""
+            raise BudgetExceededError(name, fault, f"Raise {PREFIX}{unit}_PER_{span.upper()}{wait}")
 
 
 class Budget:

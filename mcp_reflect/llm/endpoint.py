@@ -7,14 +7,11 @@ import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.llm.protocol import (
     AuthError,
     BadRequestError,
@@ -296,14 +293,12 @@ class Endpoint:
         *,
         key_of: str,
         seconds: float,
-        now: float,
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> dict[str, Json]:
         """Return the JSON object that the endpoint answers to `body` at `path`.
 
         `key_of` names a field of a good answer: some routers report a fault of the model behind them with status 200.
-        `seconds` is how long the endpoint may be silent, `now` seconds since 1970 (for a date in Retry-After).
-        Raises an `LLMError` without a cause: the cause would hold the key.
+        `seconds` is how long the endpoint may be silent. Raises an `LLMError` without its cause, which holds the key.
         """
         from httpx2 import AsyncClient, HTTPError, InvalidURL, TimeoutException  # noqa: PLC0415 - on first use
 
@@ -334,19 +329,19 @@ class Endpoint:
             fault = f"no reply from {self.url} ({type(error).__name__})"
             fault = UnreachableError(self.llm, fault, "Check that it runs and is reachable")
         else:
-            return self._checked(response.status_code, response.headers, strict_json(bytes(received)), key_of, now)
+            return self._checked(response.status_code, response.headers, strict_json(bytes(received)), key_of)
         raise fault
 
-    def _checked(self, status: int, headers: Mapping[str, str], body: Json, key_of: str, now: float) -> dict[str, Json]:
+    def _checked(self, status: int, headers: Mapping[str, str], body: Json, key_of: str) -> dict[str, Json]:
         """Return the body of a good answer; raise the error of any other."""
         if not 200 <= status < 300:
-            raise self._error_of(status, headers, body, now)
+            raise self._error_of(status, headers, body)
         if not isinstance(body, dict):
             raise self.garbled("a body that is not a JSON object")
         if body.get("error") and not body.get(key_of):
             code = section(body, "error").get("code")
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
-            raise self._error_of(status, headers, body, now)
+            raise self._error_of(status, headers, body)
         return body
 
     def garbled(self, content: str) -> LLMError:
@@ -355,12 +350,12 @@ class Endpoint:
             self.llm, f"{self.url} sent {content}", "Check that the address is this provider's API"
         )
 
-    def _error_of(self, status: int, headers: Mapping[str, str], body: Json, now: float) -> LLMError:
+    def _error_of(self, status: int, headers: Mapping[str, str], body: Json) -> LLMError:
         """Return the error for an HTTP status outside 2xx."""
         fault = self._fault(status, body)
-        error = body.get("error") if isinstance(body, dict) else None
-        codes = {str(error.get(name)) for name in ("code", "type")} if isinstance(error, dict) else set[str]()
-        wait = retry_after(headers, now)
+        error: Mapping[str, Json] = section(body, "error") if isinstance(body, dict) else {}
+        codes = {str(error.get(name)) for name in ("code", "type")}
+        wait = _retry_after(headers)
         if codes & _FILTERED:
             return RefusedError(self.llm, fault, "Take out of the task what its filter objects to")
         if codes & _NO_CREDIT or status in {401, 402, 403} or "credit balance" in fault:
@@ -384,26 +379,19 @@ class Endpoint:
         quote = _message(body)
         if self.key is not None:
             quote = self.key.cut_from(quote)
-        quote = _KEY_SHAPE.sub("[key]", quote)
-        quote = " ".join("".join(char if char.isprintable() else " " for char in quote).split()).rstrip(".")
-        if len(quote) > _LONGEST_QUOTE:
-            quote = quote[:_LONGEST_QUOTE] + "..."
+        quote = quoted(" ".join(_KEY_SHAPE.sub("[key]", quote).split()).rstrip("."), _LONGEST_QUOTE)
         return f"HTTP {status}: {quote}" if quote else f"HTTP {status}"
 
 
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds (0 or more) that an endpoint asks to wait, from milliseconds, seconds or a date; else None."""
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds (0 or more) that an endpoint asks to wait, from milliseconds or seconds; else None."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
             seconds = float(headers[name]) / unit
         except (KeyError, ValueError):
             continue
         return max(0.0, seconds) if abs(seconds) < float("inf") else None
-    try:
-        date = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
+    return None
 
 
 def _message(body: Json) -> str:
@@ -423,10 +411,9 @@ class ChatModel:
     HEADERS: ClassVar[Mapping[str, str]] = _NO_HEADERS
     SCHEMA_WORDS: ClassVar[tuple[str, ...]]  # in an error: the endpoint does not take the schema
 
-    def __init__(self, model: str, endpoint: Endpoint, clock: Clock | None = None) -> None:
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
         self._model = model
         self._endpoint = endpoint
-        self._clock = clock or Clock()
         self._structured = True
 
     async def complete(self, request: Request) -> Reply:
@@ -438,7 +425,6 @@ class ChatModel:
                     self.body(request),
                     key_of=self.KEY_OF,
                     seconds=request.timeout,
-                    now=self._clock.now(),
                     headers=self.HEADERS,
                 )
             except BadRequestError as error:

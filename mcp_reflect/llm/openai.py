@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.llm.endpoint import (
     MAIN,
     ChatModel,
@@ -61,8 +60,8 @@ class OpenAI(ChatModel):
     KEY_OF = "choices"
     SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
 
-    def __init__(self, model: str, endpoint: Endpoint, clock: Clock | None = None) -> None:
-        super().__init__(model, endpoint, clock)
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
+        super().__init__(model, endpoint)
         self._limit_name = "max_completion_tokens" if endpoint.url == URL else "max_tokens"
 
     def adapts(self, fault: str, request: Request) -> bool:

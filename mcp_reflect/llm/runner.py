@@ -116,12 +116,10 @@ class ModelRunner:
                 await host.progress(0, f"asking the {role.value}")
             with one_call():
                 return await _Conversation(llm, role, rendered, read).run(read_text, min(seconds, self._seconds))
-        except LLMError as error:
-            self._log("llm_failed", "warning", role=role.value, kind=error.kind, llm=error.llm)
-            return ModelResult(note=str(error), late=isinstance(error, TimedOutError))
         except McpReflectError as error:
-            self._log("llm_failed", "warning", role=role.value, kind=type(error).__name__)
-            return ModelResult(note=str(error))
+            llm_name = error.llm if isinstance(error, LLMError) else None
+            self._log("llm_failed", "warning", role=role.value, kind=type(error).__name__, llm=llm_name)
+            return ModelResult(note=str(error), late=isinstance(error, TimedOutError))
 
     def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
         """Return a prompt with its places filled; an override that is broken is passed over, and the log says why."""

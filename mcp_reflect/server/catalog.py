@@ -21,7 +21,7 @@ UNLISTED: Final = frozenset(
 )
 """Arguments that tools/list leaves out: settings, hooks and callers in Python send them. docs/tools.md has them all."""
 
-_DROPPED: Final = ("title", "maxLength", "minLength", "additionalProperties", "default")
+_KEPT: Final = ("description", "type", "enum", "items", "default", "minimum", "maximum")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,30 +139,25 @@ TOOLS: Final = (
 
 
 def input_schema(shape: type[Arguments]) -> dict[str, Any]:
-    """Return the input schema of a shape, without references, titles and limits; `read` checks all of them."""
+    """Return the input schema of a shape, without references, titles and limits of texts; `read` checks them all."""
     schema = shape.model_json_schema()
-    plain = _plain(schema, schema.get("$defs", {}))
-    return {name: item for name, item in plain.items() if name not in ("$defs", "description")}
+    definitions = schema.get("$defs", {})
+    properties = {name: _flat(item, definitions) for name, item in schema["properties"].items()}
+    return {"properties": properties, **{name: schema[name] for name in ("required", "type") if name in schema}}
 
 
-def listed(schema: Any) -> Any:
-    """Return an input schema as tools/list shows it: without UNLISTED arguments and bounds of whole numbers.
+def listed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an input schema as tools/list shows it: without UNLISTED arguments, bounds, and defaults that are obvious.
 
-    Defaults that are empty or the first of a choice are left out too.
+    Obvious are empty ones and the first of a choice.
     """
-    if isinstance(schema, list):
-        return [listed(item) for item in schema]  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(schema, dict):
-        return schema
-    items: dict[str, Any] = dict(schema)  # pyright: ignore[reportUnknownArgumentType]
-    return {
-        name: {key: listed(inner) for key, inner in item.items() if key not in UNLISTED}
-        if name == "properties"
-        else listed(item)
-        for name, item in items.items()
-        if name not in ("minimum", "maximum")
-        and not (name == "default" and (not item or item == items.get("enum", [None])[0]))
-    }
+    properties: dict[str, Any] = {}
+    for name, item in schema["properties"].items():
+        obvious = not item.get("default") or item["default"] == item.get("enum", [None])[0]
+        hidden = ("minimum", "maximum", *(("default",) if obvious else ()))
+        if name not in UNLISTED:
+            properties[name] = {key: value for key, value in item.items() if key not in hidden}
+    return {**schema, "properties": properties}
 
 
 def output_schema(answer: str) -> dict[str, Any]:
@@ -174,32 +169,20 @@ def output_schema(answer: str) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
-def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """A schema without titles, references, unions with null and length limits."""
-    if isinstance(schema, list):
-        return [_plain(item, definitions) for item in schema]  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(schema, dict):
-        return schema
-    items: dict[str, Any] = dict(schema)  # pyright: ignore[reportUnknownArgumentType]
-    if "$ref" in items:
-        referred = definitions.get(items.pop("$ref").rsplit("/", 1)[-1], {})
-        return _plain(
-            {**{name: item for name, item in referred.items() if name != "description"}, **items}, definitions
-        )
-    for union in ("anyOf", "oneOf"):
-        options = [option for option in items.get(union, ()) if option != {"type": "null"}]
-        if union in items and len(options) == 1:
-            del items[union]
-            return _plain({**options[0], **items}, definitions)
-        if options:
-            del items[union]
-            items["type"] = [option["type"] for option in options]
-    if "properties" in items:
-        items["properties"] = {name: _plain(item, definitions) for name, item in items["properties"].items()}
-    cleaned = {
-        name: item if name == "properties" else _plain(item, definitions)
-        for name, item in items.items()
-        if name not in _DROPPED or (name == "default" and isinstance(item, int | float | str) and item != "")
-    }
-    bounds = ("minimum", "maximum") if items.get("type") == "number" else ()
-    return {name: item for name, item in cleaned.items() if item != {} and name not in ("maxItems", *bounds)}
+def _flat(schema: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of one argument, without references and null."""
+    if "$ref" in schema:
+        definition = definitions[schema["$ref"].rsplit("/", 1)[-1]]
+        schema = {"type": definition.get("type"), "enum": definition.get("enum"), **schema}
+    options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
+    if len(options) == 1:
+        return _flat({**options[0], **{name: value for name, value in schema.items() if name != "anyOf"}}, definitions)
+    flat = {name: schema[name] for name in _KEPT if schema.get(name) is not None}
+    if options:
+        flat["type"] = [option["type"] for option in options]
+    if isinstance(flat.get("items"), dict):
+        flat["items"] = _flat(flat["items"], definitions)
+    if not isinstance(flat.get("default"), int | float | str) or flat["default"] == "":
+        flat.pop("default", None)
+    hidden = ("minimum", "maximum") if flat.get("type") == "number" else ()
+    return {name: value for name, value in flat.items() if name not in hidden and value != {}}

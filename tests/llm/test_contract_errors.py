@@ -66,16 +66,10 @@ async def test_a_rate_limit_says_how_long_to_wait(dialect: Dialect, name: str, v
     assert (await fault(dialect, answer)).retry_after == seconds
 
 
-@pytest.mark.parametrize("value", ["soon", "", "nan", "inf", "Wed, 99 Foo 2026"])
+@pytest.mark.parametrize("value", ["soon", "", "nan", "inf", "Wed, 21 Oct 2026 07:28:00 GMT"])
 async def test_a_retry_after_that_is_none_is_ignored(dialect: Dialect, value: str) -> None:
     answer = Answer(status=429, body=dialect.fail("rate_limit_error", "slow"), headers={"retry-after": value})
     assert (await fault(dialect, answer)).retry_after is None
-
-
-async def test_a_retry_after_in_the_past_is_no_wait(dialect: Dialect) -> None:
-    past = {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}
-    answer = Answer(status=529, body=dialect.fail("overloaded_error", "busy"), headers=past)
-    assert (await fault(dialect, answer)).retry_after == 0
 
 
 @pytest.mark.parametrize("body", [b'{"id": ', b"hello", b"", b"[]", b"null", b'{"id": "x"}', b"[" * 100_000])

@@ -10,7 +10,6 @@ from mcp_reflect.errors import BankError
 from mcp_reflect.llm.budget import (
     Account,
     Budget,
-    MemoryUsageStore,
     Price,
     Spend,
     SpendLimits,
@@ -31,6 +30,7 @@ from mcp_reflect.llm.protocol import (
     Usage,
 )
 from tests.llm.frozen import FrozenClock
+from tests.llm.memory_usage import MemoryUsageStore
 from tests.llm.requests import SCHEMA, asking
 from tests.scripted import Scripted
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from mcp_reflect.llm.budget import MemoryUsageStore
 from mcp_reflect.llm.protocol import LLM, BudgetExceededError, LLMSettingError, Role
 from mcp_reflect.llm.providers import Registry, Stack
 from tests.llm.dialects import DIALECTS, KEY, Dialect
 from tests.llm.loopback import Answer, Loopback
+from tests.llm.memory_usage import MemoryUsageStore
 from tests.llm.requests import asking
 
 

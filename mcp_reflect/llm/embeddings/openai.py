@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.llm.embeddings.embedders import SETTING, Embedder, Vector
 from mcp_reflect.llm.endpoint import Endpoint, Spec, find_key, whole
 from mcp_reflect.llm.openai import KEY_NAME, endpoint_of
@@ -38,9 +37,7 @@ class OpenAI:
             "input": [whole(text) for text in texts],
             "encoding_format": "float",
         }
-        answer = await self._endpoint.post(
-            "/embeddings", body, key_of="data", seconds=_SILENCE_SECONDS, now=Clock().now()
-        )
+        answer = await self._endpoint.post("/embeddings", body, key_of="data", seconds=_SILENCE_SECONDS)
         data = answer.get("data")
         if not isinstance(data, list) or not all(isinstance(item, dict) and "embedding" in item for item in data):
             raise self._endpoint.garbled("a body without embeddings")
