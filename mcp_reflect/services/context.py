@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.runner import ModelRunner
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Context:
     """Settings, storage and helpers, the same for every call of an engine.
 

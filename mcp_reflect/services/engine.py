@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from mcp_reflect.services.critique import Callback, Iteration
     from mcp_reflect.services.reflect import Generated
     from mcp_reflect.services.triggers import Advice
-    from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig
 
 _TOOLS: Final = {
     "reflect": ("reflect", "reflect"),
@@ -81,26 +80,8 @@ class Engine:
         self.clock = clock or Clock()
         self.scopes = Scopes.of(self.settings)
         self.log = Log(self.settings.log_level, self.settings.log_format)
-        self.bank = store or Bank(
-            self.settings.bank_path,
-            clock=self.clock,
-            busy_seconds=self.settings.bank_busy_seconds,
-            size=self.settings.bank_size,
-            keep_days=self.settings.keep_days,
-            log=self.log,
-            sets_aside=self.settings.sets_aside,
-            embeddings=_embeddings(self.settings, self.scopes, embedder),
-            words_only=self.settings.embeddings.strip().casefold() == "off" and embedder is None,
-        )
-        self.context = Context(
-            settings=self.settings,
-            scopes=self.scopes,
-            bank=self.bank,
-            clock=self.clock,
-            log=self.log,
-            scorer=scorer,
-            llm=llm,
-        )
+        self.bank = store or Bank(self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder)
+        self.context = Context(self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm)
         self._session = self.clock.new_id("ses")
 
     async def __aenter__(self) -> Self:
@@ -364,22 +345,3 @@ class Engine:
         from mcp_reflect.services.consolidate import undo
 
         return await undo(self.context, dream_id)
-
-
-def _embeddings(settings: Settings, scopes: Scopes, embedder: "Embedder | None") -> "EmbeddingConfig | None":
-    """The configuration of recall by vectors, or None where no embedding model is given or configured."""
-    if embedder is None and not settings.has_embeddings:
-        return None
-    from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig
-
-    def open_embedder() -> "Embedder":
-        from mcp_reflect.llm.embeddings.embedders import Checked, open_embedder
-
-        return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
-
-    own = scopes.own
-    return EmbeddingConfig(
-        open_embedder=open_embedder,
-        scopes=[own, *(Scope(own.tenant, project) for project in scopes.others)],
-        seconds=settings.embeddings_seconds,
-    )

@@ -2,17 +2,19 @@
 
 import asyncio
 from importlib import import_module
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.log import Log
+from mcp_reflect.models.common import Scope
 from mcp_reflect.storage.recalls import RecallLog, RecallRepository
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.files import Opened
 
 if TYPE_CHECKING:
+    from mcp_reflect.llm.embeddings.embedders import Embedder
     from mcp_reflect.storage.consolidation import ConsolidationRepository
     from mcp_reflect.storage.lessons import LessonRepository
     from mcp_reflect.storage.maintenance import Maintenance
@@ -67,36 +69,17 @@ class Bank:
     maintenance: "Maintenance"
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        clock: Clock | None = None,
-        busy_seconds: float = 30.0,
-        size: int | None = None,
-        keep_days: float = 0.0,
-        log: Log | None = None,
-        sets_aside: bool = True,
-        embeddings: "EmbeddingConfig | None" = None,
-        words_only: bool = False,
+        self, settings: Settings, scopes: Scopes, *, clock: Clock, log: Log, embedder: "Embedder | None" = None
     ) -> None:
-        """Compose the repositories of the bank at `path`; this opens nothing yet.
-
-        Args:
-            path: The bank's file.
-            clock: The source of time and ids.
-            busy_seconds: How long a write waits for another process.
-            size: The number of active records of a kind that a project keeps, None for no limit.
-            keep_days: How long rows that only help a later call are kept after their last use, 0 for ever.
-            log: Receives events about the file.
-            sets_aside: Whether a damaged file is moved away, so that the next call begins a new one.
-            embeddings: An embedder that a person named; without it, word vectors are compared.
-            words_only: True compares no vectors.
-        """
-        self.path = path
-        self.size = size
-        self.clock = clock or Clock()
-        self.log = log or Log()
-        self.db = Database(path, busy_seconds=busy_seconds, log=self.log, sets_aside=sets_aside)
+        """Compose the repositories; this opens nothing yet. `embedder` replaces the one that the settings name."""
+        self.path = settings.bank_path
+        self.size = settings.bank_size
+        self.clock = clock
+        self.log = log
+        keep_days = settings.keep_days
+        words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
+        embeddings = _embedding_config(settings, scopes, embedder)
+        self.db = Database(self.path, busy_seconds=settings.bank_busy_seconds, log=log, sets_aside=settings.sets_aside)
         self.keep_days = keep_days
         self.recall_log = RecallLog(self.db, self.clock, keep_days)
         self._copy_timer: asyncio.TimerHandle | None = None
@@ -147,3 +130,19 @@ class Bank:
         repository = getattr(import_module(f"mcp_reflect.storage.{module}"), kind)(self)
         setattr(self, name, repository)
         return repository
+
+
+def _embedding_config(settings: Settings, scopes: Scopes, embedder: "Embedder | None") -> "EmbeddingConfig | None":
+    """Return the configuration of recall by an embedder, or None where none is passed or named."""
+    if embedder is None and not settings.has_embeddings:
+        return None
+    from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig  # noqa: PLC0415 - most name no embedder
+
+    def open_embedder() -> "Embedder":
+        from mcp_reflect.llm.embeddings.embedders import Checked, open_embedder  # noqa: PLC0415 - same
+
+        return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
+
+    own = scopes.own
+    others = [Scope(own.tenant, project) for project in scopes.others]
+    return EmbeddingConfig(open_embedder=open_embedder, scopes=[own, *others], seconds=settings.embeddings_seconds)
