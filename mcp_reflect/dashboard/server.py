@@ -3,6 +3,7 @@
 import json
 import secrets
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from starlette.applications import Starlette
@@ -82,19 +83,52 @@ async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None
     with listening(port, "--port") as listener:
         keys = Keys()
         origin = f"{HOST}:{listener.getsockname()[1]}"
+        projects = ProjectEngines(engine)
         config = uvicorn.Config(
-            application(engine, keys, origin),
+            application(engine, keys, origin, projects),
             log_level="warning",
             access_log=False,
             lifespan="off",
             server_header=False,
         )
         announce(f"http://{origin}/#{keys.token}", f"http://{origin}/#{keys.issue_ticket()}")
-        await uvicorn.Server(config).serve([listener])
+        try:
+            await uvicorn.Server(config).serve([listener])
+        finally:
+            await projects.close()
 
 
-def application(engine: "Engine", keys: Keys, origin: str) -> Starlette:
+class ProjectEngines:
+    """An engine for each project of the bank that the person has looked at."""
+
+    def __init__(self, own: "Engine") -> None:
+        self._own = own
+        self._others: dict[str, Engine] = {}
+
+    async def counts(self) -> dict[str, int]:
+        """Return the number of active lessons of each project; the empty name is global."""
+        return await self._own.bank.lessons.projects(self._own.scopes.own.tenant)
+
+    async def chosen(self, request: Request) -> "Engine":
+        """Return the engine of the project that a request names, else the page's own. InputError for an unknown one."""
+        project = request.query_params.get("project")
+        if project is None or project == self._own.scopes.own.project:
+            return self._own
+        if project not in self._others:
+            if project not in await self.counts():
+                raise InputError("project", "the bank has no lessons of it", "Choose one from the list.")
+            self._others[project] = type(self._own)(replace(self._own.settings, project=project))
+        return self._others[project]
+
+    async def close(self) -> None:
+        """Close the engines that were made here."""
+        for engine in self._others.values():
+            await engine.close()
+
+
+def application(engine: "Engine", keys: Keys, origin: str, projects: ProjectEngines | None = None) -> Starlette:
     """Return the web application; `origin` is the only Host (name and port) that it answers to."""
+    engines = projects or ProjectEngines(engine)
 
     async def page(_: Request) -> Response:
         rendered = render_page("served")
@@ -106,14 +140,14 @@ def application(engine: "Engine", keys: Keys, origin: str) -> Starlette:
             return _error(403, "This address was used already. Open the one that the terminal shows.")
         return _json({"token": keys.token})
 
-    async def board(_: Request) -> Response:
-        return _json(await collect(engine))
+    async def board(request: Request) -> Response:
+        return _json({**await collect(await engines.chosen(request)), "projects": await engines.counts()})
 
     async def lesson(request: Request) -> Response:
-        return _json(await lesson_details(engine, request.path_params["id"]))
+        return _json(await lesson_details(await engines.chosen(request), request.path_params["id"]))
 
     async def action(request: Request) -> Response:
-        return _json(await act(engine, await _body(request)))
+        return _json(await act(await engines.chosen(request), await _body(request)))
 
     def guarded(handler: Handler, *, needs_token: bool = True) -> Handler:
         async def answer(request: Request) -> Response:

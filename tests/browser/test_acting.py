@@ -147,6 +147,21 @@ def test_a_held_lesson_is_decided_about_where_it_is_looked_at(acting: Opened, ba
     assert one(bank, name).trust is Trust.TRUSTED
 
 
+def test_a_person_chooses_another_project_of_the_bank(acting: Opened, bank: Path) -> None:
+    async def work() -> None:
+        async with Engine(Settings(bank=bank, project="/srv/tea")) as engine:
+            await engine.store_lesson(mistake="Boiled the green tea", correction="Pour it at 80 degrees")
+
+    ran(work)
+    acting.page.locator("#reload").click()
+    expect(acting.page.locator("#project option")).to_have_count(2)
+    acting.page.locator("#project").select_option("/srv/tea")
+    expect(acting.page.locator(".row").filter(has_text="green tea")).to_have_count(1)
+    expect(acting.page.locator("#scope")).to_contain_text("/srv/tea")
+    pick(acting, "green tea")
+    assert press(acting, "forget").startswith("Forgotten")
+
+
 def test_refresh_shows_what_was_stored_meanwhile(acting: Opened, bank: Path) -> None:
     async def store() -> None:
         async with Engine(Settings(bank=bank, project=PROJECT)) as engine:

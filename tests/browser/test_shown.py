@@ -1,5 +1,6 @@
 """The board as a person uses it in Chromium: every control of what only shows."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -240,6 +241,21 @@ def test_on_a_phone_a_lesson_opens_over_the_list_and_nothing_is_cut_off(open_pag
     assert back.is_visible()
     opened.page.keyboard.press("Escape")
     assert back.is_hidden()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (768, 1024), (400, 800)])
+def test_lessons_are_in_the_first_screen_at_any_size(
+    open_page: Open, file: Path, tmp_path: Path, theme: str, width: int, height: int
+) -> None:
+    opened = open_page(file.as_uri(), theme=theme, width=width, height=height)
+    first = opened.page.locator(".row").first.bounding_box()
+    assert first
+    assert first["y"] + first["height"] < height
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    folder = Path(os.environ.get("SCREENSHOTS", tmp_path))
+    picture = opened.page.screenshot(path=folder / f"board-{width}x{height}-{theme}.png")
+    assert len(picture) > 10_000  # an empty page is smaller
 
 
 def test_who_wants_no_motion_gets_none(open_page: Open, file: Path) -> None:

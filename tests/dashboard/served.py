@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.server import Keys, application
+from mcp_reflect.dashboard.server import Keys, ProjectEngines, application
 from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.services.engine import Engine
 
@@ -64,11 +64,13 @@ def serving(settings: Settings) -> Generator[Served]:
 
         async def work() -> None:
             async with Engine(settings) as engine:
-                app = application(engine, served.keys, served.place)
+                projects = ProjectEngines(engine)
+                app = application(engine, served.keys, served.place, projects)
                 server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", access_log=False))
                 running.append(server)
                 ready.set()
                 await server.serve([door])
+                await projects.close()
 
         thread = threading.Thread(target=asyncio.run, args=(work(),))
         thread.start()

@@ -54,6 +54,19 @@ def test_a_name_that_was_pointed_here_is_refused_with_and_without_the_token(serv
     assert served.ask("GET", "/api/board", Host=host).status == 421
 
 
+async def test_a_person_chooses_a_project_of_the_bank_and_acts_there(served: Served, settings: Settings) -> None:
+    async with Engine(Settings(bank=settings.bank_path, project="shop")) as other:
+        stored = await other.store_lesson(**LESSON)
+    assert served.ask("GET", "/api/board").json["projects"] == {"shop": 1}
+    assert lessons(served) == {}
+    chosen = served.ask("GET", "/api/board?project=shop").json
+    assert [lesson["id"] for lesson in records(chosen["lessons"])] == [stored.lesson_id]
+    assert served.act("forget", id=stored.lesson_id).status == 404
+    sent = {"action": "forget", "id": stored.lesson_id}
+    assert served.ask("POST", "/api/act?project=shop", sent).status == 200
+    assert served.ask("GET", "/api/board?project=nobody").status == 400
+
+
 def test_another_page_may_not_ask_even_with_the_token(served: Served) -> None:
     for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}):
         answer = served.ask("POST", "/api/act", {"action": "forget", "id": "les_1"}, **headers)

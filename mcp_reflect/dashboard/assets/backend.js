@@ -12,13 +12,15 @@ function servedBackend() {
   let given = location.hash.slice(1);
   if (given) history.replaceState(null, "", location.pathname);
   let token = sessionStorage.getItem("token") ?? "";
+  let project = null; // the page's own
 
   async function ask(path, body) {
     const headers = { Authorization: `Bearer ${token}` };
     if (body) headers["Content-Type"] = "application/json";
     let answer;
     try {
-      answer = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) });
+      const address = project === null ? path : `${path}?project=${encodeURIComponent(project)}`;
+      answer = await fetch(address, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) });
     } catch {
       throw new Error("The board's server does not answer. Start `mcp-reflect board` again.");
     }
@@ -40,6 +42,9 @@ function servedBackend() {
     load: async () => {
       await enter();
       return ask("/api/board");
+    },
+    choose: (name) => {
+      project = name;
     },
     more: (id) => ask(`/api/lesson/${encodeURIComponent(id)}`),
     act: (action, values) => ask("/api/act", { action, ...values }),

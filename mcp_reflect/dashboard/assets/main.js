@@ -124,13 +124,25 @@ function drawTiles() {
   }
 }
 
+// The projects of the bank: where there are several, a person chooses one.
+function drawProjects({ project, projects }) {
+  const names = [...new Set([project, ...Object.keys(projects ?? {})])].sort();
+  find("project").hidden = !backend.choose || names.length < 2;
+  fill(find("project"), names.map((name) => {
+    const title = name ? name.split("/").at(-1) : "Global lessons";
+    return el("option", { value: name, selected: name === project, title: name }, `${title} (${grouped(projects?.[name] ?? 0)})`);
+  }));
+}
+
 function draw(data) {
   store = new Store(data);
+  drawProjects(data);
   const cut = data.records > store.lessons.length
     ? ` · the best ${grouped(store.lessons.length)} of ${grouped(data.records)} records` : "";
   fill(find("scope"), told(data.project ? `Project ${data.project}` : "Global lessons"), cut,
     ` · as of ${moment(data.at)} UTC`);
   if (!store.lessons.length && !store.recalls.length) return drawEmpty();
+  find("tabs").hidden = find("tiles").hidden = false;
   drawTiles();
   fill(find("tabs"), VIEWS.map((view) => view.tab));
   fill(find("main"), VIEWS.map((view) => view.panel));
@@ -165,4 +177,8 @@ async function load() {
 startTheme();
 find("reload").hidden = mode === "written";
 find("reload").addEventListener("click", load);
+find("project").addEventListener("change", () => {
+  backend.choose(find("project").value);
+  load();
+});
 load();
