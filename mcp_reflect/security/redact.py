@@ -10,15 +10,16 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from functools import lru_cache
+from itertools import groupby, pairwise
 from typing import Any, Final, cast
 from urllib.parse import unquote
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.secret_names import CORES, FOREIGN_CORES, Holds, holds, named_secrets
 from mcp_reflect.security.secret_places import placed_secrets
-from mcp_reflect.security.secret_shapes import private_keys, shaped_secrets
-from mcp_reflect.security.secret_values import START, Secret, is_mixed, mark
+from mcp_reflect.security.secret_shapes import long_words, private_keys, shaped_secrets
+from mcp_reflect.security.secret_values import START, Secret, mark
 
 _PLAIN: Final = bytes([9, 10, 13, *range(32, 127)])
 # Colors, moves of the cursor, titles and links of terminals (ECMA-48), with the characters that they consist of
@@ -33,6 +34,7 @@ _UNSEEN: Final = lazy_compile(
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _OVERSTRIKE: Final = lazy_compile("[^\n\b]\b")
+_SHORT: Final = 5_000  # characters of a text of which every view is read
 _LEAST: Final = 20  # characters of one word from which on it can be a key
 _PASSES: Final = 6  # a cut may lay bare another secret; one pass is enough for nearly every text
 
@@ -99,17 +101,23 @@ _LETTERS: Final = bytes(at if chr(at).islower() and at < 128 else 32 for at in r
 _ENCODED: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{70,}")  # a line of base64 holds no name
 
 
+@lru_cache(maxsize=4)
+def _folded(text: str) -> tuple[str, bytes]:
+    """Return the text in lower case without base64, of the same length, and each run of letters of it once."""
+    folded = _ENCODED.sub(lambda run: run[0] if run[0].isalpha() or run[0].islower() else " " * len(run[0]), text)
+    folded = folded.replace("\u0130", "I").lower()  # the only character with a longer lower case
+    return folded, b" ".join(set(folded.encode(errors="replace").translate(_LETTERS).split()))
+
+
 def _told(text: str) -> list[Secret]:
     """Return the secrets that their place or a name before them tells."""
-    folded = _ENCODED.sub(lambda run: " " * len(run[0]) if is_mixed(run[0]) else run[0], text)
-    folded = folded.replace("\u0130", "I").lower()  # the only character with a longer lower case
-    words = b" ".join(set(folded.encode(errors="replace").translate(_LETTERS).split()))
-    foreign = not text.isascii() or any(core in words for core in FOREIGN_CORES)
-    named = foreign or any(core in words for core in CORES)
-    return [
-        *(named_secrets(text, folded, foreign=foreign) if named else ()),
-        *placed_secrets(text, folded, words),
-    ]
+    folded, words = _folded(text)
+    return [*(named_secrets(text, folded, words) if _has_names(text) else ()), *placed_secrets(text, folded, words)]
+
+
+def _has_names(text: str) -> bool:
+    """True if a noun of a secret may stand in a text."""
+    return not text.isascii() or any(core in _folded(text)[1] for core in (*CORES, *FOREIGN_CORES))
 
 
 Change = tuple[int, int, str]
@@ -165,10 +173,11 @@ _PREFIX: Final = lazy_compile(  # of diffs, quotations, comments, `grep -n`, num
 )
 _WIDTHS: Final = frozenset((40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 132))  # columns at which programs wrap
 _LEAST_WIDTH: Final = 32
+_MOST_LINES: Final = 100  # of a wrapped secret; more lines are data
 _SIGNS: Final = {"n": "\n", "r": "\n", "t": "\t"}
 
 
-def _views(text: str) -> Iterator[View]:
+def _views(text: str) -> Iterator[View]:  # noqa: C901 - a case for each kind of view
     """Yield the views of a text that show more than the text itself."""
     if "\\" in text and (changes := [(*escape.span(), _unescaped(escape)) for escape in _ESCAPE.finditer(text)]):
         yield View(text, changes)
@@ -182,18 +191,20 @@ def _views(text: str) -> Iterator[View]:
         yield View(text, changes)
     if "\n" not in text and "<br" not in text:
         return
+    if changes := [(*end.span(), "") for end in _CONTINUED.finditer(text)]:
+        yield View(text, changes)
+    if block := _FOLDED_BLOCK.search(text):
+        ends = _INDENT.finditer(text, block.end() - 1)
+        yield View(text, [(*end.span(), "" if _is_broken(text, end.start()) else " ") for end in ends])
+    if len(text) > _SHORT and not _has_names(text) and not long_words(text):
+        return
     if changes := [
         (*prefix.span(), "\n" if prefix[0][:1] == "<" else "|" if prefix[0] == "\\|" else "")
         for prefix in _PREFIX.finditer(text)
     ]:
         yield View(text, changes)
-    if changes := [(*end.span(), "") for end in _CONTINUED.finditer(text)]:
-        yield View(text, changes)
     if changes := _wraps(text):
         yield View(text, changes, across=True)
-    if block := _FOLDED_BLOCK.search(text):
-        ends = _INDENT.finditer(text, block.end() - 1)
-        yield View(text, [(*end.span(), "" if _is_broken(text, end.start()) else " ") for end in ends])
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -226,6 +237,9 @@ def _wraps(text: str) -> list[Change]:
         and (line[-1:].isalnum() or following[:1].isalnum())
         and not following[:1].isspace()
         for line, following in pairwise(lines)
+    ]
+    wrapped = [
+        wraps and len(run) <= _MOST_LINES for wraps, group in groupby(wrapped) for run in [[*group]] for _ in run
     ]
     changes: list[Change] = []
     place = 0

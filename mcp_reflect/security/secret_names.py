@@ -94,11 +94,13 @@ _FOREIGN: Final = lazy_compile(
     r"|passord|hesl(?:o|em)|jelszó|парол(?:[ьяе]|ем)|[şs]ifre(?:si)?|salasana|mật khẩu|كلمة المرور|كلمة السر|पासवर्ड|kennwort|kennung"
     r"|zugangscode|codice|phrase secrète|phrase de passe|parola d['’]ordine|fras[ea] se[cg]ret[oa]|パスワード|密码|密碼|口令|비밀번호|암호|暗証番号|รหัสผ่าน|κωδικός|kata sandi|סיסמה|lozinka|geslo|лозинка|гасло|mdp)\w{0,20}"
 )
-CORES: Final = (b"pass", b"pw", b"pat", b"psk", b"pepper", b"secret", b"sig", b"sid", b"salt", b"session", b"token", b"cred", b"cookie",
-                b"key", b"auth", b"mnemonic", b"encrypt", b"dockerconfig")  # fmt: skip
-FOREIGN_CORES: Final = (b"contrasen", b"clave", b"passe", b"senha", b"parola", b"wachtwoord", b"haslo", b"heslo", b"heslem", b"api", b"jeton",
-                        b"adgangskode", b"kodeord", b"passord", b"sifre", b"salasana", b"kennwort", b"kennung", b"zugangscode",
-                        b"codice", b"phrase", b"sandi", b"frase", b"lozinka", b"geslo", b"mdp")  # fmt: skip
+CORES: Final = b"pass pw pat psk pepper secret sig sid salt session token cred cookie key auth mnemonic encrypt dockerconfig".split()
+"""Every English name of a secret has one of these runs of letters in it."""
+FOREIGN_CORES: Final = (
+    b"contrasen clave passe senha parola wachtwoord haslo heslo heslem api jeton adgangskode kodeord passord sifre"
+    b" salasana kennwort kennung zugangscode codice phrase sandi frase lozinka geslo mdp"
+).split()
+"""And every other name in ASCII one of these."""
 _QUOTE: Final = r"\"{3}|'{3}|[\"'`]|&quot;|&#(?:34|39|x22|x27);"
 # What may stand between a name and its value
 _SIGN: Final = lazy_compile(
@@ -149,16 +151,19 @@ _WORD_BEFORE: Final = lazy_compile(
 )
 
 
-def named_secrets(text: str, folded: str, *, foreign: bool) -> list[Secret]:
-    """Return the values of secrets' names; `folded` is the text in lower case, of the same length."""
+def named_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
+    """Return the values of secrets' names; the arguments are those of `placed_secrets`."""
     spans: list[Secret] = []
     done = 0
     signs: list[int] | None = None  # where a sentence may come to its value
     barren: set[str] = set()  # windows without a secret: a log repeats itself
-    labels = [*_LABEL.finditer(folded), *(_FOREIGN.finditer(folded) if foreign else ())]
-    for label in sorted(labels, key=re.Match[str].start) if foreign else labels:
-        window = text[max(label.start() - 64, 0) : label.start() + 256]
-        if label.start() < done or window in barren:
+    labels = [*_LABEL.finditer(folded)]
+    if not text.isascii() or any(core in words for core in FOREIGN_CORES):
+        labels = sorted((*labels, *_FOREIGN.finditer(folded)), key=re.Match[str].start)
+    for label in labels:
+        at = label.start()
+        window = text[at - 64 if at > 64 else 0 : at + 192]
+        if window in barren or at < done:
             continue
         name = _name(text, label, done)
         span = None
