@@ -36,6 +36,9 @@ _UNSEEN: Final = lazy_compile(
 _OVERSTRIKE: Final = lazy_compile("[^\n\b]\b")
 _SHORT: Final = 5_000  # characters of a text of which every view is read
 _LEAST: Final = 20  # characters of one word from which on it can be a key
+# A long text is read in pieces: a search holds the interpreter for all of its text, and other calls wait meanwhile
+_PIECE: Final = 100_000
+_OVERLAP: Final = 20_000  # characters of the longest secret
 _PASSES: Final = 6  # a cut may lay bare another secret; one pass is enough for nearly every text
 
 # Texts without a secret: one call redacts the same text several times, at the entrance, for the index, for the disk.
@@ -71,7 +74,17 @@ def clean_text(text: str) -> str:
 def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
     """Return the text with marks for its secrets; with `keep_lines`, each line of a secret has its own."""
     for _ in range(_PASSES):
-        spans = [*_find(text), *(span for view in _views(text) for span in view.mapped(_find(view.text)))]
+        spans: list[Secret] = []
+        start = 0
+        while start < len(text):
+            piece = text[start : start + _PIECE + _OVERLAP]
+            found = [*_find(piece), *(span for view in _views(piece) for span in view.mapped(_find(view.text)))]
+            spans += [(first + start, end + start, kind) for first, end, kind in found]
+            start = (
+                len(text)
+                if len(piece) < _PIECE + _OVERLAP
+                else text.rfind("\n", start, start + _PIECE) + 1 or start + _PIECE
+            )
         if not spans:
             break
         text = _replaced(text, spans, keep_lines=keep_lines)

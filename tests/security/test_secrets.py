@@ -188,3 +188,13 @@ def test_what_only_shows_the_form_of_a_secret_stays(text: str) -> None:
 )
 def test_a_password_is_cut_with_its_last_sign_and_out_of_its_brackets(text: str, cleaned: str) -> None:
     assert clean_text(text) == cleaned
+
+
+@pytest.mark.parametrize("at", [99_000, 100_000, 119_000, 250_000])
+def test_a_secret_is_cut_out_of_a_long_text_wherever_it_stands(at: int) -> None:
+    key = "\n".join([KEY[0], *(f"{number:04}{'AbC1dEf2' * 7}" for number in range(60)), KEY[-1]])
+    lines = "2026-01-02 10:11:12 job took 5 ms\n" * 12_000
+    cleaned = clean_text(f"{lines[:at]}\nPASSWORD=hR7kQ2vN9x!\n{key}\n{lines[at:]}")
+    assert "hR7kQ2vN9x" not in cleaned
+    assert "AbC1dEf2" not in cleaned
+    assert cleaned.count("[redacted:") == 2
