@@ -1,12 +1,171 @@
-"""The tables and modes that there are, and how well a table fits a need."""
+"""What is known of the data: its tables and modes, the words in it, and how well a table fits a need."""
 
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Final
+from functools import cached_property, lru_cache
+from itertools import islice, takewhile
+from typing import Final, NamedTuple, TypeAlias
 
-from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest
-from mcp_reflect.replan.vocabulary import Likeness, Vocabulary, nearest, nothing_alike, vocabulary
-from mcp_reflect.replan.words import INTENTS, STOP_WORDS, content, fold, stem, tokens
+from mcp_reflect.models.search import CatalogEntry, EmptyCause, Query, SearchRequest
+from mcp_reflect.replan.words import CAMEL, STOP_WORDS, content, fold, stem, tokens
+
+Likeness: TypeAlias = Callable[[str, str], float]
+"""How near two texts are in meaning: 1 for the same, 0 or less for unrelated ones."""
+
+_LEAST_LIKENESS: Final = 0.2
+_MOST_COMPARED: Final = 2_000  # entries; comparing more would take longer than a person waits
+_SHORTEST: Final = 4  # letters; a shorter word has too many neighbors to be respelled
+_LONGEST: Final = 30  # letters; longer words are keys and hashes
+
+
+def nothing_alike(_one: str, _other: str) -> float:
+    """Return 0: nothing is known of meanings."""
+    return 0.0
+
+
+class Mended(NamedTuple):
+    """Words of the data in place of another one; `kind` is None where the data has the word itself."""
+
+    kind: EmptyCause | None
+    words: tuple[str, ...]
+
+
+class Vocabulary:
+    """An index over the word list of a table. An empty one means that nothing is known of the data.
+
+    Each part of the index is built on its first use: most calls look up a few words only.
+    """
+
+    def __init__(self, entries: tuple[str, ...], likeness: Likeness = nothing_alike) -> None:
+        self.entries = entries
+        self.words = frozenset(part for entry in entries for part in _parts(entry))
+        self._likeness = likeness
+        self.mended = lru_cache(maxsize=1024)(self._mended)
+        self.near = lru_cache(maxsize=1024)(self._near)
+
+    def knows(self, word: str) -> bool:
+        """True if the data has the word or a form of it."""
+        return word in self.words or stem(word) in self._by_stem
+
+    def forms(self, word: str) -> tuple[str, ...]:
+        """Return the forms of a word in the data (singular, plural, tense), the nearest first."""
+        forms = self._by_stem.get(stem(word), ())
+        return tuple(sorted(forms, key=lambda form: (form != word, abs(len(form) - len(word)), form)))
+
+    def entry_of(self, word: str) -> str | None:
+        """Return the shortest entry, as it is written, that holds the word or a form of it."""
+        forms = {word, *self.forms(word)}
+        return min((entry for entry in self.entries if forms & set(_parts(entry))), key=len, default=None)
+
+    def split(self, word: str) -> tuple[str, ...]:
+        """Return the words that a compound is made of (`payout`: `pay`, `out`) where the data has them, else ()."""
+        return self._parted(stem(word)) or self._parted(word)
+
+    def _near(self, text: str) -> tuple[str, ...]:
+        """Return up to three entries that are nearest to a text in meaning, the nearest first."""
+        scores = ((self._likeness(text, entry), entry) for entry in self.entries[:_MOST_COMPARED])
+        best = sorted((pair for pair in scores if pair[0] >= _LEAST_LIKENESS), key=lambda pair: -pair[0])
+        return tuple(entry for _, entry in best[:3])
+
+    def _mended(self, word: str) -> Mended:
+        """Return the words of the data that stand for `word`, and how they differ from it."""
+        if word in self.words:
+            return Mended(None, (word,))
+        for kind, words in (
+            (EmptyCause.JARGON, self._expanded(word)),
+            (EmptyCause.UNKNOWN_WORDS, self.forms(word)[:1]),
+            (EmptyCause.SPELLING, self._parted(word)),
+            (EmptyCause.SPELLING, self._spelled(word)),
+            (EmptyCause.JARGON, self._longer(word)),
+        ):
+            if words:
+                return Mended(kind, words)
+        return Mended(EmptyCause.UNKNOWN_WORDS, ())
+
+    def _expanded(self, word: str) -> tuple[str, ...]:
+        """The words that a short form stands for, if the data has most of them."""
+        full = self._by_initials.get(word, ()) if 1 < len(word) < 6 else ()
+        known = tuple(form for part in full for form in self.forms(part)[:1])
+        return tuple(part for part in known if part not in STOP_WORDS) if 2 * len(known) > len(full) else ()
+
+    def _parted(self, word: str) -> tuple[str, ...]:
+        """`headlamp` as `head lamp`, where the data has both; `email` as `e mail`."""
+        for cut in (*range(3, len(word) - 2), 2, 1):
+            head, tail = word[:cut], word[cut:]
+            if len(tail) > 2 and head in self.words and tail in self.words:
+                return head, tail
+        return ()
+
+    def _spelled(self, word: str) -> tuple[str, ...]:
+        """The first word of the data that is one slip away; one with the same first letter is preferred."""
+        slips = self.words.intersection(one_slip(word, self._letters))
+        return tuple(sorted(slips, key=lambda other: (other[0] != word[0], other))[:1])
+
+    def _longer(self, word: str) -> tuple[str, ...]:
+        """The shortest word that a cut one of four letters or more begins: `config` for `configuration`."""
+        start = bisect_left(self._sorted, word)
+        beginning = takewhile(lambda other: other.startswith(word), islice(self._sorted, start, None))
+        return tuple(sorted(beginning, key=len)[:1]) if len(word) >= _SHORTEST else ()
+
+    @cached_property
+    def _letters(self) -> frozenset[str]:
+        return frozenset("".join(self.words))
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self.words)
+
+    @cached_property
+    def _by_stem(self) -> dict[str, list[str]]:
+        index: defaultdict[str, list[str]] = defaultdict(list)
+        for word in self._sorted:
+            index[stem(word)].append(word)
+        return dict(index)
+
+    @cached_property
+    def _by_initials(self) -> dict[str, tuple[str, ...]]:
+        phrases = (tokens(entry) for entry in reversed(self.entries) if not entry.isalnum())
+        return {"".join(word[0] for word in phrase): phrase for phrase in phrases if len(phrase) > 1}
+
+
+@lru_cache(maxsize=128)
+def vocabulary(entries: tuple[str, ...], likeness: Likeness = nothing_alike) -> Vocabulary:
+    """Return the index of a word list; the last ones are cached, since a catalog seldom changes."""
+    return Vocabulary(entries, likeness)
+
+
+def one_slip(word: str, letters: Iterable[str]) -> Iterator[str]:
+    """Yield the words that a wrong, missing, additional or swapped letter away; none for short words and numbers."""
+    if not _SHORTEST <= len(word) <= _LONGEST or word.isdigit():
+        return
+    for place in range(len(word) + 1):
+        head, tail = word[:place], word[place:]
+        yield from (head + letter + tail for letter in letters)
+        if tail:
+            yield head + tail[1:]
+            yield from (head + letter + tail[1:] for letter in letters)
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+
+
+def nearest(word: str, others: Iterable[str]) -> str | None:
+    """Return the one of the others that was meant: the same word, or the first that is one slip away."""
+    known = list(others)
+    slips = set(one_slip(word, frozenset("".join(known))))
+    return word if word in known else next((other for other in known if other in slips), None)
+
+
+def _parts(entry: str) -> tuple[str, ...]:
+    """The words of an entry, with the names of code taken apart."""
+    if entry.isascii() and entry.isalnum() and entry.islower():
+        return (entry,)
+    return tuple(dict.fromkeys((*tokens(entry), *tokens(CAMEL.sub(" ", entry)))))
+
+
+# Tables
+
 
 _BREADTH: Final = {
     name: breadth
@@ -22,8 +181,7 @@ _BREADTH: Final = {
 }  # fmt: skip
 """How much a mode lets through, by its usual name. A name that is not here counts as lexical."""
 
-_INTENTS: Final = tuple((frozenset(map(stem, cues)), frozenset(map(stem, signs))) for cues, signs in INTENTS)
-_CUES: Final = frozenset(cue for cues, _ in _INTENTS for cue in cues)
+_ALIKE: Final = 3.0  # weight of the nearness of two meanings
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +216,16 @@ class Catalog:
     def fit(self, entry: CatalogEntry, need: str) -> float:
         """Return how well a table's name and description answer a need; 0 is not at all.
 
-        A word shared with the description counts 1, with the name 2; an intent that the description answers 1.5; the
-        nearness of the meanings, and the share of the words that the table's vocabulary knows, up to 1 each.
+        A word shared with the description counts 1, with the name 2, the nearness of the meanings up to 3, and the
+        share of the words that the table's vocabulary knows up to 1.
         """
         described, named = _stems(f"{entry.description} {' '.join(entry.fields)}"), _stems(entry.table)
-        words, asked = content(need), {stem(word) for word in tokens(need)}
+        words = content(need)
         shared = {stem(word) for word in words}
-        intents = sum(1 for cues, signs in _INTENTS if asked & cues and signs & (described | named))
         known = vocabulary(entry.vocabulary, self.likeness)
         share = sum(map(known.knows, words)) / len(words) if entry.vocabulary and words else 0.0
-        alike = max(0.0, self.likeness(need, f"{entry.table} {entry.description}"))
-        return len(shared & described) + 2.0 * len(shared & named) + 1.5 * intents + share + alike
+        alike = _ALIKE * max(0.0, self.likeness(need, f"{entry.table} {entry.description}"))
+        return len(shared & described) + 2.0 * len(shared & named) + share + alike
 
 
 def catalog_of(request: SearchRequest, likeness: Likeness = nothing_alike) -> Catalog:
@@ -111,15 +268,14 @@ def in_table(query: Query, entry: CatalogEntry) -> Query:
 
 
 def subject(entry: CatalogEntry, text: str) -> tuple[str, ...]:
-    """Return the words of a text that are about the subject, without those that only say which table is meant."""
-    other = _CUES | {stem(word) for word in tokens(entry.table)}
-    words = content(text)
-    return tuple(word for word in words if stem(word) not in other) or words
+    """Return the words of a text that are about the subject, without those that only name the table."""
+    named, words = _stems(entry.table), content(text)
+    return tuple(word for word in words if stem(word) not in named) or words
 
 
 @lru_cache(maxsize=256)
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in tokens(text) if word not in STOP_WORDS or word in {"how", "who", "where"})
+    return frozenset(stem(word) for word in tokens(text) if word not in STOP_WORDS)
 
 
 def _plain(table: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mcp_reflect.replan.vocabulary import Vocabulary
+from mcp_reflect.replan.catalog import Vocabulary
 from mcp_reflect.replan.words import CAMEL, STOP_WORDS, fold, other_number, stem
 
 _SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")

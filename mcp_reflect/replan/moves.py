@@ -7,12 +7,11 @@ from itertools import chain, islice
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry, Query
-from mcp_reflect.replan.catalog import Catalog, breadth, in_table, subject, widest
+from mcp_reflect.replan.catalog import Catalog, breadth, in_table, nearest, subject, widest
 from mcp_reflect.replan.forms import filter_variants
 from mcp_reflect.replan.syntax import Tool, pivot_sql, relax_sql, rewrite_command, rewrite_sql, tool_of
-from mcp_reflect.replan.vocabulary import nearest
 from mcp_reflect.replan.wordings import wordings
-from mcp_reflect.replan.words import normalized, stem, tokens
+from mcp_reflect.replan.words import stem, tokens
 
 LADDER_THRESHOLDS: Final = (0.15, 0.2)
 """Thresholds of the fixed ladder of `relax_and_retry`, first and later; graphs of the older engine count on them."""
@@ -22,7 +21,6 @@ _STEP: Final = 0.6  # a threshold becomes this share of itself: 0.8, 0.48, 0.29
 _LEAST: Final = 0.2  # below it a vector search returns whatever is nearest, however far that is
 _MOST_ROWS: Final = 1_000_000
 _OTHER_TABLES: Final = 3  # more than three other tables is a search of everything, which the person did not ask for
-_SEPARATE: Final = 2  # wordings before the failed words come again with a looser threshold
 
 
 # Relax: ask for less of the same. No relaxed query lets through less than the one before, which a test holds.
@@ -112,7 +110,7 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
             others = {other: kept for other, kept in query.filters.items() if other != name}
             yield replace(base, query_text=str(value), filters=others)
     texts = wordings(query.query_text, message, known, suggestions, entry, tool)
-    yield from (replace(base, query_text=text) for text in _others_first(query.query_text, texts))
+    yield from (replace(base, query_text=text) for text in texts if text)
 
 
 def misspelled_values(query: Query, entry: CatalogEntry) -> dict[str, str]:
@@ -130,14 +128,6 @@ def nearest_value(value: str, values: tuple[str, ...]) -> str | None:
     plain = {"".join(map(stem, tokens(known))): known for known in reversed(values)}
     near = nearest("".join(map(stem, tokens(value))), plain)
     return plain[near] if near else None
-
-
-def _others_first(failed: str, texts: Iterator[str]) -> Iterator[str]:
-    """The failed words themselves, worth another try with looser bounds, after two that are really other words."""
-    others = (text for text in texts if text and normalized(text) != normalized(failed))
-    yield from islice(others, _SEPARATE)
-    yield failed
-    yield from others
 
 
 # Pivot: ask somewhere else, where the catalog says that such things are

@@ -19,10 +19,9 @@ from mcp_reflect.models.search import (
     Tried,
 )
 from mcp_reflect.replan import attempts
-from mcp_reflect.replan.catalog import Catalog, catalog_of, in_table
+from mcp_reflect.replan.catalog import Catalog, Likeness, catalog_of, in_table, nothing_alike
 from mcp_reflect.replan.diagnosis import Finding, choose, diagnose
 from mcp_reflect.replan.moves import ladder, loosened, pivoted, relaxed, rewritten
-from mcp_reflect.replan.vocabulary import Likeness, nothing_alike
 from mcp_reflect.replan.words import fold, normalized, tokens
 
 MOST_QUERIES: Final = 3

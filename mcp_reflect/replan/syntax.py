@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.search import CatalogEntry, Query
+from mcp_reflect.replan.catalog import Vocabulary
 from mcp_reflect.replan.forms import has_form, loose_pattern, sql_pattern, terms, variants
-from mcp_reflect.replan.vocabulary import Vocabulary
 from mcp_reflect.replan.words import CAMEL, tokens
 
 

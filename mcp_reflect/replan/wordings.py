@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry
-from mcp_reflect.replan.catalog import subject
+from mcp_reflect.replan.catalog import Vocabulary, subject
 from mcp_reflect.replan.forms import has_form, loose_pattern, parts, plain_variants, terms, variants
 from mcp_reflect.replan.syntax import Reading, Tool, has_regex, literals, read_operators
-from mcp_reflect.replan.vocabulary import Vocabulary
 from mcp_reflect.replan.words import STOP_WORDS, content, fold, stem, telling, tokens, unquoted
 
 _PLACE: Final = 0.05  # cost of a place further down the tool's list: a tool orders by likeness

@@ -45,26 +45,6 @@ LIGHT_WORDS: Final = _words(
 )
 """Words of conversation: they say that somebody asks, not what about."""
 
-INTENTS: Final = tuple(
-    (_words(cues), _words(signs))
-    for cues, signs in (
-        ("who whom whose person expert contact responsible", "people person staff team speaker author expert employee"),
-        (
-            "help support vendor provider consulting consultant agency supplier hire problem",
-            "company companies vendor service services consulting provider supplier agency partner exhibitor",
-        ),
-        ("where place room location floor parking", "place places room venue location map building address"),
-        ("when schedule agenda calendar", "schedule calendar agenda session event date"),
-        ("how guide tutorial instruction step manual", "guide tutorial instruction documentation manual answer faq"),
-        ("why error crash bug exception broken fail fault", "bug error issue problem incident ticket"),
-        ("buy price cheap sale", "product article sale shop item price"),
-        ("delivered shipped shipment parcel tracking ordered", "order delivery tracking shipping"),
-        ("function method class code defined implemented", "function method class code source"),
-    )
-)
-"""What a person's words ask for, and the words of a description that answer it. Compared by stem."""
-
-
 _WORD = re.compile(r"[^\W_]+")
 _QUOTES = re.compile('["“”„«»]')
 _WRITTEN = re.compile(r"\w[-_./:]+\w|[a-z][A-Z]|[|*%\\\[\]<>=^$]")

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.models.search import EmptyCause
-from mcp_reflect.replan.vocabulary import Vocabulary, nearest
+from mcp_reflect.replan.catalog import Vocabulary, nearest
 from mcp_reflect.replan.words import (
     content,
     normalized,
