@@ -40,9 +40,5 @@ def _writer(style: str) -> Any:
     return structlog.wrap_logger(
         structlog.WriteLogger(cast("TextIO", _Stderr())),
         wrapper_class=structlog.make_filtering_bound_logger(0),
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            last,
-        ],
+        processors=[structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True), last],
     )

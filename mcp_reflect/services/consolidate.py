@@ -13,16 +13,7 @@ from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT
 from mcp_reflect.models.common import HOST, Json, Scope
 from mcp_reflect.models.consolidation import Archiving, Dream, DreamPlan, Generalisation, Merge, Undone, Wording
-from mcp_reflect.models.lesson import (
-    UNKNOWN_SCORE,
-    Lesson,
-    LessonDraft,
-    RecordKind,
-    Source,
-    State,
-    Trust,
-    lesson_text,
-)
+from mcp_reflect.models.lesson import UNKNOWN_SCORE, Lesson, LessonDraft, RecordKind, Source, State, Trust, lesson_text
 from mcp_reflect.security.redact import clean, quoted
 from mcp_reflect.services.context import Context
 from mcp_reflect.storage.consolidation import digest_of, may_archive, planned

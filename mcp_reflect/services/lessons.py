@@ -98,11 +98,7 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
         reason = "counted for the strategy of that search"
         return OutcomeResult(updated=(), evidence=Evidence.SELF, reason=reason, ignored=sent.ignored)
     draft = OutcomeDraft(
-        success=success,
-        recall_id=sent.recall_id,
-        lesson_ids=sent.lesson_ids,
-        evidence=sent.evidence,
-        note=sent.note,
+        success=success, recall_id=sent.recall_id, lesson_ids=sent.lesson_ids, evidence=sent.evidence, note=sent.note
     )
     results = [ToolResult(**result.model_dump()) for result in sent.tool_results]
     if sent.success == "irrelevant":

@@ -6,14 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.analysis.known_failures import (
-    Forms,
-    correction_text,
-    due,
-    forms_of,
-    lessons_text,
-    warning_text,
-)
+from mcp_reflect.analysis.known_failures import Forms, correction_text, due, forms_of, lessons_text, warning_text
 from mcp_reflect.analysis.tools import is_own_tool, may_change, without_labels
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import Json, Scope
