@@ -1,12 +1,11 @@
 """What every checker receives and returns, the registry of checkers, and the steps of a response."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from importlib.util import find_spec
 from typing import Final, Protocol
 
 from mcp_reflect.models.critique import Status, ToolResult
@@ -58,7 +57,7 @@ class Checker(Protocol):
 
 
 class ForeignChecker:
-    """Calls the checker that `load` makes. `name` is that of its entry point."""
+    """Calls a checker of another package. `name` is that of its entry point."""
 
     def __init__(self, name: str, checker: Checker) -> None:
         self.name = name
@@ -66,43 +65,37 @@ class ForeignChecker:
 
     def check(self, work: Work) -> tuple[Finding, ...]:
         """Return its findings, none where it fails."""
-        found = self.findings(work)
-        return () if isinstance(found, str) else found
+        findings = self.findings(work)
+        return () if isinstance(findings, str) else findings
 
     def findings(self, work: Work) -> tuple[Finding, ...] | str:
         """Return its findings, or one sentence that says how it failed."""
         try:
-            found = tuple(self._checker.check(work))
+            findings = tuple(self._checker.check(work))
         except Exception as error:  # noqa: BLE001 - the edge to code that is not ours: its fault is no fault of the work
             return f"checker {self.name} failed: {type(error).__name__}"
-        for finding in found:
+        for finding in findings:
             if not isinstance(finding, Finding) or not 1 <= finding.step <= len(work.steps):  # pyright: ignore[reportUnnecessaryIsInstance]
                 return f"checker {self.name} failed: it gave something that is no finding on a step"
-        return found
+        return findings
 
 
-class Absent:
-    """Stands in for a checker that could not be loaded."""
+class _Absent:
+    """Stands in for a checker that could not be loaded: its check raises what loading raised."""
 
     def __init__(self, error: Exception) -> None:
-        self._error = error
-        self.name = type(error).__name__
+        self.name, self._error = type(error).__name__, error
 
     def check(self, work: Work) -> tuple[Finding, ...]:
-        """Raises what loading raised."""
         del work
         raise self._error
 
 
-# The checkers there are, by name; each is imported when it is first used.
-#
-# Our own stand in `SHIPPED`, one line each, in the order in which their findings are told. Others come
-# through the entry point group `mcp_reflect.checker`, whose values name a class or a factory of Checkers.
+GROUP: Final = "mcp_reflect.checker"
+"""The entry point group of checkers of other packages: its values name a class or a factory."""
 
-
-GROUP = "mcp_reflect.checker"
-
-SHIPPED: tuple[tuple[str, str], ...] = (
+# In the order in which their findings are listed; each is imported when checkers are first asked for.
+SHIPPED: Final = (
     ("evidence", "mcp_reflect.checkers.evidence.checker:EvidenceChecker"),
     ("arithmetic", "mcp_reflect.checkers.arithmetic.checker:ArithmeticChecker"),
     ("proportions", "mcp_reflect.checkers.proportions:ProportionsChecker"),
@@ -127,44 +120,38 @@ def forget() -> None:
 
 @cache
 def _all() -> tuple[tuple[str, Checker], ...]:
-    return (*_shipped(), *_others())
-
-
-def _shipped() -> Iterator[tuple[str, Checker]]:
+    found: list[tuple[str, Checker]] = []
     for name, path in SHIPPED:
         module, _, attribute = path.partition(":")
-        if find_spec(module) is None:
-            continue
-        yield name, getattr(import_module(module), attribute)()
-
-
-def _others() -> Iterator[tuple[str, Checker]]:
-    ours = {name for name, _ in SHIPPED}
+        found.append((name, getattr(import_module(module), attribute)()))
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        if entry.name in ours:
-            continue
-        try:
-            made: Checker = entry.load()()
-        except Exception as error:  # noqa: BLE001 - the edge to code that is not ours, see foreign.py
-            made = Absent(error)
-        yield entry.name, ForeignChecker(entry.name, made)
+        if entry.name not in dict(SHIPPED):
+            try:
+                loaded: Checker = entry.load()()
+            except Exception as error:  # noqa: BLE001 - the edge to code that is not ours
+                loaded = _Absent(error)
+            found.append((entry.name, ForeignChecker(entry.name, loaded)))
+    return tuple(found)
 
 
 MOST_STEPS: Final = 200
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _NUMBERED = re.compile(r"^[ \t]{0,3}(?:(?:step[ \t]+)?\d{1,3}[.):]|step[ \t]+\d{1,3}\b)[ \t]*", re.IGNORECASE)
-_CLAUSE = re.compile(r";[ \t]+")
 
 
 def split(response: str) -> tuple[str, ...]:
-    """The steps of a response, in order; more than 200 end in the last one."""
+    """Return the steps of a response, in order; more than 200 end in the last one."""
     blocks = _blocks(response)
-    found = _by_number(blocks) or _paragraphs(blocks)
-    if len(found) == 1 and "```" not in found[0]:
-        lines = [line.strip() for line in found[0].splitlines() if line.strip()]
-        found = lines if len(lines) > 1 else _clauses(found[0])
-    return (*found[: MOST_STEPS - 1], "\n\n".join(found[MOST_STEPS - 1 :])) if len(found) > MOST_STEPS else tuple(found)
+    steps = _by_number(blocks) or _paragraphs(blocks)
+    if len(steps) == 1 and "```" not in steps[0]:
+        lines = [line.strip() for line in steps[0].splitlines() if line.strip()]
+        # `a = b; c = d` is two steps; a sentence with a semicolon and no equation stays whole.
+        clauses = [part.strip() for part in re.split(r";[ \t]+", steps[0]) if part.strip()]
+        steps = lines if len(lines) > 1 else clauses if sum("=" in part for part in clauses) > 1 else lines
+    if len(steps) > MOST_STEPS:
+        steps[MOST_STEPS - 1 :] = ["\n\n".join(steps[MOST_STEPS - 1 :])]
+    return tuple(steps)
 
 
 def _blocks(response: str) -> list[tuple[str, bool]]:
@@ -197,16 +184,10 @@ def _by_number(blocks: list[tuple[str, bool]]) -> list[str]:
 
 
 def _paragraphs(blocks: list[tuple[str, bool]]) -> list[str]:
-    found: list[list[str]] = [[]]
+    paragraphs: list[list[str]] = [[]]
     for text, fence in blocks:
         if text.strip() or fence:
-            found[-1].append(text)
-        elif found[-1]:
-            found.append([])
-    return ["\n".join(lines).strip() for lines in found if lines]
-
-
-def _clauses(line: str) -> list[str]:
-    """`a = b; c = d` as two steps; a sentence with a semicolon and no equation stays whole."""
-    parts = [part.strip() for part in _CLAUSE.split(line) if part.strip()]
-    return parts if len(parts) > 1 and sum("=" in part for part in parts) > 1 else [line.strip()]
+            paragraphs[-1].append(text)
+        elif paragraphs[-1]:
+            paragraphs.append([])
+    return ["\n".join(lines).strip() for lines in paragraphs if lines]

@@ -29,22 +29,21 @@ class Verified:
     left_open: tuple[tuple[int, str], ...] = ()
     problems: tuple[str, ...] = ()
 
-    def with_status(self, *statuses: Status) -> tuple[Verdict, ...]:
-        """Return the verdicts of these statuses, in the order of the steps."""
-        return tuple(verdict for verdict in self.verdicts if verdict.status in statuses)
-
     @property
     def failed(self) -> tuple[Verdict, ...]:
         """The claims that evidence or computation contradicts."""
-        return self.with_status(Status.FAIL)
+        return self._of(Status.FAIL)
 
     @property
     def passed(self) -> int:
-        return len(self.with_status(Status.PASS))
+        return len(self._of(Status.PASS))
 
     @property
     def unsupported(self) -> tuple[Verdict, ...]:
-        return self.with_status(Status.UNSUPPORTED)
+        return self._of(Status.UNSUPPORTED)
+
+    def _of(self, *statuses: Status) -> tuple[Verdict, ...]:
+        return tuple(verdict for verdict in self.verdicts if verdict.status in statuses)
 
     @property
     def coverage(self) -> Coverage:
@@ -69,7 +68,7 @@ class Verified:
     @property
     def basis(self) -> Basis:
         """The basis of the decided verdicts; tool results outweigh computation."""
-        deciding = {verdict.checker for verdict in self.with_status(Status.PASS, Status.FAIL)}
+        deciding = {verdict.checker for verdict in self._of(Status.PASS, Status.FAIL)}
         if deciding & _BY_EVIDENCE:
             return Basis.TOOL_RESULTS
         return Basis.CHECKED if deciding else Basis.NONE
@@ -102,20 +101,12 @@ def _verified(work: Work) -> Verified:
     return Verified(
         steps=work.steps,
         findings=findings,
-        verdicts=tuple(_verdict(name, finding) for name, finding in named),
+        verdicts=tuple(
+            Verdict(step=f.step, status=f.status, checker=name, claim=f.claim, expected=f.expected, detail=f.detail)
+            for name, f in named
+        ),
         left_open=open_claims(work.steps, findings),
         problems=tuple(problems),
-    )
-
-
-def _verdict(name: str, finding: Finding) -> Verdict:
-    return Verdict(
-        step=finding.step,
-        status=finding.status,
-        checker=name,
-        claim=finding.claim,
-        expected=finding.expected,
-        detail=finding.detail,
     )
 
 
@@ -143,7 +134,7 @@ def in_words(verdict: Verdict) -> str:
 
 def progress_of(verified: Verified) -> str:
     """Say how far a version is, in one line."""
-    steps = {verdict.step for verdict in verified.with_status(Status.PASS, Status.FAIL)}
+    steps = {verdict.step for verdict in verified.verdicts if verdict.status in (Status.PASS, Status.FAIL)}
     line = f"{len(verified.steps)} steps, {len(steps)} checked"
     if not verified.failed:
         return line

@@ -7,7 +7,7 @@ from math import factorial, isqrt
 from typing import Final
 
 from mcp_reflect.checkers.arithmetic.numerals import EXACT, MAX_EXPONENT
-from mcp_reflect.checkers.arithmetic.tokens import DETERMINERS, SCALES, STOPS, Kind, Token
+from mcp_reflect.checkers.arithmetic.tokens import BREAK, DETERMINERS, SCALES, STOPS, Kind, Token
 
 PI: Final = Fraction(314159265358979323846264338327950288419716939937510, 10**50)
 _HUNDREDTH: Final = Fraction(1, 100)
@@ -20,7 +20,6 @@ _MAX_TOKENS: Final = 400
 _MAX_LABEL_WORDS: Final = 9
 _STARTS: Final = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.PI, Kind.FRAC}
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
-_END: Final = Token(Kind.BREAK, "", 0, 0, gap=True)
 
 
 class NoSumError(Exception):
@@ -109,7 +108,7 @@ class _Reader:
 
     def peek(self, ahead: int = 0) -> Token:
         index = self.at + ahead
-        return self.tokens[index] if index < self.stop else _END
+        return self.tokens[index] if index < self.stop else BREAK
 
     def _operator_here(self, operators: str) -> str | None:
         """The operator at this place, if an operand stands behind it."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from enum import IntEnum, auto
 from fractions import Fraction
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mcp_reflect.checkers.arithmetic.numerals import EXACT, VULGAR, read, read_raised
 
@@ -49,23 +49,24 @@ class Token(NamedTuple):
     decimals: int = 0
 
 
+BREAK: Final = Token(Kind.BREAK, "", 0, 0, gap=True)
+
+
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 WORD_OPERATORS = {"plus": "+", "minus": "-", "times": "*"}
 
-SCALES = {
-    "dozen": 12,
-    "dozens": 12,
+SCALES: Final = {
+    **dict.fromkeys(("dozen", "dozens"), 12),
     "hundred": 100,
     "thousand": 10**3,
-    "million": 10**6,
-    "millions": 10**6,
-    "billion": 10**9,
-    "trillion": 10**12,
     "lakh": 10**5,
     "crore": 10**7,
+    **dict.fromkeys(("million", "millions"), 10**6),
+    "billion": 10**9,
+    "trillion": 10**12,
 }
 
 # Behind a number these end the quantity: what follows is another clause, not a label.
@@ -133,82 +134,30 @@ SCANNER = re.compile(
 BEHIND_NUMBER = re.compile(rf"[ \u00a0]?{_UNIT}(?:[ ]?[/·⋅*][ ]?\(?{_UNIT}(?:[·⋅ ]{_UNIT}\))?)*(?![A-Za-z0-9_(])")
 HYPHENED = re.compile(r"-[A-Za-z]{2,20}")
 NUMBER_TAIL = re.compile(r",\d|[a-z]*\d|\.\d")
-OPERATORS = {
-    "×": "*",
-    "·": "*",
-    "⋅": "*",
-    "∙": "*",
-    "∗": "*",
-    "✕": "*",
-    "✖": "*",
-    r"\times": "*",
-    r"\cdot": "*",
-    "multiplied by": "*",
-    "÷": "/",
-    "∕": "/",
-    "⁄": "/",
-    r"\div": "/",
-    "divided by": "/",
+OPERATORS: Final = {
+    **dict.fromkeys(("×", "·", "⋅", "∙", "∗", "✕", "✖", r"\times", r"\cdot", "multiplied by"), "*"),
+    **dict.fromkeys(("÷", "∕", "⁄", r"\div", "divided by"), "/"),
     "−": "-",
     "–": "-",
     "**": "^",
 }
-RELATIONS = {
-    "<=": "≤",
-    ">=": "≥",
-    "!=": "≠",
-    "≃": "≈",
-    "≅": "≈",
-    "~=": "≈",
-    r"\approx": "≈",
-    r"\simeq": "≈",
-    r"\le": "≤",
-    r"\leq": "≤",
-    r"\ge": "≥",
-    r"\geq": "≥",
-    r"\ne": "≠",
-    r"\neq": "≠",
+RELATIONS: Final = {
+    **dict.fromkeys(("≃", "≅", "~=", r"\approx", r"\simeq"), "≈"),
+    **dict.fromkeys(("<=", r"\le", r"\leq"), "≤"),
+    **dict.fromkeys((">=", r"\ge", r"\geq"), "≥"),
+    **dict.fromkeys(("!=", r"\ne", r"\neq"), "≠"),
     r"\lt": "<",
     r"\gt": ">",
     ":=": "=",
 }
 WORD_RELATIONS = {"equals": "=", "is": "is", "are": "is", "was": "is", "makes": "is", "gives": "is"}
-NEXT = re.compile(r"[^ ]|\Z")
 RELATED = re.compile(r"[=≈≠<>≤≥≃≅\\]| (?:is|are|was|equals|makes|gives) ")
 DIGIT = re.compile(r"[\d½¼¾π]|[A-Za-z]['\d_]* ?[-+*/×÷]")
-# Most of a text is plain: these tokens need no look at the full scanner, which gives the same for them.
-PLAIN = re.compile(
-    r"[A-Za-z]{2,40}(?=[ ,.;:)\n]|\Z)|(?:[1-9]\d{0,8}|0)(?=[)+*]| [-+*/=×÷])|[()](?=[ \w(]|\Z)|[=+](?= [\w(])|,(?= )"
-)
-SIGNS = {"(": Kind.OPEN, ")": Kind.CLOSE, "=": Kind.REL, "+": Kind.OP, ",": Kind.BREAK}
-SPECIAL = frozenset(
-    (
-        "pi",
-        "sqrt",
-        "square",
-        "multiplied",
-        "divided",
-        "per",
-        "percent",
-        "us",
-        "usd",
-        "eur",
-        *WORD_OPERATORS,
-        *WORD_RELATIONS,
-    )
-)
 BLOCKS = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+•–][ \t]+|\d{1,3}[.)][ \t]+|#+[ \t]+|>[ \t]+)")
 
 
-# Text to tokens, in one pass of one regular expression.
-#
-# Nothing here can fail: what has no meaning becomes an OPAQUE token, which no sum is read across.
-
-
 MAX_CHARACTERS = 20_000  # per step; what stands behind is not looked at
-MAX_TOKENS = 2_000
-
 _SIMPLE = {
     "root": Kind.ROOT,
     "pi": Kind.PI,
@@ -225,16 +174,14 @@ _SIMPLE = {
 }
 
 
-def tokens(text: str, limit: int = MAX_TOKENS, *, bullets: bool = True) -> list[Token]:
-    """The first tokens of one step without its code blocks and, with `bullets`, without its list marks."""
+def tokens(text: str, limit: int) -> list[Token]:
+    """Return the first tokens of one step without its code blocks and list marks."""
     text = text[:MAX_CHARACTERS]
     if "```" in text or "~~~" in text:
         text = BLOCKS.sub(_blank, text)
     if "\n" in text:
         text = _claims_only(text)
-    if bullets:
-        text = BULLET.sub(_blank, text)
-    return _judge_letters(list(islice(_scan(text), limit)))
+    return _judge_letters(list(islice(_scan(BULLET.sub(_blank, text)), limit)))
 
 
 def _claims_only(text: str) -> str:
@@ -248,77 +195,44 @@ def _claims_only(text: str) -> str:
 
 
 def _blank(match: re.Match[str]) -> str:
-    return "".join("\n" if c == "\n" else " " for c in match.group()) if "\n" in match.group() else " " * len(match[0])
+    return re.sub(r"[^\n]", " ", match[0])
 
 
 def _scan(text: str) -> Iterator[Token]:
     position, gap, operand = 0, True, False
-    while position < len(text):
-        if text[position] == " ":
-            gap, position = True, position + 1
-            if text[position : position + 1] == " ":
-                found = NEXT.search(text, position)
-                position = found.start() if found else len(text)
-            continue
-        plain = PLAIN.match(text, position)
-        if plain and (token := _plain(plain, gap)):
-            yield token
-            operand = token.kind is Kind.NUMBER or token.kind is Kind.CLOSE
-            gap, position = False, plain.end()
-            continue
-        match = SCANNER.match(text, position)
-        if match is None:  # cannot be: the last alternative takes any character
-            return
-        name, start, end = match.lastgroup or "other", match.start(), match.end()
+    while match := SCANNER.match(text, position):
+        name, position = match.lastgroup or "other", match.end()
         if name in {"skip", "calc"}:
-            gap, position = True, end
-            continue
-        if name == "number":
-            for token in _number(text, start, end, gap):
-                position = token.end
-                yield token
-            gap, operand = False, True
+            gap = True
             continue
         for token in _token(name, match, gap, operand):
             operand = token.kind in {Kind.NUMBER, Kind.CLOSE, Kind.NAME, Kind.PERCENT, Kind.PI}
+            position = token.end if name == "number" else position
             yield token
-        gap, position = False, end
-
-
-def _plain(match: re.Match[str], gap: bool) -> Token | None:
-    """The token of a plain word, whole number or sign; None where the full scanner must look."""
-    text, start, end = match[0], match.start(), match.end()
-    kind = SIGNS.get(text)
-    if kind is not None:
-        return Token(kind, text, start, end, gap)
-    if text[0].isdigit():
-        return Token(Kind.NUMBER, text, start, end, gap, Fraction(int(text)))
-    return None if text.lower() in SPECIAL else Token(Kind.WORD, text, start, end, gap)
+        gap = False
 
 
 def _number(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
     """A number with the unit (`5 m/s²`) or the rest of the word (`5-year`) behind it."""
-    token = _digits(text, start, end, gap)
-    yield token
-    unit = BEHIND_NUMBER.match(text, token.end)
-    if unit and not (len(unit[0]) == 1 and unit[0].isalpha()):
-        yield Token(Kind.LABEL, unit[0].strip(), token.end, unit.end(), gap=True)
-    elif hyphened := HYPHENED.match(text, token.end):
-        yield Token(Kind.WORD, hyphened[0], token.end, hyphened.end(), gap=False)
-
-
-def _digits(text: str, start: int, end: int, gap: bool) -> Token:
-    parsed = read(text[start:end])
-    tail = NUMBER_TAIL.match(text, end)
+    parsed, tail = read(text[start:end]), NUMBER_TAIL.match(text, end)
     if parsed is None or (tail and text[end] != "x"):
-        return Token(Kind.OPAQUE, text[start:end], start, tail.end() if tail else end, gap)
-    return Token(Kind.NUMBER, text[start:end], start, end, gap, parsed[0], parsed[1])
+        end = tail.end() if tail else end
+        yield Token(Kind.OPAQUE, text[start:end], start, end, gap)
+    else:
+        yield Token(Kind.NUMBER, text[start:end], start, end, gap, parsed[0], parsed[1])
+    unit = BEHIND_NUMBER.match(text, end)
+    if unit and not (len(unit[0]) == 1 and unit[0].isalpha()):
+        yield Token(Kind.LABEL, unit[0].strip(), end, unit.end(), gap=True)
+    elif hyphened := HYPHENED.match(text, end):
+        yield Token(Kind.WORD, hyphened[0], end, hyphened.end(), gap=False)
 
 
 def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterator[Token]:
     text, start, end = match.group(), match.start(), match.end()
     if name in _SIMPLE:
         yield Token(_SIMPLE[name], text, start, end, gap)
+    elif name == "number":
+        yield from _number(match.string, start, end, gap)
     elif name == "word":
         yield from _word(text, start, end, gap)
     elif name == "op":
@@ -326,33 +240,25 @@ def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterato
     elif name == "rel":
         yield Token(Kind.REL, RELATIONS.get(text, text), start, end, gap)
     elif name in {"open", "close"}:
-        kind = Kind.OPEN if name == "open" else Kind.CLOSE
-        if text in {r"\(", r"\)", r"\[", r"\]"}:
-            return
-        yield Token(kind, text[-1], start, end, gap)
+        if text not in {r"\(", r"\)", r"\[", r"\]"}:
+            yield Token(Kind.OPEN if name == "open" else Kind.CLOSE, text[-1], start, end, gap)
     elif name == "vulgar":
         yield Token(Kind.NUMBER, text, start, end, gap, VULGAR[text], EXACT)
     elif name == "raised":
-        yield from _raised(text, start, end, gap, operand)
-    else:
-        yield _bang(match, gap, operand)
+        yield from _raised(Token(Kind.OPAQUE, text, start, end, gap), operand)
+    else:  # a factorial where the sum goes on behind it, else the end of a sentence
+        factorial = operand and not gap and re.match(r"\s?[-+*/=×÷)\]^]|\w", match.string[end : end + 2])
+        yield Token(Kind.FACTORIAL if factorial else Kind.BREAK, "!", start, end, gap)
 
 
-def _raised(text: str, start: int, end: int, gap: bool, operand: bool) -> Iterator[Token]:
+def _raised(token: Token, operand: bool) -> Iterator[Token]:
     """Superscript digits are a power of what stands before them."""
-    value = read_raised(text)
-    if value is None or not operand:
-        yield Token(Kind.OPAQUE, text, start, end, gap)
-        return
-    yield Token(Kind.OP, "^", start, start, gap=False)
-    yield Token(Kind.NUMBER, text, start, end, gap=False, value=value)
-
-
-def _bang(match: re.Match[str], gap: bool, operand: bool) -> Token:
-    """A factorial where the sum goes on behind it, else the end of a sentence."""
-    behind = match.string[match.end() : match.end() + 2]
-    factorial = operand and not gap and re.match(r"\s?[-+*/=×÷)\]^]|\w", behind) is not None
-    return Token(Kind.FACTORIAL if factorial else Kind.BREAK, "!", match.start(), match.end(), gap)
+    value = read_raised(token.text) if operand else None
+    if value is None:
+        yield token
+    else:
+        yield Token(Kind.OP, "^", token.start, token.start, gap=False)
+        yield token._replace(kind=Kind.NUMBER, gap=False, value=value)
 
 
 def _operator(match: re.Match[str], gap: bool, operand: bool) -> Token:
@@ -376,12 +282,9 @@ def _word(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
         kind = Kind.NUMBER if parsed else Kind.OPAQUE
         yield Token(kind, low[1:], start + 1, end, gap=False, value=parsed[0] if parsed else Fraction(0))
     else:
-        yield Token(Kind.NAME if _is_name(text) else Kind.WORD, text, start, end, gap)
-
-
-def _is_name(text: str) -> bool:
-    rest = text[1:].rstrip("'’")
-    return not rest or rest.isdigit() or rest[0] == "_"
+        rest = text[1:].rstrip("'’")
+        name = not rest or rest.isdigit() or rest[0] == "_"
+        yield Token(Kind.NAME if name else Kind.WORD, text, start, end, gap)
 
 
 def _judge_letters(found: list[Token]) -> list[Token]:
@@ -389,32 +292,21 @@ def _judge_letters(found: list[Token]) -> list[Token]:
     for index, token in enumerate(found):
         if token.kind is not Kind.NAME:
             continue
-        before = found[index - 1] if index else None
-        after = found[index + 1] if index + 1 < len(found) else None
+        before = found[index - 1] if index else BREAK
+        after = found[index + 1] if index + 1 < len(found) else BREAK
         if token.text in {"x", "X"} and _is_times(before, after):
             found[index] = token._replace(kind=Kind.OP, text="*")
-        elif not (_is_math(before, token.gap) or _is_math_ahead(after)):
+        elif not (
+            before.kind in {Kind.OP, Kind.REL, Kind.OPEN, Kind.FRAC, Kind.ROOT}
+            or (before.kind in {Kind.NUMBER, Kind.PI, Kind.CLOSE} and not token.gap)
+            or after.kind in {Kind.OP, Kind.FACTORIAL}
+            or (after.kind is Kind.REL and after.text != "is")
+            or (after.kind is Kind.OPEN and not after.gap)
+        ):
             found[index] = token._replace(kind=Kind.WORD)
     return found
 
 
-def _is_times(before: Token | None, after: Token | None) -> bool:
-    if before is None or after is None:
-        return False
+def _is_times(before: Token, after: Token) -> bool:
     ahead = after.kind in {Kind.NUMBER, Kind.CURRENCY, Kind.PI} or (after.kind is Kind.OPEN and after.gap)
     return ahead and before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PERCENT, Kind.WORD, Kind.LABEL, Kind.PI}
-
-
-def _is_math(before: Token | None, gap: bool) -> bool:
-    if before is None:
-        return False
-    glued = before.kind in {Kind.NUMBER, Kind.PI, Kind.CLOSE} and not gap
-    return glued or before.kind in {Kind.OP, Kind.REL, Kind.OPEN, Kind.FRAC, Kind.ROOT}
-
-
-def _is_math_ahead(after: Token | None) -> bool:
-    return after is not None and (
-        after.kind in {Kind.OP, Kind.FACTORIAL}
-        or (after.kind is Kind.REL and after.text != "is")
-        or (after.kind is Kind.OPEN and not after.gap)
-    )

@@ -7,8 +7,7 @@ from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement, Rule, latest, polarity
-from mcp_reflect.checkers.evidence.facts import Fact, facts, stems, versions
-from mcp_reflect.checkers.evidence.figures import claimed, compare
+from mcp_reflect.checkers.evidence.figures import Fact, claimed, compare, facts, stems, versions
 from mcp_reflect.checkers.evidence.named import judge_fields, judge_named, judge_places, judge_quotations
 from mcp_reflect.checkers.evidence.outcomes import judge_commands, judge_counts, judge_names, judge_outcomes
 from mcp_reflect.checkers.evidence.reading import seen
@@ -16,20 +15,16 @@ from mcp_reflect.checkers.evidence.states import judge_acts, judge_good, judge_s
 from mcp_reflect.checkers.sentences import Sentence, sentences
 from mcp_reflect.models.critique import Status, ToolResult
 
-_WITHOUT_EVIDENCE: Final[tuple[Rule, ...]] = (judge_outcomes, judge_counts, judge_acts)
 _LONGEST_CLAIM = 300
 
 # Where the steps tell of a repair, an error in the past tense may be of a run whose output is not given.
-_REPAIR = re.compile(
-    r"\b(?:fix|fixed|fixes|now|changed|corrected|resolved|re-?ran|again|after that|repaired)\b", re.IGNORECASE
-)
-_PAST = re.compile(
-    r"\b(?:was|were|failed|raised|crashed|threw|had|stopped|broke|reported|showed|returned|found|gave|did|"
-    r"complained|ended)\b",
+_REPAIR: Final = re.compile(r"\b(?:fix(?:ed|es)?|now|again|changed|corrected|re-?ran|repaired)\b", re.IGNORECASE)
+_PAST: Final = re.compile(
+    r"\b(?:was|were|failed|raised|crashed|threw|had|stopped|broke|reported|showed|returned|found|gave|did|ended)\b",
     re.IGNORECASE,
 )
 _MEASURED: Final = re.compile(
-    r"\b(?:fell|falls|dropped|drops|rose|improved|went|reduced|increased|now|takes?|took|below|under|faster)\b",
+    r"\b(?:fell|falls|drop(?:s|ped)|rose|improved|went|reduced|increased|now|takes?|took|below|under|faster)\b",
     re.IGNORECASE,
 )
 # Words of a report that state nothing of their own.
@@ -63,19 +58,16 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
 def judge_figures(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Numbers with their unit and label against the figures of the results."""
     known = evidence.once(_facts)
-    kinds = {fact.figure.kind for fact in known}
+    measured = {"time", "size"} - {fact.figure.kind for fact in known}
     for clause in sentence.clauses:
-        if clause.hedged:
-            continue
-        for claim in claimed(clause.text, sentence.text):
-            compared = compare(claim, known)
-            if compared.holds is False:
-                yield Judgement(
-                    Status.FAIL, clause.text, compared.shown, f"the result has another number: {compared.text}"
-                )
-            elif compared.holds:
+        for claim in () if clause.hedged else claimed(clause.text, sentence.text):
+            holds, shown = compare(claim, known)
+            text = claim.figure.text.strip()
+            if holds is False:
+                yield Judgement(Status.FAIL, clause.text, shown, f"the result has another number: {text}")
+            elif holds:
                 yield Judgement(Status.PASS, clause.text)
-            elif _MEASURED.search(clause.text) and claim.figure.kind in {"time", "size"} - kinds:
+            elif claim.figure.kind in measured and _MEASURED.search(clause.text):
                 yield Judgement(Status.UNSUPPORTED, clause.text, None, "no tool result shows such a measurement")
 
 
@@ -94,20 +86,10 @@ def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
                 yield Judgement(Status.FAIL, clause.text, ", ".join(dict.fromkeys(shown))[:120], "another version")
 
 
+_WITHOUT_EVIDENCE: Final[tuple[Rule, ...]] = (judge_outcomes, judge_counts, judge_acts)
 _RULES: Final[tuple[Rule, ...]] = (
-    judge_outcomes,
-    judge_counts,
-    judge_names,
-    judge_commands,
-    judge_named,
-    judge_places,
-    judge_fields,
-    judge_quotations,
-    judge_figures,
-    judge_versions,
-    judge_states,
-    judge_good,
-    judge_acts,
+    *(judge_outcomes, judge_counts, judge_names, judge_commands, judge_named, judge_places, judge_fields),
+    *(judge_quotations, judge_figures, judge_versions, judge_states, judge_good, judge_acts),
 )
 
 
@@ -119,15 +101,20 @@ class EvidenceChecker:
     def check(self, work: Work) -> Iterator[Finding]:
         """At most one finding a sentence: it passes only if each of its claims does."""
         evidence = Evidence(seen(work.tool_results))
-        rules = _RULES if evidence.seen else _WITHOUT_EVIDENCE
         repaired = bool(evidence.seen) and any(_REPAIR.search(step) for step in work.steps)
         for number, step in enumerate(work.steps, start=1):
             for sentence in sentences(step):
-                judgement = _judgement(sentence, evidence, rules)
-                if judgement is not None:
-                    if repaired and judgement.status is Status.FAIL and _tells_of_the_past(sentence):
-                        judgement = replace(judgement, status=Status.UNCHECKED)
-                    yield _finding(number, judgement)
+                found = _judgement(sentence, evidence, _RULES if evidence.seen else _WITHOUT_EVIDENCE)
+                if found is None:
+                    continue
+                past = repaired and found.status is Status.FAIL and _tells_of_the_past(sentence)
+                yield Finding(
+                    step=number,
+                    status=Status.UNCHECKED if past else found.status,
+                    claim=found.claim[:_LONGEST_CLAIM],
+                    expected=found.expected,
+                    detail=found.detail,
+                )
 
 
 def _facts(evidence: Evidence) -> list[Fact]:
@@ -136,44 +123,32 @@ def _facts(evidence: Evidence) -> list[Fact]:
 
 def _judgement(sentence: Sentence, evidence: Evidence, rules: tuple[Rule, ...]) -> Judgement | None:
     judgements = [judgement for rule in rules for judgement in rule(sentence, evidence)]
-    for status in (Status.FAIL, Status.UNSUPPORTED, Status.PASS, Status.UNCHECKED):
-        for judgement in judgements:
-            if judgement.status is status:
-                if status is Status.PASS and not _explained(sentence, evidence):
-                    return None
-                return replace(judgement, claim=sentence.text) if status is Status.PASS else judgement
-    return None
+    order = (Status.FAIL, Status.UNSUPPORTED, Status.PASS, Status.UNCHECKED)
+    first = min(judgements, key=lambda judgement: order.index(judgement.status), default=None)
+    if first is None or first.status is not Status.PASS:
+        return first
+    return replace(first, claim=sentence.text) if _explained(sentence, evidence) else None
 
 
 def _explained(sentence: Sentence, evidence: Evidence) -> bool:
     """True if every number and every word of meaning in the sentence stands in the results or says nothing alone."""
+    known, shown = evidence.once(_known)
+    unknown = {word for word in stems(sentence.text) if not word.isdecimal()} - known
     numbers = {number.replace(",", "") for number in re.findall(r"\d[\d,.]*\d|\d", sentence.text)}
-    known = evidence.once(_known_words)
-    codes = [str(result.exit_code) for result in evidence.seen]
-    for field in ("passed", "failed", "skipped", "total"):
-        counts = [count for report in evidence.reports if (count := report.counts.get(field))]
-        codes.append(str(sum(counts)))
-    shown = " ".join([evidence.text.replace(",", ""), *codes])
-    unknown = {word for word in stems(sentence.text) if not word.isdecimal()} - known - _PLAIN
     return not unknown and all(re.search(rf"(?<![\w.]){re.escape(number)}(?![\w]|\.\d)", shown) for number in numbers)
 
 
-def _known_words(evidence: Evidence) -> frozenset[str]:
-    names = [report.runner for report in evidence.reports]
-    return stems(evidence.text) | stems(" ".join([*(result.tool for result in evidence.seen), *names]))
+def _known(evidence: Evidence) -> tuple[frozenset[str], str]:
+    """Return the stems of all words that the results show or that say nothing alone, and a text with all numbers."""
+    names = [*(result.tool for result in evidence.seen), *(report.runner for report in evidence.reports)]
+    fields = ("passed", "failed", "skipped", "total")
+    sums = [sum(report.counts.get(field, 0) for report in evidence.reports) for field in fields]
+    numbers = [*(str(result.exit_code) for result in evidence.seen), *(str(count) for count in sums if count)]
+    text = " ".join([evidence.text.replace(",", ""), *numbers])
+    return stems(evidence.text) | stems(" ".join(names)) | _PLAIN, text
 
 
 def _tells_of_the_past(sentence: Sentence) -> bool:
     """A past failure, not a success, and not one that is placed in the first run."""
     signs = [polarity(clause.text) for clause in sentence.clauses]
     return True not in signs and not sentence.earlier and bool(_PAST.search(sentence.stated))
-
-
-def _finding(step: int, judgement: Judgement) -> Finding:
-    return Finding(
-        step=step,
-        status=judgement.status,
-        claim=judgement.claim[:_LONGEST_CLAIM],
-        expected=judgement.expected,
-        detail=judgement.detail,
-    )

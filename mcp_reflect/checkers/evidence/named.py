@@ -70,9 +70,6 @@ _FAMILIES: Final = (
         r"^(?:on branch |## )([\w/-]{1,200})",
     ),
     _family(
-        r"\b(-?\d{1,2}(?:\.\d{1,2})?) ?/ ?10\b", r"\brated at (-?\d{1,2}(?:\.\d{1,2})?)/10", r"\bpylint|\brat|scor"
-    ),
-    _family(
         r"\bcoverage\b[^.%]{0,40}?\b(\d{1,3}(?:\.\d{1,2})?) ?%|\b(\d{1,3}(?:\.\d{1,2})?) ?% (?:\w+ )?coverage\b",
         r"^total\s.{0,200}?(\d{1,3}(?:\.\d+)?)%\s*$|^all files\s*\|\s*(\d{1,3}(?:\.\d+)?)\s|"
         r"^lines\s*: (\d{1,3}(?:\.\d+)?)%|coverage: (\d{1,3}(?:\.\d+)?)% of statements",
@@ -97,27 +94,6 @@ _CONTRARY: Final = tuple(
             r"\bevery(?:thing|body)? .{0,30}\b(?:committed|pushed)\b",
             r"^changes not staged for commit:|^your branch is ahead|\[ahead \d|untracked files:",
             r"working tree clean",
-        ),
-        (
-            r"\bpermanent(?:ly)? redirect|\bredirect(?:s|ed)? permanently",
-            r"\bhttp/\S+ 30[237]\b",
-            r"\bhttp/\S+ 30[18]\b|^30[18] ",
-        ),
-        (r"\bno breaking change|\bwithout (?:a )?breaking", r"\bwhich is a breaking change", r"(?!)"),
-        (
-            r"\bin place\b|\bwithout being recreated",
-            r"\bmust be replaced|forces replacement",
-            r"will be updated in-place",
-        ),
-        (
-            r"\bconflict\w* .{0,40}\b(?:resolved|gone|fixed)",
-            r"\bwhich is incompatible|\bconflict\b.{0,60}remain",
-            r"(?!)",
-        ),
-        (
-            r"\bnothing to (?:change|do|apply|reformat)\b",
-            r"\b[1-9]\d* files? would be reformatted|^would reformat",
-            r"(?!)",
         ),
     )
 )

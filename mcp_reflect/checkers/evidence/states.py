@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
-from mcp_reflect.checkers.evidence.facts import stems
+from mcp_reflect.checkers.evidence.figures import stems
 from mcp_reflect.checkers.evidence.reading import Seen
 from mcp_reflect.checkers.sentences import Clause, Sentence
 from mcp_reflect.models.critique import Status
@@ -50,6 +49,8 @@ _BAD_LINE: Final = re.compile(
 _DRY: Final = re.compile(
     r"\bdry[- ]?run\b|\bwould (?:remove|delete|be|create|copy|move|update|install)\b", re.IGNORECASE
 )
+_PLANNED: Final = re.compile(r"\bdry|\bwould\b|\bplan", re.IGNORECASE)
+_DONE: Final = re.compile(r"ed\b|\bdone\b|gone\b|sent\b")
 _JSON_BAD: Final = re.compile(
     r"\"(?:error|errors|error_code|exception)\"\s*:\s*(?!null|\[\]|\"\"|false|\{\}|0\b)|\"(?:ok|success)\"\s*:\s*false"
 )
@@ -79,14 +80,10 @@ def judge_good(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         if result is None:
             continue
         if dry := _DRY.search(result.text) or _DRY.search(result.tool):
-            if not re.search(r"\bdry|\bwould\b|\bplan", sentence.text, re.IGNORECASE) and _says_done(clause.text):
+            if not _PLANNED.search(sentence.text) and _DONE.search(clause.text):
                 yield Judgement(Status.FAIL, clause.text, f"a dry run: {dry[0]}", "nothing was changed by it")
         elif (bad := ended(result)) is not None and not _good_part(clause.text, result):
             yield Judgement(Status.FAIL, clause.text, bad, "the tool result shows that it did not go well")
-
-
-def _says_done(clause: str) -> bool:
-    return bool(re.search(r"\b(?:are|is|was|were|been|have|has|I) \w+(?:ed|ne|nt)\b|\bdone\b|ed\b", clause))
 
 
 def _says_good(clause: Clause, sentence: Sentence) -> bool:
@@ -118,13 +115,9 @@ def shares(clause: str, text: str, besides: frozenset[str] = frozenset()) -> boo
 
 def _good_part(clause: str, result: Seen) -> bool:
     """True if a line about the same thing says that this part went well: "ok  example.com/queue 1.08s"."""
+    well = re.compile(r"\b(?:ok|done|pass(?:ed)?|success(?:fully)?|created|sent)\b|✓", re.IGNORECASE)
     words = stems(clause)
-    for line in result.text.split("\n")[:500]:
-        if re.search(r"\b(?:ok|done|pass(?:ed)?|success(?:fully)?|created|✓|sent)\b|✓", line, re.IGNORECASE) and (
-            len(words & stems(line)) >= 2
-        ):
-            return True
-    return False
+    return any(well.search(line) and len(words & stems(line)) >= 2 for line in result.text.split("\n")[:500])
 
 
 # Words for a state that exclude each other; a synonym of the shown one never contradicts.
@@ -164,11 +157,9 @@ _COLUMN: Final = re.compile(
 _ALL: Final = re.compile(r"\b(?:all|both|every|each|everything|everyone)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """A state in a result and the line or object that it belongs to."""
+class Stated(NamedTuple):
+    """The group of a state in a result, and the words and text of the line or object that it belongs to."""
 
-    word: str
     group: int
     row: frozenset[str]
     line: str
@@ -177,29 +168,28 @@ class Stated:
 def judge_states(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """A state of something against its state in a table or a JSON result."""
     stated = evidence.once(_states)
-    if not stated:
-        return
-    words = stems(sentence.text) | set(re.findall(r"\d+", sentence.text))
-    for clause in sentence.clauses:
-        if clause.hedged or sentence.earlier or NEGATED.search(clause.text):
+    for clause in sentence.clauses if stated and not sentence.earlier else ():
+        if clause.hedged or NEGATED.search(clause.text):
             continue
+        every = _ALL.search(clause.text) is not None
+        sole = len(stated) == 1 and _PRONOUN.match(clause.text)
+        near = [state for state in stated if state.row & _row(clause.text)]
+        meant = stated if every or sole else near or [state for state in stated if state.row & _row(sentence.text)]
         for found in _SAID.finditer(clause.text):
-            word = (found[1] or found[2]).lower()
-            group = _group(word)
-            if group is None:
+            group = _group(found[1] or found[2])
+            if group is None or not meant:
                 continue
-            own = stems(clause.text) | set(re.findall(r"\d+", clause.text))
-            named = [state for state in stated if state.row & own] or [s for s in stated if s.row & words]
-            sole = len(stated) == 1 and bool(_PRONOUN.match(clause.text))
-            meant = stated if _ALL.search(clause.text) or sole else named
-            if not meant:
-                continue
-            if any(state.group == group for state in meant) and not _ALL.search(clause.text):
+            others = [state for state in meant if state.group != group and {state.group, group} not in _TOGETHER]
+            if all(state.group == group for state in meant) or (
+                not every and any(state.group == group for state in meant)
+            ):
                 yield Judgement(Status.PASS, clause.text)
-            elif others := [s for s in meant if s.group != group and {s.group, group} not in _TOGETHER]:
+            elif others:
                 yield Judgement(Status.FAIL, clause.text, others[0].line[:160], "the result shows another state")
-            elif all(state.group == group for state in meant):
-                yield Judgement(Status.PASS, clause.text)
+
+
+def _row(text: str) -> frozenset[str]:
+    return stems(text) | frozenset(re.findall(r"\d+", text))
 
 
 def _group(word: str) -> int | None:
@@ -213,15 +203,13 @@ def _states(evidence: Evidence) -> list[Stated]:
         for match in _FIELD.finditer(result.text):
             if (group := _group(match[1])) is not None:
                 start = result.text.rfind("{", 0, match.start())
-                line = result.text[max(start, 0) : match.end() + 120].split("}")[0]
-                row = stems(line) | frozenset(re.findall(r"\d+", line))
-                found.append(Stated(match[1], group, row, match[0]))
+                own = result.text[max(start, 0) : match.end() + 120].split("}")[0]
+                found.append(Stated(group, _row(own), match[0]))
         for line in result.text.split("\n")[1:400] if _COLUMN.search(result.text) else ():
             cells = re.split(r"\s{2,}|\s?\|\s?|[,;\t]", line.strip())
-            states = [(cell, _group(cell)) for cell in cells[1:] if _group(cell) is not None]
-            if len(cells) > 2 and len(states) == 1 and states[0][1] is not None:
-                row = stems(line) | frozenset(re.findall(r"\d+", line))
-                found.append(Stated(states[0][0], states[0][1], row, line.strip()))
+            groups = [group for cell in cells[1:] if (group := _group(cell)) is not None]
+            if len(cells) > 2 and len(groups) == 1:
+                found.append(Stated(groups[0], _row(line), line.strip()))
     return found
 
 
@@ -251,31 +239,14 @@ _CHECKS: Final = re.compile(
 _GIT_ACTS: Final = frozenset({"pushed", "merged", "committed", "tagged"})
 _MAY_FAIL: Final = frozenset({"ran", "executed", "tested", "reproduced", "called", "checked", "started", "measured"})
 _SAME_ACT: Final = {
-    "updated": "update write edit patch replace",
-    "edited": "edit write patch replace",
-    "changed": "edit write patch replace change",
-    "wrote": "write edit create",
-    "saved": "write save edit",
-    "created": "create write make mkdir new add",
-    "removed": "rm remove delete prune",
-    "deleted": "rm remove delete prune",
-    "mailed": "mail send smtp message",
-    "emailed": "mail send smtp message",
-    "sent": "send mail post message notify publish email sent",
-    "posted": "post send message slack chat comment",
-    "notified": "notify send mail post message",
-    "informed": "notify send mail post message",
-    "deployed": "deploy apply rollout release helm kubectl upload publish",
-    "live": "deploy apply rollout release helm kubectl publish scale serve",
-    "released": "release publish push upload tag",
-    "published": "publish release push upload",
-    "ran": "run test exec bash shell make npm python",
-    "executed": "run exec bash shell sql psql",
-    "started": "start run exec bash complete",
-    "tested": "test run curl pytest jest",
-    "reproduced": "run test browser curl bash exec",
+    **dict.fromkeys("updated edited changed wrote saved translated".split(), "update write edit patch replace create"),
+    **dict.fromkeys(("created",), "create write make mkdir new add"),
+    **dict.fromkeys(("removed", "deleted"), "rm remove delete prune"),
+    **dict.fromkeys("mailed emailed sent posted notified informed".split(), "send mail post message notify chat"),
+    **dict.fromkeys("deployed live released published".split(), "deploy apply rollout release helm kubectl push"),
+    **dict.fromkeys("ran executed started".split(), "run test exec bash shell make npm python sql start"),
+    **dict.fromkeys(("tested", "reproduced"), "test run curl pytest jest browser bash exec"),
     "measured": "bench time run wrk ab hey lighthouse measure",
-    "translated": "write edit update patch translate",
 }
 
 
