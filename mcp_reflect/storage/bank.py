@@ -9,7 +9,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
-from mcp_reflect.storage.recalls import RecallLog, RecallRepository
+from mcp_reflect.storage.recalls import RecallRepository
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.files import Opened
 
@@ -76,12 +76,10 @@ class Bank:
         self.size = settings.bank_size
         self.clock = clock
         self.log = log
-        keep_days = settings.keep_days
         words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
         embeddings = _embedding_config(settings, scopes, embedder)
         self.db = Database(self.path, busy_seconds=settings.bank_busy_seconds, log=log, sets_aside=settings.sets_aside)
-        self.keep_days = keep_days
-        self.recall_log = RecallLog(self.db, self.clock, keep_days)
+        self.keep_days = settings.keep_days
         self._copy_timer: asyncio.TimerHandle | None = None
         self._copying: asyncio.Task[None] | None = None
         self._stop_copying = Event()
@@ -92,7 +90,7 @@ class Bank:
 
             self.embeddings = module.Embeddings(self.db, self.clock, embeddings)
             self.db.on_commit(_CHANGES_WORDS, self.embeddings.wake)
-        self.recalls = RecallRepository(self.db, self.clock, self.recall_log, self.embeddings, words_only=words_only)
+        self.recalls = RecallRepository(self, words_only=words_only)
 
     async def open(self) -> Opened:
         """Open the file now; return its schema version, journal mode and whether it can be written."""
@@ -108,7 +106,7 @@ class Bank:
             if self._copying is not None:
                 self._stop_copying.set()
                 await self._copying
-            await self.recall_log.settle()
+            await self.recalls.settle()
         finally:
             await self.db.close()
 

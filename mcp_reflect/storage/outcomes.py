@@ -21,7 +21,7 @@ class OutcomeRepository(Repository):
 
         A recall alone shares one outcome's weight over the lessons it showed; named lessons get it whole.
         """
-        await self._bank.recall_log.flush()
+        await self._bank.recalls.flush()
         values = {"success": draft.success, "evidence": draft.evidence.value, "now": self._clock.now()}
 
         def record(tx: Writing) -> tuple[Updated, ...]:
@@ -43,7 +43,7 @@ class OutcomeRepository(Repository):
         """Link lessons to the recall whose task they did not fit. Their effectiveness does not change."""
         from mcp_reflect.models.reflection import Link  # noqa: PLC0415 - the hooks load this module, and link nothing
 
-        await self._bank.recall_log.flush()
+        await self._bank.recalls.flush()
         to_id = draft.recall_id or self._clock.new_id("out")
         link = Link(relation="irrelevant_to", to_kind="recall", to_id=to_id)
 

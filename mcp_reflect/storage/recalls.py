@@ -6,7 +6,6 @@ from collections import Counter, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotFoundError
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Hit, Lesson, Near, Recall, RecallQuery, State, Trust
@@ -17,14 +16,13 @@ from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.retrieval.candidates import SCORED, Search
 from mcp_reflect.storage.retrieval.ranking import rank
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
-from mcp_reflect.storage.sqlite.database import Database
+from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons_from, scope_values
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
-    from mcp_reflect.storage.retrieval.embeddings import Embeddings
+    from mcp_reflect.storage.bank import Bank
 
-_STEPS: Final = 2**64
 _READ: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
 _MOST_SCORED: Final = 2_000  # with filters that few lessons pass
 _MORE: Final = 10  # where a caller's filters leave too few, so many times as many are scored
@@ -38,25 +36,29 @@ def withheld(scope: Scope, task: str, share: float) -> bool:
     every day. Case and spacing do not matter.
     """
     named = "\0".join((scope.tenant, scope.project, *task.casefold().split()))
-    return int.from_bytes(hashlib.sha256(named.encode()).digest()[:8]) < share * _STEPS
+    return int.from_bytes(hashlib.sha256(named.encode()).digest()[:8]) < share * 2**64
 
 
-class RecallLog:
-    """Counts what was recalled: at once if no other process writes, else later, so that no recall waits."""
+def rates(reading: Reading, scope: Scope) -> Rates:
+    """Return how often the lessons of a scope, and global ones, worked, by task type."""
+    rows = reading.rows("base_rates", scope_values(scope))
+    return Rates({row["task_type"]: (row["wins"], row["told"]) for row in rows})
 
-    def __init__(self, db: Database, clock: Clock, keep_days: float) -> None:
-        self._db = db
-        self._clock = clock
-        self._keep_days = keep_days
+
+class RecallRepository(Repository):
+    """Recalls lessons, counts what was recalled, and knows what earlier recalls showed.
+
+    A recall is counted at once if no other process writes, else later, so that no recall waits.
+    """
+
+    def __init__(self, bank: "Bank", *, words_only: bool) -> None:
+        super().__init__(bank)
+        self._words_only = words_only
+        self._vectors = VectorIndex()
         self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
 
-    async def note(self, values: dict[str, Any]) -> None:
-        """Count a recall, or queue it where another process is writing; a read-only bank counts nothing."""
-        self._queue.append(values)
-        await self.settle()
-
     async def settle(self) -> None:
-        """Count what is queued, if nobody is writing."""
+        """Count what is queued, unless another process is writing; a read-only bank counts nothing."""
         if not self._queue:
             return
         try:
@@ -80,53 +82,29 @@ class RecallLog:
         for values in written:
             if writing.run("recall_add", values) and values["applied"] and values["lesson_ids"]:
                 writing.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
-        writing.drop_old("recall", self._clock.now(), self._keep_days)
+        writing.drop_old("recall", self._clock.now(), self._bank.keep_days)
         return written
 
     def _drop(self, written: list[dict[str, Any]]) -> None:
         ids = {values["id"] for values in written}
         self._queue = deque((values for values in self._queue if values["id"] not in ids), _MOST_QUEUED)
 
-
-def rates(reading: Reading, scope: Scope) -> Rates:
-    """Return how often the lessons of a scope, and global ones, worked, by task type."""
-    rows = reading.rows("base_rates", scope_values(scope))
-    return Rates({row["task_type"]: (row["wins"], row["told"]) for row in rows})
-
-
-class RecallRepository:
-    """Recalls lessons, and knows what earlier recalls showed."""
-
-    def __init__(
-        self, db: Database, clock: Clock, log: RecallLog, embeddings: "Embeddings | None", *, words_only: bool
-    ) -> None:
-        self._db = db
-        self._clock = clock
-        self._log = log
-        self._embeddings = embeddings
-        self._words_only = words_only
-        self._vectors = VectorIndex()
-
     async def embedding_state(self, scope: Scope) -> Json:
         """Return which vectors the lessons of a scope have; "off" where none are compared."""
-        if self._embeddings:
-            return await self._embeddings.state(scope)
+        if self._bank.embeddings:
+            return await self._bank.embeddings.state(scope)
         if self._words_only:
             return "off"
         (counts,) = await self._db.rows("vector_counts", {"name": WORDS, **scope_values(scope)})
         return {"embedder": "words", "lessons": counts["lessons"], "with_vector": counts["vectors"]}
 
     async def recall(self, scope: Scope, ask: RecallQuery, *, applied: bool = True, holdout: float = 0.0) -> Recall:
-        """Return the few lessons that fit a task best, each with how well it fits.
+        """Return the few lessons of a scope that fit a task best, each with how well it fits, and log the recall.
 
-        Args:
-            scope: Whose lessons.
-            ask: The task and the filters.
-            applied: True if the lessons count as applied; the recall is logged in any case.
-            holdout: The share (0..1) of tasks whose lessons are not shown.
+        They count as `applied` or not. `holdout` is the share (0..1) of tasks whose lessons are not shown.
         """
         now = self._clock.now()
-        query = await self._embeddings.ask(ask.text) if self._embeddings else None
+        query = await self._bank.embeddings.ask(ask.text) if self._bank.embeddings else None
         if query is None and not self._words_only:
             query = words_query(clean_text(ask.text))
         hits, hidden = await self._db.look(lambda reading: _ranked(reading, scope, ask, query, self._vectors, now))
@@ -134,7 +112,7 @@ class RecallRepository:
         if held_out:
             hits, hidden["held_out"] = (), held_out
         recall_id = self._clock.new_id("rec")
-        await self._log.note(
+        self._queue.append(
             {
                 "id": recall_id,
                 "task": clean_text(ask.task)[:2000],  # redacted before it is cut: half a secret is not recognized
@@ -146,6 +124,7 @@ class RecallRepository:
                 **scope_values(scope),
             }
         )
+        await self.settle()
         return Recall(
             recall_id=recall_id,
             lessons=hits,
@@ -156,12 +135,12 @@ class RecallRepository:
 
     async def check(self, scope: Scope, recall_id: str) -> None:
         """Raise NotFoundError unless this scope had that recall."""
-        await self._log.flush()
+        await self.flush()
         await self._db.look(lambda reading: recall_row(reading, scope, recall_id))
 
     async def lessons_of(self, scope: Scope, recall_id: str) -> list[Lesson]:
         """Return the lessons that a recall showed and that are still in use; NotFoundError for an unknown recall."""
-        await self._log.flush()
+        await self.flush()
 
         def read(reading: Reading) -> list[Lesson]:
             ids: list[str] = json.loads(recall_row(reading, scope, recall_id)["lesson_ids"])

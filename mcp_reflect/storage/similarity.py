@@ -40,26 +40,14 @@ _TURNS: Final = _NEGATIONS | frozenset(
 )
 # Opposites: any word of the left side against any of the right.
 _OPPOSITES: Final = tuple(
-    tuple(frozenset(map(stem, side.split())) for side in line.split(" / "))
-    for line in """\
-increase raise grow enlarge lengthen extend more higher longer larger bigger greater up / \
-decrease reduce lower shrink shorten cut less fewer smaller shorter down
-enable activate on allow / disable deactivate off forbid
-add include send keep insert append / remove exclude omit drop delete strip
-broad broader wide wider loose looser / narrow narrower tight tighter strict stricter
-before / after
-start / stop
-open / close
-first / last
-true yes / false no
-early earlier / late later
-lock / unlock
-accept / reject refuse
-show / hide
-merge join / split separate
-ascending / descending
-sync synchronous / async asynchronous
-serial sequential / parallel concurrent""".splitlines()
+    tuple(frozenset(map(stem, side.split())) for side in pair.split("/"))
+    for pair in """increase raise grow enlarge lengthen extend more higher longer larger bigger greater up
+    / decrease reduce lower shrink shorten cut less fewer smaller shorter down; enable activate on allow
+    / disable deactivate off forbid; add include send keep insert append / remove exclude omit drop delete strip;
+    broad broader wide wider loose looser / narrow narrower tight tighter strict stricter; before / after;
+    start / stop; open / close; first / last; true yes / false no; early earlier / late later; lock / unlock;
+    accept / reject refuse; show / hide; merge join / split separate; ascending / descending;
+    sync synchronous / async asynchronous; serial sequential / parallel concurrent""".split(";")
 )
 _TURNING: Final = frozenset[str]().union(*(side for pair in _OPPOSITES for side in pair))
 
@@ -89,13 +77,8 @@ def _same_meaning(one: str, other: str) -> bool:
         return False
     if any(is_rare(word) for word in re.findall(r"[^\W_]+", f"{one} {other}".lower()) if stem(word) in differing):
         return False
-    first, second = _vector(one), _vector(other)
+    first, second = word_vector(one), word_vector(other)
     return first is not None and second is not None and cosine_of_packed(first, second) >= SAME_MEANING
-
-
-@lru_cache(maxsize=500)
-def _vector(text: str) -> bytes | None:
-    return word_vector(text)
 
 
 def alike(one: str, other: str) -> float:

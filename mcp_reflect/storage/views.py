@@ -33,7 +33,7 @@ class Views(Repository):
 
     async def use_of(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
         """Return the outcomes of a record, oldest first, and the latest 100 recalls that showed it, newest first."""
-        await self._bank.recall_log.flush()
+        await self._bank.recalls.flush()
         await self._db.look(lambda reading: lesson_by_id(reading, scope, record_id, "id"))
         values = {"lesson_id": record_id, "limit": _MOST_RECALLS, **scope_values(scope)}
         return {

@@ -3,14 +3,15 @@
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from operator import mul
 from typing import Final, Protocol, cast
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.endpoint import Spec, parse_spec
+from mcp_reflect.llm.endpoint import Endpoint, Spec, find_key, parse_spec, whole
+from mcp_reflect.llm.openai import KEY_NAME, endpoint_of
 from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, TimedOutError
+from mcp_reflect.models.common import Json
 
 Vector = Sequence[float]
 """A unit vector; the cosine of two is the sum of their products."""
@@ -19,6 +20,8 @@ SETTING: Final = "MCP_REFLECT_EMBEDDINGS"
 LOCAL: Final = "local"
 EXAMPLES: Final = '"local", "local:/path/to/model", "openai:nomic-embed-text@http://localhost:11434/v1" or "off"'
 ENTRY_POINTS: Final = "mcp_reflect.embedder"
+OWN_KEY_NAME: Final = "OPENAI_EMBEDDINGS_API_KEY"
+_SILENCE_SECONDS: Final = 60.0  # the caller waits a shorter time, and cancels
 
 FIRST_PAUSE: Final = 30.0  # seconds after a failure without a request; doubled by each further one
 LONGEST_PAUSE: Final = 900.0
@@ -40,43 +43,27 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """A model on this machine: in this folder, or, None, in the package that carries one."""
-
-    path: str | None
-
-
-def parse(text: str) -> Spec | Folder:
-    """Return the embedder's spec or folder that the setting names. Raises `LLMSettingError`, for `off` as well."""
-    name, colon, path = text.strip().partition(":")
-    if name.strip().casefold() == LOCAL:
-        if colon and not path.strip():
-            raise LLMSettingError(SETTING, '"local:" names no folder', f"Write {EXAMPLES}")
-        return Folder(path.strip() or None)
-    try:
-        spec = parse_spec(SETTING, text)
-    except LLMSettingError as error:
-        raise LLMSettingError(SETTING, error.fault, f"Write {EXAMPLES}") from None
-    if spec is None:
-        raise LLMSettingError(SETTING, "it is off", f"Write {EXAMPLES}")
-    return spec
-
-
 def open_embedder(settings: Mapping[str, str]) -> Embedder:
     """Return the embedder that the settings name. `settings` maps names to texts, as the environment does.
 
-    Raises `LLMSettingError`. The embedder gives unit vectors or an `LLMError`, whoever made it.
+    Raises `LLMSettingError`, for `off` as well. The embedder gives unit vectors or an `LLMError`, whoever made it.
     """
-    named = parse(settings.get(SETTING, ""))
-    if isinstance(named, Folder):
+    text = settings.get(SETTING, "")
+    name, colon, path = (part.strip() for part in text.partition(":"))
+    if name.casefold() == LOCAL:
+        if colon and not path:
+            raise LLMSettingError(SETTING, '"local:" names no folder', f"Write {EXAMPLES}")
         from mcp_reflect.llm.embeddings.local_model import open_folder  # noqa: PLC0415 - imports numpy and a tokenizer
 
-        return Checked(open_folder(named))
+        return Checked(open_folder(path))
+    try:
+        named = parse_spec(SETTING, text)
+    except LLMSettingError as error:
+        raise LLMSettingError(SETTING, error.fault, f"Write {EXAMPLES}") from None
+    if named is None:
+        raise LLMSettingError(SETTING, "it is off", f"Write {EXAMPLES}")
     if named.provider == "openai":
-        from mcp_reflect.llm.embeddings import openai  # noqa: PLC0415 - on first use
-
-        return Checked(openai.open_embedder(named, settings), "the endpoint")
+        return Checked(_open_endpoint(named, settings), "the endpoint")
     from mcp_reflect.llm.providers import find  # noqa: PLC0415 - only for an embedder that is not ours
 
     package = find(ENTRY_POINTS, named.provider, (LOCAL, "openai"), SETTING)
@@ -85,6 +72,42 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
         fault = f'the provider "{named.provider}" opens no embedder'
         raise LLMSettingError(SETTING, fault, f"Write to the makers of the package {package.name}")
     return Checked(embedder, f"the package {package.name}")
+
+
+def _open_endpoint(spec: Spec, settings: Mapping[str, str]) -> Embedder:
+    """Return the model of `spec`. Raises `LLMSettingError` for an unusable address, or where OpenAI's key is missing.
+
+    The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
+    """
+    names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, KEY_NAME)
+    key = find_key(spec, settings, names, nameless=not spec.base_url)
+    return OpenAI(spec.model, endpoint_of(spec, settings, SETTING, key, names[-1]))
+
+
+class OpenAI:
+    """One embedding model behind one address."""
+
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
+        self._model = model
+        self._endpoint = endpoint
+        self.name = f"openai:{model}@{endpoint.url}"
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """Return a vector for each text, unchecked: `Checked` checks them."""
+        body: dict[str, Json] = {
+            "model": self._model,
+            "input": [whole(text) for text in texts],
+            "encoding_format": "float",
+        }
+        answer = await self._endpoint.post("/embeddings", body, key_of="data", seconds=_SILENCE_SECONDS)
+        data = answer.get("data")
+        if not isinstance(data, list) or not all(isinstance(item, dict) and "embedding" in item for item in data):
+            raise self._endpoint.garbled("a body without embeddings")
+        items = cast("list[dict[str, Json]]", data)
+        places = [item.get("index") for item in items]
+        if sorted(places, key=str) == sorted(range(len(items)), key=str):  # in the order of their texts
+            items.sort(key=lambda item: cast("int", item["index"]))
+        return cast("list[Vector]", [item["embedding"] for item in items])
 
 
 class Checked:
@@ -202,11 +225,7 @@ UNRELATED: Final = (
     "Our flight to Lisbon leaves from another gate.",
     "The tenant has to give three months' notice.",
     "A violin string breaks when it is wound too tight.",
-    "Glaciers carve valleys in the shape of a U.",
-    "The goalkeeper was sent off before half time.",
     "Vaccines train the immune system without the disease.",
-    "Rotate the logs before the disk is full.",
-    "She inherited a stamp collection from her uncle.",
     "Bees dance to tell where the flowers are.",
     "Interest on the loan is due every quarter.",
 )

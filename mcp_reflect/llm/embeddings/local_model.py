@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect.llm.embeddings.embedders import SETTING, Embedder, Folder, Vector
+from mcp_reflect.llm.embeddings.embedders import SETTING, Embedder, Vector
 from mcp_reflect.llm.protocol import LLMError, LLMSettingError
 
 if TYPE_CHECKING:
@@ -27,91 +27,70 @@ else:
 
     Array = np.ndarray
 
-_LAYER: Final = "encoder.layer.{}."
 _SERIES: Final = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)  # of the error function
 
 
 class Bert:
     """The weights of one model, ready to run. Threads may share it: running changes nothing.
 
-    `weights` has the names that the reference implementation saves; `KeyError` where one is missing.
+    `weights` has the names that the reference implementation saves; `KeyError` if one is missing.
     """
 
     def __init__(self, weights: dict[str, Array], *, layers: int, heads: int, epsilon: float) -> None:
-        taken = {name.removeprefix("bert."): value.astype(np.float32, copy=False) for name, value in weights.items()}
+        self._weights = {
+            name.removeprefix("bert."): value.astype(np.float32, copy=False) for name, value in weights.items()
+        }
+        self._layers = [f"encoder.layer.{number}." for number in range(layers)]
         self._heads = heads
-        self._epsilon = epsilon
-        self._words = taken["embeddings.word_embeddings.weight"]
-        # Every token is of the first segment: there is one text.
-        self._places = (
-            taken["embeddings.position_embeddings.weight"] + taken["embeddings.token_type_embeddings.weight"][0]
-        )
-        self._first_norm = _norm(taken, "embeddings.LayerNorm.")
-        self._layers = [_Layer(taken, _LAYER.format(number)) for number in range(layers)]
-
-    @property
-    def longest(self) -> int:
-        """The most tokens that a text may have."""
-        return len(self._places)
+        self._epsilon = np.float32(epsilon)
+        self._places = self._weights["embeddings.position_embeddings.weight"]
+        self.longest = len(self._places)  # tokens of a text
+        self.run([[0]], mean=True)  # KeyError now, not with a text
 
     def run(self, texts: Sequence[Sequence[int]], *, mean: bool) -> Array:
         """Return a float32 array with one unit vector for each text of token ids (at least one, at most `longest`).
 
-        `mean` pools over all tokens, else the first token stands for the text.
+        `mean` pools over all tokens, else the first token represents the text. All tokens of a batch go through each
+        dense layer in one matrix product, without padding; only attention goes text by text.
         """
         ends = np.cumsum([0, *map(len, texts)])
         tokens = np.concatenate([np.asarray(text, dtype=np.int64) for text in texts])
         places = np.concatenate([np.arange(len(text)) for text in texts])
-        hidden = self._normed(self._words[tokens] + self._places[places], self._first_norm)
+        words, kinds = (self._weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "token_type"))
+        hidden = self._normed(words[tokens] + self._places[places] + kinds[0], "embeddings.LayerNorm.")
         spans = list(pairwise(ends.tolist()))
         for layer in self._layers:
-            hidden = self._normed(hidden + self._attended(hidden, layer, spans), layer.attention_norm)
-            inner = gelu(hidden @ layer.wide + layer.wide_bias)
-            hidden = self._normed(hidden + inner @ layer.narrow + layer.narrow_bias, layer.output_norm)
+            attended = self._dense(self._attended(hidden, layer, spans), f"{layer}attention.output.dense.")
+            hidden = self._normed(hidden + attended, f"{layer}attention.output.LayerNorm.")
+            inner = gelu(self._dense(hidden, f"{layer}intermediate.dense."))
+            hidden = self._normed(hidden + self._dense(inner, f"{layer}output.dense."), f"{layer}output.LayerNorm.")
         pooled = np.add.reduceat(hidden, ends[:-1], axis=0) if mean else hidden[ends[:-1]]
         return pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
 
-    def _attended(self, hidden: Array, layer: "_Layer", spans: list[tuple[int, int]]) -> Array:
+    def _attended(self, hidden: Array, layer: str, spans: list[tuple[int, int]]) -> Array:
         """Return the attention of each token to the tokens of its own text."""
         width = hidden.shape[1]
-        size = width // self._heads
-        asked = (hidden @ layer.asking + layer.asking_bias).reshape(-1, 3, self._heads, size)
+        parts = [
+            self._dense(hidden, f"{layer}attention.self.{name}.").reshape(len(hidden), self._heads, -1).swapaxes(0, 1)
+            for name in ("query", "key", "value")
+        ]
         context = np.empty_like(hidden)
         for start, end in spans:
-            query, key, value = asked[start:end].transpose(1, 2, 0, 3)
-            weights = query @ key.transpose(0, 2, 1) * np.float32(size**-0.5)
+            query, key, value = (part[:, start:end] for part in parts)
+            weights = query @ key.swapaxes(1, 2) * np.float32((width // self._heads) ** -0.5)
             weights = np.exp(weights - weights.max(axis=-1, keepdims=True))
             weights /= weights.sum(axis=-1, keepdims=True)
-            context[start:end] = (weights @ value).transpose(1, 0, 2).reshape(-1, width)
-        return context @ layer.mixing + layer.mixing_bias
+            context[start:end] = (weights @ value).swapaxes(0, 1).reshape(-1, width)
+        return context
 
-    def _normed(self, values: Array, norm: tuple[Array, Array]) -> Array:
-        """Layer normalisation over the last axis."""
+    def _dense(self, values: Array, name: str) -> Array:
+        return values @ self._weights[f"{name}weight"].T + self._weights[f"{name}bias"]
+
+    def _normed(self, values: Array, name: str) -> Array:
+        """Return the values normalized over the last axis."""
         values = values - values.mean(axis=-1, keepdims=True)
-        values /= np.sqrt(np.square(values).mean(axis=-1, keepdims=True) + np.float32(self._epsilon))
-        return values * norm[0] + norm[1]
-
-
-class _Layer:
-    """The weights of one encoder layer, turned so that rows of tokens stand on the left."""
-
-    def __init__(self, weights: dict[str, Array], prefix: str) -> None:
-        parts = [_dense(weights, f"{prefix}attention.self.{name}.") for name in ("query", "key", "value")]
-        self.asking = np.concatenate([weight for weight, _ in parts], axis=1)
-        self.asking_bias = np.concatenate([bias for _, bias in parts])
-        self.mixing, self.mixing_bias = _dense(weights, f"{prefix}attention.output.dense.")
-        self.attention_norm = _norm(weights, f"{prefix}attention.output.LayerNorm.")
-        self.wide, self.wide_bias = _dense(weights, f"{prefix}intermediate.dense.")
-        self.narrow, self.narrow_bias = _dense(weights, f"{prefix}output.dense.")
-        self.output_norm = _norm(weights, f"{prefix}output.LayerNorm.")
-
-
-def _dense(weights: dict[str, Array], prefix: str) -> tuple[Array, Array]:
-    return np.ascontiguousarray(weights[f"{prefix}weight"].T), weights[f"{prefix}bias"]
-
-
-def _norm(weights: dict[str, Array], prefix: str) -> tuple[Array, Array]:
-    return weights[f"{prefix}weight"], weights[f"{prefix}bias"]
+        values /= np.sqrt(np.square(values).mean(axis=-1, keepdims=True) + self._epsilon)
+        return values * self._weights[f"{name}weight"] + self._weights[f"{name}bias"]
 
 
 def gelu(values: Array) -> Array:
@@ -134,17 +113,17 @@ _AT_ONCE: Final = 8  # texts in one pass: more are no faster, and take memory
 _KNOWN_BY: Final = 1 << 20  # bytes of the weights that a model is known by
 
 
-def open_folder(folder: Folder) -> Embedder:
-    """Return the model in that folder, or the packaged one. Nothing is loaded yet; raises `LLMSettingError`."""
+def open_folder(folder: str) -> Embedder:
+    """Return the model in that folder, or for "" the packaged one. Nothing is loaded yet; raises `LLMSettingError`."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise LLMSettingError(SETTING, f"a local model needs {', '.join(missing)}", f"Run: {EXTRA}")
-    path = _packaged() if folder.path is None else Path(folder.path).expanduser().absolute()
+    path = Path(folder).expanduser().absolute() if folder else _packaged()
     absent = [name for name in _FILES if not (path / name).is_file()]
     if absent:
         fix = "Name the folder of a sentence-transformers model of the BERT family"
         raise LLMSettingError(SETTING, f"{path} has no {', '.join(absent)}", fix)
-    return Local(path, PACKAGE_MODEL if folder.path is None else path.name)
+    return Local(path, path.name if folder else PACKAGE_MODEL)
 
 
 def _packaged() -> Path:
@@ -184,33 +163,29 @@ class Local:
 
     def _load(self) -> tuple[Bert, Any, bool, Any]:
         """Return the network, its tokenizer, True if it pools by the mean, and the limit of its threads."""
+        fix = "Name a model of the type bert with gelu, such as all-MiniLM-L6-v2"
         try:
-            return self._read()
+            config = self._json("config.json")
+            if (kind := f"{config.get('model_type')} with {config.get('hidden_act')}") != "bert with gelu":
+                raise LLMSettingError(SETTING, f"{self._path} holds a {kind}", fix)  # noqa: TRY301
+            weights: Any = import_module("safetensors.numpy")  # by name: the extra need not be there for a type check
+            bert = Bert(
+                weights.load_file(self._path / "model.safetensors"),
+                layers=config["num_hidden_layers"],
+                heads=config["num_attention_heads"],
+                epsilon=config["layer_norm_eps"],
+            )
+            tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(self._path / "tokenizer.json"))
+            tokenizer.no_padding()
+            longest = self._json("sentence_bert_config.json").get("max_seq_length") or bert.longest
+            tokenizer.enable_truncation(min(longest, bert.longest))
+            mean = not self._json("1_Pooling/config.json").get("pooling_mode_cls_token", False)
+            return bert, tokenizer, mean, import_module("threadpoolctl").ThreadpoolController()
         except LLMError:
             raise
         except Exception as error:  # noqa: BLE001 - files from elsewhere, read by libraries that raise what they like
             fault = f"the model in {self._path} cannot be read ({type(error).__name__}: {str(error)[:200]})"
-        raise LLMSettingError(SETTING, fault, "Name the folder of a sentence-transformers model of the BERT family")
-
-    def _read(self) -> tuple[Bert, Any, bool, Any]:
-        config = self._json("config.json")
-        if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
-            fault = f"{self._path} holds a {config.get('model_type')} with {config.get('hidden_act')}"
-            raise LLMSettingError(SETTING, fault, "Name a model of the type bert with gelu, such as all-MiniLM-L6-v2")
-        weights: Any = import_module("safetensors.numpy")  # by name: the extra need not be there for a type check
-        bert = Bert(
-            weights.load_file(self._path / "model.safetensors"),
-            layers=config["num_hidden_layers"],
-            heads=config["num_attention_heads"],
-            epsilon=config["layer_norm_eps"],
-        )
-        tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(self._path / "tokenizer.json"))
-        tokenizer.no_padding()
-        longest = self._json("sentence_bert_config.json").get("max_seq_length") or bert.longest
-        tokenizer.enable_truncation(min(longest, bert.longest))
-        pooling = self._json("1_Pooling/config.json")
-        threads = import_module("threadpoolctl").ThreadpoolController()
-        return bert, tokenizer, not pooling.get("pooling_mode_cls_token", False), threads
+        raise LLMSettingError(SETTING, fault, fix)
 
     def _json(self, name: str) -> dict[str, Any]:
         """Return a settings file of the model; one that is not there says nothing."""

@@ -17,7 +17,6 @@ The file, all numbers little-endian:
 import mmap
 import re
 import struct
-import sys
 import unicodedata
 import zlib
 from array import array
@@ -34,7 +33,6 @@ VERSION: Final = 1
 HEADER: Final = struct.Struct("<6sHHHIII")  # magic, version, dimensions, reserved, tokens, slots, size of the texts
 BIAS: Final = 128
 LARGEST_SCALE: Final = 1_023
-TOTAL_SCALE: Final = (2**32 - 1) // 255  # the sum of scales up to which sums of rows fit in 32 bits
 LONGEST_WORD: Final = 40  # letters; a longer one is a hash or encoded data
 MOST_PIECES: Final = 5  # of a word; words of more are names, codes or of another language, and their pieces mislead
 
@@ -95,9 +93,9 @@ class WordVectors:
         if (magic, version, self._texts + size) != (MAGIC, VERSION, len(self._map)):
             raise ValueError(f"{path} is not a whole table of word vectors of version {VERSION}")
         self._last_slot: int = slots - 1
-        self._slots = _numbers("H", self._map[HEADER.size : ends])
-        self._ends = _numbers("I", self._map[ends:scales])
-        self._scales = _numbers("H", self._map[scales : self._rows])
+        self._slots = array("H", self._map[HEADER.size : ends])
+        self._ends = array("I", self._map[ends:scales])
+        self._scales = array("H", self._map[scales : self._rows])
         self._mask = int.from_bytes(b"\xff\0\0\0" * (self.dimensions // 4), "little")
         self._pieces = lru_cache(maxsize=20_000)(partial(pieces, find=self._find))
 
@@ -110,14 +108,12 @@ class WordVectors:
 
         Add up the rows of the text's tokens, four dimensions at a time. A row is read as one large integer. Every
         fourth byte of it is spread over lanes of 32 bits, so that one multiplication and one addition serve a quarter
-        of the dimensions.
+        of the dimensions. The sums fit in 32 bits for texts of up to 16,000 tokens.
         """
         data, scales, rows, width, mask = self._map, self._scales, self._rows, self.dimensions, self._mask
         first = second = third = fourth = total = 0
         for number in self.numbers(text):
             scale = scales[number]
-            if total + scale > TOTAL_SCALE:
-                break
             total += scale
             start = rows + number * width
             row = int.from_bytes(data[start : start + width], "little")
@@ -126,7 +122,7 @@ class WordVectors:
             third += (row >> 16 & mask) * scale
             fourth += (row >> 24 & mask) * scale
         offset = BIAS * total
-        lanes = [_numbers("I", lane.to_bytes(width, "little")) for lane in (first, second, third, fourth)]
+        lanes = [array("I", lane.to_bytes(width, "little")) for lane in (first, second, third, fourth)]
         sums = [value - offset for value in chain.from_iterable(zip(*lanes, strict=True))]
         length = sqrt(sum(map(mul, sums, sums)))
         return array("f", [value / length for value in sums]) if length else None
@@ -146,11 +142,3 @@ class WordVectors:
 def shared_table() -> WordVectors:
     """Return the table that comes with the package, one for the whole process."""
     return WordVectors(Path(__file__).with_name("word_vectors.bin"))
-
-
-def _numbers(kind: str, data: bytes) -> "array[int]":
-    """Return little-endian unsigned numbers: `H` of 16 bits, `I` of 32."""
-    numbers = array(kind, data)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecallQuery
 from mcp_reflect.signature import fingerprint
-from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, kind_mark, tag_mark
+from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, mark
 from mcp_reflect.storage.retrieval.scoring import FITTED, Match, Weights, score, tools_of, weigh
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
 from mcp_reflect.storage.sqlite.statements import Reading, Writing, lesson_from, scope_values
@@ -58,7 +58,7 @@ class Search:
         weights = self._question.own
         rows = find_rows(self._counts, weights, scored)
         self.every = len(rows) < scored
-        marks = (tuple(kind_mark(kind.value) for kind in query.kinds), tuple(map(tag_mark, query.tags)))
+        marks = (tuple(mark("kind", kind) for kind in query.kinds), tuple(mark("tag", tag) for tag in query.tags))
         if groups := tuple(filter(None, marks)):
             rows += find_rows(self._counts, weights, scored, groups)
         self._closeness = None

@@ -5,14 +5,13 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankError
 from mcp_reflect.llm.embeddings.embedders import UNRELATED, Embedder, Patient, background
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.storage.retrieval.index import scope_number
 from mcp_reflect.storage.retrieval.vectors import LONGEST_TEXT, QueryVector, packed, signs, text_of
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.statements import Row, Writing, scope_values
@@ -130,19 +129,19 @@ class Embeddings:
         """Embed lessons without a vector, until none is left, another process does it, or the embedder fails."""
         async with self._working:
             model = await self._registered()
-            if model is None:
+            if model is None or not await self._db.write(self._renew_lease):
                 return
-            if not await self._db.write(self._renew_lease):
-                return
+            values = {"embedder": model["id"], "tenant": self._tenant, "projects": self._projects, "limit": BATCH}
             try:
                 after = 0
-                while rows := await self._without_vector(model, after):
+                while rows := await self._db.rows("unembedded_list", {**values, "after": after}):
                     embedded = await self._embed(model, rows)
                     if embedded is None:
                         return
                     yield embedded
                     after = rows[-1]["row"]
-                await self._db.write(self._drop_unused)
+                unused = {"before": self._clock.now() - UNUSED_DAYS * _DAY}
+                await self._db.write(lambda tx: (tx.run("vectors_drop", unused), tx.run("embedders_drop", unused)))
             finally:
                 with suppress(BankError):
                     await self._db.write(lambda tx: tx.run("lease_drop", self._lease))
@@ -164,37 +163,20 @@ class Embeddings:
         now = self._clock.now()
         return bool(tx.run("lease_take", {**self._lease, "now": now, "until": now + CLAIM_SECONDS}))
 
-    async def _without_vector(self, model: Row, after: int) -> list[Row]:
-        """Return the next lessons of the projects that have no vector, in the order of their rows."""
-        values = {"embedder": model["id"], "tenant": self._tenant, "projects": self._projects, "limit": BATCH}
-        return await self._db.rows("unembedded_list", {**values, "after": after})
-
     async def _embed(self, model: Row, rows: list[Row]) -> int | None:
         """Embed and store a batch; return how many lessons got a vector, None if the embedder or the lease is lost."""
         texts = [text_of(row["text"], json.loads(row["symptoms"]), json.loads(row["keywords"])) for row in rows]
         vectors = await self._patient.embed(texts, BATCH_SECONDS)
         if vectors is None or len(vectors[0]) != model["dims"]:
             return None
-        blobs = list(map(packed, vectors))
+        lessons = [
+            {"lesson": row["row"], "updated_at": row["updated_at"], "signs": signs(blob), "vector": blob}
+            for row, blob in zip(rows, map(packed, vectors), strict=True)
+        ]
 
         def put(tx: Writing) -> int | None:
             if not self._renew_lease(tx):
                 return None
-            return sum(tx.run("vector_put", self._values(model, *pair)) for pair in zip(rows, blobs, strict=True))
+            return sum(tx.run("vector_put", {**lesson, "embedder": model["id"]}) for lesson in lessons)
 
         return await self._db.write(put)
-
-    def _values(self, model: Row, row: Row, blob: bytes) -> dict[str, Any]:
-        return {
-            "lesson": row["row"],
-            "embedder": model["id"],
-            "scope": scope_number(Scope(self._tenant, row["project"])),
-            "signs": signs(blob),
-            "vector": blob,
-            "updated_at": row["updated_at"],
-        }
-
-    def _drop_unused(self, tx: Writing) -> None:
-        """Remove the vectors of models that nobody has used for a month."""
-        for name in ("vectors_drop", "embedders_drop"):
-            tx.run(name, {"before": self._clock.now() - UNUSED_DAYS * _DAY})

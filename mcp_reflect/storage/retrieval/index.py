@@ -52,14 +52,9 @@ def scope_number(scope: Scope) -> int:
     return int.from_bytes(blake2b(f"{scope.tenant}\0{scope.project}".encode(), digest_size=5).digest())
 
 
-def kind_mark(kind: str) -> str:
-    """Return the term of all records of a kind; no text has a term that begins with `_`."""
-    return f"_kind_{kind}"
-
-
-def tag_mark(tag: str) -> str:
-    """Return the term of all records with a tag."""
-    return f"_tag_{blake2b(tag.encode(), digest_size=6).hexdigest()}"
+def mark(name: str, value: str) -> str:
+    """Return the term of all records of a kind, or with a tag; no text has a term that begins with `_`."""
+    return f"_{name}_{blake2b(value.encode(), digest_size=6).hexdigest()}"
 
 
 def entry(scope: Scope, lesson: Lesson) -> Entry | None:
@@ -71,7 +66,8 @@ def entry(scope: Scope, lesson: Lesson) -> Entry | None:
         return None
     text = "\n".join((lesson.text, lesson.why or "", *lesson.symptoms, *lesson.keywords))
     names = "\n".join(dict.fromkeys((lesson.task_type or "", *lesson.tags)))
-    counts: dict[str, float] = dict.fromkeys((kind_mark(lesson.kind.value), *map(tag_mark, lesson.tags)), 1)
+    marks = (mark("kind", lesson.kind), *(mark("tag", tag) for tag in lesson.tags))
+    counts: dict[str, float] = dict.fromkeys(marks, 1)
     length = 0.0
     for part, weight in ((text, 1), (names, _NAME_WEIGHT), (lesson.context or "", _CONTEXT_WEIGHT)):
         for term, count in Counter(terms_of(part)).items():
@@ -121,12 +117,11 @@ def add(writing: Writing, entries: Sequence[Entry]) -> None:
 
 def add_vectors(writing: Writing, entries: Iterable[Entry]) -> None:
     """Store the word vectors of indexed records that have none."""
-    rows = [
-        {"id": Derived(one.id), "scope": one.scope, "signs": signs(one.vector), "vector": one.vector}
-        for one in entries
-        if one.vector is not None
-    ]
-    writing.run_many("vector_add_words", rows)
+    vectors = [(one, one.vector) for one in entries if one.vector]
+    writing.run_many(
+        "vector_add_words",
+        [{"id": Derived(one.id), "scope": one.scope, "signs": signs(blob), "vector": blob} for one, blob in vectors],
+    )
 
 
 def remove(writing: Writing, record_id: str) -> None:
@@ -196,32 +191,21 @@ def find_rows(counts: TermCounts, weights: Mapping[str, float], limit: int, grou
         for term in sorted(weights.keys() & known.keys(), key=lambda term: (known[term], term)):
             left -= known[term]
             (rare if left >= 0 else common).append(term)
-        for place, row in _search(counts.reading, number, [(term,) for term in rare], groups, BUDGET):
-            sums[row] = sums.get(row, 0.0) + weights[rare[place]]
-        if len(sums) < limit and common:
+
+        def search(terms: Sequence[str], most: int, prefix: str = _prefix(number)) -> list[int]:
+            """Return the newest rows that hold all terms and a mark of each group."""
+            match = " AND ".join(_any_of(prefix, group) for group in (*((term,) for term in terms), *groups))
+            return [row["row"] for row in counts.reading.rows("index_search", {"match": match, "limit": most})]
+
+        for term in rare:
+            for row in search((term,), BUDGET):
+                sums[row] = sums.get(row, 0.0) + weights[term]
+        if len(sums) < limit:
             common = common[:_COMMON_TERMS]
-            several = [*combinations(common, 2), *((term,) for term in common)]
-            for place, row in _search(counts.reading, number, several, groups, limit):
-                sums[row] = max(sums.get(row, 0.0), sum(weights[term] for term in several[place]))
+            for terms in (*combinations(common, 2), *((term,) for term in common)):
+                for row in search(terms, limit):
+                    sums[row] = max(sums.get(row, 0.0), sum(weights[term] for term in terms))
     return sorted(sums, key=lambda row: (-sums[row], -row))[:limit]
-
-
-def _search(
-    reading: Reading, number: int, searches: Sequence[tuple[str, ...]], groups: Groups, limit: int
-) -> list[tuple[int, int]]:
-    """Return the newest rows that hold all terms of a search and a mark of each group, with the search's place."""
-    prefix = _prefix(number)
-    return [
-        (place, row["row"])
-        for place, terms in enumerate(searches)
-        for row in reading.rows(
-            "index_search",
-            {
-                "match": " AND ".join(_any_of(prefix, group) for group in (*((term,) for term in terms), *groups)),
-                "limit": limit,
-            },
-        )
-    ]
 
 
 def _any_of(prefix: str, terms: Iterable[str]) -> str:

@@ -30,12 +30,8 @@ def rank(
 ) -> tuple[tuple[Hit, ...], Counter[str]]:
     """Return the hits, best first, and how many lessons were held back, by reason.
 
-    Args:
-        candidates: Of the question, the most relevant first.
-        query: The question, with its filters.
-        rates: How often lessons of the scope worked.
-        now: Seconds since 1970.
-        tied: Which candidates contradict which, by id.
+    `rates` tell how often lessons of the scope worked, `now` is in seconds since 1970, `tied` names the candidates that
+    contradict each, by id.
     """
     hidden = Counter[str]()
     fitting: list[Scored] = []
@@ -47,7 +43,7 @@ def rank(
     scores, reasons = settled(((score, candidate.lesson) for score, candidate in fitting), tied, rates)
     fitting = [(scores[candidate.lesson.id], candidate) for _, candidate in fitting]
     fitting.sort(key=lambda pair: (-pair[0], pair[1].lesson.id))
-    chosen = _pick(_preferred(fitting, query, hidden), query, hidden, tied)
+    chosen = _pick(fitting, query, hidden, tied)
     return tuple(_hit(one, score, query, now, reasons.get(one.lesson.id)) for score, one in chosen), hidden
 
 
@@ -82,46 +78,34 @@ def _score(candidate: Candidate, query: RecallQuery, rates: Rates, now: float) -
         + 0.15 * 0.5 ** (max(now - lesson.updated_at, 0) / DAY / HALF_LIFE_DAYS)
         + 0.15 * _TRUST[lesson.trust]
     )
-    relevance = candidate.match.score * (0.6 + 0.4 * worth)
-    relevance += 0.1 * _same_type(lesson, query) + 0.05 * _same_context(lesson, query)
+    same_type, same_context = _same(lesson, query)
+    relevance = candidate.match.score * (0.6 + 0.4 * worth) + 0.1 * same_type + 0.05 * same_context
     half = relevance / _MOST_RELEVANCE / 2
     return 0.5 + half if candidate.strong else min(half, _LARGEST_WEAK)
-
-
-def _preferred(fitting: list[Scored], query: RecallQuery, hidden: Counter[str]) -> list[Scored]:
-    """Drop what says the same as a lesson: the strategy of its run, and reflections, unless `kinds` ask for them."""
-    if query.kinds:
-        return fitting
-    runs = {one.lesson.reflection_id for _, one in fitting if one.lesson.kind is RecordKind.LESSON} - {None}
-    only_reflections = all(one.lesson.kind is RecordKind.REFLECTION for _, one in fitting)
-    preferred: list[Scored] = []
-    for score, candidate in fitting:
-        lesson = candidate.lesson
-        if lesson.kind is RecordKind.REFLECTION and not only_reflections:
-            hidden["reflection"] += 1
-        elif lesson.kind is RecordKind.STRATEGY and lesson.reflection_id in runs:
-            hidden["similar"] += 1
-        else:
-            preferred.append((score, candidate))
-    return preferred
 
 
 def _pick(
     fitting: list[Scored], query: RecallQuery, hidden: Counter[str], tied: Mapping[str, tuple[str, ...]]
 ) -> list[Scored]:
-    """Choose as many as are wanted, in as many characters, without lessons that say the same."""
+    """Choose as many as are wanted, in as many characters, without those that say the same.
+
+    Unless `kinds` ask for them, a strategy gives way to the lesson of its run, and reflections to any lesson.
+    """
+    kinds = {candidate.lesson.kind for _, candidate in fitting}
+    runs = {one.lesson.reflection_id for _, one in fitting if one.lesson.kind is RecordKind.LESSON} - {None}
     chosen: list[Scored] = []
     left = query.max_chars
     for score, candidate in fitting:
         lesson = candidate.lesson
-        if len(chosen) >= query.limit:
-            hidden["over_limit"] += 1
-            continue
         opposite = tied.get(lesson.id, ())  # contradicting lessons share most words
-        same = sum(
-            says_the_same(lesson.text, other.lesson.text) for _, other in chosen if other.lesson.id not in opposite
-        )
-        if same > query.limit // SIMILAR_HITS:
+        others = [other.lesson for _, other in chosen if other.lesson.id not in opposite]
+        if not query.kinds and lesson.kind is RecordKind.REFLECTION and kinds != {RecordKind.REFLECTION}:
+            hidden["reflection"] += 1
+        elif not query.kinds and lesson.kind is RecordKind.STRATEGY and lesson.reflection_id in runs:
+            hidden["similar"] += 1
+        elif len(chosen) >= query.limit:
+            hidden["over_limit"] += 1
+        elif sum(says_the_same(lesson.text, other.text) for other in others) > query.limit // SIMILAR_HITS:
             hidden["similar"] += 1
         elif len(lesson.text) > left:
             hidden["over_max_chars"] += 1
@@ -144,38 +128,33 @@ def _hit(candidate: Candidate, score: float, query: RecallQuery, now: float, rea
     )
 
 
-def _same_type(lesson: Lesson, query: RecallQuery) -> bool:
-    return query.task_type is not None and lesson.task_type == query.task_type
-
-
-def _same_context(lesson: Lesson, query: RecallQuery) -> bool:
-    return query.context is not None and lesson.context_hash == context_hash(query.context)
+def _same(lesson: Lesson, query: RecallQuery) -> tuple[bool, bool]:
+    """Return (True if the task type is the same, True if the context is)."""
+    same_type = query.task_type is not None and lesson.task_type == query.task_type
+    return same_type, query.context is not None and lesson.context_hash == context_hash(query.context)
 
 
 def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
     """Return the reasons for a hit, as clauses."""
     lesson, match = candidate.lesson, candidate.match
     words = [word for word in match.words if word not in match.names]
+    only_reflection = lesson.kind is RecordKind.REFLECTION and not query.kinds
     several = "s" if len(words) > 1 else ""
-    close = match.close or 0.0
+    close = (match.close or 0.0) >= CLOSE
+    unlike = not (words or match.names or candidate.by_error or close)
+    same_type, same_context = _same(lesson, query)
     clauses = (
         (candidate.by_error, "this very error is one of its symptoms"),
         (match.names, f"both name {_listed(match.names)}"),
         (words, f"shares the word{several} {_listed(words)}"),
-        (close >= CLOSE, "means much the same as your task"),
-        (
-            not (candidate.by_error or match.words or close >= CLOSE),
-            "shares no word with your task, but means something similar",
-        ),
+        (close, "means much the same as your task"),
+        (unlike, "shares no word with your task, but means something similar"),
         (candidate.other_tools, "it is about another tool than your task names"),
-        (_same_type(lesson, query), f"same task type ({lesson.task_type})"),
-        (_same_context(lesson, query), "same context"),
+        (same_type, f"same task type ({lesson.task_type})"),
+        (same_context, "same context"),
         (lesson.effectiveness is not None, f"effectiveness {lesson.effectiveness or 0:.2f} so far"),
         (lesson.strength > 1, f"learned {lesson.strength} times"),
-        (
-            lesson.kind is RecordKind.REFLECTION and not query.kinds,
-            "a reflection: there is no lesson on this yet",
-        ),
+        (only_reflection, "a reflection: there is no lesson on this yet"),
     )
     return [clause for holds, clause in clauses if holds]
 

@@ -40,10 +40,8 @@ class Weights:
 
 FITTED: Final = Weights()
 
+# The score of a strong fit: tasks from elsewhere reach .2 at most, most tasks in near words .22 and more.
 STRONG: Final = 0.22
-"""The score from which on a lesson fits strongly: tasks from elsewhere reach .2 at most, most tasks in near
-words .22 and more."""
-
 SEVERAL: Final = 2  # words that have to be shared for that, unless the meaning is close
 CLOSE: Final = 0.5  # closeness that is enough without them
 NEAR: Final = 0.15  # a lesson that shares no word and is less close has nothing in common
@@ -143,18 +141,14 @@ class WeighedQuestion:
     words: Mapping[str, str]
     names: frozenset[str]
 
-    @property
-    def total(self) -> float:
-        """The weight of a row that has all terms."""
-        return math.fsum(self.own.values()) or 1.0
-
 
 def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
-    """Weigh the terms of a question."""
+    """Weigh the terms of a question by BM25's inverse document frequency in the form that is never negative."""
     words = words_of(text)
     terms = list(words)[:MOST_READ]
     counts.look_up(terms)
-    weights = {term: idf(counts.rows_with(term), counts.size) for term in terms}
+    rows = {term: max(counts.rows_with(term), 1) for term in terms}
+    weights = {term: math.log(1 + max(counts.size - count + 0.5, 0.5) / (count + 0.5)) for term, count in rows.items()}
     telling = [term for term in terms if term not in STOP_WORDS and (len(term) > 1 or not term.isascii())]
     own = sorted(telling, key=lambda term: -weights[term])[:MOST_TERMS]
     plain = [words[term] for term in own if words[term].isalpha()]
@@ -165,16 +159,8 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
         own={term: weights[term] for term in own},
         stops={term: weights[term] for term in terms if term in STOP_WORDS},
         words=words,
-        names=frozenset(
-            term for term in own if counts.rows_with(term) <= few and is_identifier(words[term], rare=not foreign)
-        ),
+        names=frozenset(term for term in own if rows[term] <= few and is_identifier(words[term], rare=not foreign)),
     )
-
-
-def idf(rows: float, size: int) -> float:
-    """Return the inverse document frequency of BM25 in the form that is never negative; 0 rows count as 1."""
-    held = max(rows, 1)
-    return math.log(1 + (max(size, held) - held + 0.5) / (held + 0.5))
 
 
 def score(
@@ -196,12 +182,12 @@ def score(
         for row in rows
     }
     close = closeness.of(terms) if closeness else {}
+    total = math.fsum(question.own.values()) or 1.0
     most = 1 + weights.closeness + weights.identifiers
 
     def scores(closeness_of: Mapping[int, float]) -> dict[int, float]:
         return {
-            row: (part / question.total + weights.closeness * closeness_of.get(row, 0.0)) / most
-            for row, part in parts.items()
+            row: (part / total + weights.closeness * closeness_of.get(row, 0.0)) / most for row, part in parts.items()
         }
 
     plain = order = scores(close)

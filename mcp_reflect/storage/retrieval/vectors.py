@@ -4,6 +4,7 @@ import struct
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import compress
 from operator import mul
 from typing import Final, TypeAlias
@@ -11,25 +12,17 @@ from typing import Final, TypeAlias
 from mcp_reflect.llm.embeddings.word_vectors import shared_table
 from mcp_reflect.storage.sqlite.statements import Reading
 
-Vector: TypeAlias = Sequence[float]
-"""A unit vector."""
+Vector: TypeAlias = Sequence[float]  # of length 1
 
+# The name and number of the packaged table of word vectors in the schema, and the cosine of unrelated texts.
 WORDS: Final = "words-1"
-"""The name of the packaged table of word vectors among the bank's embedders."""
-
 WORDS_MODEL: Final = 1
-"""The number of the packaged table of word vectors among the bank's embedders: see the schema."""
-
 WORDS_BACKGROUND: Final = 0.1
-"""The cosine of word vectors of unrelated texts."""
 
-MOST_COMPARED: Final = 200_000
-"""Vectors of a scope that are searched; in a larger one only lessons that share words are compared."""
-
+MOST_COMPARED: Final = 200_000  # vectors of a scope that are searched; in a larger one, lessons must share words
 LONGEST_TEXT: Final = 4_000  # characters that are embedded: models read about so much
 _MOST_SCOPES: Final = 8  # scopes whose signs are kept in memory
 _FACTOR: Final = struct.Struct("<f")
-_LARGEST: Final = 127
 _SIGNS: Final = bytes(ord("1") if 0 < number < 128 else ord("0") for number in range(256))
 
 
@@ -38,15 +31,16 @@ def text_of(text: str, symptoms: Iterable[str], keywords: Sequence[str]) -> str:
     return "\n".join((text, *symptoms, *([", ".join(keywords)] if keywords else [])))[:LONGEST_TEXT]
 
 
+@lru_cache(maxsize=500)
 def word_vector(text: str) -> bytes | None:
     """Return the packed word vector of a text, or None if the table knows none of its words."""
     vector = shared_table().embed(text)
-    return None if vector is None else packed(vector)
+    return packed(vector) if vector else None
 
 
 def packed(vector: Vector) -> bytes:
     """Pack a vector: a factor in 4 bytes, then a signed byte for each dimension; number = factor * byte."""
-    factor = max(map(abs, vector)) / _LARGEST
+    factor = max(map(abs, vector)) / 127
     return _FACTOR.pack(factor) + array("b", [round(number / factor) for number in vector]).tobytes()
 
 
@@ -63,9 +57,8 @@ def cosine(query: Vector, blob: bytes) -> float:
 
 def cosine_of_packed(one: bytes, other: bytes) -> float:
     """Return the cosine of two packed vectors."""
-    first, second = array("b", one[_FACTOR.size :]), array("b", other[_FACTOR.size :])
-    lengths = sum(map(mul, first, first)) * sum(map(mul, second, second))
-    return sum(map(mul, first, second)) / lengths**0.5 if lengths else 0.0
+    factor = _FACTOR.unpack_from(one)[0]
+    return cosine([factor * number for number in array("b", one[_FACTOR.size :])], other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +73,7 @@ class QueryVector:
 def words_query(text: str) -> QueryVector | None:
     """Return the question's word vector, or None if the table knows none of its words."""
     vector = shared_table().embed(text[:LONGEST_TEXT])
-    return None if vector is None else QueryVector(vector.tolist(), WORDS_MODEL, WORDS_BACKGROUND)
+    return QueryVector(vector.tolist(), WORDS_MODEL, WORDS_BACKGROUND) if vector else None
 
 
 class Closeness:

@@ -238,7 +238,7 @@ async def test_a_process_that_died_at_work_is_followed_by_another_when_its_claim
         (HangUp(), "no reply from"),
         (Answer(status=401, body={"error": {"message": "who are you"}}), "HTTP 401: who are you"),
         (Answer(status=500), "HTTP 500"),
-        (embeddings([[1.0], [1.0]]), "gave 2 vectors for 12 texts"),
+        (embeddings([[1.0], [1.0]]), "gave 2 vectors for 8 texts"),
     ],
 )
 async def test_an_embedder_that_fails_leaves_the_lessons_for_later_and_stats_say_why(

@@ -14,15 +14,15 @@ SELECT row, 1, :scope, :signs, :vector FROM lessons WHERE id = :id
 ON CONFLICT (lesson, embedder) DO NOTHING;
 
 -- name: vector_put
--- Store the vector of a lesson, if it is still active, out of quarantine, and says what was embedded.
+-- Store the vector of an indexed lesson, if it still says what was embedded.
 INSERT INTO vectors (lesson, embedder, scope, signs, vector)
-SELECT row, :embedder, :scope, :signs, :vector FROM lessons
-WHERE row = :lesson AND state = 'active' AND trust <> 'quarantined' AND updated_at = :updated_at
+SELECT row, :embedder, features.scope, :signs, :vector FROM lessons JOIN features USING (row)
+WHERE row = :lesson AND updated_at = :updated_at
 ON CONFLICT (lesson, embedder) DO NOTHING;
 
 -- name: unembedded_list
 -- The next rows of some projects; of those that lack a vector of a model, and may have one, with their texts.
-SELECT row, project, updated_at, text, symptoms, keywords FROM lessons
+SELECT row, updated_at, text, symptoms, keywords FROM lessons
 WHERE row > :after AND +tenant = :tenant AND +project IN (SELECT value FROM json_each(:projects))
   AND +state = 'active' AND +trust <> 'quarantined'
   AND NOT EXISTS (SELECT 1 FROM vectors WHERE lesson = lessons.row AND embedder = :embedder)
