@@ -17,123 +17,99 @@ def _words(text: str) -> re.Pattern[str]:
 # The order of the tables matters: errors that name their cause exactly come first (a missing module is also an
 # ImportError in a failed test run), broad words last.
 
-# Names of exceptions, in any language, by their last part. Read from the line that names the error.
-EXCEPTIONS: Table = {
-    C.DEPENDENCY: _words(r"""
-        ModuleNotFoundError|ImportError|ClassNotFoundException|NoClassDefFoundError|LoadError"""),
-    C.TIMEOUT: _words(r"""
-        \b\w{0,60}Time(?:d)?[_ ]?Out(?:Error|Exception|Expired)?(?=[:(\s]|$)|DeadlineExceeded"""),
-    C.RATE_LIMIT: _words(r"""
-        RateLimit\w{0,20}|TooManyRequests\w{0,20}|ThrottlingException|Throttled\w{0,20}Error"""),
-    C.AUTH: _words(r"""
-        Authentication\w{0,20}(?:Error|Exception|Failed)|UnauthorizedError|InvalidCredentials\w{0,20}
-        |NotAuthenticated"""),
-    C.PERMISSION: _words(r"""
-        PermissionError|AccessDenied\w{0,20}|PermissionDenied\w{0,20}|ForbiddenError|InsufficientPrivileges?"""),
-    C.CONFLICT: _words(r"""
-        FileExistsError|IntegrityError|ConflictError|AlreadyExists\w{0,20}|ConcurrentModification\w{0,20}"""),
+# Names of exceptions, in any language, by their last part, in the line that names the error.
+EXCEPTIONS: Final[Table] = {
+    C.DEPENDENCY: _words("ModuleNotFoundError|ImportError|ClassNotFoundException|NoClassDefFoundError|LoadError"),
+    C.TIMEOUT: _words(r"\b\w{0,60}Time(?:d)?[_ ]?Out(?:Error|Exception|Expired)?(?=[:(\s]|$)|DeadlineExceeded"),
+    C.RATE_LIMIT: _words(r"RateLimit|TooManyRequests|ThrottlingException|Throttled\w{0,20}Error"),
+    C.AUTH: _words(
+        r"Authentication\w{0,20}(?:Error|Exception|Failed)|UnauthorizedError|InvalidCredentials|NotAuthenticated"
+    ),
+    C.PERMISSION: _words("PermissionError|AccessDenied|PermissionDenied|ForbiddenError|InsufficientPrivilege"),
+    C.CONFLICT: _words("FileExistsError|IntegrityError|ConflictError|AlreadyExists|ConcurrentModification"),
     C.NOT_FOUND: _words(r"""
         FileNotFoundError|NoSuch\w{0,40}|\w{0,30}NotFound(?:Error|Exception)?\b|KeyError|IndexError|NameError
-        |ReferenceError|NotADirectoryError|\w{0,20}OutOfBounds\w{0,20}"""),
-    C.RESOURCE_EXHAUSTION: _words(r"""
-        MemoryError|OutOfMemory\w{0,20}|RecursionError|StackOverflow\w{0,20}|ResourceExhausted\w{0,10}
-        |QuotaExceeded\w{0,20}"""),
-    C.ASSERTION: _words(r"""
-        AssertionError|AssertionFailed\w{0,20}|ComparisonFailure"""),
-    C.SYNTAX: _words(r"""
-        SyntaxError|IndentationError|TabError|ParseError|ParsingError|JSONDecodeError|ParserError"""),
+        |ReferenceError|NotADirectoryError|OutOfBounds"""),
+    C.RESOURCE_EXHAUSTION: _words(
+        "MemoryError|OutOfMemory|RecursionError|StackOverflow|ResourceExhausted|QuotaExceeded"
+    ),
+    C.ASSERTION: _words("AssertionError|AssertionFailed|ComparisonFailure"),
+    C.SYNTAX: _words("SyntaxError|IndentationError|TabError|ParseError|ParsingError|JSONDecodeError|ParserError"),
     C.NETWORK: _words(r"""
         Connection\w{0,30}Error|ConnectError|ConnectException|UnknownHostException|BrokenPipeError|SSL\w{0,20}Error
         |\bURLError|NetworkError|\bgaierror|ProxyError"""),
     C.VALIDATION: _words(r"""
-        \bTypeError|ValueError|AttributeError|ValidationError|ZeroDivisionError|InvalidArgument\w{0,20}
-        |IllegalArgument\w{0,20}|ArgumentError|NullPointerException|ArithmeticError|OverflowError
-        |NumberFormatException|Unicode(?:De|En)codeError|DataError|IsADirectoryError|ClassCastException
-        |InvalidRequestError|BadRequest\w{0,10}"""),
+        \bTypeError|ValueError|AttributeError|ValidationError|ZeroDivisionError|InvalidArgument|IllegalArgument
+        |ArgumentError|NullPointerException|ArithmeticError|OverflowError|NumberFormatException
+        |Unicode(?:De|En)codeError|DataError|IsADirectoryError|ClassCastException|InvalidRequestError|BadRequest"""),
 }
 
-# What messages say, in the order in which they are tried.
-WORDS: Table = {
+# Words of messages, in the order in which they are tried.
+WORDS: Final[Table] = {
     C.DEPENDENCY: _words(r"""
-        no module named|cannot find module|module not found|package .{1,80} is not installed|unresolved import
-        |could not find a version that satisfies|no matching distribution|unable to locate package|ERESOLVE
-        |unmet (?:peer )?dependenc|missing dependenc|dependency conflict|cannot open shared object file
-        |could not resolve dependenc|unresolved dependenc|can't resolve '|cannot find package|is not in std
-        |command not found|is not recognized as an internal or external command|executable file not found
-        |cannot load such file|error: linker .{1,40} not found|failed to resolve import"""),
-    C.RATE_LIMIT: _words(r"""
-        rate.?limit|too many requests|\b429\b|throttl|requests? per (?:second|minute|hour|day)|slow down"""),
+        no module named|(?:cannot|could not|can't) (?:find|resolve) (?:a )?(?:module|package|version)|module not found
+        |package .{1,80} is not installed|unresolved (?:import|dependenc)|no matching distribution|ERESOLVE
+        |unable to locate package|(?:unmet|missing) (?:peer )?dependenc|dependency conflict|can't resolve '
+        |cannot open shared object file|could not resolve dependenc|is not in std|command not found
+        |is not recognized as an internal or external command|executable file not found|cannot load such file"""),
+    C.RATE_LIMIT: _words(r"rate.?limit|too many requests|\b429\b|throttl|requests? per (?:second|minute|hour|day)"),
     C.TIMEOUT: _words(r"""
         timed?[ -]?out|time.?out (?:of|after|exceeded|expired|error|waiting)|\btimeout\b|deadline exceeded
         |\b(?:408|504)\b|took too long|ETIMEDOUT"""),
     C.AUTH: _words(r"""
         invalid (?:api|access|auth|bearer)[ _-]?(?:key|token)|\b401\b|unauthori[sz]ed|authentication|not logged in
-        |incorrect api key|api[ _-]key (?:is )?(?:missing|required|invalid|not (?:set|provided|found|valid))
+        |(?:incorrect|no) api key|api[ _-]key (?:is )?(?:missing|required|invalid|not (?:set|provided|found|valid))
         |(?:token|session|credentials?) (?:has |have |is |are )?(?:expired|invalid|revoked|missing)
-        |expired (?:token|session|credentials?)
-        |(?:no|bad|invalid|wrong|missing) (?:credentials?|password|username|login)|login (?:failed|required)
-        |password .{0,20}(?:incorrect|wrong)|publickey|could not read username|no api key"""),
+        |expired (?:token|session|credentials?)|login (?:failed|required)|could not read username|publickey
+        |(?:no|bad|invalid|wrong|missing) (?:credentials?|password|username|login)|password .{0,20}incorrect"""),
     C.PERMISSION: _words(r"""
-        permission denied|access (?:is )?denied|\b403\b|forbidden|not (?:permitted|allowed to|authori[sz]ed)
-        |insufficient (?:permission|privilege|scope|right)|\bEACCES\b|\bEPERM\b|read-only file ?system
-        |requires? (?:root|admin|elevated)|must be (?:superuser|root|owner)|you do not have (?:permission|access)
-        |protected branch|outside (?:of )?(?:the )?(?:allowed|permitted)"""),
+        permission denied|access (?:is )?denied|\b403\b|forbidden|not (?:permitted|allowed to|authori[sz]ed)|\bEPERM\b
+        |insufficient (?:permission|privilege|scope|right)|\bEACCES\b|read-only file ?system|protected branch
+        |(?:requires?|must be) (?:root|admin|elevated|superuser|owner)|you do not have (?:permission|access)
+        |outside (?:of )?(?:the )?(?:allowed|permitted)"""),
     C.RESOURCE_EXHAUSTION: _words(r"""
-        no space left|disk (?:is )?full|out of memory|\boom\b|cannot allocate memory|memory limit|heap limit
-        |quota (?:is |was )?exceeded|exceeded your .{0,30}quota|too many open files
-        |context (?:length|window) exceeded|maximum context length
-        |insufficient (?:memory|storage|resources|quota|funds|balance|credit|capacity|stock)
-        |not enough (?:memory|space|disk|balance|funds|credit|seats|capacity|stock|tokens|resources)
-        |resource exhausted|\b507\b|^killed$|payload too large|\b413\b
-        |exceeds? (?:the )?(?:maximum|max) (?:size|length|tokens)|stack overflow"""),
+        no space left|disk (?:is )?full|out of memory|\boom\b|cannot allocate memory|(?:memory|heap) limit|^killed$
+        |quota (?:is |was )?exceeded|exceeded your .{0,30}quota|too many open files|context (?:length|window) exceeded
+        |(?:insufficient|not enough) (?:memory|storage|space|disk|resources|quota|funds|balance|credit|seats|capacity
+        |stock|tokens)|maximum context length|resource exhausted|\b(?:413|507)\b|payload too large|stack overflow
+        |exceeds? (?:the )?(?:maximum|max) (?:size|length|tokens)"""),
     C.NETWORK: _words(r"""
-        connection (?:refused|reset|aborted|closed|error|failed)|could not resolve (?:host|proxy)
-        |name or service not known|temporary failure in name resolution|getaddrinfo
-        |network (?:is )?(?:unreachable|error)|no route to host
-        |\bE(?:CONNREFUSED|CONNRESET|NOTFOUND|HOSTUNREACH|NETUNREACH|PIPE)\b|failed to (?:connect|fetch)
+        connection (?:refused|reset|aborted|closed|error|failed)|could not resolve (?:host|proxy)|no route to host
+        |name or service not known|temporary failure in name|getaddrinfo|network (?:is )?(?:unreachable|error)
+        |\bE(?:CONNREFUSED|CONNRESET|NOTFOUND|HOSTUNREACH|NETUNREACH|PIPE)\b|failed to (?:connect|fetch)|net::ERR_
         |could ?n[o']t connect|ssl (?:error|certificate|handshake)|certificate verify failed|tls handshake
-        |\b(?:500|502|503)\b|bad gateway|service (?:is )?(?:temporarily )?unavailable|internal server error
-        |net::ERR_|dns (?:lookup|resolution)|broken pipe|remote end closed|socket hang up
-        |server (?:is )?(?:overloaded|down|busy)|unexpected eof while reading"""),
+        |\b(?:500|502|503)\b|bad gateway|service (?:is )?(?:temporarily )?unavailable|internal server error|broken pipe
+        |dns (?:lookup|resolution)|remote end closed|socket hang up|server (?:is )?(?:overloaded|down|busy)"""),
     C.ASSERTION: _words(r"""
-        \d failed|tests? failed|\bfailures?[=:] ?[1-9]|--- FAIL|test result: FAILED|assertion(?:s)? (?:failed|error)
-        |assertion `|\bassert \S|^FAIL\b|^FAILED\b|\d failing\b
-        |expected .{1,200}(?:but (?:got|was)|to (?:be|equal|match)|received)|failed tests?|check(?:s)? failed"""),
+        \d failed|(?:tests?|checks?|assertions?) failed|\bfailures?[=:] ?[1-9]|--- FAIL|test result: FAILED
+        |assertion (?:error|`)|\bassert \S|^FAIL\b|^FAILED\b|\d failing\b
+        |expected .{1,200}(?:but (?:got|was)|to (?:be|equal|match)|received)"""),
     C.CONFLICT: _words(r"""
-        merge conflict|^CONFLICT\b|\bconflict(?:s|ing|ed)?\b
-        |already (?:exists?|in use|running|taken|registered|booked|locked|checked out)|\b409\b
-        |duplicate (?:key|entry)|unique constraint|non-fast-forward|fetch first|deadlock|database is locked
-        |would be overwritten|index\.lock|address already in use|EADDRINUSE|EEXIST|has been modified since
-        |version mismatch|\[rejected\]|resource busy|stale"""),
+        \bconflict(?:s|ing|ed)?\b|already (?:exists?|in use|running|taken|registered|booked|locked|checked out)|\b409\b
+        |duplicate (?:key|entry)|unique constraint|non-fast-forward|fetch first|deadlock|database is locked|stale
+        |would be overwritten|index\.lock|EADDRINUSE|EEXIST|has been modified since|version mismatch|\[rejected\]"""),
     C.NOT_FOUND: _words(r"""
-        no such (?:file|directory|table|column|host|container|image|service|option|tool|command
-        |index|key|user|branch|function|element)
-        |not found|\b404\b|\b410\b|does(?:n't| not) exist|do not exist|did not exist
-        |could(?:n't| not) (?:find|be found|locate)|cannot find|can't find|unable to (?:find|locate)
-        |unknown (?:tool|command|column|table|function|user|id|key|method|host|field|model)|has no column|no element
-        |undefined (?:variable|method|function|name|reference|local variable|symbol|:)|is not defined|is undefined
-        |\bENOENT\b|cannot access|did not match any file|no default for|was not found|missing (?:file|table|column)
-        |invalid (?:object|column) name|has no (?:member|field)"""),
+        no such (?:file|directory|table|column|host|container|image|service|option|tool|command|index|key|user|branch
+        |function|element)|not found|\b(?:404|410)\b|(?:does(?:n't| not)|do not|did not) exist|is not defined
+        |is undefined|(?:could(?:n't| not)|cannot|can't|unable to) (?:find|be found|locate)|\bENOENT\b|cannot access
+        |unknown (?:tool|command|column|table|function|user|id|key|method|host|field|model)
+        |has no (?:column|member|field)|undefined (?:variable|method|function|name|reference|local variable|symbol|:)|no element
+        |did not match any file|missing (?:file|table|column)|invalid (?:object|column) name"""),
     C.SYNTAX: _words(r"""
-        syntax error|unexpected (?:token|end of|indent|identifier|character|eof)|parse error|parsing error
-        |invalid syntax|invalid json|malformed|unterminated|unbalanced|unmatched|expecting value
-        |expected [`'\"]?[;:,)}\]]|unexpected keyword `|could ?n[o']t parse|failed to parse
-        |not valid (?:json|yaml|xml|python|sql)|unable to parse|missing semicolon"""),
+        syntax error|unexpected (?:token|end of|indent|identifier|character|eof|keyword `)|pars(?:e|ing) error
+        |invalid (?:syntax|json)|malformed|unterminated|unbalanced|unmatched|expecting value|missing semicolon
+        |expected [`'\"]?[;:,)}\]]|(?:could ?n[o']t|failed to|unable to) parse|not valid (?:json|yaml|xml|sql)"""),
     C.VALIDATION: _words(r"""
-        validation|invalid|\b(?:400|405|406|415|422)\b|bad request
-        |missing (?:\d+ )?(?:required|positional|argument|parameter|field)
-        |required (?:argument|parameter|field|property|option)|(?:is|are) required
-        |must (?:be|have|match|contain|not|provide|specify)|nothing happens|should be
-        |expected .{1,100}(?:type|found|got|received|instead)
-        |unexpected (?:keyword )?(?:argument|parameter|option|field|key|value)|unrecogni[sz]ed
-        |unknown (?:argument|parameter|option|flag|property|language)|out of range|not (?:a )?valid|not supported
-        |unsupported|type mismatch|mismatched types
-        |cannot be (?:used|null|empty|blank|converted|parsed|negative|assigned)
-        |does(?:n't| not) (?:match|add up|support)
-        |is not (?:a|an|in|one of|callable|iterable|assignable|available|unique|a function)|violates|illegal
-        |wrong (?:type|number|format)|incorrect|too (?:long|short|large|small|many|few)|null value in
-        |not subscriptable|out of bounds|multiple (?:matches|occurrences)|null(?: pointer|pointer)?|division by zero
-        |cannot read propert|no replacement|is a directory|usage:"""),
+        validation|invalid|\b(?:400|405|406|415|422)\b|bad request|nothing happens|should be|(?:is|are) required
+        |missing (?:\d+ )?(?:required|positional|argument|parameter|field)|must (?:be|have|match|contain|not|provide)
+        |required (?:argument|parameter|field|property|option)|expected .{1,100}(?:type|found|got|received|instead)
+        |unexpected (?:keyword )?(?:argument|parameter|option|field|key|value)|unrecogni[sz]ed|out of (?:range|bounds)
+        |unknown (?:argument|parameter|option|flag|property|language)|not (?:a )?valid|not supported|unsupported
+        |type mismatch|mismatched types|cannot be (?:used|null|empty|blank|converted|parsed|negative|assigned)
+        |does(?:n't| not) (?:match|add up|support)|violates|illegal|wrong (?:type|number|format)|incorrect|usage:
+        |is not (?:a|an|in|one of|callable|iterable|assignable|available|unique|a function)|not subscriptable
+        |too (?:long|short|large|small|many|few)|null value in|multiple (?:matches|occurrences)|null ?pointer
+        |division by zero|cannot read propert|no replacement|is a directory"""),
 }
 
 TEXT_LIMIT: Final = 4_000  # characters of an error that are looked at, half from each end

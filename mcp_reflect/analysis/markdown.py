@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from mcp_reflect.analysis.text import word_set
 from mcp_reflect.models.reflection import Insights
 
 _FENCE: Final = re.compile(r"\s*(```|~~~)")
@@ -103,55 +104,22 @@ def items(body: str) -> list[str]:
     return found
 
 
-# Names of headings, and stems that others have in common: "Key strengths of the run".
-_NAMES: Final = {
-    "summary": (
-        {
-            "summary",
-            "overview",
-            "executive_summary",
-            "tl_dr",
-            "tldr",
-            "abstract",
-            "reflection",
-            "analysis",
-            "conclusion",
-        },
-        re.compile(r"summary|overview|conclusion"),
+# The meaning of a heading by a part of its name ("Key strengths of the run"), and names that count as weak headings.
+_STEMS: Final = {
+    "summary": re.compile(r"summary|overview|conclusion|^tl_?dr$|^abstract$|^reflection$|^analysis$"),
+    "strengths": re.compile(r"strength|positive|went_well|worked_well|^what_worked$|^successes$|^pros$|^good$"),
+    "improvements": re.compile(
+        r"improve|weakness|shortcoming|limitation|went_wrong|pitfall|did_?no?t_work|^(?:issues|problems|mistakes|cons)$"
     ),
-    "strengths": (
-        {"strengths", "what_went_well", "what_worked", "what_worked_well", "positives", "successes", "pros", "good"},
-        re.compile(r"strength|positive|went_well|worked_well"),
-    ),
-    "improvements": (
-        {
-            *(
-                "improvements",
-                "areas_for_improvement",
-                "weaknesses",
-                "what_went_wrong",
-                "what_could_be_improved",
-                "issues",
-            ),
-            *("what_did_not_work", "what_didnt_work", "problems", "mistakes", "cons", "negatives"),
-        },
-        re.compile(r"improve|weakness|shortcoming|limitation|went_wrong|pitfall"),
-    ),
-    "recommendation": (
-        {
-            "recommendation",
-            "recommendations",
-            "next_steps",
-            "next_time",
-            "strategy",
-            "suggestions",
-            "action_items",
-            "advice",
-        },
-        re.compile(r"recommend|suggestion|next_step|next_time|action_item|going_forward"),
+    "recommendation": re.compile(
+        r"recommend|suggestion|next_step|next_time|action_item|going_forward|^strategy$|^advice$"
     ),
 }
-_KNOWN: Final = frozenset(name for names, _ in _NAMES.values() for name in names)
+_KNOWN: Final = word_set("""
+    summary overview executive_summary tldr reflection analysis conclusion strengths what_went_well what_worked
+    successes pros improvements areas_for_improvement weaknesses what_went_wrong what_did_not_work what_didnt_work
+    issues problems mistakes cons recommendation recommendations next_steps next_time strategy suggestions action_items advice
+""")
 
 
 def read_insights(markdown: str) -> Insights:
@@ -177,12 +145,9 @@ def read_insights(markdown: str) -> Insights:
 
 def _kind(name: str) -> str | None:
     """The meaning of a section by the name of its heading; None for another, such as the title of a decision."""
-    for kind, (names, _) in _NAMES.items():
-        if name in names:
-            return kind
     if name.startswith(("reflection_on_", "decision_", "execution_")):
         return None
-    return next((kind for kind, (_, stem) in _NAMES.items() if stem.search(name)), None)
+    return next((kind for kind, stem in _STEMS.items() if stem.search(name)), None)
 
 
 def _text(sections: Sequence[Section], kind: str) -> str | None:
