@@ -212,8 +212,10 @@ def _checked(
         reflection = " ".join(filter(None, (told_lesson(mistake, correction), strategy, *symptoms[:1])))
     if not reflection:
         raise InputError("analysis", "says nothing of the run", _FIX)
+    listed = enumerate(strings("source_event_ids"))
+    field = "analysis.source_event_ids"
     cited = (
-        *optional(lambda: _listed(strings("source_event_ids"), event_ids), ()),
+        *optional(lambda: [_in_trace(f"{field}[{place}]", name, event_ids) for place, name in listed], ()),
         *optional(lambda: _cited("analysis.reflection", reflection, event_ids), ()),
         *optional(lambda: _cited("analysis.mistake", mistake, event_ids), ()),
     )
@@ -247,32 +249,21 @@ _CITED: Final = re.compile(
 )
 
 
-def _listed(cited: Sequence[str], event_ids: Collection[str]) -> Sequence[str]:
-    """The ids of `source_event_ids`. Raises InputError for one that is not in the trace, where the trace is known."""
-    for place, name in enumerate(cited):
-        if event_ids and name not in event_ids:
-            field = f"analysis.source_event_ids[{place}]"
-            raise InputError(field, f"cites {quoted(name)}, which is no event of this trace", _cite(event_ids))
-    return cited
-
-
 def _cited(field: str, text: str | None, event_ids: Collection[str]) -> Sequence[str]:
-    """The events that a text cites as `event e7` or `[e7]`. Raises InputError for one that is not in the trace.
-
-    Only traces with ids of that form are checked: elsewhere `[e7]` may mean anything.
-    """
+    """The events that a text cites as `event e7` or `[e7]`; only traces with ids of that form are checked."""
     if not text or not event_ids or not all(re.fullmatch(r"e\d+", name) for name in event_ids):
         return ()
     cited = [name.lower() for match in _CITED.finditer(text) for name in _ID.findall(match[0])]
-    for name in cited:
-        if name not in event_ids:
-            raise InputError(field, f"cites event {name}, which is not in this trace", _cite(event_ids))
-    return cited
+    return [_in_trace(field, name, event_ids) for name in cited]
 
 
-def _cite(event_ids: Collection[str]) -> str:
-    names = ", ".join(quoted(name).strip('"') for name in list(event_ids)[:5])
-    return f"Cite ids from the trace ({names}{', …' if len(event_ids) > 5 else ''}) or leave them out."
+def _in_trace(field: str, name: str, event_ids: Collection[str]) -> str:
+    """The id of a cited event. Raises InputError where it is not in the trace, where the trace is known."""
+    if not event_ids or name in event_ids:
+        return name
+    shown = ", ".join(quoted(one).strip('"') for one in list(event_ids)[:5])
+    fix = f"Cite ids from the trace ({shown}{', …' if len(event_ids) > 5 else ''}) or leave them out."
+    raise InputError(field, f"cites event {quoted(name)[1:-1]}, which is not in this trace", fix)
 
 
 # The values of fields.

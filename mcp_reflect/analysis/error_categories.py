@@ -93,8 +93,8 @@ WORDS: Final[Table] = {
         |function|element)|not found|\b(?:404|410)\b|(?:does(?:n't| not)|do not|did not) exist|is not defined
         |is undefined|(?:could(?:n't| not)|cannot|can't|unable to) (?:find|be found|locate)|\bENOENT\b|cannot access
         |unknown (?:tool|command|column|table|function|user|id|key|method|host|field|model)
-        |has no (?:column|member|field)|undefined (?:variable|method|function|name|reference|local variable|symbol|:)|no element
-        |did not match any file|missing (?:file|table|column)|invalid (?:object|column) name"""),
+        |has no (?:column|member|field)|undefined (?:variable|method|function|name|reference|local variable|symbol|:)
+        |no element|did not match any file|missing (?:file|table|column)|invalid (?:object|column) name"""),
     C.SYNTAX: _words(r"""
         syntax error|unexpected (?:token|end of|indent|identifier|character|eof|keyword `)|pars(?:e|ing) error
         |invalid (?:syntax|json)|malformed|unterminated|unbalanced|unmatched|expecting value|missing semicolon

@@ -118,7 +118,8 @@ _STEMS: Final = {
 _KNOWN: Final = word_set("""
     summary overview executive_summary tldr reflection analysis conclusion strengths what_went_well what_worked
     successes pros improvements areas_for_improvement weaknesses what_went_wrong what_did_not_work what_didnt_work
-    issues problems mistakes cons recommendation recommendations next_steps next_time strategy suggestions action_items advice
+    issues problems mistakes cons recommendation recommendations next_steps next_time strategy suggestions
+    advice action_items
 """)
 
 

@@ -154,8 +154,8 @@ def add_pi_line(run: Gathered, record: Record) -> None:
 def add_message(run: Gathered, record: Record) -> None:
     """Add a message, with the calls and answers in it."""
     values = _from_langchain(record) or record
-    role, content = values.get("role"), values.get("content")
-    if role in ("tool", "function", "toolResult"):
+    role, content = values.get("role"), values.get("content", values.get("parts"))
+    if role in ("tool", "function", "toolResult") and "parts" not in values:
         failed = values.get("status") == "error" or True in (values.get("is_error"), values.get("isError"))
         run.answered(text_of(content), values.get("tool_call_id", values.get("toolCallId")), failed=failed)
         return
@@ -172,11 +172,13 @@ def _add_block(run: Gathered, role: object, block: object) -> None:
     """Add a part of a message: text, a call, the answer of a call. A system prompt is no event of the run."""
     values = as_record(block)
     match values.get("type"):
-        case "tool_use" | "server_tool_use" | "mcp_tool_use" | "toolCall":
+        case "tool_use" | "server_tool_use" | "mcp_tool_use" | "toolCall" | "tool_call":
             run.called(values.get("name"), values.get("input", values.get("arguments")), values.get("id"))
         case "tool_result" | "mcp_tool_result":
             failed = values.get("is_error") is True
             run.answered(text_of(values.get("content")), values.get("tool_use_id"), failed=failed)
+        case "tool_call_response":
+            run.answered(text_of(values.get("response", values.get("result"))), values.get("id"))
         case "thinking" | "redacted_thinking" | "image" | "image_url":
             pass
         case _ if role == "user":

@@ -199,7 +199,7 @@ def _gemini(session: str | None, messages: Sequence[Record]) -> Gathered:
 
 
 # OpenTelemetry spans of generative AI (semantic conventions, gen_ai.* attributes). Tool calls are the spans whose
-# operation is execute_tool; where there are none, they are read off the messages of the last span that carries any.
+# operation is execute_tool; where there are none, they are in the messages of the last span that carries any.
 
 
 def _is_spans(record: Record) -> bool:
@@ -238,12 +238,10 @@ def _add_spans(run: Gathered, spans: Sequence[Record]) -> None:
     tools = [at for at, one in enumerate(values) if one.get("gen_ai.operation.name") == "execute_tool"]
     if not tools:
         longest = max(range(len(spans)), key=lambda at: (len(messages[at]), at))
-        answers = as_records(unpacked(values[longest].get("gen_ai.output.messages")))
-        for message in (*messages[longest], *answers):
-            _add_message(run, message)
-        return
+        for message in (*messages[longest], *as_records(unpacked(values[longest].get("gen_ai.output.messages")))):
+            records.add_message(run, message)
     for message in next(filter(None, messages), list[Record]()):
-        if message.get("role") == "user":
+        if tools and message.get("role") == "user":
             run.asked(text_of(message.get("parts", message.get("content"))))
     for at in tools:
         call, status = values[at], as_record(spans[at].get("status"))
@@ -256,21 +254,6 @@ def _add_spans(run: Gathered, spans: Sequence[Record]) -> None:
         )
         error = status.get("message") or status.get("description") or call.get("error.type") if failed else None
         run.answered(_answer_text(call.get("gen_ai.tool.call.result")) or str(error or ""), call_id, failed=failed)
-
-
-def _add_message(run: Gathered, message: Record) -> None:
-    for part in as_records(message.get("parts")):
-        match part.get("type"), message.get("role"):
-            case "tool_call", _:
-                run.called(part.get("name"), part.get("arguments"), part.get("id"))
-            case "tool_call_response", _:
-                run.answered(_answer_text(part.get("response", part.get("result"))), part.get("id"))
-            case "text", "user":
-                run.asked(text_of(part))
-            case "text", "assistant":
-                run.told(text_of(part))
-            case _:
-                pass
 
 
 def _answer_text(value: object) -> str:
