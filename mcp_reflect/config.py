@@ -318,10 +318,10 @@ class Scopes:
     others: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, settings: Settings) -> "Scopes":
+    def of(cls, settings: Settings, tenant_id: str = "local") -> "Scopes":
         """Return the scope of the settings, else of the repository or directory that this process works in."""
         project = settings.project if settings.project is not None else project_of(Path.cwd())
-        return cls(Scope(project=stored_name(project)), tuple(map(stored_name, settings.projects)))
+        return cls(Scope(stored_name(tenant_id), stored_name(project)), tuple(map(stored_name, settings.projects)))
 
     def named(self, project: str | None) -> Scope:
         """Return the scope of an argument; InputError where the settings do not allow it."""

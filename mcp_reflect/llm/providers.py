@@ -58,12 +58,12 @@ def find(group: str, provider: str, ours: Iterable[str], setting: str) -> Packag
 
 
 class Foreign:
-    """A provider of another package, named `package`. Whatever it raises becomes an `LLMError`."""
+    """A model of other code, described by `origin`. Whatever it raises becomes an `LLMError`."""
 
-    def __init__(self, llm: LLM, name: str, package: str) -> None:
+    def __init__(self, llm: LLM, name: str, origin: str) -> None:
         self._llm = llm
         self._name = name
-        self._package = package
+        self._origin = origin
 
     async def complete(self, request: Request) -> Reply:
         """Return the wrapped model's reply, or raise an `LLMError` that repeats no text: it may hold a key."""
@@ -77,7 +77,7 @@ class Foreign:
         if isinstance(reply, Reply):
             return reply
         fix = "Report it to its authors, or bind another provider"
-        raise GarbledReplyError(self._name, f"the package {self._package} {fault}", fix)
+        raise GarbledReplyError(self._name, f"{self._origin} {fault}", fix)
 
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -220,7 +220,9 @@ class Registry:
                 llm = cast("Opener", import_module(_OWN[spec.provider]).open_llm)(spec, self._settings)
             else:
                 package = find(ENTRY_POINTS, spec.provider, _OWN, setting)
-                llm = Foreign(cast("LLM", package.opened(spec, self._settings)), spec.name, package.name)
+                llm = Foreign(
+                    cast("LLM", package.opened(spec, self._settings)), spec.name, f"the package {package.name}"
+                )
             self._opened[spec] = self._wrap(llm, spec) if self._wrap else llm
         return self._opened[spec]
 

@@ -13,7 +13,7 @@ from mcp_reflect.llm.budget import UsageStore, one_call
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TimedOutError
-from mcp_reflect.llm.providers import Registry, Stack, Timeout
+from mcp_reflect.llm.providers import Foreign, Registry, Stack, Timeout
 from mcp_reflect.llm.reply_schema import schema_of
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
@@ -68,7 +68,7 @@ class ModelRunner:
     def __init__(self, settings: Settings, store: UsageStore, *, llm: LLM | None, log: Log, clock: Clock) -> None:
         self.prompts = Prompts(settings.prompts_folder)
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
-        self._llm = Timeout(llm, GIVEN) if llm else None
+        self._llm = Timeout(Foreign(llm, GIVEN, "the model"), GIVEN) if llm else None
         self._log = log
         env = settings.llm_settings
         self._registry = Registry(env, Stack(env, store=store, clock=clock))

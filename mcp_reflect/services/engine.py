@@ -61,6 +61,7 @@ class Engine:
         scorer: Scores runs, beside the installed scorers.
         clock: The source of time and ids.
         reflection_bank_size: Takes precedence over the setting `bank_size`.
+        tenant_id: The owner of the records; an engine sees no records of other tenants.
     """
 
     def __init__(
@@ -73,12 +74,13 @@ class Engine:
         scorer: "Scorer | None" = None,
         clock: Clock | None = None,
         reflection_bank_size: int | None = None,
+        tenant_id: str = "local",
     ) -> None:
         self.settings = settings or Settings.from_env()
         if reflection_bank_size is not None:
             self.settings = replace(self.settings, bank_size=reflection_bank_size)
         self.clock = clock or Clock()
-        self.scopes = Scopes.of(self.settings)
+        self.scopes = Scopes.of(self.settings, tenant_id)
         self.log = Log(self.settings.log_level, self.settings.log_format)
         self.bank = store or Bank(self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder)
         self.context = Context(self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm)
@@ -138,7 +140,7 @@ class Engine:
         """Find stored reflections. Counts as no use of a lesson.
 
         Args:
-            query_text: Words to search for, best match first. None: the most important first.
+            query_text: Reflections that fit this text come first. The others follow, the most important first.
             k: The most reflections to return, 1 to 50.
             min_importance: The least importance, 0 to 1.
             tags: Any of these tags; empty for no filter.

@@ -91,19 +91,19 @@ async def store(context: Context, generated: Generated) -> Reflection:
 
 
 async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflection, ...]:
-    """Find reflections by the arguments of a recall; without a `task` the most important ones. Counts as no use."""
+    """Find reflections by the arguments of a recall: those that fit the `task` first, then the most important ones."""
     anything = arguments.get("task") is None
     values = {**arguments, "max_chars": context.settings.max_recalled_chars, **({"task": "any"} if anything else {})}
     sent = read(RecallArguments, values, context.settings)
     scope, reflections = context.scopes.named(sent.project), context.bank.reflections
-    if anything:
-        least = sent.min_importance
-        stored = await reflections.important(scope, limit=sent.limit, min_importance=least, tags=sent.tags)
-    else:
+    important: dict[str, Any] = {"limit": sent.limit, "min_importance": sent.min_importance, "tags": sent.tags}
+    stored = {item.id: item for item in await reflections.important(scope, **important)}
+    if not anything:
         asked = replace(sent.ask(), kinds=(RecordKind.REFLECTION,))
         recall = await context.bank.recalls.recall(scope, asked, applied=False)
-        stored = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
-    return tuple(map(from_stored, stored))
+        fitting = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
+        stored = {**{item.id: item for item in fitting}, **stored}
+    return tuple(map(from_stored, [*stored.values()][: sent.limit]))
 
 
 async def generate(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT) -> Generated:
@@ -335,6 +335,9 @@ async def _draft(
     if review is not None:
         judged = _with_review(judged, judgement, review)
     assessment = await analyzed.score(sent.criteria, judged.assessment, analysis.scores if analysis else None)
+    for name in ("importance", "confidence"):  # an installed scorer may set them
+        if assessment is not None and (score := assessment.scores.get(name)) and score.score is not None:
+            judged = replace(judged, **{name: score.score})
     if validation is not None:
         validation = replace(validation, reflection_success=not judgement.failed)
     copied: dict[str, Any] = {field.name: getattr(judged, field.name) for field in fields(judged)}

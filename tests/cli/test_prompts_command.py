@@ -25,7 +25,7 @@ def test_list_says_who_serves(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert list(rows) == NAMES
     assert rows["correct"].split() == ["correct", "7", "corrector", "yours"]
     assert rows["critique"].endswith("shipped, because yours is broken (see check)")
-    assert rows["distill"].endswith("shipped")
+    assert rows["dream"].endswith("shipped")
     assert main(["prompts", "list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [one["name"] for one in listed] == NAMES

@@ -96,6 +96,51 @@ async def test_names_of_older_engines_are_understood(engine: Engine) -> None:
     assert (await engine.should_reflect(confidence=0.1, session_id="s1")).reflections_left == 1
 
 
+@pytest.mark.parametrize("error", [TimeoutError(), ValueError("key sk-1"), KeyError("x")])
+async def test_rules_reflect_where_a_model_that_was_passed_raises_anything(
+    settings: Settings, error: Exception
+) -> None:
+    class Failing:
+        async def complete(self, request: Any) -> Any:
+            del request
+            raise error
+
+    async with Engine(settings, llm=Failing()) as engine:
+        found = await engine.reflect(**FAILED_RUN)
+    assert found.thinker == "rules"
+    assert f"raised {type(error).__name__}" in (found.note or "")
+    assert "no reply within" not in (found.note or "")
+    assert "sk-1" not in (found.note or "")
+
+
+async def test_a_tenant_sees_only_its_own_records(settings: Settings) -> None:
+    for tenant in ("acme", "globex"):
+        async with Engine(settings, tenant_id=tenant) as engine:
+            assert not (await engine.recall(task="deploy on a Friday")).lessons
+            await engine.store_lesson(mistake="Deployed on a Friday", correction="Deploy on a Tuesday")
+            assert len((await engine.recall(task="deploy on a Friday")).lessons) == 1
+
+
+async def test_a_text_orders_reflections_and_excludes_none(engine: Engine) -> None:
+    for task, importance in (("Bake bread", 0.9), ("Paint the fence", 0.7), ("Tune the piano", 0.3)):
+        await engine.reflect(
+            task=task, outcome="success", analysis={"reflection": f"{task}: so.", "importance": importance}
+        )
+    found = await engine.query_reflections("paint the fence", k=5)
+    assert [one.reflection for one in found] == ["Paint the fence: so.", "Bake bread: so."]
+
+
+async def test_a_scorer_of_ones_own_may_set_importance_and_confidence(settings: Settings) -> None:
+    class Judge:
+        def score(self, trace: Any) -> dict[str, float]:
+            del trace
+            return {"importance": 0.95, "confidence": 0.15}
+
+    async with Engine(settings, scorer=Judge()) as engine:
+        found = await engine.reflect(**FAILED_RUN)
+    assert (found.importance, found.confidence) == (0.95, 0.15)
+
+
 def test_the_size_of_the_bank_is_passed_on_and_goes_before_the_setting(settings: Settings) -> None:
     assert Engine(settings, reflection_bank_size=100).settings.bank_size == 100
     assert Engine(settings).settings.bank_size is None
