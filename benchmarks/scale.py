@@ -145,7 +145,7 @@ async def _written(engine: Engine, size: int, texts: Texts) -> dict[str, float]:
     for first in range(1, size + 1, DIRECT):
         numbers = range(first, min(first + DIRECT, size + 1))
         drafts = engine.import_drafts([(place, texts.lesson(place)) for place in numbers])
-        made = [(own, lessons.from_draft(draft, own, clock)) for _, draft in drafts]
+        made = [(own, lessons.prepared(draft, own, clock)) for _, draft in drafts]
         rows = [lessons.lesson_rows(scope, lesson) for scope, lesson in made]
         await database.write(lambda tx, rows=rows: lessons.insert_rows(tx, rows))
     await database.close()

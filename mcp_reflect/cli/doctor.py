@@ -15,7 +15,7 @@ from mcp_reflect.cli.reports import vector_summary
 from mcp_reflect.errors import BankError
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.backup import Health
+from mcp_reflect.storage.sqlite import backup
 
 _MOST_NAMED: Final = 10  # records with damaged texts
 
@@ -90,7 +90,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "mode": oct(file.st_mode & 0o777),
         "bytes": file.st_size,
     }
-    health = await engine.bank.maintenance.health()
+    health = backup.health(engine.bank.path)
     report |= {
         "sound": health.sound and not health.unreadable,
         "set_aside": [str(file) for file in health.aside],
@@ -117,7 +117,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
     return {**report, "degraded": degraded}
 
 
-def _damage(health: Health) -> Iterator[str]:
+def _damage(health: backup.Health) -> Iterator[str]:
     """Yield a sentence for each damage of the bank's file."""
     if not health.sound:
         restore = ", or: mcp-reflect restore --latest" if health.copies else ""

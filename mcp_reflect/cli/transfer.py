@@ -15,6 +15,7 @@ from mcp_reflect.cli.output import Progress, confirm, write_json, write_line
 from mcp_reflect.config import Settings
 from mcp_reflect.models.common import plain
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage.sqlite import backup
 
 
 def add_backup_arguments(parser: CliParser) -> None:
@@ -24,7 +25,12 @@ def add_backup_arguments(parser: CliParser) -> None:
 def run_backup(options: Namespace) -> int:
     """Copy the bank to one private file (mode 0600), completely or not at all, while servers run."""
     file = Path(options.file).absolute()
-    size = with_engine(lambda engine: engine.bank.maintenance.backup(file))
+
+    async def copy(engine: Engine) -> int:
+        await engine.bank.open()
+        return backup.backup(engine.bank.path, file)
+
+    size = with_engine(copy)
     if options.json:
         write_json({"file": str(file), "bytes": size})
     else:
@@ -46,12 +52,12 @@ def run_restore(options: Namespace) -> int:
     """
 
     async def restore(engine: Engine) -> tuple[Path, Path | None] | None:
-        maintenance = engine.bank.maintenance
-        file = await maintenance.latest_copy() if options.latest else Path(options.file).absolute()
+        bank = engine.bank
+        file = backup.latest_copy(bank.path) if options.latest else Path(options.file).absolute()
         question = f"Replace all that is in {engine.bank.path} by {file}?"
         if not options.yes and not confirm(question, "it replaces all that is in the bank"):
             return None
-        return file, await maintenance.restore(file)
+        return file, backup.restore(bank.path, file, bank.clock.now(), bank.db.busy_seconds)
 
     restored = with_engine(restore)
     if restored is None:

@@ -16,12 +16,11 @@ from mcp_reflect.storage.sqlite.files import Opened
 if TYPE_CHECKING:
     from mcp_reflect.llm.embeddings.embedders import Embedder
     from mcp_reflect.storage.consolidation import ConsolidationRepository
-    from mcp_reflect.storage.lessons import LessonRepository
-    from mcp_reflect.storage.maintenance import Maintenance
-    from mcp_reflect.storage.outcomes import OutcomeRepository
+    from mcp_reflect.storage.lessons import LessonRepository, OutcomeRepository
     from mcp_reflect.storage.reflections import ReflectionRepository
     from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig, Embeddings
     from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, UsageStore
+    from mcp_reflect.storage.sqlite.backup import Maintenance
     from mcp_reflect.storage.transfer import Transfer
     from mcp_reflect.storage.views import Views
     from mcp_reflect.storage.warnings import WarningRepository
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 _REPOSITORIES: Final = {
     "lessons": "lessons.LessonRepository",
     "reflections": "reflections.ReflectionRepository",
-    "outcomes": "outcomes.OutcomeRepository",
+    "outcomes": "lessons.OutcomeRepository",
     "warnings": "warnings.WarningRepository",
     "consolidations": "consolidation.ConsolidationRepository",
     "searches": "sessions.SearchRepository",
@@ -39,12 +38,10 @@ _REPOSITORIES: Final = {
     "usage": "sessions.UsageStore",
     "views": "views.Views",
     "transfer": "transfer.Transfer",
-    "maintenance": "maintenance.Maintenance",
+    "maintenance": "sqlite.backup.Maintenance",
 }
 
-_CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})
-"""The statements after which a lesson may need a new vector."""
-
+_CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})  # after which a lesson may need a new vector
 COPY_DELAY_SECONDS: Final = 60.0
 
 
@@ -124,7 +121,7 @@ class Bank:
         """Make a repository when it is first used, so that `recall` on the command line imports no other."""
         if name not in _REPOSITORIES:
             raise AttributeError(name)
-        module, _, kind = _REPOSITORIES[name].partition(".")
+        module, _, kind = _REPOSITORIES[name].rpartition(".")
         repository = getattr(import_module(f"mcp_reflect.storage.{module}"), kind)(self)
         setattr(self, name, repository)
         return repository

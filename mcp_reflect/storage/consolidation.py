@@ -7,34 +7,29 @@ from dataclasses import asdict, fields, replace
 from typing import Any, Final
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import InputError, NotFoundError
+from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import RULES, Scope
 from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalisation, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust, lesson_text
 from mcp_reflect.models.reflection import Link
-from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage import lessons, outcomes
+from mcp_reflect.storage import lessons
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
 from mcp_reflect.storage.similarity import contradict, nearest, points, same_lesson, same_text, telling_words, tie
-from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lesson_from, lessons_from, scope_values
+from mcp_reflect.storage.sqlite.database import Repository, transaction
+from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lesson_from, lessons_from, scoped
 
 # The plan of rules: merge what says the same, link what is similar, archive what proved useless. Rules write no new
 # text. The same records give the same plan in any order, and an applied plan leaves nothing for the next one.
 
-ALIKE: Final = 0.35
-"""The minimum Jaccard similarity of the words of any two members of a cluster."""
+ALIKE: Final = 0.35  # the minimum Jaccard similarity of the words of any two members of a cluster
 
 # Without any proof, an agent's own word is enough to archive (not to hide) a record that was shown this often, and was
 # of this little use by its own account.
 OFTEN: Final = 8
 LITTLE: Final = 0.25
 
-_TRUST: Final = (Trust.QUARANTINED, Trust.OBSERVED, Trust.CONFIRMED, Trust.TRUSTED)
-
-Stop = Callable[[], bool]
-"""Asked now and then whether to stop: the work runs beside a server's calls and must not delay them."""
+Stop = Callable[[], bool]  # asked whether to stop: the work runs beside a server's calls and must not delay them
 
 
 class StoppedError(Exception):
@@ -71,7 +66,8 @@ def same_groups(records: Iterable[Lesson], stop: Stop) -> list[tuple[Lesson, ...
     groups: list[list[Lesson]] = []
     by_points: dict[object, list[list[Lesson]]] = {}  # records that say the same agree in numbers, names and negations
     for record in sorted(records, key=_worth):
-        _check(stop)
+        if stop():
+            raise StoppedError
         candidates = by_points.setdefault((record.kind, *map(points, _parts(record))), [])
         group = next((group for group in candidates if _same_record(group[0], record)), None)
         if group is None:
@@ -105,7 +101,8 @@ def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
     """
     groups: list[list[tuple[set[str], Lesson]]] = []
     for record in sorted(records, key=lambda record: (record.kind.value, record.text, record.id)):
-        _check(stop)
+        if stop():
+            raise StoppedError
         words = set(telling_words(record.text))
         similar = (
             group
@@ -124,13 +121,8 @@ def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
 def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
     """Sort the best first, by what is in the records, and by id only if they are equal in everything else."""
     evidence = (record.wins + 2) / (record.wins + record.losses + 4)
-    trust = -_TRUST.index(record.trust)
-    return trust, -round(evidence, 4), -record.strength, -record.importance, record.text, record.id
-
-
-def _check(stop: Stop) -> None:
-    if stop():
-        raise StoppedError
+    trust = list(Trust).index(record.trust)
+    return -trust, -round(evidence, 4), -record.strength, -record.importance, record.text, record.id
 
 
 def may_archive(record: Lesson) -> bool:
@@ -169,122 +161,103 @@ class ConsolidationRepository(Repository):
 
         Global records are left out.
         """
+        records = await self.db.look(lambda reading: _records(reading, scope))
+        similar: dict[str, tuple[str, ...]] = {}
+        for row in await self.db.rows("links_among", {"ids": [record.id for record in records], "relation": SIMILAR}):
+            similar[row["from_id"]] = (*similar.get(row["from_id"], ()), row["to_id"])
+        return records, await self.db.look(lambda reading: rates(reading, scope)), similar
 
-        def load(reading: Reading) -> tuple[list[Lesson], Rates, dict[str, tuple[str, ...]]]:
-            records = _records(reading, scope)
-            similar: dict[str, tuple[str, ...]] = {}
-            values = {"ids": [record.id for record in records], "relation": SIMILAR}
-            for row in reading.rows("links_among", values):
-                similar[row["from_id"]] = (*similar.get(row["from_id"], ()), row["to_id"])
-            return records, rates(reading, scope), similar
-
-        return await self._db.look(load)
-
-    async def take_lease(self, scope: Scope, holder: str, seconds: float) -> bool:
+    @transaction
+    def take_lease(self, tx: Writing, scope: Scope, holder: str, seconds: float) -> bool:
         """Take or renew the right to consolidate for `seconds`; False if another process has it."""
-        now = self._clock.now()
-        values = {"name": "dream", "holder": holder, "now": now, "until": now + seconds, **scope_values(scope)}
-        return await self._db.write(lambda tx: tx.run("lease_take", values)) == 1
+        now = self.clock.now()
+        values = scoped(scope, name="dream", holder=holder, now=now, until=now + seconds)
+        return tx.run("lease_take", values) == 1
 
-    async def release_lease(self, scope: Scope, holder: str) -> None:
+    @transaction
+    def release_lease(self, tx: Writing, scope: Scope, holder: str) -> None:
         """Give the lease back."""
-        values = {"name": "dream", "holder": holder, **scope_values(scope)}
-        await self._db.write(lambda tx: tx.run("lease_drop", values))
+        tx.run("lease_drop", scoped(scope, name="dream", holder=holder))
 
     async def used_today(self, scope: Scope) -> tuple[int, int]:
         """Return the dreams at idle that a project had since midnight (UTC), and the tokens of all its dreams."""
-        since = self._clock.now() // _DAY * _DAY
-        row = await self._db.row("dreams_since", {"since": since, **scope_values(scope)})
+        since = self.clock.now() // _DAY * _DAY
+        row = await self.db.row("dreams_since", scoped(scope, since=since))
         return (row["idle"], row["tokens"]) if row else (0, 0)
 
     async def is_unchanged(self, scope: Scope, digest: str) -> bool:
         """True if the last dream left the records as they are now."""
-        row = await self._db.row("dream_last", scope_values(scope))
+        row = await self.db.row("dream_last", scoped(scope))
         return row is not None and row["digest"] == digest
 
     async def latest(self, scope: Scope, limit: int = 20) -> list[dict[str, Any]]:
         """Return the dreams of a project, newest first."""
-        rows = await self._db.rows("dream_list", {"limit": limit, **scope_values(scope)})
+        rows = await self.db.rows("dream_list", scoped(scope, limit=limit))
         return [{**dict(row), "plan": json.loads(row["plan"])} for row in rows]
 
-    async def apply(
-        self, scope: Scope, plan: DreamPlan, loaded: list[Lesson], *, idle: bool, part: bool = False
+    @transaction
+    def apply(
+        self, tx: Writing, scope: Scope, plan: DreamPlan, loaded: list[Lesson], *, idle: bool, part: bool = False
     ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         """Apply a plan in one transaction; return the dream's id, the ids it added, and those it skipped.
 
         A record that changed since it was loaded is skipped, with everything that depends on it. `part` says that the
         plan is a part of what was due, so that the next dream looks at the same records again.
         """
-        dream_id = self._clock.new_id("drm")
+        dream_id = self.clock.new_id("drm")
+        changes = _Changes(tx, scope, dream_id, self.clock, {lesson.id: lesson for lesson in loaded})
+        for merge in plan.merges:
+            changes.merge(merge)
+        for generalisation in plan.generalisations:
+            changes.generalise(generalisation)
+        for archiving in plan.archivings:
+            record = changes.unchanged(archiving.id)
+            if record is not None and may_archive(record):
+                changes.write(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
+        for one, other in plan.ties:
+            changes.link(one, SIMILAR, other)
+            changes.link(other, SIMILAR, one)
+        for name in lessons.archive_excess(tx, scope, self.bank.size, self.clock.now()):
+            if name not in changes.added:
+                archived = lessons.lesson_by_id(tx, scope, name)
+                changes.record(replace(archived, state=State.ACTIVE), archived.updated_at)
+        undoing = {"records": changes.records, "added": changes.added, "links": changes.links}
+        digest = "" if part else digest_of(_records(tx, scope))
+        values = scoped(scope, id=dream_id, digest=digest, tokens=plan.tokens, idle=idle, now=self.clock.now())
+        tx.run("dream_add", {**values, "plan": json.loads(json.dumps(asdict(plan))), "changes": undoing})
+        return dream_id, tuple(changes.added), tuple(changes.skipped)
 
-        def apply(tx: Writing) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-            changes = _Changes(tx, scope, dream_id, self._clock, {lesson.id: lesson for lesson in loaded})
-            for merge in plan.merges:
-                changes.merge(merge)
-            for generalisation in plan.generalisations:
-                changes.generalise(generalisation)
-            for archiving in plan.archivings:
-                record = changes.unchanged(archiving.id)
-                if record is not None and may_archive(record):
-                    changes.write(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
-            for one, other in plan.ties:
-                changes.link(one, SIMILAR, other)
-                changes.link(other, SIMILAR, one)
-            for name in lessons.archive_excess(tx, scope, self._bank.size, self._clock.now()):
-                if name not in changes.added:
-                    archived = lessons.lesson_by_id(tx, scope, name)
-                    changes.record(replace(archived, state=State.ACTIVE), archived.updated_at)
-            values = {
-                "id": dream_id,
-                "plan": json.loads(json.dumps(asdict(plan))),
-                "changes": {"records": changes.records, "added": changes.added, "links": changes.links},
-                "digest": "" if part else digest_of(_records(tx, scope)),
-                "tokens": plan.tokens,
-                "idle": int(idle),
-                "now": self._clock.now(),
-                **scope_values(scope),
-            }
-            tx.run("dream_add", values)
-            return dream_id, tuple(changes.added), tuple(changes.skipped)
-
-        return await self._db.write(apply)
-
-    async def undo(self, scope: Scope, dream_id: str) -> Undone:
+    @transaction
+    def undo(self, tx: Writing, scope: Scope, dream_id: str) -> Undone:
         """Restore what a dream changed, in one transaction; records that changed since stay as they are."""
         reason = f"dream {dream_id} undone"
-
-        def undo(tx: Writing) -> Undone:
-            row = tx.row("dream_by_id", {"id": dream_id, **scope_values(scope)})
-            if row is None:
-                fix = "`mcp-reflect dream --list` shows the dreams."
-                raise NotFoundError("dream_id", f"there is no '{quoted(dream_id)}' in {scope}", fix)
-            if row["state"] == "undone":
-                raise InputError("dream_id", "that dream is undone already", "Name another one.")
-            changes = json.loads(row["changes"])
-            restored: list[str] = []
-            skipped: list[str] = []
-            for name, change in changes["records"].items():
-                current = _stored(tx, scope, name)
-                if current is None or current.updated_at != change["after"]:
-                    skipped.append(name)
-                    continue
-                before = {**change["before"], "state": State(change["before"]["state"])}
-                before |= {name: tuple(before[name]) for name in LISTS}
-                after = replace(current, **before, updated_at=self._clock.now())
-                lessons.revise(tx, scope, current, after, reason)
-                restored.append(name)
-            for name in changes["added"]:
-                lessons.set_state(tx, scope, name, State.ARCHIVED, reason, self._clock.now())
-            tx.run_many("link_remove", changes["links"])
-            # Merged records get their outcomes back, and the kept record only its own.
-            for name in sorted({link["from_id"] for link in changes["links"] if link["relation"] in _MERGED}):
-                if (lesson := _stored(tx, scope, name)) is not None:
-                    outcomes.recompute(tx, scope, lesson)
-            tx.run("dream_undone", {"id": dream_id, **scope_values(scope)})
-            lessons.archive_excess(tx, scope, self._bank.size, self._clock.now())
-            return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
-
-        return await self._db.write(undo)
+        fix = "`mcp-reflect dream --list` shows the dreams."
+        row = tx.existing("dream_by_id", scope, "dream_id", dream_id, fix)
+        if row["state"] == "undone":
+            raise InputError("dream_id", "that dream is undone already", "Name another one.")
+        changes = json.loads(row["changes"])
+        restored: list[str] = []
+        skipped: list[str] = []
+        for name, change in changes["records"].items():
+            current = _stored(tx, scope, name)
+            if current is None or current.updated_at != change["after"]:
+                skipped.append(name)
+                continue
+            before = {**change["before"], "state": State(change["before"]["state"])}
+            before |= {name: tuple(before[name]) for name in LISTS}
+            after = replace(current, **before, updated_at=self.clock.now())
+            lessons.revise(tx, scope, current, after, reason)
+            restored.append(name)
+        for name in changes["added"]:
+            lessons.set_state(tx, scope, name, State.ARCHIVED, reason, self.clock.now())
+        tx.run_many("link_remove", changes["links"])
+        # Merged records get their outcomes back, and the kept record only its own.
+        for name in sorted({link["from_id"] for link in changes["links"] if link["relation"] in _MERGED}):
+            if (lesson := _stored(tx, scope, name)) is not None:
+                lessons.recompute(tx, scope, lesson)
+        tx.run("dream_undone", scoped(scope, id=dream_id))
+        lessons.archive_excess(tx, scope, self.bank.size, self.clock.now())
+        return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
 
 
 class _Changes:
@@ -322,7 +295,7 @@ class _Changes:
             self.link(record.id, "merged_into", keep.id)
             self.link(keep.id, "merged_from", record.id)
         for record in (*gone, keep):
-            outcomes.recompute(self._tx, self._scope, lessons.lesson_by_id(self._tx, self._scope, record.id))
+            lessons.recompute(self._tx, self._scope, lessons.lesson_by_id(self._tx, self._scope, record.id))
 
     def generalise(self, generalisation: Generalisation) -> None:
         """Add the new lesson unless it is there already, with links to its sources."""
@@ -376,9 +349,9 @@ def digest_of(records: list[Lesson]) -> str:
 
 
 def _records(reading: Reading, scope: Scope) -> list[Lesson]:
-    return lessons_from(reading.rows("dream_records", {"limit": MOST_RECORDS, **scope_values(scope)}))
+    return lessons_from(reading.rows("dream_records", scoped(scope, limit=MOST_RECORDS)))
 
 
 def _stored(tx: Writing, scope: Scope, name: str) -> Lesson | None:
-    row = tx.row("lesson_by_id", {"id": name, **scope_values(scope)})
+    row = tx.row("lesson_by_id", scoped(scope, id=name))
     return None if row is None else lesson_from(row)

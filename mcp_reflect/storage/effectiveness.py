@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.models.lesson import Evidence, Lesson
 
@@ -13,7 +12,6 @@ from mcp_reflect.models.lesson import Evidence, Lesson
 
 _TERMS: Final = 400
 _PRECISE: Final = 1e-12
-_LEAST: Final = 1e-300
 
 
 def below(wins: float, losses: float, value: float) -> float:
@@ -41,41 +39,31 @@ def quantile(wins: float, losses: float, share: float) -> float:
 
 def _fraction(a: float, b: float, x: float) -> float:
     c = 1.0
-    total = d = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    total = d = 1 / ((1 - (a + b) * x / (a + 1)) or 1e-300)
     for m in range(1, _TERMS):
-        for part in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1 / _away_from_zero(1 + part * d)
-            c = _away_from_zero(1 + part / c)
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for part in (even, odd):
+            d, c = 1 / ((1 + part * d) or 1e-300), (1 + part / c) or 1e-300
             total *= d * c
         if abs(d * c - 1) < _PRECISE:
             break
     return total
 
 
-def _away_from_zero(value: float) -> float:
-    return value if abs(value) > _LEAST else _LEAST
-
-
 # Totals over outcomes. A moving average that starts at .5 is shown; ranking uses wins and losses, each weighted by its
 # evidence. Both are folds over the outcomes in the order in which they were first recorded, so recording the same
-# outcome twice changes nothing.
-
+# outcome twice changes nothing. An agent's own word counts least; a test or a measurement counts whole.
 START: Final = 0.5
 RATE: Final = 0.3  # the share by which one outcome of full weight moves the average
-
-# An agent's own word counts least; a test or a measurement counts whole.
 EVIDENCE_WEIGHT: Final = {Evidence.SELF: 0.3, Evidence.USER: 0.8, Evidence.METRIC: 1.0, Evidence.TEST: 1.0}
 
-# All self-reported outcomes together weigh at most as much as one proven outcome, and only until there is that much
-# proof. So no amount of praise lifts a lesson above one that a test has proved.
+# All self-reported outcomes weigh at most as much as one proven outcome, and only until there is that much proof, so no
+# amount of praise lifts a lesson above one that a test has proved.
 MAX_SELF_REPORTED: Final = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedOutcome:
+class WeightedOutcome(NamedTuple):
     """An outcome: success is 1, 0.5 or 0, weight in (0, 1]; `proven` unless it is only an agent's own word."""
 
     success: float
@@ -83,8 +71,7 @@ class WeightedOutcome:
     proven: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(NamedTuple):
     """The sum of a lesson's outcomes; `effectiveness` is None before the first.
 
     `proof` is the weight of the proven ones; from `MAX_SELF_REPORTED` on, wins and losses count these alone.
@@ -116,12 +103,9 @@ def running_totals(outcomes: Iterable[WeightedOutcome]) -> Iterator[Totals]:
         yield Totals(average, won, lost, weight[True])
 
 
-# A lesson's effectiveness: a Beta posterior against the base rate of its task type, with its interval.
-#
-# The prior is the rate of the type's proven outcomes, itself shrunk towards the scope's rate, with the strength of
-# four outcomes. Ranking gives every lesson of a type the same prior, so only its own evidence moves it among them.
-# The test for harm uses the rate of the other lessons: a bad lesson must not lower the bar that it has to meet.
-
+# A lesson's effectiveness: a Beta posterior against the base rate of its task type, with its interval. The prior is the
+# rate of the type's proven outcomes, itself shrunk towards the scope's rate, with the strength of four outcomes. The
+# test for harm uses the rate of the other lessons: a bad lesson must not lower the bar that it has to meet.
 PRIOR_STRENGTH: Final = 4.0
 PRIOR_RATE: Final = 0.5  # before any outcome
 INTERVAL: Final = 0.9  # the share of the posterior between low and high
@@ -135,8 +119,7 @@ HIGHEST_BAR: Final = 0.5
 LOWEST_BAR: Final = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class Effectiveness:
+class Effectiveness(NamedTuple):
     """A posterior: mean, the ends of its 90 % interval, and the base rate it is compared with; all in 0..1."""
 
     mean: float
@@ -146,19 +129,13 @@ class Effectiveness:
     harmful: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Rates:
-    """How often the lessons of a scope worked, by task type (`""` for lessons without one).
+    """How often the lessons of a scope worked."""
 
-    A tally is the weight of the good outcomes, and of all.
-    """
-
-    by_type: Mapping[str, tuple[float, float]]
-    _all: tuple[float, float] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        tallies = self.by_type.values()  # summed once: a recall asks for dozens of lessons
-        object.__setattr__(self, "_all", (sum(tally[0] for tally in tallies), sum(tally[1] for tally in tallies)))
+    def __init__(self, by_type: Mapping[str, tuple[float, float]]) -> None:
+        """Take the weights of the good outcomes and of all, by task type (`""` for lessons without one)."""
+        self.by_type = by_type
+        self._all = (sum(good for good, _ in by_type.values()), sum(every for _, every in by_type.values()))
 
     def base_rate(self, lesson: Lesson, *, others: bool = False) -> float:
         """Return the rate of its task type, shrunk towards the scope's; `others` leaves the lesson itself out."""
@@ -193,7 +170,7 @@ class Rates:
 
 def rounded_effectiveness(effectiveness: Effectiveness) -> dict[str, float | bool]:
     """Return it as a person sees it, to three places."""
-    values = asdict(effectiveness).items()
+    values = effectiveness._asdict().items()
     return {name: value if isinstance(value, bool) else round(value, 3) for name, value in values}
 
 

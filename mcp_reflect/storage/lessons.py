@@ -1,42 +1,33 @@
-"""Lessons: stored or merged, changed, retired, restored, erased, and kept within the bank's size."""
+"""Lessons: stored or merged, changed, retired, erased, kept within the bank's size; and outcomes of using them."""
 
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict, fields, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import InputError, NotFoundError
+from mcp_reflect.errors import InputError
+from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Stored, Trust, lesson_text
+from mcp_reflect.models.lesson import Evidence, Lesson, LessonDraft, RecordKind, Source, State, Trust
 from mcp_reflect.security.injection import repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash, quoted
 from mcp_reflect.storage import similarity
-from mcp_reflect.storage.effectiveness import Effectiveness
-from mcp_reflect.storage.recalls import MENTIONS, named, rates
+from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, Effectiveness, WeightedOutcome, total
+from mcp_reflect.storage.recalls import MENTIONS, named, rates, recall_row
 from mcp_reflect.storage.retrieval import candidates, index
-from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import (
-    LISTS,
-    Bound,
-    Reading,
-    Writing,
-    bound,
-    lesson_from,
-    lesson_values,
-    lessons_from,
-    scope_values,
-)
+from mcp_reflect.storage.sqlite import statements
+from mcp_reflect.storage.sqlite.database import Repository, transaction
+from mcp_reflect.storage.sqlite.statements import LISTS, Bound, Reading, Writing, lesson_from, lessons_from, scoped
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
 
 
-_MIN_ID_CHARS: Final = 4
-"""The fewest characters that stand for an id."""
-
+_MIN_ID_CHARS: Final = 4  # that stand for an id
 _MAX_NAMED_IDS: Final = 5
+_PAGE: Final = 200  # lessons indexed in a transaction
 
 
 class LessonRepository(Repository):
@@ -45,30 +36,27 @@ class LessonRepository(Repository):
     Every method that takes an id raises NotFoundError if the scope has no such record.
     """
 
-    async def store(self, scope: Scope, draft: LessonDraft) -> Stored:
+    @transaction
+    def store(self, tx: Writing, scope: Scope, draft: LessonDraft) -> models.Stored:
         """Store a lesson, or strengthen the one that says the same."""
-        lesson = prepared(draft, scope, self._clock)
-
-        def store(tx: Writing) -> Stored:
-            lesson_id, status = add_or_merge(tx, scope, lesson)
-            archived = archive_excess(tx, scope, self._bank.size, self._clock.now())
-            reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
-            reason = f"{lesson.held}; a person decides" if lesson.held else reason
-            return Stored(lesson_id=lesson_id, status=status, reason=reason, scope=str(scope))
-
-        return await self._db.write(store)
+        lesson = prepared(draft, scope, self.clock)
+        lesson_id, status = add_or_merge(tx, scope, lesson)
+        archived = archive_excess(tx, scope, self.bank.size, self.clock.now())
+        reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
+        reason = f"{lesson.held}; a person decides" if lesson.held else reason
+        return models.Stored(lesson_id=lesson_id, status=status, reason=reason, scope=str(scope))
 
     async def get(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """Return the record with that id; NotFoundError names `field`."""
-        return await self._db.look(lambda reading: lesson_by_id(reading, scope, lesson_id, field))
+        return await self.db.look(lambda reading: lesson_by_id(reading, scope, lesson_id, field))
 
     async def resolve_id(self, scope: Scope, part: str, field: str = "id") -> str:
-        """Return the one id that is `part`, or begins or ends with it (4 characters or more).
+        """Return the one id that is `part`, or begins or ends with it (4 characters or more), else `part`.
 
-        Raises NotFoundError if there is none, InputError if there are several.
+        InputError if there are several.
         """
-        values = {"part": part, "limit": _MAX_NAMED_IDS, **scope_values(scope)}
-        rows = await self._db.rows("lesson_ids_like", values) if len(part) >= _MIN_ID_CHARS else []
+        values = scoped(scope, part=part, limit=_MAX_NAMED_IDS)
+        rows = await self.db.rows("lesson_ids_like", values) if len(part) >= _MIN_ID_CHARS else []
         ids = [str(row["id"]) for row in rows]
         if len(ids) > 1 and part not in ids:
             raise InputError(field, f"'{quoted(part)}' is the start or end of {', '.join(ids)}", "Give more of it.")
@@ -76,7 +64,7 @@ class LessonRepository(Repository):
 
     async def projects(self, tenant: str) -> dict[str, int]:
         """Return the number of active lessons of each project; the empty name is global."""
-        return {row["project"]: row["count"] for row in await self._db.rows("lesson_projects", {"tenant": tenant})}
+        return {row["project"]: row["count"] for row in await self.db.rows("lesson_projects", {"tenant": tenant})}
 
     async def latest(
         self,
@@ -89,82 +77,65 @@ class LessonRepository(Repository):
         held: bool = False,
     ) -> list[Lesson]:
         """Return records, newest first; None means any kind or state. `held` selects those in quarantine."""
-        values = {
-            "held": int(held),
-            "kind": kind and kind.value,
-            "state": state and state.value,
-            "limit": limit,
-            "offset": offset,
-            **scope_values(scope),
-        }
-        return lessons_from(await self._db.rows("lesson_list", values))
+        values = scoped(scope, held=held, kind=kind, state=state, limit=limit, offset=offset)
+        return lessons_from(await self.db.rows("lesson_list", values))
 
     async def task_types(self, scope: Scope) -> list[str]:
         """Return the task types of a scope's lessons, the most frequent first."""
-        return [row["task_type"] for row in await self._db.rows("task_types", scope_values(scope))]
+        return [row["task_type"] for row in await self.db.rows("task_types", scoped(scope))]
 
     async def effectiveness(self, scope: Scope, lesson: Lesson) -> Effectiveness:
         """Return the lesson's posterior against the base rate of its task type."""
-        return (await self._db.look(lambda reading: rates(reading, scope))).effectiveness(lesson)
+        return (await self.db.look(lambda reading: rates(reading, scope))).effectiveness(lesson)
 
     async def history(self, scope: Scope, record_id: str) -> list[dict[str, Any]]:
         """Return the earlier and other wordings of a record, oldest first."""
         await self.get(scope, record_id)
-        rows = await self._db.rows("version_list", {"record_id": record_id})
-        return [
-            {name: row[name] for name in ("version", "reason", "created_at")} | json.loads(row["body"]) for row in rows
-        ]
+        rows = await self.db.rows("version_list", {"record_id": record_id})
+        names = ("version", "reason", "created_at")
+        return [{name: row[name] for name in names} | json.loads(row["body"]) for row in rows]
 
     async def links(self, scope: Scope, record_id: str) -> list[dict[str, str]]:
         """Return the links of a record."""
         await self.get(scope, record_id)
-        return [dict(row) for row in await self._db.rows("link_list", {"from_id": record_id})]
+        return [dict(row) for row in await self.db.rows("link_list", {"from_id": record_id})]
 
-    async def set_state(self, scope: Scope, lesson_id: str, state: State, reason: str) -> Lesson:
+    @transaction
+    def set_state(self, tx: Writing, scope: Scope, lesson_id: str, state: State, reason: str) -> Lesson:
         """Retire, archive or restore a lesson; its former state stays in its history."""
-        now = self._clock.now()
+        now = self.clock.now()
+        lesson = set_state(tx, scope, lesson_id, state, reason, now)
+        if state is State.ACTIVE:  # another one gives way to what a person restored
+            archive_excess(tx, Scope(scope.tenant, lesson.project), self.bank.size, now, spare=lesson_id)
+        return lesson
 
-        def change_state(tx: Writing) -> Lesson:
-            lesson = set_state(tx, scope, lesson_id, state, reason, now)
-            if state is State.ACTIVE:  # another one gives way to what a person restored
-                archive_excess(tx, Scope(scope.tenant, lesson.project), self._bank.size, now, spare=lesson_id)
-            return lesson
-
-        return await self._db.write(change_state)
-
-    async def decide(self, scope: Scope, lesson_id: str, *, approved: bool) -> Lesson:
+    @transaction
+    def decide(self, tx: Writing, scope: Scope, lesson_id: str, *, approved: bool) -> Lesson:
         """Record a person's decision about a lesson in quarantine: trusted, or retired. InputError if it is not."""
+        before = lesson_by_id(tx, scope, lesson_id)
+        if before.trust is not Trust.QUARANTINED or before.state is not State.ACTIVE:
+            raise InputError(
+                "id",
+                f"'{quoted(lesson_id)}' is not in quarantine",
+                "`mcp-reflect lessons review` lists the lessons that are.",
+            )
+        changes: dict[str, Any] = {"trust": Trust.TRUSTED, "held": None} if approved else {"state": State.RETIRED}
+        after = replace(before, **changes, updated_at=self.clock.now())
+        revise(tx, scope, before, after, "approved" if approved else "rejected")
+        link_mentions(tx, after)
+        return after
 
-        def decide(tx: Writing) -> Lesson:
-            before = lesson_by_id(tx, scope, lesson_id)
-            if before.trust is not Trust.QUARANTINED or before.state is not State.ACTIVE:
-                raise InputError(
-                    "id",
-                    f"'{quoted(lesson_id)}' is not in quarantine",
-                    "`mcp-reflect lessons review` lists the lessons that are.",
-                )
-            changes: dict[str, Any] = {"trust": Trust.TRUSTED, "held": None} if approved else {"state": State.RETIRED}
-            after = replace(before, **changes, updated_at=self._clock.now())
-            revise(tx, scope, before, after, "approved" if approved else "rejected")
-            link_mentions(tx, after)
-            return after
-
-        return await self._db.write(decide)
-
-    async def edit(self, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:
+    @transaction
+    def edit(self, tx: Writing, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:
         """Change a lesson's fields; the wording before stays as a version."""
-
-        def edit(tx: Writing) -> Lesson:
-            before = lesson_by_id(tx, scope, lesson_id)
-            after = screened(replace(before, **changes, updated_at=self._clock.now()))
-            revise(tx, scope, before, after, "edited")
-            link_mentions(tx, after)
-            if after.kind is RecordKind.LESSON and after.trust is not Trust.QUARANTINED:
-                similarity.cut(tx, after)
-                similarity.tie(tx, after, similarity.nearest(tx, scope, after))
-            return after
-
-        return await self._db.write(edit)
+        before = lesson_by_id(tx, scope, lesson_id)
+        after = screened(replace(before, **changes, updated_at=self.clock.now()))
+        revise(tx, scope, before, after, "edited")
+        link_mentions(tx, after)
+        if after.kind is RecordKind.LESSON and after.trust is not Trust.QUARANTINED:
+            similarity.cut(tx, after)
+            similarity.tie(tx, after, similarity.nearest(tx, scope, after))
+        return after
 
     async def erase(self, scope: Scope, lesson_id: str) -> None:
         """Remove a record with its index entries, history, links and outcomes, and overwrite their bytes."""
@@ -175,27 +146,39 @@ class LessonRepository(Repository):
             for name in ("version_erase", "link_erase", "failure_erase", "lesson_erase", "reflection_erase"):
                 tx.run(name, values)
 
-        await self._db.write(erase)
-        await self._db.truncate_log()
+        await self.db.write(erase)
+        await self.db.truncate_log()
+
+    async def index_all(self) -> None:
+        """Index every lesson of the bank: writing one unchanged writes its index entry."""
+        after = ""
+
+        def index_page(tx: Writing) -> list[statements.Row]:
+            rows = tx.rows("maintenance_lessons", {"after": after, "limit": _PAGE})
+            for row in rows:
+                change(tx, Scope(row["tenant"], row["project"]), lesson_from(row))
+            return rows
+
+        while rows := await self.db.write(index_page):
+            after = rows[-1]["id"]
 
 
 # A record as its rows. Making them takes longer than writing them and needs no bank: an import makes them before it
 # takes the lock.
 
 
-@dataclass(frozen=True, slots=True)
-class LessonRows:
+class LessonRows(NamedTuple):
     """A record's values as they are bound, its index entry (None unless it is active), its symptoms."""
 
     row: Bound
     entry: index.Entry | None
-    symptoms: tuple[Bound, ...]
+    symptoms: list[Bound]
 
 
 def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
     """Return the rows of a record; the project is the record's own, the tenant the scope's."""
-    symptoms = tuple(map(bound, candidates.symptom_values(scope, lesson)))
-    return LessonRows(bound(lesson_values(scope, lesson)), index.entry(scope, lesson), symptoms)
+    symptoms = [statements.bound(values) for values in candidates.symptom_values(scope, lesson)]
+    return LessonRows(statements.bound(statements.lesson_values(scope, lesson)), index.entry(scope, lesson), symptoms)
 
 
 def insert_rows(tx: Writing, records: Sequence[LessonRows]) -> None:
@@ -229,19 +212,9 @@ def prepared(
     draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None, outside: Iterable[str] = ()
 ) -> Lesson:
     """Return a draft as the record to store: redacted and screened. `outside` are the outputs of the run's tools."""
-    return screened(from_draft(draft, scope, clock, lesson_id), outside)
-
-
-def from_draft(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
-    """Return a draft as a record that was not screened yet."""
-    now = clock.now()
-    return Lesson(
-        **{name: getattr(draft, name) for name in _DRAFT_FIELDS},
-        id=lesson_id or clock.new_id(_PREFIX[draft.kind]),
-        project=scope.project,
-        created_at=now,
-        updated_at=now,
-    )
+    now, record_id = clock.now(), lesson_id or clock.new_id(_PREFIX[draft.kind])
+    values = {name: getattr(draft, name) for name in _DRAFT_FIELDS}
+    return screened(Lesson(**values, id=record_id, project=scope.project, created_at=now, updated_at=now), outside)
 
 
 def screened(lesson: Lesson, outside: Iterable[str] = ()) -> Lesson:
@@ -281,11 +254,8 @@ def redacted(lesson: Lesson) -> Lesson:
             texts[name] = clean_text(value) if isinstance(value, str) else tuple(map(clean_text, value))
     if lesson.mistake and lesson.correction:
         # A secret may be recognized by the end of its line: both texts are redacted before they are joined.
-        texts["text"] = clean_text(lesson_text(texts["mistake"], texts["correction"]))
+        texts["text"] = clean_text(models.lesson_text(texts["mistake"], texts["correction"]))
     return replace(lesson, **texts, context_hash=context_hash(texts.get("context")))
-
-
-# Within a transaction.
 
 
 def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson) -> tuple[str, str]:
@@ -294,8 +264,7 @@ def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson) -> tuple[str, str]:
     Returns its id and `stored`, `merged` or `quarantined`: a lesson in quarantine is never merged.
     """
     if lesson.trust is Trust.QUARANTINED:
-        values = {"text": lesson.text, "kind": lesson.kind.value, **scope_values(scope)}
-        if same := tx.row("lesson_held_same", values):
+        if same := tx.row("lesson_held_same", scoped(scope, text=lesson.text, kind=lesson.kind)):
             return same["id"], "quarantined"
         insert(tx, scope, lesson)
         return lesson.id, "quarantined"
@@ -326,12 +295,10 @@ def first_equal(lesson: Lesson, near: Sequence[Lesson]) -> Lesson | None:
 
 def merged(stored: Lesson, lesson: Lesson) -> Lesson:
     """Return the stored record after the same was learned again: its confidence gains a fifth of what is missing."""
-    words = {
-        name: tuple(dict.fromkeys((*getattr(stored, name), *getattr(lesson, name))))[:_MAX_WORDS] for name in LISTS
-    }
+    words = {name: dict.fromkeys((*getattr(stored, name), *getattr(lesson, name))) for name in LISTS}
     return replace(
         stored,
-        **words,
+        **{name: tuple(words[name])[:_MAX_WORDS] for name in LISTS},
         strength=stored.strength + lesson.strength,
         importance=max(stored.importance, lesson.importance),
         confidence=stored.confidence + 0.2 * (1 - stored.confidence),
@@ -341,7 +308,7 @@ def merged(stored: Lesson, lesson: Lesson) -> Lesson:
 
 def change(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     """Write a changed record and its index entry, without a version."""
-    tx.run("lesson_change", lesson_values(scope, lesson))
+    tx.run("lesson_change", statements.lesson_values(scope, lesson))
     index.renew(tx, scope, lesson)
     candidates.renew_symptoms(tx, scope, lesson)
 
@@ -375,14 +342,8 @@ def link_mentions(tx: Writing, lesson: Lesson) -> None:
 
 def lesson_by_id(reading: Reading, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
     """Return the record of this scope with that id; NotFoundError names `field`."""
-    row = reading.row("lesson_by_id", {"id": lesson_id, **scope_values(scope)})
-    if row is None:
-        raise NotFoundError(
-            field,
-            f"there is no '{quoted(lesson_id)}' in {scope}",
-            "Send an id that recall_lessons or bank://lessons gave.",
-        )
-    return lesson_from(row)
+    fix = "Send an id that recall_lessons or bank://lessons gave."
+    return lesson_from(reading.existing("lesson_by_id", scope, field, lesson_id, fix))
 
 
 def set_state(tx: Writing, scope: Scope, lesson_id: str, state: State, reason: str, now: float) -> Lesson:
@@ -412,11 +373,124 @@ def archive_excess(
     This runs in the transaction that added some, so the limit holds exactly for any number of writing processes.
     """
     archived: list[str] = []
-    bands = {"first": FIRST_BELOW, "never": NEVER_FROM}
     for kind in RecordKind if size is not None else ():
-        values = {"kind": kind.value, "size": size, "spare": spare, **bands, **scope_values(scope)}
+        values = scoped(scope, kind=kind, size=size, spare=spare, first=FIRST_BELOW, never=NEVER_FROM)
         for lesson in map(lesson_from, tx.rows("lesson_over_size", values)):
             after = replace(lesson, state=State.ARCHIVED, updated_at=now)
             revise(tx, scope, lesson, after, "archived: the bank is full")
             archived.append(lesson.id)
     return tuple(archived)
+
+
+# Outcomes of using lessons: recorded once for each recall and lesson; the latest one counts.
+
+
+class OutcomeRepository(Repository):
+    """Records what became of using lessons."""
+
+    async def record(self, scope: Scope, draft: models.OutcomeDraft) -> tuple[models.Updated, ...]:
+        """Write the outcome for every lesson it is about, and return these lessons' new effectiveness.
+
+        A recall alone shares one outcome's weight over the lessons it showed; named lessons get it whole.
+        """
+        await self.bank.recalls.flush()
+        values = {"success": draft.success, "evidence": draft.evidence, "now": self.clock.now()}
+
+        def record(tx: Writing) -> tuple[models.Updated, ...]:
+            told = _lessons(tx, scope, draft)
+            if draft.recall_id is not None:  # the task's outcome counts whether its lessons were shown or held out
+                tx.run("task_outcome_add", {"recall_id": draft.recall_id, **values})
+            weight = EVIDENCE_WEIGHT[draft.evidence] / (1 if draft.lesson_ids else max(len(told), 1))
+            recall_id = draft.recall_id or self.clock.new_id("out")
+            for lesson in told:
+                own = {"recall_id": recall_id, "lesson_id": lesson.id, "weight": weight, "note": draft.note}
+                tx.run("outcome_add", {**values, **own})
+            return tuple(_updated(tx, scope, lesson) for lesson in told)
+
+        return await self.db.write(record)
+
+    async def record_irrelevant(self, scope: Scope, draft: models.OutcomeDraft) -> tuple[models.Updated, ...]:
+        """Link lessons to the recall whose task they did not fit. Their effectiveness does not change."""
+        from mcp_reflect.models.reflection import Link  # noqa: PLC0415 - the hooks load this module, and link nothing
+
+        await self.bank.recalls.flush()
+        to_id = draft.recall_id or self.clock.new_id("out")
+        link = Link(relation="irrelevant_to", to_kind="recall", to_id=to_id)
+
+        def record(tx: Writing) -> tuple[models.Updated, ...]:
+            told = _lessons(tx, scope, draft)
+            for lesson in told:
+                add_links(tx, lesson.id, (link,))
+            return tuple(_answer(lesson, lesson.effectiveness) for lesson in told)
+
+        return await self.db.write(record)
+
+
+def add_measured_outcome(
+    tx: Writing, scope: Scope, lesson_id: str, warning_id: str, *, success: float, now: float
+) -> None:
+    """Record what a call showed about a lesson that a warning quoted right before it, with a measurement's weight.
+
+    The outcome is stored under the warning's id, so that one warning counts once; an erased lesson is skipped.
+    """
+    row = tx.row("lesson_by_id", scoped(scope, id=lesson_id))
+    if row is None:
+        return
+    evidence, note = Evidence.METRIC, "seen in the calls after a warning"
+    values = {"recall_id": warning_id, "lesson_id": lesson_id, "success": success, "evidence": evidence, "now": now}
+    tx.run("outcome_add", {**values, "weight": EVIDENCE_WEIGHT[evidence], "note": note})
+    _updated(tx, scope, lesson_from(row))
+
+
+def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Lesson]:
+    """Return the lessons that the outcome is about, each once: those that are named, or else all of the recall."""
+    shown: list[str] = []
+    if draft.recall_id is not None:
+        recall = recall_row(tx, scope, draft.recall_id)
+        shown = json.loads(recall["lesson_ids"])
+        if not shown and not recall["held_out"] and not draft.lesson_ids:
+            raise InputError("recall_id", "that recall showed nothing", "There is no outcome to record for it.")
+    lessons: dict[str, Lesson] = {}
+    for place, lesson_id in enumerate(draft.lesson_ids):
+        if draft.recall_id is not None and lesson_id not in shown:
+            raise InputError(
+                f"lesson_ids[{place}]",
+                f"'{quoted(lesson_id)}' was not among what {draft.recall_id} showed",
+                "Name lessons of that recall, or leave recall_id out.",
+            )
+        lessons[lesson_id] = lesson_by_id(tx, scope, lesson_id, f"lesson_ids[{place}]")
+    if lessons:
+        return list(lessons.values())
+    rows = [tx.row("lesson_by_id", scoped(scope, id=lesson_id)) for lesson_id in shown]
+    return [lesson_from(row) for row in rows if row is not None]  # a lesson may have been erased since
+
+
+def _answer(lesson: Lesson, effectiveness: float | None) -> models.Updated:
+    return models.Updated(
+        id=lesson.id, effectiveness=round(effectiveness or 0.0, 4), times_applied=lesson.times_applied
+    )
+
+
+def _updated(tx: Writing, scope: Scope, lesson: Lesson) -> models.Updated:
+    """Recompute a lesson's totals, and those of the records that it was merged into."""
+    effectiveness, target = recompute(tx, scope, lesson)
+    seen = {lesson.id}
+    while target is not None and target.id not in seen:
+        seen.add(target.id)
+        effectiveness, target = recompute(tx, scope, target)
+    return _answer(lesson, effectiveness)
+
+
+def recompute(tx: Writing, scope: Scope, lesson: Lesson) -> tuple[float | None, Lesson | None]:
+    """Write a record's totals over all of its outcomes; a proven good outcome confirms the record.
+
+    The outcomes of a merged record count for the record that it was merged into, and no longer for itself. Returns the
+    effectiveness (0..1, None without any outcome), and that other record, if any.
+    """
+    target = tx.row("merged_into", scoped(scope, lesson_id=lesson.id))
+    rows = tx.rows("outcome_fold", {"lesson_id": lesson.id}) if target is None else []
+    totals = total(WeightedOutcome(row["success"], row["weight"], row["evidence"] != Evidence.SELF) for row in rows)
+    proven = any(row["success"] == 1 and row["evidence"] in (Evidence.TEST, Evidence.METRIC) for row in rows)
+    trust = Trust.CONFIRMED if proven and lesson.trust is Trust.OBSERVED else lesson.trust
+    tx.run("lesson_outcome", {**totals._asdict(), "id": lesson.id, "trust": trust, "tenant": scope.tenant})
+    return totals.effectiveness, lesson_from(target) if target is not None else None

@@ -62,7 +62,7 @@ class RecallRepository(Repository):
         if not self._queue:
             return
         try:
-            self._drop(await self._db.write_briefly(self._write))
+            self._drop(await self.db.write(self._write, brief=True))
         except BankReadOnlyError:
             self._queue.clear()  # nothing can be counted here
         except BankError:
@@ -71,7 +71,7 @@ class RecallRepository(Repository):
     async def flush(self) -> None:
         """Count what is queued, waiting for writers as a write does."""
         if self._queue:
-            self._drop(await self._db.write(self._write))
+            self._drop(await self.db.write(self._write))
 
     def _write(self, writing: Writing) -> list[dict[str, Any]]:
         """Write what is queued now, and return it.
@@ -82,7 +82,7 @@ class RecallRepository(Repository):
         for values in written:
             if writing.run("recall_add", values) and values["applied"] and values["lesson_ids"]:
                 writing.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
-        writing.drop_old("recall", self._clock.now(), self._bank.keep_days)
+        writing.drop_old("recall", self.clock.now(), self.bank.keep_days)
         return written
 
     def _drop(self, written: list[dict[str, Any]]) -> None:
@@ -91,11 +91,11 @@ class RecallRepository(Repository):
 
     async def embedding_state(self, scope: Scope) -> Json:
         """Return which vectors the lessons of a scope have; "off" where none are compared."""
-        if self._bank.embeddings:
-            return await self._bank.embeddings.state(scope)
+        if self.bank.embeddings:
+            return await self.bank.embeddings.state(scope)
         if self._words_only:
             return "off"
-        (counts,) = await self._db.rows("vector_counts", {"name": WORDS, **scope_values(scope)})
+        (counts,) = await self.db.rows("vector_counts", {"name": WORDS, **scope_values(scope)})
         return {"embedder": "words", "lessons": counts["lessons"], "with_vector": counts["vectors"]}
 
     async def recall(self, scope: Scope, ask: RecallQuery, *, applied: bool = True, holdout: float = 0.0) -> Recall:
@@ -103,15 +103,15 @@ class RecallRepository(Repository):
 
         They count as `applied` or not. `holdout` is the share (0..1) of tasks whose lessons are not shown.
         """
-        now = self._clock.now()
-        query = await self._bank.embeddings.ask(ask.text) if self._bank.embeddings else None
+        now = self.clock.now()
+        query = await self.bank.embeddings.ask(ask.text) if self.bank.embeddings else None
         if query is None and not self._words_only:
             query = words_query(clean_text(ask.text))
-        hits, hidden = await self._db.look(lambda reading: _ranked(reading, scope, ask, query, self._vectors, now))
+        hits, hidden = await self.db.look(lambda reading: _ranked(reading, scope, ask, query, self._vectors, now))
         held_out = len(hits) if withheld(scope, ask.task, holdout) else 0
         if held_out:
             hits, hidden["held_out"] = (), held_out
-        recall_id = self._clock.new_id("rec")
+        recall_id = self.clock.new_id("rec")
         self._queue.append(
             {
                 "id": recall_id,
@@ -119,7 +119,7 @@ class RecallRepository(Repository):
                 "lesson_ids": [hit.id for hit in hits],
                 "held_out": held_out,
                 "holdout": holdout,
-                "now": self._clock.now(),
+                "now": self.clock.now(),
                 "applied": applied,
                 **scope_values(scope),
             }
@@ -136,7 +136,7 @@ class RecallRepository(Repository):
     async def check(self, scope: Scope, recall_id: str) -> None:
         """Raise NotFoundError unless this scope had that recall."""
         await self.flush()
-        await self._db.look(lambda reading: recall_row(reading, scope, recall_id))
+        await self.db.look(lambda reading: recall_row(reading, scope, recall_id))
 
     async def lessons_of(self, scope: Scope, recall_id: str) -> list[Lesson]:
         """Return the lessons that a recall showed and that are still in use; NotFoundError for an unknown recall."""
@@ -147,7 +147,7 @@ class RecallRepository(Repository):
             rows = [reading.row("lesson_by_id", {"id": name, **scope_values(scope)}) for name in ids]
             return lessons_from(row for row in rows if row is not None)
 
-        lessons = await self._db.look(read)
+        lessons = await self.db.look(read)
         return [one for one in lessons if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED]
 
 

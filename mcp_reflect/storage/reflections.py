@@ -5,22 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from mcp_reflect.errors import NotFoundError
 from mcp_reflect.models.common import HOST, RULES, Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, waits
 from mcp_reflect.models.reflection import Link, ReflectionDraft, StoredReflection
-from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lessons, warnings
-from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import (
-    Reading,
-    Row,
-    Writing,
-    lesson_from,
-    readable,
-    record_from,
-    scope_values,
-)
+from mcp_reflect.storage.sqlite.database import Repository, transaction
+from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lesson_from, readable, record_from, scoped
 
 _OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
 
@@ -28,81 +18,77 @@ _OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  
 class ReflectionRepository(Repository):
     """Reflections with their strategies, lessons and failures."""
 
-    async def store(self, scope: Scope, draft: ReflectionDraft) -> StoredReflection:
+    @transaction
+    def store(self, tx: Writing, scope: Scope, draft: ReflectionDraft) -> StoredReflection:
         """Write a reflection, its strategy, lessons, failures and links in one transaction.
 
         If the same run with the same judgement is there, nothing is written and that reflection is returned.
         """
-        now = self._clock.now()
+        now = self.clock.now()
+        same = tx.row("reflection_by_digest", scoped(scope, digest=draft.digest))
+        if same is not None:
+            return _reflection_from(same)
+        reflection_id = self.clock.new_id("ref")
+        values = {
+            "id": reflection_id,
+            "task": draft.task,
+            "task_type": draft.task_type,
+            "outcome": draft.outcome,
+            "run_id": draft.run_id,
+            "trace": draft.trace,
+            "run_digest": draft.run_digest,
+            **self._write_parts(tx, scope, draft, reflection_id, now),
+        }
+        tx.run("reflection_add", values)
+        _note_calls(tx, scope, draft, reflection_id, now)
+        return self._written(tx, scope, draft, reflection_id)
 
-        def store(tx: Writing) -> StoredReflection:
-            same = tx.row("reflection_by_digest", {"digest": draft.digest, **scope_values(scope)})
-            if same is not None:
-                return _reflection_from(same)
-            reflection_id = self._clock.new_id("ref")
-            values = {
-                "id": reflection_id,
-                "task": draft.task,
-                "task_type": draft.task_type,
-                "outcome": draft.outcome,
-                "run_id": draft.run_id,
-                "trace": draft.trace,
-                "run_digest": draft.run_digest,
-                **self._write_parts(tx, scope, draft, reflection_id, now),
-            }
-            tx.run("reflection_add", values)
-            _note_calls(tx, scope, draft, reflection_id, now)
-            return self._written(tx, scope, draft, reflection_id)
-
-        return await self._db.write(store)
-
-    async def next_version(self, scope: Scope, before: StoredReflection, draft: ReflectionDraft) -> StoredReflection:
+    @transaction
+    def next_version(
+        self, tx: Writing, scope: Scope, before: StoredReflection, draft: ReflectionDraft
+    ) -> StoredReflection:
         """Replace a reflection by another judgement of the same run; the former one becomes a version.
 
         The same judgement again changes nothing.
         """
-        now = self._clock.now()
-
-        def write(tx: Writing) -> StoredReflection:
-            current = _by_id(tx, scope, before.id)
-            if current.digest == draft.digest:
-                return current
-            version = {"record_id": before.id, "reason": "analysed", "body": current.body, "now": now}
-            tx.run("version_add", version)
-            # The strategy of the earlier judgement is retired, and the lessons of rules where the new one has its own;
-            # other lessons stay, because they were shown.
-            for row in tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant}):
-                by_rules = row["source"] == "rules" and row["kind"] == "lesson" and row["strength"] == 1
-                if (row["kind"] == "strategy" or (by_rules and draft.lessons)) and row["state"] == "active":
-                    lessons.change(tx, scope, replace(lesson_from(row), state=State.RETIRED, updated_at=now))
-            tx.run("reflection_change", {"id": before.id, **self._write_parts(tx, scope, draft, before.id, now)})
-            return self._written(tx, scope, draft, before.id)
-
-        return await self._db.write(write)
+        now = self.clock.now()
+        current = _by_id(tx, scope, before.id)
+        if current.digest == draft.digest:
+            return current
+        version = {"record_id": before.id, "reason": "analysed", "body": current.body, "now": now}
+        tx.run("version_add", version)
+        # The strategy of the earlier judgement is retired, and the lessons of rules where the new one has its own;
+        # other lessons stay, because they were shown.
+        for row in tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant}):
+            by_rules = row["source"] == "rules" and row["kind"] == "lesson" and row["strength"] == 1
+            if (row["kind"] == "strategy" or (by_rules and draft.lessons)) and row["state"] == "active":
+                lessons.change(tx, scope, replace(lesson_from(row), state=State.RETIRED, updated_at=now))
+        tx.run("reflection_change", {"id": before.id, **self._write_parts(tx, scope, draft, before.id, now)})
+        return self._written(tx, scope, draft, before.id)
 
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
         """Return the reflection with that id and its redacted trace; NotFoundError names the field."""
-        return await self._db.look(lambda reading: _by_id(reading, scope, reflection_id))
+        return await self.db.look(lambda reading: _by_id(reading, scope, reflection_id))
 
     async def of_same_run(self, scope: Scope, run_digest: str, *, by_model: bool) -> list[StoredReflection]:
         """Return what a language model (or rules alone) wrote about an equal run, the latest first, at most five."""
         values = {"run_digest": run_digest, "thinks": "model" if by_model else RULES, "rules": RULES, "host": HOST}
-        rows = await self._db.rows("reflection_of_same_run", {**values, **scope_values(scope)})
+        rows = await self.db.rows("reflection_of_same_run", scoped(scope, **values))
         return [_reflection_from(row) for row in rows]
 
     async def latest(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[StoredReflection]:
         """Return reflections of a scope, newest first."""
-        values = {"limit": limit, "offset": offset, **scope_values(scope)}
-        return readable(await self._db.rows("reflection_list", values), _reflection_from)
+        values = scoped(scope, limit=limit, offset=offset)
+        return readable(await self.db.rows("reflection_list", values), _reflection_from)
 
     async def of_run(self, scope: Scope, run_id: str) -> str | None:
         """Return the id of the latest reflection on a run of this scope, None if there is none."""
-        row = await self._db.row("reflection_by_run", {"run_id": run_id, **scope_values(scope)})
+        row = await self.db.row("reflection_by_run", scoped(scope, run_id=run_id))
         return None if row is None else row["id"]
 
     async def metrics_before(self, scope: Scope, component: str) -> dict[str, Json]:
         """Return the metrics of the latest execution of a component that was reflected on; empty if there is none."""
-        row = await self._db.row("reflection_of_component", {"component": component.strip(), **scope_values(scope)})
+        row = await self.db.row("reflection_of_component", scoped(scope, component=component.strip()))
         return json.loads(row["trace"])["execution"]["metrics"] if row else {}
 
     async def important(
@@ -112,13 +98,13 @@ class ReflectionRepository(Repository):
 
         The most important come first, of equal ones the latest.
         """
-        values = {"limit": limit, "min_importance": min_importance, "tags": list(tags), **scope_values(scope)}
-        rows = await self._db.rows("reflection_by_importance", values)
+        values = scoped(scope, limit=limit, min_importance=min_importance, tags=list(tags))
+        rows = await self.db.rows("reflection_by_importance", values)
         return [await self.by_id(scope, row["id"]) for row in rows]
 
     def _written(self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str) -> StoredReflection:
         """Keep the bank's size; return the reflection for its author, with the texts that wait for a person too."""
-        lessons.archive_excess(tx, scope, self._bank.size, self._clock.now())
+        lessons.archive_excess(tx, scope, self.bank.size, self.clock.now())
         stored = _by_id(tx, scope, reflection_id)
         own = {name: draft.body[name] for name in ("reflection", "insights", "tags", "strategy") if name in draft.body}
         return replace(stored, body={**stored.body, **own})
@@ -130,12 +116,12 @@ class ReflectionRepository(Repository):
         outside = _tool_outputs(draft.trace)
 
         def record_of(part: LessonDraft, record_id: str | None = None) -> Lesson:
-            record = lessons.prepared(part, scope, self._clock, record_id, outside)
+            record = lessons.prepared(part, scope, self.clock, record_id, outside)
             return replace(record, reflection_id=reflection_id)
 
         body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}
         summary = record_of(draft.face, reflection_id)
-        if tx.row("lesson_by_id", {"id": reflection_id, **scope_values(scope)}) is None:
+        if tx.row("lesson_by_id", scoped(scope, id=reflection_id)) is None:
             lessons.insert(tx, scope, summary)
         else:
             lessons.change(tx, scope, summary)
@@ -162,7 +148,7 @@ class ReflectionRepository(Repository):
             learned.append({"id": lesson_id, "status": status})
         body["lessons"] = learned
         lessons.add_links(tx, reflection_id, draft.links)
-        return {"thinker": draft.thinker, "body": body, "digest": draft.digest, "now": now, **scope_values(scope)}
+        return scoped(scope, thinker=draft.thinker, body=body, digest=draft.digest, now=now)
 
 
 def _tool_outputs(run: Json) -> list[str]:
@@ -176,12 +162,8 @@ def _tool_outputs(run: Json) -> list[str]:
 
 
 def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflection:
-    row = reading.row("reflection_by_id", {"id": reflection_id, **scope_values(scope)})
-    if row is None:
-        raise NotFoundError(
-            "reflection_id", f"there is no '{quoted(reflection_id)}' in {scope}", "Send the id that reflect gave."
-        )
-    return _reflection_from(row)
+    fix = "Send the id that reflect gave."
+    return _reflection_from(reading.existing("reflection_by_id", scope, "reflection_id", reflection_id, fix))
 
 
 def _note_calls(tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float) -> None:

@@ -4,15 +4,15 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.errors import BankBusyError, NotFoundError
+from mcp_reflect.errors import BankBusyError
 from mcp_reflect.llm.budget import NOTHING, Spend
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.search import EmptyCause, Payoff, Strategy
-from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage.sqlite.database import Database, Repository
-from mcp_reflect.storage.sqlite.statements import Row, Writing, scope_values
+from mcp_reflect.storage.sqlite.database import Repository, transaction
+from mcp_reflect.storage.sqlite.statements import Writing, scoped
 
 _DAY: Final = 86_400
+_FIX: Final = "Send the id that the first call gave."
 
 
 class StoredSearch(NamedTuple):
@@ -37,19 +37,20 @@ class SearchRepository(Repository):
 
     async def load(self, scope: Scope, search_id: str) -> StoredSearch:
         """Return a search; NotFoundError names the argument."""
-        row = await _session(self._db, scope, "search_id", "search_by_id", search_id)
+        query = ("search_by_id", scope, "search_id", search_id, _FIX)
+        row = await self.db.look(lambda reading: reading.existing(*query))
         return StoredSearch(json.loads(row["body"]), row["version"])
 
     async def catalog(self, scope: Scope, digest: str) -> str | None:
         """Return the JSON text of a catalog; None if a hundred newer ones have replaced it."""
-        row = await self._db.row("catalog_by_digest", {"digest": digest, **scope_values(scope)})
+        row = await self.db.row("catalog_by_digest", scoped(scope, digest=digest))
         return None if row is None else row["body"]
 
     async def payoffs(self, scope: Scope) -> tuple[Payoff, ...]:
         """Return how often each search strategy helped in this project."""
         return tuple(
             Payoff(kind=EmptyCause(row["kind"]), strategy=Strategy(row["strategy"]), used=row["used"], paid=row["paid"])
-            for row in await self._db.rows("payoff_list", scope_values(scope))
+            for row in await self.db.rows("payoff_list", scoped(scope))
         )
 
     async def save(
@@ -65,26 +66,16 @@ class SearchRepository(Repository):
         """Save `body` for the next call, and count how often strategies helped: all of it, or nothing.
 
         A search that a power cut loses can be repeated, so this does not wait for the disk; if another process writes
-        for long, it waits as every write does.
-
-        Args:
-            scope: Whose search.
-            search_id: Its id.
-            body: Its state as JSON.
-            version: The version that was loaded, None for a new search.
-            learned: Counts to add.
-            catalog: A catalog to keep.
-
-        Returns:
-            False, with nothing saved, if another call has saved something since: load again.
+        for long, it waits as every write does. `version` is the one that was loaded, None for a new search; `learned`
+        are counts to add. Returns False, with nothing saved, if another call has saved something since: load again.
         """
-        own, now = scope_values(scope), self._clock.now()
+        own, now = scoped(scope), self.clock.now()
 
         def save(tx: Writing) -> bool:
             values = {"id": search_id, "body": body, "now": now, **own}
             if version is None:
                 tx.run("search_add", values)
-                tx.drop_old("search", now, self._bank.keep_days)
+                tx.drop_old("search", now, self.bank.keep_days)
             elif tx.run("search_replace", {**values, "version": version}) == 0:
                 return False
             if catalog is not None and not tx.rows("catalog_known", {"digest": catalog.digest, **own}):
@@ -97,9 +88,9 @@ class SearchRepository(Repository):
             return True
 
         try:
-            return await self._db.write_briefly(save)
+            return await self.db.write(save, brief=True)
         except BankBusyError:
-            return await self._db.write(save)
+            return await self.db.write(save)
 
 
 class CritiqueSessions(Repository):
@@ -107,25 +98,16 @@ class CritiqueSessions(Repository):
 
     async def load(self, scope: Scope, critique_id: str) -> dict[str, Any]:
         """Return the saved state; NotFoundError names the argument."""
-        row = await _session(self._db, scope, "critique_id", "critique_session_by_id", critique_id)
+        query = ("critique_session_by_id", scope, "critique_id", critique_id, _FIX)
+        row = await self.db.look(lambda reading: reading.existing(*query))
         return json.loads(row["body"])
 
-    async def save(self, scope: Scope, critique_id: str, body: dict[str, Any]) -> None:
+    @transaction
+    def save(self, tx: Writing, scope: Scope, critique_id: str, body: dict[str, Any]) -> None:
         """Save `body` under that id."""
-        now = self._clock.now()
-
-        def save(tx: Writing) -> None:
-            tx.run("critique_session_keep", {"id": critique_id, "body": body, "now": now, **scope_values(scope)})
-            tx.drop_old("critique_session", now, self._bank.keep_days)
-
-        await self._db.write(save)
-
-
-async def _session(db: Database, scope: Scope, field: str, query: str, name: str) -> Row:
-    row = await db.row(query, {"id": name, **scope_values(scope)})
-    if row is None:
-        raise NotFoundError(field, f"there is no '{quoted(name)}' in {scope}", "Send the id that the first call gave.")
-    return row
+        now = self.clock.now()
+        tx.run("critique_session_keep", scoped(scope, id=critique_id, body=body, now=now))
+        tx.drop_old("critique_session", now, self.bank.keep_days)
 
 
 class StepBudget(Repository):
@@ -136,25 +118,23 @@ class StepBudget(Repository):
 
     async def taken(self, scope: Scope, run_id: str, step: int) -> int:
         """Return how many reflections that step has had."""
-        row = await self._db.row("step_by_number", {"run_id": run_id, "step": step, **scope_values(scope)})
+        row = await self.db.row("step_by_number", scoped(scope, run_id=run_id, step=step))
         return row["taken"] if row else 0
 
-    async def take(self, scope: Scope, run_id: str, step: int, most: int) -> int | None:
+    @transaction
+    def take(self, tx: Writing, scope: Scope, run_id: str, step: int, most: int) -> int | None:
         """Take one of the `most` reflections of that step; return how many it has had then, None if none is left."""
-        where = {"run_id": run_id, "step": step, **scope_values(scope)}
-        now = self._clock.now()
+        where = scoped(scope, run_id=run_id, step=step)
+        now = self.clock.now()
+        if most <= 0 or not tx.run("step_take", {**where, "most": most, "now": now}):
+            return None
+        tx.drop_old("step", now, self.bank.keep_days)
+        return tx.rows("step_by_number", where)[0]["taken"]
 
-        def take(tx: Writing) -> int | None:
-            if most <= 0 or not tx.run("step_take", {**where, "most": most, "now": now}):
-                return None
-            tx.drop_old("step", now, self._bank.keep_days)
-            return tx.rows("step_by_number", where)[0]["taken"]
-
-        return await self._db.write(take)
-
-    async def reset(self, scope: Scope, run_id: str | None = None) -> None:
+    @transaction
+    def reset(self, tx: Writing, scope: Scope, run_id: str | None = None) -> None:
         """Forget the counts of a run; None forgets those of every run of the project."""
-        await self._db.write(lambda tx: tx.run("step_reset", {"run_id": run_id, **scope_values(scope)}))
+        tx.run("step_reset", scoped(scope, run_id=run_id))
 
 
 class UsageStore(Repository):
@@ -162,13 +142,13 @@ class UsageStore(Repository):
 
     async def spent_today(self) -> Spend:
         """Return what was spent since midnight."""
-        row = await self._db.row("spent_on", self._today())
+        row = await self.db.row("spent_on", self._today())
         return NOTHING if row is None else Spend(row["tokens"], row["cost"])
 
-    async def add(self, spend: Spend) -> None:
+    @transaction
+    def add(self, tx: Writing, spend: Spend) -> None:
         """Add `spend` to today's."""
-        values = {**self._today(), "tokens": spend.tokens, "cost": spend.cost}
-        await self._db.write(lambda tx: tx.run("spend_add", values))
+        tx.run("spend_add", {**self._today(), "tokens": spend.tokens, "cost": spend.cost})
 
     def _today(self) -> dict[str, Any]:
-        return {"tenant": "local", "day": int(self._clock.now() // _DAY)}
+        return {"tenant": "local", "day": int(self.clock.now() // _DAY)}

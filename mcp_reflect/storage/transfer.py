@@ -2,24 +2,18 @@
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
 from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import (
-    LISTS,
-    Writing,
-    lesson_from,
-    lessons_from,
-    says_nothing_new,
-    scope_values,
-)
+from mcp_reflect.storage.sqlite.statements import LISTS, Writing, lesson_from, lessons_from, says_nothing_new, scoped
 
 _EXPORT_PAGE: Final = 1000
 _BATCH: Final = 100  # lessons in a transaction, which takes about 0.1 s: other writers wait for it
@@ -28,16 +22,12 @@ _PAUSE_SECONDS: Final = 0.015  # after a transaction, in which others begin thei
 _USE_FIELDS: Final = ("strength", "times_applied", "effectiveness", "wins", "losses", "proof", "held")
 _OUTCOME_FIELDS: Final = ("recall_id", "success", "evidence", "weight", "note")
 
-_STORED: Final = tuple(
-    field.name
-    for field in fields(LessonDraft)
-    if field.name not in ("kind", "text", "external_id", "state", "trust", "source")
-)
-_EXPORTED: Final = ("id", *_STORED, "external_id", "project", "state", "trust", "source", *_USE_FIELDS)
+_LAST: Final = ("external_id", "project", "state", "trust", "source")
+_STORED: Final = tuple(field.name for field in fields(LessonDraft) if field.name not in ("kind", "text", *_LAST))
+_EXPORTED: Final = ("id", *_STORED, *_LAST, *_USE_FIELDS)
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(NamedTuple):
     """A line of a person's own export: `versions` with reason, body and now, `outcomes` with now for their time."""
 
     scope: Scope
@@ -46,8 +36,7 @@ class Exported:
     outcomes: Sequence[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
+class _Ready(NamedTuple):
     """A record to store; `rows` is None if it may be merged into another one."""
 
     scope: Scope
@@ -62,43 +51,39 @@ class Transfer(Repository):
         """Yield every lesson of a project (None: of all), oldest first, as import reads it, without empty fields."""
         values = {"tenant": tenant, "project": project, "limit": _EXPORT_PAGE}
         after = ""
-        while rows := await self._db.rows("lesson_page", {**values, "after": after}):
+        while rows := await self.db.rows("lesson_page", {**values, "after": after}):
             ids = [row["id"] for row in rows]
-            versions: dict[str, list[dict[str, Any]]] = {}
-            for row in await self._db.rows("version_page", {"ids": ids}):
-                version = {"reason": row["reason"], "body": json.loads(row["body"])}
-                version["created_at"] = exact_time(row["created_at"])
-                versions.setdefault(row["record_id"], []).append(version)
-            outcomes: dict[str, list[dict[str, Any]]] = {}
-            for row in await self._db.rows("outcome_page", {"ids": ids}):
-                outcome = {name: row[name] for name in _OUTCOME_FIELDS}
-                outcome["created_at"] = exact_time(row["created_at"])
-                outcomes.setdefault(row["lesson_id"], []).append(outcome)
+            versions: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+            for row in await self.db.rows("version_page", {"ids": ids}):
+                own = {"reason": row["reason"], "body": json.loads(row["body"])}
+                versions[row["record_id"]].append({**own, "created_at": exact_time(row["created_at"])})
+            outcomes: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+            for row in await self.db.rows("outcome_page", {"ids": ids}):
+                own = {name: row[name] for name in _OUTCOME_FIELDS}
+                outcomes[row["lesson_id"]].append({**own, "created_at": exact_time(row["created_at"])})
             for lesson in lessons_from(rows):
                 if lesson.kind is RecordKind.LESSON:
                     line = {name: getattr(lesson, name) for name in _EXPORTED}
                     line |= {name: list(line[name]) for name in LISTS}
                     line |= {name: exact_time(getattr(lesson, name)) for name in ("created_at", "updated_at")}
-                    line |= {"versions": versions.get(lesson.id, []), "outcomes": outcomes.get(lesson.id, [])}
+                    line |= {"versions": versions[lesson.id], "outcomes": outcomes[lesson.id]}
                     yield {name: value for name, value in line.items() if value not in (None, [])}
             after = ids[-1]
 
     async def import_lessons(
         self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool
     ) -> AsyncIterator[list[Stored]]:
-        """Store checked drafts, and yield the results of each batch, in order.
+        """Store checked drafts, each with its scope, and yield the results of each batch, in order.
+
+        With `merge`, they are compared with the stored lessons: merged with an equal one, linked to a contradicting
+        one. Without, a lesson that is there word for word is a `duplicate` and stays as it is, in any state.
 
         Records are redacted, screened and split for the index before the bank is locked, by a thread: that takes
         longer than writing them, and a server goes on answering.
-
-        Args:
-            drafts: Each with the scope it belongs to.
-            merge: Compare them with the stored lessons: merged with an equal one, linked to a contradicting one.
-                Without, a lesson that is there word for word is a `duplicate` and stays as it is, in any state.
         """
         for start in range(0, len(drafts), _BATCH):
             ready = await asyncio.to_thread(self._ready, drafts[start : start + _BATCH], merge=merge)
-            yield await self._db.write(lambda tx, ready=ready: self._store(tx, ready, merge=merge))
+            yield await self.db.write(lambda tx, ready=ready: self._store(tx, ready, merge=merge))
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def restore(self, records: Sequence[Exported]) -> list[Stored]:
@@ -106,17 +91,17 @@ class Transfer(Repository):
         results: list[Stored] = []
         for start in range(0, len(records), _BATCH):
             batch = records[start : start + _BATCH]
-            results += await self._db.write(lambda tx, batch=batch: _restore(tx, batch))
+            results += await self.db.write(lambda tx, batch=batch: _restore(tx, batch))
         return results
 
     def _ready(self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool) -> list[_Ready]:
-        records = [(scope, lessons.prepared(draft, scope, self._clock)) for scope, draft in drafts]
+        records = [(scope, lessons.prepared(draft, scope, self.clock)) for scope, draft in drafts]
         return [_Ready(scope, lesson, None if merge else lesson_rows(scope, lesson)) for scope, lesson in records]
 
     def _store(self, tx: Writing, batch: Sequence[_Ready], *, merge: bool) -> list[Stored]:
         results = [_merge(tx, record) for record in batch] if merge else _add(tx, batch)
         for scope in dict.fromkeys(record.scope for record in batch):
-            lessons.archive_excess(tx, scope, self._bank.size, self._clock.now())
+            lessons.archive_excess(tx, scope, self.bank.size, self.clock.now())
         return results
 
 
@@ -138,7 +123,7 @@ def _add(tx: Writing, batch: Sequence[_Ready]) -> list[Stored]:
     by_digest: dict[int, list[Lesson]] = {}
     for scope in dict.fromkeys(record.scope for record in batch):
         digests = [record.rows.row["digest"] for record in batch if record.rows and record.scope == scope]
-        for row in tx.rows("lesson_same", {"digests": digests, **scope_values(scope)}):
+        for row in tx.rows("lesson_same", scoped(scope, digests=digests)):
             by_digest.setdefault(row["digest"], []).append(lesson_from(row))
     results: list[Stored] = []
     new: list[LessonRows] = []

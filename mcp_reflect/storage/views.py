@@ -1,7 +1,6 @@
 """Views for a person: filtered records, the history of one record, counts, the data of the dashboard."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -11,11 +10,10 @@ from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.effectiveness import INTERVAL, PRIOR_STRENGTH, Rates, WeightedOutcome, running_totals
-from mcp_reflect.storage.lessons import lesson_by_id
 from mcp_reflect.storage.recalls import NAMED, rates
 from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import Reading, Row, lessons_from, readable, scope_values
-from mcp_reflect.storage.warnings import LEAST_WARNINGS, share_difference
+from mcp_reflect.storage.sqlite.statements import Reading, Row, lessons_from, readable, scoped
+from mcp_reflect.storage.warnings import LEAST_WARNINGS, counts, share_interval
 
 _MOST_RECALLS: Final = 100
 _REFLECTION_COUNTS: Final = ("thinker", "outcome", "category", "trigger")
@@ -27,18 +25,16 @@ class Views(Repository):
 
     async def browse(self, scope: Scope, wanted: Filter) -> list[Lesson]:
         """Return the records of a scope that pass a filter, newest first."""
-        held = None if wanted.held is None else int(wanted.held)
-        rows = await self._db.rows("lesson_browse", {**asdict(wanted), "held": held, **scope_values(scope)})
-        return lessons_from(rows)
+        return lessons_from(await self.db.rows("lesson_browse", scoped(scope, **asdict(wanted))))
 
     async def use_of(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
         """Return the outcomes of a record, oldest first, and the latest 100 recalls that showed it, newest first."""
-        await self._bank.recalls.flush()
-        await self._db.look(lambda reading: lesson_by_id(reading, scope, record_id, "id"))
-        values = {"lesson_id": record_id, "limit": _MOST_RECALLS, **scope_values(scope)}
+        await self.bank.recalls.flush()
+        await self.bank.lessons.get(scope, record_id, "id")
+        values = scoped(scope, lesson_id=record_id, limit=_MOST_RECALLS)
         return {
-            "outcomes": [dict(row) for row in await self._db.rows("outcome_list", {"lesson_id": record_id})],
-            "recalls": [dict(row) for row in await self._db.rows("recalls_of_lesson", values)],
+            "outcomes": [dict(row) for row in await self.db.rows("outcome_list", {"lesson_id": record_id})],
+            "recalls": [dict(row) for row in await self.db.rows("recalls_of_lesson", values)],
         }
 
     async def neighbors(self, scope: Scope, kind: str, name: str) -> "list[dict[str, Json]]":
@@ -46,10 +42,10 @@ class Views(Repository):
 
         A node is a record by its id, or a tool, file, failure or error code by its name.
         """
-        values = {"kind": kind, "name": name, "shared": list(NAMED), "limit": _MOST_NEAR, **scope_values(scope)}
+        values = scoped(scope, kind=kind, name=name, shared=list(NAMED), limit=_MOST_NEAR)
         return [
             {key: row[key] for key in ("relation", "through", "id", "kind", "state", "text") if row[key] is not None}
-            for row in await self._db.rows("graph_step", values)
+            for row in await self.db.rows("graph_step", values)
         ]
 
     async def board(self, scope: Scope, *, most: int | None = None, whole: bool = True) -> "Table":
@@ -58,12 +54,12 @@ class Views(Repository):
         Without `whole`, the texts of records in quarantine are left out, and tasks, notes and calls that read as
         orders: a model may read it.
         """
-        now = self._clock.now()
-        return await self._db.look(lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole))
+        now = self.clock.now()
+        return await self.db.look(lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole))
 
     async def row(self, scope: Scope, lesson: Lesson) -> list[Any]:
         """Return a lesson as a row of the dashboard's table, after somebody changed it."""
-        return lesson_row(lesson, await self._db.look(lambda reading: rates(reading, scope)), whole=True)
+        return lesson_row(lesson, await self.db.look(lambda reading: rates(reading, scope)), whole=True)
 
     async def stats(self, scope: Scope) -> dict[str, Json]:
         """Return counts of a scope; `average_lesson_effectiveness` (0..1) is None before the first outcome.
@@ -71,27 +67,27 @@ class Views(Repository):
         `lessons_stored` counts active ones, `retries_triggered` critiques that told the agent to try again,
         `improvements_made` corrections that were verified to be better; `tokens` are those of the tenant.
         """
-        where = scope_values(scope)
-        lessons = await self._db.rows("stats_lessons", where)
-        reflections = await self._db.rows("stats_reflections", where)
+        where = scoped(scope)
+        lessons = await self.db.rows("stats_lessons", where)
+        reflections = await self.db.rows("stats_reflections", where)
         with_outcome = sum(row["with_outcome"] for row in lessons if row["kind"] == "lesson")
         effectiveness = sum(row["effectiveness"] or 0.0 for row in lessons if row["kind"] == "lesson")
         active = [row for row in lessons if row["state"] == "active"]
         return {
             "scope": str(scope),
             "total_reflections": sum(row["count"] for row in reflections),
-            "lessons_stored": _counts(active, "kind").get("lesson", 0),
-            "strategies_stored": _counts(lessons, "kind").get("strategy", 0),
-            "records_by_state": _counts(lessons, "state"),
-            "records_by_trust": _counts(lessons, "trust"),
-            **{f"reflections_by_{name}": _counts(reflections, name) for name in _REFLECTION_COUNTS},
-            "quarantined": _counts(active, "trust").get("quarantined", 0),
+            "lessons_stored": sum(row["count"] for row in active if row["kind"] == "lesson"),
+            "strategies_stored": sum(row["count"] for row in lessons if row["kind"] == "strategy"),
+            "records_by_state": counts(lessons, "state", "none"),
+            "records_by_trust": counts(lessons, "trust", "none"),
+            **{f"reflections_by_{name}": counts(reflections, name, "none") for name in _REFLECTION_COUNTS},
+            "quarantined": sum(row["count"] for row in active if row["trust"] == "quarantined"),
             "average_lesson_effectiveness": round(effectiveness / with_outcome, 4) if with_outcome else None,
             "lessons_applied": sum(row["applied"] or 0 for row in lessons),
             "uplift": await self._uplift(scope),
-            "proof": await self._bank.warnings.effect(scope),
-            **dict(await self._db.row("stats_counts", where) or {}),
-            "embeddings": await self._bank.recalls.embedding_state(scope),
+            "proof": await self.bank.warnings.effect(scope),
+            **dict(await self.db.row("stats_counts", where) or {}),
+            "embeddings": await self.bank.recalls.embedding_state(scope),
         }
 
     async def _uplift(self, scope: Scope) -> dict[str, Json]:
@@ -99,23 +95,14 @@ class Views(Repository):
 
         A task counts once, by the mean of its outcomes; `difference` is None with fewer than `least` cases of either.
         """
-        rows = await self._db.rows("task_arms", scope_values(scope))
-        shown, held_out = arms = [
-            next(((float(row["good"]), int(row["cases"])) for row in rows if row["held"] == held), (0.0, 0))
-            for held in (0, 1)
-        ]
-        tasks: list[Json] = [
-            {"tasks": cases, "success": round(good / cases, 4) if cases else None} for good, cases in arms
-        ]
-        difference = share_difference(shown, held_out)
-        return {"shown": tasks[0], "held_out": tasks[1], "difference": difference, "least": LEAST_WARNINGS}
-
-
-def _counts(rows: Iterable[Row], name: str) -> dict[str, Json]:
-    counts: Counter[str] = Counter()
-    for row in rows:
-        counts[row[name] or "none"] += row["count"]
-    return dict(counts)
+        arms = {"shown": (0.0, 0), "held_out": (0.0, 0)}
+        for row in await self.db.rows("task_arms", scoped(scope)):
+            arms["held_out" if row["held"] else "shown"] = (float(row["good"]), int(row["cases"]))
+        difference = share_interval(arms["shown"], arms["held_out"])
+        uplift: dict[str, Json] = {"difference": difference, "least": LEAST_WARNINGS}
+        for name, (good, cases) in arms.items():
+            uplift[name] = {"tasks": cases, "success": round(good / cases, 4) if cases else None}
+        return uplift
 
 
 # The dashboard's data, read as of one moment, in columns: ten thousand lessons must fit into a page.
@@ -143,20 +130,22 @@ Table = dict[str, Any]
 
 
 def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool) -> Table:
-    where = scope_values(scope)
+    where = scoped(scope)
     events = {"limit": MOST_EVENTS, **where}
     known = rates(reading, scope)
-    records = lessons_from(reading.rows("board_lessons", {"limit": most, **where}))
+
+    def order(lesson: Lesson) -> tuple[Any, ...]:  # active records by worth, then those in quarantine or out of use
+        held = lesson.trust is Trust.QUARANTINED
+        return lesson.state is not State.ACTIVE, held, -known.mean(lesson), -lesson.importance, lesson.id
+
+    records = sorted(lessons_from(reading.rows("board_lessons", {"limit": most, **where})), key=order)
+    rows = [lesson_row(record, known, whole=whole) for record in records]
     ids = [record.id for record in records]
-    rows = sorted((lesson_row(record, known, whole=whole) for record in records), key=_place)
-    places = {row[0]: place for place, row in enumerate(rows)}
+    places = {record_id: place for place, record_id in enumerate(ids)}
     links = reading.rows("board_links", {"ids": ids})
     archived = {record.id for record in records if record.state is State.ARCHIVED}
-    into = {
-        link["from_id"]: link["to_id"]
-        for link in links
-        if link["relation"] == "merged_into" and link["from_id"] in archived
-    }
+    merged = [link for link in links if link["relation"] == "merged_into" and link["from_id"] in archived]
+    into = {link["from_id"]: link["to_id"] for link in merged}
     outcomes = _outcomes(reading.rows("board_outcomes", {"ids": ids}), into, places)
     table = {
         "scope": str(scope),
@@ -195,14 +184,6 @@ def _without_orders(table: Table) -> Table:
             if row[at] and (reason := suspicion([row[at]])):
                 row[at] = waits(reason)
     return table
-
-
-def _place(row: Sequence[Any]) -> tuple[Any, ...]:
-    """Sort active records by worth, then those in quarantine, then those out of use."""
-    state, trust, worth, importance, name = (
-        row[LESSON_COLUMNS.index(column)] for column in ("state", "trust", "worth", "importance", "id")
-    )
-    return state != State.ACTIVE.value, trust == Trust.QUARANTINED.value, -worth, -importance, name
 
 
 def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:

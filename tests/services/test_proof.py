@@ -13,7 +13,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.warnings import held_out
-from mcp_reflect.storage.warnings import LEAST_SESSIONS, mean_interval, wilson
+from mcp_reflect.storage.warnings import LEAST_SESSIONS, LEAST_WARNINGS, mean_interval, share_interval
 from tests.held_clock import HeldClock
 
 PUSH: Json = {"command": "git push origin main"}
@@ -67,11 +67,13 @@ def test_the_command_says_what_is_not_known(
     assert json.loads(capsys.readouterr().out)["warnings_given"] == 0
 
 
-@given(st.integers(1, 500).flatmap(lambda whole: st.tuples(st.integers(0, whole), st.just(whole))))
-def test_an_interval_of_a_share_holds_it_and_stays_within_bounds(case: tuple[int, int]) -> None:
-    low, high = wilson(*case)
-    assert 0 <= low <= case[0] / case[1] + 1e-9
-    assert case[0] / case[1] - 1e-9 <= high <= 1
+@given(st.integers(LEAST_WARNINGS, 500).flatmap(lambda whole: st.tuples(st.integers(0, whole), st.just(whole))))
+def test_an_interval_of_a_share_holds_it(case: tuple[int, int]) -> None:
+    found: dict[str, Any] | None = share_interval(case)
+    assert found is not None
+    low, high = found["interval"]
+    assert 0 <= low <= found["value"] + 0.001
+    assert found["value"] <= high + 0.001
 
 
 def test_the_interval_of_a_mean_takes_thirty_values() -> None:

@@ -13,7 +13,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import bank as bank_module
-from mcp_reflect.storage.sqlite.backup import copy_daily, latest_copy
+from mcp_reflect.storage.sqlite.backup import copy_daily, latest_copy, restore
 from mcp_reflect.storage.sqlite.files import all_copies
 
 DAY = 86_400.0
@@ -100,7 +100,7 @@ async def test_a_restored_copy_whose_first_page_is_lost_is_recovered(settings: S
     copy = copy_daily(bank_path, FIRST, Event().is_set)
     assert copy
     async with Engine(settings) as engine:
-        await engine.bank.maintenance.restore(copy)
+        restore(bank_path, copy, FIRST, 10)
         await engine.store_lesson(mistake="Lost the key", correction="Hang it up")
     bank_path.write_bytes(bytes(4096) + bank_path.read_bytes()[4096:])
     async with Engine(settings) as engine:

@@ -1,26 +1,26 @@
-"""Copies of a bank: taken daily and on request, and restored, through SQLite while servers read and write."""
+"""The bank's file as a whole, while servers use it: copied daily and on request, restored, checked, recovered."""
 
+import asyncio
 import os
 import shutil
 import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from threading import Event
+from typing import Final, NamedTuple
 
-from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError
+from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, NotABankError
 from mcp_reflect.storage.sqlite import files
-from mcp_reflect.storage.sqlite.database import explained
-from mcp_reflect.storage.sqlite.recovery import damaged_texts
+from mcp_reflect.storage.sqlite.database import Repository, explained
+from mcp_reflect.storage.sqlite.recovery import recover, unreadable
 
 COPIES_KEPT: Final = 7
 _ABANDONED_SECONDS: Final = 3600  # after which an unfinished copy is taken for that of a killed process
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(NamedTuple):
     """The state of the bank's file; lists of files are sorted, oldest first.
 
     `sound` is SQLite's own check; `unreadable` names records with a text that is not UTF-8. `aside` are the damaged
@@ -28,27 +28,27 @@ class Health:
     """
 
     sound: bool
-    unreadable: tuple[str, ...]
-    aside: tuple[Path, ...]
-    copies: tuple[Path, ...]
+    unreadable: list[str]
+    aside: list[Path]
+    copies: list[Path]
     sqlite: str
+
+
+class Rescued(NamedTuple):
+    """The result of one damaged file: new rows by table, and where the file is now."""
+
+    file: Path
+    rows: dict[str, int]
 
 
 def health(path: Path) -> Health:
     """Check every page and every text of the bank at `path`."""
     with explained(path):
-        sound = not files.is_damaged(path)
-        unreadable: list[str] = []
+        sound, names = not files.is_damaged(path), list[str]()
         if sound:
             with closing(files.connect(path, read_only=True)) as connection:
-                unreadable = [f"{table} {name}" for table, name in damaged_texts(connection)]
-        return Health(
-            sound=sound,
-            unreadable=tuple(unreadable),
-            aside=tuple(files.all_aside(path)),
-            copies=tuple(files.all_copies(path)),
-            sqlite=sqlite3.sqlite_version,
-        )
+                names = unreadable(connection)
+        return Health(sound, names, files.all_aside(path), files.all_copies(path), sqlite3.sqlite_version)
 
 
 def backup(path: Path, file: Path) -> int:
@@ -64,36 +64,22 @@ def backup(path: Path, file: Path) -> int:
 def copy_daily(path: Path, now: float, stop: Callable[[], bool]) -> Path | None:
     """Copy the bank to `bank.db.copy-DATE` (UTC) unless that is there, and keep the newest seven of these copies.
 
-    Nothing is copied if the bank is damaged, if the disk has not twice its size free, or if `stop` returns True.
-
-    Args:
-        path: The bank.
-        now: Seconds since 1970.
-        stop: Called now and then.
-
-    Returns:
-        The new copy, None if none was made.
+    Nothing is copied if the disk has not twice its size free, or if `stop` returns True, which is called now and then.
+    `now` is in seconds since 1970. Returns the new copy, None if none was made.
     """
     copy = files.beside(path, files.COPY + time.strftime("%Y-%m-%d", time.gmtime(now)))
     copies = files.all_copies(path)
     if copy in copies or not path.is_file() or shutil.disk_usage(path.parent).free < 2 * path.stat().st_size:
         return None
-    parts = [
-        file
-        for file in path.parent.iterdir()
-        if file.name.startswith(f"{path.name}{files.COPY}") and ".part" in file.name
-    ]
-    for part in parts:
-        with suppress(FileNotFoundError):
-            if time.time() - part.stat().st_mtime < _ABANDONED_SECONDS:
-                return None  # another process is copying
-            part.unlink()
+    for file in path.parent.iterdir():
+        if file.name.startswith(path.name + files.COPY) and ".part-" in file.name:
+            with suppress(FileNotFoundError):
+                if time.time() - file.stat().st_mtime > _ABANDONED_SECONDS:
+                    file.unlink()
     try:
         files.copy_to(path, copy, stop)
-    except FileExistsError:
-        return None
-    except sqlite3.OperationalError:
-        if stop():
+    except (FileExistsError, sqlite3.OperationalError):
+        if stop() or copy.exists():  # another process has made it
             return None
         raise
     for old in [*copies, copy][:-COPIES_KEPT]:
@@ -123,8 +109,7 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
             raise BankBusyError(f"The bank {path} is in use by another process. Try again.")
 
     with explained(path):
-        fresh = not path.exists() or not path.stat().st_size
-        former = _ready(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now)), busy_seconds, fresh=fresh)
+        former = _make_room(path, now, busy_seconds)
         part = files.beside(path, f".restoring-{os.getpid()}-{time.time_ns()}")
         try:
             files.copy_to(file, part)
@@ -137,24 +122,23 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
     return former
 
 
-def _ready(path: Path, stamp: str, busy_seconds: float, *, fresh: bool) -> Path | None:
+def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
     """Have a bank at `path` that can be written; return where its content is kept, if it had one."""
+    fresh = not path.exists() or files.hollow(path)
     try:
         files.prepare(path, busy_seconds)
         damaged = files.is_damaged(path)
     except BankDamagedError:
         damaged = True
-    aside = files.set_aside(path, files.identity(path), stamp) if damaged else None
+    aside = files.set_aside(path, files.identity(path), now) if damaged else None
     opened = files.prepare(path, busy_seconds)
     if opened.read_only:
         raise BankError(f"The bank {path} can only be read: {opened.read_only}")
     if aside is not None or fresh:
         return aside
-    while True:
-        kept = files.free_name(files.beside(path, f".before-restore-{stamp}"))
-        with suppress(FileExistsError):  # another restore took the name meanwhile
-            files.copy_to(path, kept)
-            return kept
+    kept = files.stamped(path, ".before-restore-", now)
+    files.copy_to(path, kept)
+    return kept
 
 
 def _check_copy(file: Path) -> None:
@@ -164,6 +148,8 @@ def _check_copy(file: Path) -> None:
     try:
         with explained(file), closing(files.connect(file, read_only=True)) as connection:
             version = files.version_of(connection, file)
+            if not version:
+                raise NotABankError(f"{file} is no bank. Name a copy that `mcp-reflect backup` made.")
             sound = connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
     except BankDamagedError:
         version, sound = 1, False
@@ -173,3 +159,42 @@ def _check_copy(file: Path) -> None:
         raise BankDamagedError(
             f"{file} is damaged; nothing was restored. `mcp-reflect doctor --rescue {file}` recovers what can be read."
         )
+
+
+class Maintenance(Repository):
+    """Copies and repairs the bank's file while servers use it."""
+
+    async def copy_daily(self, stop: Event) -> None:
+        """Make the daily copy if it is due, unless `stop` is set meanwhile; a failure is logged."""
+        try:
+            with explained(self.db.path):
+                copy = await asyncio.to_thread(copy_daily, self.db.path, self.clock.now(), stop.is_set)
+            if copy is not None:
+                self.bank.log("bank_copied", file=str(copy))
+        except BankError as error:
+            self.bank.log("bank_copy_failed", "warning", error=str(error))
+
+    async def rescue(self, file: Path | None = None) -> list[Rescued]:
+        """Recover the readable rows of `file`, or of all files that were set aside, the newest first.
+
+        A bank that is damaged itself is set aside before. Each file is kept; one that was set aside is renamed.
+        """
+        path = self.db.path
+        with suppress(BankDamagedError):
+            await self.db.opened()
+            state = await asyncio.to_thread(health, path)
+            if not state.sound or state.unreadable:
+                await self.db.set_aside(BankDamagedError(f"The bank {path} is damaged."), sure=True)
+        await self.db.opened()
+        if file is not None and not file.is_file():
+            raise BankError(f"There is no file {file}.")
+        results: list[Rescued] = []
+        for damaged in [file] if file else reversed(files.all_aside(path)):
+            with explained(path):
+                rows = await asyncio.to_thread(recover, damaged, path, self.db.busy_seconds)
+            await self.bank.lessons.index_all()
+            done = damaged
+            if damaged.name.startswith(path.name + files.ASIDE):
+                done = files.move(damaged, damaged.with_name(damaged.name.replace(files.ASIDE, ".rescued-")))
+            results.append(Rescued(done, rows))
+        return results

@@ -5,12 +5,12 @@ import errno
 import os
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import partial
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
@@ -20,12 +20,14 @@ from mcp_reflect.storage.sqlite.files import Identity, Opened, identity, number_
 from mcp_reflect.storage.sqlite.statements import Reading, Row, Values, Writing
 
 if TYPE_CHECKING:
+    from types import CoroutineType
+
     from mcp_reflect.storage.bank import Bank
 
 BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
 _PAUSE_SECONDS: Final = 0.005  # the longest between two tries to write; random, so that no process starves
 _MOST_CHANGES: Final = 3  # files that may follow each other at the path while a call begins
-_CACHE_KB: Final = 32_000  # of pages that a connection keeps: enough for a block's postings
+_CACHE: Final = "cache_size = -32000"  # kB of pages that a connection keeps: enough for a block's postings
 
 _Result = TypeVar("_Result")
 _Use: TypeAlias = Literal["write", "read", "brief"]
@@ -36,10 +38,7 @@ _DISK: Final = "cannot be read or written: the disk reports an error. Look at th
 _MEANINGS: Final[dict[int, tuple[type[BankError], str]]] = {
     sqlite3.SQLITE_BUSY: (BankBusyError, "is held by another process. Try again, or end the process that holds it"),
     sqlite3.SQLITE_PROTOCOL: (BankBusyError, "is held by other processes. Try again"),
-    sqlite3.SQLITE_READONLY: (
-        BankReadOnlyError,
-        "cannot be written. Give this user the right to write it, or set MCP_REFLECT_BANK",
-    ),
+    sqlite3.SQLITE_READONLY: (BankReadOnlyError, "cannot be written. Give this user the right or set MCP_REFLECT_BANK"),
     sqlite3.SQLITE_FULL: (BankError, _FULL),
     sqlite3.SQLITE_CORRUPT: (BankDamagedError, "is damaged"),
     sqlite3.SQLITE_NOTADB: (BankDamagedError, "is damaged: its beginning is not an SQLite database's"),
@@ -107,19 +106,17 @@ class _Connection:
 
     def close(self, *, move_log: bool = False) -> None:
         """Close the connection after all that runs on it, and wait for that; `move_log` moves its log into the file."""
-
-        def close() -> None:
-            if self._raw is None:
-                return
-            if move_log:
-                with suppress(sqlite3.Error):
-                    # It waits for the write lock, so that nobody restarts the log meanwhile: see `checkpoint`.
-                    self._raw.execute("PRAGMA query_only = OFF")
-                    self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            self._raw.close()
-
-        self._executor.submit(close)
+        self._executor.submit(self._close, move_log)
         self._executor.shutdown()
+
+    def _close(self, move_log: bool) -> None:
+        if self._raw is None:
+            return
+        with suppress(sqlite3.Error):
+            if move_log:  # it waits for the write lock, so that nobody restarts the log meanwhile: see `checkpoint`
+                self._raw.execute("PRAGMA query_only = OFF")
+                self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._raw.close()
 
     def _opened(self) -> sqlite3.Connection:
         if self._raw is not None:
@@ -128,14 +125,11 @@ class _Connection:
         raw = files.connect(self._path, read_only=bool(self.opened.read_only), frozen=frozen, wait=self._wait)
         try:
             raw.row_factory = sqlite3.Row
-            raw.execute("PRAGMA foreign_keys = ON")
-            raw.execute(f"PRAGMA synchronous = {'NORMAL' if self._use == 'brief' else 'FULL'}")
-            raw.execute("PRAGMA secure_delete = ON")
-            if self._use != "brief":
-                raw.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-            raw.execute("PRAGMA user_version").fetchone()  # opens the log
-            if self._use == "read":
-                raw.execute("PRAGMA query_only = ON")
+            synchronous = "NORMAL" if self._use == "brief" else "FULL"
+            for pragma in ("foreign_keys = ON", f"synchronous = {synchronous}", "secure_delete = ON", _CACHE):
+                raw.execute(f"PRAGMA {pragma}")
+            number_of(raw, "user_version")  # opens the log
+            raw.execute(f"PRAGMA query_only = {'ON' if self._use == 'read' else 'OFF'}")
         except sqlite3.Error:
             raw.close()
             raise
@@ -195,22 +189,6 @@ class Database:
 
         return (await self._attempt("read", read, 0))[0]
 
-    async def write(self, work: Callable[[Writing], _Result]) -> _Result:
-        """Return the result of `work`, a transaction that is on disk then, and undone if it fails.
-
-        It runs outside of the event loop, and again if the file is locked or replaced before it is committed. If the
-        caller is cancelled, it is written whole or not at all. Raises BankReadOnlyError, BankBusyError (after
-        `busy_seconds`) or BankError.
-        """
-        return await self._write("write", work, self.busy_seconds)
-
-    async def write_briefly(self, work: Callable[[Writing], _Result]) -> _Result:
-        """Write as `write` does what no caller should wait for.
-
-        A power cut may lose it, and BankBusyError is raised after 10 ms if another process writes.
-        """
-        return await self._write("brief", work, BRIEF_WAIT_SECONDS)
-
     def on_commit(self, names: frozenset[str], listener: Callable[[], None]) -> None:
         """Call `listener` after each transaction of this process that ran one of these statements."""
         self._listeners.append((names, listener))
@@ -220,7 +198,15 @@ class Database:
         async with self._writing["write"]:
             await self._attempt("write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds)
 
-    async def _write(self, use: _Use, work: Callable[[Writing], _Result], seconds: float) -> _Result:
+    async def write(self, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:
+        """Return the result of `work`, a transaction that is on disk then, and undone if it fails.
+
+        It runs outside of the event loop, and again if the file is locked or replaced before it is committed. If the
+        caller is cancelled, it is written whole or not at all. With `brief`, a power cut may lose it, and no caller
+        waits for another process for long. Raises BankReadOnlyError, BankBusyError (after `busy_seconds`, or 10 ms) or
+        BankError.
+        """
+
         def transact(raw: sqlite3.Connection, opened: Opened) -> tuple[_Result, set[str]] | None:
             try:
                 raw.execute("BEGIN IMMEDIATE")
@@ -228,18 +214,22 @@ class Database:
                     return None
                 writing = Writing(raw)
                 result = work(writing)
-                self._refuse_moved(opened)
                 raw.commit()
             finally:
                 raw.rollback()  # nothing after a commit
-            self._refuse_moved(opened)
+            if opened.identity != identity(self.path):
+                raise BankError(
+                    f"The bank {self.path} was removed or replaced while this was written; it may not have been kept. "
+                    "Try again."
+                )
             if files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
                 with suppress(sqlite3.Error, OSError):  # what was written is on disk; the next write tries again
                     files.checkpoint(raw, self.path)
             return result, writing.ran
 
+        use: _Use = "brief" if brief else "write"
         async with self._writing[use]:
-            result, ran = await self._attempt(use, transact, seconds)
+            result, ran = await self._attempt(use, transact, BRIEF_WAIT_SECONDS if brief else self.busy_seconds)
         for names, listener in self._listeners:
             if names & ran:
                 listener()
@@ -251,15 +241,22 @@ class Database:
         """Return the result of `work` on a connection to the file at the path.
 
         `work` returns None if the file or its schema has changed. It is repeated for `seconds` while it finds the file
-        locked.
+        locked: SQLite's own busy handler tries less and less often, while a new process tries at once, so under load
+        the longest waiter comes last. Here everybody tries after a random pause.
         """
+        end, changes = time.monotonic() + seconds, 0
         async with self._explained(use):
-            for _ in range(_MOST_CHANGES):
-                connection = await self._connection(use)
-                result = await _patiently(partial(connection.run, work), seconds)
-                if result is not None:
-                    return result
-                self._opened = None
+            while changes < _MOST_CHANGES:
+                try:
+                    connection = await self._connection(use)
+                    if (result := await connection.run(work)) is not None:
+                        return result
+                    self._opened = None
+                    changes += 1
+                except sqlite3.OperationalError as error:
+                    if not files.locked(error) or time.monotonic() >= end:
+                        raise
+                    await asyncio.sleep(_PAUSE_SECONDS * (1 + Clock().random(1)[0]) / 256)
             raise BankError(f"The bank {self.path} is replaced again and again. Try again when that has ended.")
 
     async def _connection(self, use: _Use) -> _Connection:
@@ -279,13 +276,6 @@ class Database:
                 await self._leave(connection)
             self._connections[use] = _Connection(self.path, use, opened, self.busy_seconds)
             return self._connections[use]
-
-    def _refuse_moved(self, opened: Opened) -> None:
-        if opened.identity != identity(self.path):
-            raise BankError(
-                f"The bank {self.path} was removed or replaced while this was written; it may not have been kept. "
-                "Try again."
-            )
 
     async def _examine(self) -> Opened:
         """Return the state of the file at the path, made or upgraded if necessary."""
@@ -318,15 +308,16 @@ class Database:
         """Close a connection to a file that is not the bank any more, after moving its log into it."""
         await asyncio.to_thread(connection.close, move_log=connection.opened.identity not in self._damaged)
 
-    async def set_aside(self, error: BankDamagedError, use: _Use | None = None) -> BankDamagedError:
-        """Move the damaged file away, and return an error that says where; the next use begins a new bank."""
+    async def set_aside(
+        self, error: BankDamagedError, use: _Use | None = None, *, sure: bool = False
+    ) -> BankDamagedError:
+        """Move the damaged file away (`sure`: without a check), and return an error that says where."""
         async with self._opening:
             connection = self._connections.get(use) if use and self._opened else None
             damaged = connection.opened.identity if connection else identity(self.path)
             self._opened = None
-            stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(Clock().now()))
             with explained(self.path):
-                aside = await asyncio.to_thread(files.set_aside, self.path, damaged, stamp)
+                aside = await asyncio.to_thread(files.set_aside, self.path, damaged, Clock().now(), sure)
             if damaged is not None and identity(self.path) != damaged:
                 self._damaged.add(damaged)
         text = f"{error} It may have been set aside by another server a moment ago: try once more."
@@ -353,22 +344,22 @@ class Repository:
     """A part of the bank: what is stored on one subject. The scope is always the first argument of its methods."""
 
     def __init__(self, bank: "Bank") -> None:
-        self._bank = bank
-        self._db = bank.db
-        self._clock = bank.clock
+        self.bank = bank
+        self.db = bank.db
+        self.clock = bank.clock
 
 
-async def _patiently(attempt: Callable[[], Awaitable[_Result]], seconds: float) -> _Result:
-    """Return the result of `attempt`, repeated while the file is locked; raise its error after `seconds`.
+_Owner = TypeVar("_Owner", bound=Repository)
+_Arguments = ParamSpec("_Arguments")
 
-    SQLite's own busy handler tries less and less often, while a new process tries at once: under load the longest
-    waiter comes last. Here everybody tries after a random pause.
-    """
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            return await attempt()
-        except sqlite3.OperationalError as error:
-            if not files.locked(error) or time.monotonic() >= end:
-                raise
-        await asyncio.sleep(_PAUSE_SECONDS * (1 + Clock().random(1)[0]) / 256)
+
+def transaction(
+    method: Callable[Concatenate[_Owner, Writing, _Arguments], _Result],
+) -> "Callable[Concatenate[_Owner, _Arguments], CoroutineType[Any, Any, _Result]]":
+    """Make a method that gets a transaction one that is awaited, and runs as `Database.write` says."""
+
+    @wraps(method)
+    async def run(self: _Owner, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        return await self.db.write(lambda tx: method(self, tx, *args, **options))
+
+    return run

@@ -1,6 +1,5 @@
 """The file of a bank: made private, opened, switched to a log, migrated, copied, and set aside if it is damaged."""
 
-import errno
 import os
 import re
 import sqlite3
@@ -11,22 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from mcp_reflect.errors import BankDamagedError, BankError, BankReadOnlyError, NotABankError
+from mcp_reflect.clock import Clock
+from mcp_reflect.errors import BankDamagedError, BankReadOnlyError, NotABankError
 from mcp_reflect.storage.sqlite.statements import migrations, statements
 
 APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
+# The files of a database; the main file is moved last, so that nobody begins a new one beside its log.
 ENDINGS = ("-wal", "-shm", "-journal", "")
-"""The files of a database; the main file is moved last, so that nobody begins a new one beside its log."""
 
+# A file with another ending that is no database was named by mistake, and is left alone.
 _DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
-"""Endings of databases: a file with another one that is no database was named by mistake, and is left alone."""
 
+# A file as the system identifies it: device and inode. While a server runs, the file at a path can be replaced. SQLite
+# continues with the file that it has open, and what is written there is lost; so each use compares.
 Identity: TypeAlias = tuple[int, int]
-"""A file as the system identifies it: device and inode.
-
-While a server runs, the file at a path can be removed, moved or replaced. SQLite continues with the file that it has
-open, and what is written there is lost; so each use compares.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +89,8 @@ def connect(path: Path, *, read_only: bool = False, frozen: bool = False, wait: 
     try:
         if not read_only:
             connection.execute("PRAGMA wal_autocheckpoint = 0")
-            connection.execute(
-                "PRAGMA journal_size_limit = 0"
-            )  # a log that is restarted is cut: its size is its length
+            # A log that is restarted is cut, so that its size says how long it is.
+            connection.execute("PRAGMA journal_size_limit = 0")
     except BaseException:
         connection.close()
         raise
@@ -135,9 +131,6 @@ def _alone(folder: Path) -> Generator[None]:
         os.close(held)
 
 
-# Opening.
-
-
 def prepare(path: Path, busy_seconds: float) -> Opened:
     """Make or upgrade the file at `path`. Many processes may do this at once.
 
@@ -145,49 +138,34 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
     set aside, OSError or sqlite3.Error.
     """
     _make_private(path)
-    current = identity(path)
-    if current is None:
-        raise BankError(f"The bank {path} was removed in this moment. Try again.")
     if hollow(path) and log_bytes(path):  # SQLite would delete the log
         raise BankDamagedError(f"The bank {path} is empty beside its log.")
     _refuse_foreign(path)
     if not _may_write(path):
-        return _read_only(path, current, "the file or its folder may not be written")
+        return _read_only(path, "the file or its folder may not be written")
     try:
         mode = _use_wal(path, busy_seconds)
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL or hollow(path) or log_bytes(path):
             raise
         # Not even the log's shared memory fits on the disk: the file can be read.
-        return _read_only(path, current, "the disk is full. Free some space")
+        return _read_only(path, "the disk is full. Free some space")
     with closing(connect(path, wait=busy_seconds)) as connection:
-        _check_ours(connection, path)
-        version = number_of(connection, "user_version")
-        if version < 0:
-            raise NotABankError(
-                f"{path} has the schema version {version}, which no release writes; it was left as it is. "
-                "Restore a copy, or set MCP_REFLECT_BANK to another file."
-            )
-        if version > newest():
-            _check_columns(connection, path, version)
-            return Opened(version, mode, current, newer(version))
+        version = version_of(connection, path)
         if version < newest():
             upgrade(connection, path)
-        return Opened(newest(), mode, current)
+        reason = newer(version) if version > newest() else None
+        status = path.stat()
+        return Opened(max(version, newest()), mode, (status.st_dev, status.st_ino), reason)
 
 
 def clear_logs(path: Path) -> None:
-    """Move a log that belongs to no file any more away from `path`, before another file is put there.
-
-    SQLite would read it into the new file. Processes that have it open keep it.
-    """
+    """Move a log that belongs to no file any more away from `path`: SQLite would read it into the next file there."""
     beside(path, "-shm").unlink(missing_ok=True)
     for ending in ("-wal", "-journal"):
         log = beside(path, ending)
-        if log.exists() and not log.stat().st_size:
-            log.unlink()
-        elif log.exists():
-            log.rename(beside(path, f".left-{time.time_ns()}{ending}"))
+        if log.exists():
+            log.rename(beside(path, f".left-{time.time_ns()}{ending}")) if log.stat().st_size else log.unlink()
 
 
 def _may_write(path: Path) -> bool:
@@ -218,7 +196,7 @@ def _refuse_foreign(path: Path) -> None:
     """Refuse what is no bank, without locks or a log, so that not a byte of it changes."""
     try:
         with closing(connect(path, read_only=True, frozen=True)) as connection:
-            _check_ours(connection, path)
+            version_of(connection, path)
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_NOTADB:
             return  # half of a log may be in the file: then opening it adds the rest, or says what is wrong
@@ -229,45 +207,42 @@ def _refuse_foreign(path: Path) -> None:
         raise BankDamagedError(f"The bank {path} does not begin as an SQLite database does.") from error
 
 
-def _check_ours(connection: sqlite3.Connection, path: Path) -> None:
+def version_of(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the schema version of a bank, 0 for an empty file.
+
+    Raises NotABankError for any other database, and BankReadOnlyError if the schema of a newer release lacks a column
+    that this release reads.
+    """
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    version = number_of(connection, "user_version")
     if tables and number_of(connection, "application_id") != APPLICATION_ID:
         raise NotABankError(
             f"{path} is a database of another program; it was left as it is. Set MCP_REFLECT_BANK to another file."
         )
-
-
-def version_of(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the schema version of a bank; NotABankError for any other database."""
-    _check_ours(connection, path)
-    version = number_of(connection, "user_version")
-    if version <= 0:
-        raise NotABankError(f"{path} is no bank. Name a bank, or a copy that `mcp-reflect backup` made.")
+    if version < 0:
+        raise NotABankError(
+            f"{path} has the schema version {version}, which no release writes; it was left as it is. "
+            "Restore a copy, or set MCP_REFLECT_BANK to another file."
+        )
+    if version > newest():
+        columns = "SELECT made.name, held.name FROM sqlite_master AS made, pragma_table_info(made.name) AS held"
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
+            upgrade(ours, None)
+            if not set(ours.execute(columns)) <= set(connection.execute(columns)):
+                raise BankReadOnlyError(f"The bank {path} cannot be read any more: {newer(version)}")
     return version
 
 
-def _check_columns(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """Raise BankReadOnlyError if the schema of a newer release lacks a column that this release reads."""
-    columns = (
-        "SELECT sqlite_master.name, column.name FROM sqlite_master, pragma_table_info(sqlite_master.name) AS column "
-        "WHERE sqlite_master.type = 'table'"
-    )
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
-        upgrade(ours, None)
-        if not set(ours.execute(columns)) <= set(connection.execute(columns)):
-            raise BankReadOnlyError(f"The bank {path} cannot be read any more: {newer(version)}")
-
-
-def _read_only(path: Path, current: Identity, reason: str) -> Opened:
+def _read_only(path: Path, reason: str) -> Opened:
     """Open a file that cannot be written, for reading."""
     status = path.stat()
     connection, frozen = connect_to_read(path)
     with closing(connection):
-        version = version_of(connection, path)
-        if version > newest():
-            _check_columns(connection, path, version)
+        if not (version := version_of(connection, path)):
+            raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
         mode = "none" if frozen else _mode(connection)
-        return Opened(version, mode, current, reason, (status.st_mtime_ns, status.st_size) if frozen else None)
+        as_of = (status.st_mtime_ns, status.st_size) if frozen else None
+        return Opened(version, mode, (status.st_dev, status.st_ino), reason, as_of)
 
 
 def connect_to_read(path: Path) -> tuple[sqlite3.Connection, bool]:
@@ -304,8 +279,8 @@ def copy_to(path: Path, copy: Path, stop: Callable[[], bool] | None = None) -> N
     Servers may write meanwhile, and others may copy. Every row is read, so a damaged bank is not copied. `stop` ends
     the copying with an error when it returns True. Raises FileExistsError if `copy` exists, OSError or sqlite3.Error.
     """
-    if copy.exists():
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(copy))
+    if os.path.lexists(copy):
+        raise FileExistsError(copy)
     part = beside(copy, f".part-{os.getpid()}-{time.time_ns()}")
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:
@@ -314,11 +289,9 @@ def copy_to(path: Path, copy: Path, stop: Callable[[], bool] | None = None) -> N
             source.execute("VACUUM INTO ?", (str(part),))
         try:
             os.link(part, copy)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without hard links
-            if copy.exists():
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(copy)) from None
+        except OSError:  # a file system without hard links, or another process has made it
+            if os.path.lexists(copy):
+                raise FileExistsError(copy) from None
             part.rename(copy)
     finally:
         part.unlink(missing_ok=True)
@@ -410,40 +383,32 @@ def empty_log(holding: sqlite3.Connection, path: Path) -> bool:
 
 # A damaged file is moved away with its log, and never deleted; the next use begins a new bank.
 
-ASIDE = ".damaged-"
-"""Part of the name of a file that was set aside, before the time."""
-
-COPY: Final = ".copy-"
-"""Part of the name of a daily copy, before its date."""
+ASIDE = ".damaged-"  # part of the name of a file that was set aside, before the time
+COPY: Final = ".copy-"  # part of the name of a daily copy, before its date
 
 
-def set_aside(path: Path, damaged: Identity | None, stamp: str) -> Path | None:
+def stamped(path: Path, word: str, now: float) -> Path:
+    """Return a new name beside `path` with a word and the time `now` in seconds since 1970."""
+    return beside(path, f"{word}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}-{Clock().random(4).hex()}")
+
+
+def set_aside(path: Path, damaged: Identity | None, now: float, sure: bool = False) -> Path | None:
     """Move the file `damaged` and its log away from `path`; return its new path, None if it did not have to move.
 
-    Another process may have been first, or the error may have been temporary. Raises OSError if it cannot be moved.
+    Another process may have been first, or, unless it is `sure`, the error may have been temporary. Raises OSError.
     """
     with _alone(path.parent):
-        if damaged is None or identity(path) != damaged or not (hollow(path) or is_damaged(path)):
+        if damaged is None or identity(path) != damaged or not (sure or hollow(path) or is_damaged(path)):
             return None
-        return move(path, beside(path, f"{ASIDE}{stamp}"))
+        return move(path, stamped(path, ASIDE, now))
 
 
 def move(path: Path, target: Path) -> Path:
-    """Move a bank with its log to `target`, or to a name with a number if that is taken; return the new path."""
-    free = free_name(target)
+    """Move a bank with its log; return `target`."""
     for ending in ENDINGS:
         if beside(path, ending).exists():
-            beside(path, ending).rename(beside(free, ending))
-    return free
-
-
-def free_name(path: Path) -> Path:
-    """Return `path`, with a number if that name is taken."""
-    free, number = path, 2
-    while free.exists():
-        free = beside(path, f"-{number}")
-        number += 1
-    return free
+            beside(path, ending).rename(beside(target, ending))
+    return target
 
 
 def is_damaged(path: Path) -> bool:
@@ -453,11 +418,8 @@ def is_damaged(path: Path) -> bool:
     with closing(sqlite3.connect(path, timeout=10)) as connection:
         try:
             faults = connection.execute("PRAGMA quick_check(1)").fetchall()
-            indexes = connection.execute(
-                "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts5%'"
-            ).fetchall()
-            for (name,) in indexes:
-                connection.execute(f'INSERT INTO "{name}" ("{name}") VALUES (\'integrity-check\')')  # noqa: S608 - its own name
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'lesson_terms'").fetchone():
+                connection.execute("INSERT INTO lesson_terms (lesson_terms) VALUES ('integrity-check')")
         except sqlite3.OperationalError:
             return False  # locked, or not readable: nothing is known
         except sqlite3.DatabaseError:

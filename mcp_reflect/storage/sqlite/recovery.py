@@ -19,11 +19,11 @@ DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
 """Tables that are made from the lessons; the index is made anew."""
 
 # The columns of lessons with a fixed set of values, and the value for one that was damaged: out of recall, if in doubt.
-_CHOICES: Final = {
-    "kind": (tuple(RecordKind), RecordKind.LESSON.value),
-    "state": (tuple(State), State.RETIRED.value),
-    "trust": (tuple(Trust), Trust.QUARANTINED.value),
-    "source": (tuple(Source), Source.IMPORT.value),
+_FALLBACK: Final = {
+    "kind": RecordKind.LESSON,
+    "state": State.RETIRED,
+    "trust": Trust.QUARANTINED,
+    "source": Source.IMPORT,
 }
 _PAGE_SIZE: Final = 4096
 _BATCH: Final = 500  # rows in a transaction: other servers write in between
@@ -47,8 +47,8 @@ class _Table:
 def recover(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
     """Copy the readable rows of `damaged` and its log into the good `bank`; return the number of new rows by table.
 
-    A row that is there already stays as it is, so that a recovery can be repeated. `damaged` is not changed: a copy of
-    it is read. Raises sqlite3.Error if the good bank cannot be written, OSError if the damaged one cannot be read.
+    A row that is there already stays as it is, so that a recovery can be repeated. A text that is not UTF-8 has U+FFFD
+    for the bytes that are lost. `damaged` is not changed: a copy of it is read. Raises sqlite3.Error or OSError.
     """
     with (
         tempfile.TemporaryDirectory(prefix=f"{bank.name}.recovering-", dir=bank.parent) as folder,
@@ -68,34 +68,16 @@ def recover(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
         return {table.name: count for table, count in counts.items()}
 
 
-def damaged_texts(connection: sqlite3.Connection) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the texts that are not UTF-8, as far as they can be read, by (table, id or rowid) and column."""
-    texts: dict[tuple[str, str], dict[str, str]] = {}
+def unreadable(connection: sqlite3.Connection) -> list[str]:
+    """Return the table and rowid, or id, of each record with a text that is not UTF-8."""
+    names: list[str] = []
     tables = _tables(connection)
     connection.text_factory = bytes
     for table in tables:
-        if table.rowid is None and table.key != ("id",):
-            continue
-        for key, *values in connection.execute(table.select(table.rowid or "id")):
-            for column, value in zip(table.columns, values, strict=True):
-                if isinstance(value, bytes) and "\ufffd" in (text := _text(value)) and text.encode() != value:
-                    name = _text(key) if isinstance(key, bytes) else str(key)
-                    texts.setdefault((table.name, name), {})[column] = text
-    return texts
-
-
-def repair_texts(bank: Path, busy_seconds: float) -> dict[str, int]:
-    """Rewrite texts that are not UTF-8, with U+FFFD for the bytes that are lost; return the number of rows by table."""
-    counts: dict[str, int] = {}
-    with closing(connect(bank, wait=busy_seconds)) as connection, write_lock(connection):
-        for (table, name), texts in damaged_texts(connection).items():
-            changes = ", ".join(f'"{column}" = ?' for column in texts)
-            key = "rowid" if name.isdecimal() else "id"
-            with suppress(sqlite3.IntegrityError):  # a value that the schema allows only as it was
-                sql = f'UPDATE "{table}" SET {changes} WHERE {key} = ?'  # noqa: S608 - our own schema's names
-                connection.execute(sql, (*texts.values(), name))
-                counts[table] = counts.get(table, 0) + 1
-    return counts
+        for key, *values in connection.execute(table.select(table.rowid or table.key[0])):
+            if any(isinstance(value, bytes) and _text(value).encode() != value for value in values):
+                names.append(f"{table.name} {_text(key) if isinstance(key, bytes) else key}")
+    return names
 
 
 def _text(value: bytes) -> str:
@@ -201,32 +183,23 @@ def _insert(target: sqlite3.Connection, table: _Table, row: tuple[Any, ...]) -> 
     """Write a row under its rowid, or under a new one if another row has it; return 1 if it was written."""
     values = dict(zip(table.columns, row, strict=True))
     if table.name == "lessons":
-        _repair_lesson(values)
+        for column, fallback in _FALLBACK.items():
+            if values[column] not in tuple(type(fallback)):
+                values[column] = fallback.value
+        for column in LISTS:
+            try:
+                json.loads(str(values[column]))
+            except ValueError:
+                values[column] = "[]"
     try:
         same = " AND ".join(f'"{name}" IS :{name}' for name in values)
         if target.execute(f'SELECT 1 FROM "{table.name}" WHERE {same}', values).fetchone():  # noqa: S608 - ours
             return 0
-        while (
-            not (written := target.execute(_insertion(table.name, values), values).rowcount) and table.rowid in values
-        ):
+        while True:
+            names, places = ", ".join(f'"{name}"' for name in values), ", ".join(f":{name}" for name in values)
+            sql = f'INSERT OR IGNORE INTO "{table.name}" ({names}) VALUES ({places})'  # noqa: S608 - ours
+            if (written := target.execute(sql, values).rowcount) or table.rowid not in values:
+                return written
             del values[table.rowid]
     except sqlite3.IntegrityError:
         return 0  # it refers to a row that is lost, or a value of it is damaged
-    return written
-
-
-def _repair_lesson(values: dict[str, Any]) -> None:
-    """Replace values of a lesson that its columns do not allow."""
-    for column, (choices, fallback) in _CHOICES.items():
-        if values[column] not in choices:
-            values[column] = fallback
-    for column in LISTS:
-        try:
-            json.loads(str(values[column]))
-        except ValueError:
-            values[column] = "[]"
-
-
-def _insertion(table: str, columns: dict[str, Any]) -> str:
-    names, places = ", ".join(f'"{name}"' for name in columns), ", ".join(f":{name}" for name in columns)
-    return f'INSERT OR IGNORE INTO "{table}" ({names}) VALUES ({places})'  # noqa: S608 - our own schema's names

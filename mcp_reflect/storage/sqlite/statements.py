@@ -4,17 +4,18 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from mcp_reflect.errors import BankError
+from mcp_reflect.errors import BankError, NotFoundError
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecordKind, Source, State, Trust
-from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.security.redact import clean, clean_text, quoted
 
 # A query starts with `-- name: NAME` and a comment about its purpose. SQL is never built from strings: a query is
 # looked up by its name, and values are bound.
@@ -78,10 +79,7 @@ _UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
 
 
 class Derived(str):
-    """Text made of redacted words, such as the index's terms, which is not redacted again.
-
-    The words are listed without their sentence: one beside `token` would be taken for a secret.
-    """
+    """Text made of redacted words without their sentence: one beside `token` would be taken for a secret."""
 
     __slots__ = ()
 
@@ -98,15 +96,9 @@ def bound(values: Values) -> Bound:
 
 
 def _bound(value: Any) -> Any:
-    match value:
-        case Derived():
-            return str(value)
-        case str():
-            return clean_text(value)
-        case dict() | list() | tuple():
-            return json.dumps(clean(value), ensure_ascii=False)
-        case _:
-            return value
+    if isinstance(value, str):
+        return str(value) if isinstance(value, Derived) else clean_text(str(value))
+    return json.dumps(clean(value), ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
 
 
 def _compared(values: Values) -> dict[str, Any]:
@@ -122,15 +114,18 @@ def scope_values(scope: Scope) -> dict[str, Any]:
     return {"tenant": scope.tenant, "project": scope.project}
 
 
+def scoped(scope: Scope, **values: Any) -> dict[str, Any]:
+    """Return values to bind with the scope."""
+    return {**values, **scope_values(scope)}
+
+
 # Rows as models.
 
-Row = sqlite3.Row
-"""A row, for the modules outside this package: only this package imports sqlite3."""
+Row = sqlite3.Row  # for the modules outside this package: only this package imports sqlite3
 
 _Record = TypeVar("_Record")
 
-LISTS: Final = ("symptoms", "keywords", "tags")
-"""The fields of a lesson that are tuples of strings, stored as JSON."""
+LISTS: Final = ("symptoms", "keywords", "tags")  # the fields of a lesson that are tuples, stored as JSON
 
 # A recall reads dozens of records: looking values up in a dict takes half the time of calling the enum.
 _ENUMS: Final = {"kind": RecordKind, "state": State, "trust": Trust, "source": Source}
@@ -138,7 +133,11 @@ _LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     **{name: {value.value: value for value in enum}.__getitem__ for name, enum in _ENUMS.items()},
     **dict.fromkeys(LISTS, lambda value: () if value == "[]" else tuple(json.loads(value))),
 }
-_TEXT_BYTES: Final = 8  # of a digest: an integer of SQLite
+
+
+@cache
+def _field_names(model: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(model))
 
 
 def record_from(row: Row, model: type[_Record], readers: Mapping[str, Callable[[Any], Any]]) -> _Record:
@@ -152,14 +151,7 @@ def record_from(row: Row, model: type[_Record], readers: Mapping[str, Callable[[
             values[name] = read(values[name])
         return model(**{field: values[field] for field in _field_names(model)})
     except (LookupError, TypeError, ValueError) as error:
-        raise BankError(
-            f"The record {_name_of(row)} is damaged. `mcp-reflect doctor --rescue` repairs what can be read."
-        ) from error
-
-
-@cache
-def _field_names(model: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(model))
+        raise _damaged(row) from error
 
 
 def lesson_from(row: Row) -> Lesson:
@@ -173,13 +165,11 @@ def lessons_from(rows: Iterable[Row]) -> list[Lesson]:
 
 
 def readable(rows: Iterable[Row], read: Callable[[Row], _Record]) -> list[_Record]:
-    """Return the result of `read` for each row; a damaged row is logged and left out."""
+    """Return the result of `read` for each row; a damaged row is left out."""
     records: list[_Record] = []
     for row in rows:
-        try:
+        with suppress(BankError, ValueError):
             records.append(read(row))
-        except (BankError, ValueError):
-            _log_damaged(row)
     return records
 
 
@@ -190,11 +180,10 @@ def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
     because a hash of a secret confirms a guess.
     """
     values = {name: getattr(lesson, name) for name in _LESSON_FIELDS}
-    values |= {name: values[name].value for name in _ENUMS}
     digest = None
     if lesson.kind is RecordKind.LESSON:
         words = "\0".join((scope.tenant, lesson.project, *(clean_text(part or "") for part in _wording(lesson))))
-        digest = int.from_bytes(blake2b(words.encode(), digest_size=_TEXT_BYTES).digest(), signed=True)
+        digest = int.from_bytes(blake2b(words.encode(), digest_size=8).digest(), signed=True)
     return {**values, "tenant": scope.tenant, "digest": digest}
 
 
@@ -209,12 +198,11 @@ def _wording(lesson: Lesson) -> tuple[str | None, ...]:
     return (lesson.mistake, lesson.correction, lesson.why, lesson.task_type, lesson.context, lesson.external_id)
 
 
-def _log_damaged(row: Row) -> None:
-    Log()("bank_record_damaged", "warning", record=_name_of(row))
-
-
-def _name_of(row: Row) -> str:
-    return str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
+def _damaged(row: Row) -> BankError:
+    """Log that a row is damaged; return the error."""
+    name = str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
+    Log()("bank_record_damaged", "warning", record=name)
+    return BankError(f"The record {name} is damaged. `mcp-reflect doctor --rescue` repairs what can be read.")
 
 
 # Running them, on the thread that owns the connection.
@@ -245,19 +233,21 @@ class Reading:
             rows = self._select(name, values).fetchall()
         finally:
             self._connection.text_factory = str
-        sound: list[Row] = []
-        for row in rows:
-            if any(isinstance(value, str) and "\ufffd" in value for value in row):
-                _log_damaged(row)
-            else:
-                sound.append(row)
-        if name.endswith("_by_id") and not sound:
-            raise BankError(f"The record {_name_of(rows[0])} is damaged. `mcp-reflect doctor --rescue` repairs it.")
-        return sound
+        errors = {row: _damaged(row) for row in rows if any(isinstance(text, str) and "\ufffd" in text for text in row)}
+        if name.endswith("_by_id") and errors:
+            raise errors[rows[0]]
+        return [row for row in rows if row not in errors]
 
     def row(self, name: str, values: Values) -> Row | None:
         """Return the first row of a named query, None if there is none."""
         return next(iter(self.rows(name, values)), None)
+
+    def existing(self, name: str, scope: Scope, field: str, record_id: str, fix: str) -> Row:
+        """Return the row of a query by id; NotFoundError names `field`, and says how to `fix` it."""
+        row = self.row(name, scoped(scope, id=record_id))
+        if row is None:
+            raise NotFoundError(field, f"there is no '{quoted(record_id)}' in {scope}", fix)
+        return row
 
     def numbers(self, name: str, values: Values) -> list[int]:
         """Return the integers of a named query that gives them as one JSON list."""
