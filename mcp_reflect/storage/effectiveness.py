@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.lesson import Evidence, Lesson
@@ -63,7 +64,8 @@ EVIDENCE_WEIGHT: Final = {Evidence.SELF: 0.3, Evidence.USER: 0.8, Evidence.METRI
 MAX_SELF_REPORTED: Final = 1.0
 
 
-class WeightedOutcome(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class WeightedOutcome:
     """An outcome: success is 1, 0.5 or 0, weight in (0, 1]; `proven` unless it is only an agent's own word."""
 
     success: float

@@ -1,7 +1,7 @@
 """No secret reaches a file: not through any argument of any tool, not in the index, not in the log."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,6 +9,7 @@ import pytest
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import McpReflectError
+from mcp_reflect.llm.runner import ClientCapabilities
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.secrets import SECRETS, found_in
@@ -123,7 +124,8 @@ async def test_what_a_crash_says_of_its_arguments_is_clean_in_the_log(
     settings: Settings, bank_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Crashing(Engine):
-        async def recall(self, /, **arguments: Any) -> Any:
+        async def call(self, tool: str, arguments: Mapping[str, Any], client: ClientCapabilities | None = None) -> Any:
+            del tool, client
             raise RuntimeError(arguments["task"])
 
     async with Crashing(settings) as engine:
