@@ -8,32 +8,24 @@ import hashlib
 import json
 import re
 from argparse import Namespace
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from io import StringIO
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import replace_file
+from mcp_reflect.cli.lesson_document import FIELDS, LISTS, TEXTS, Fields, fields_of, format_document, parse_document
 from mcp_reflect.cli.output import write_json, write_line
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import Lesson, RecordKind, State
+from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.services.engine import Engine
 
-_TEXTS: Final = ("mistake", "correction", "why", "context")
-_LISTS: Final = ("symptoms", "keywords", "tags")
-_FIELDS: Final = (*_TEXTS, *_LISTS, "task_type", "importance")
-_HEADING: Final = re.compile(r"^## (.+?)[ \t]*$", re.MULTILINE)
-_ESCAPED: Final = re.compile(r"^(\\*)## ", re.MULTILINE)
 _NEW: Final = "new:"
 _MOST_LESSONS: Final = 1_000_000
-
-Fields = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -82,16 +74,16 @@ async def _sync(engine: Engine, folder: Path, take: str | None) -> Changes:
     changes = Changes()
     for path, fields in [file for name, file in files.items() if name.startswith(_NEW)]:
         lesson = await _store(engine, None, path, fields)
-        synced[lesson.id] = _digest(_fields_of(lesson))
-        files[lesson.id] = path, _fields_of(lesson)
+        synced[lesson.id] = _digest(fields_of(lesson))
+        files[lesson.id] = path, fields_of(lesson)
         lessons[lesson.id] = lesson
         with replace_file(path, path.stat().st_mode & 0o777) as file:
-            file.write(_document(lesson))
+            file.write(format_document(fields_of(lesson), lesson.id))
         changes.stored.append(path.name)
     for lesson_id in sorted({*lessons, *synced, *(name for name in files if not name.startswith(_NEW))}):
         path, fields = files.get(lesson_id, (None, None))
         lesson = lessons.get(lesson_id)
-        in_file, in_bank = fields and _digest(fields), lesson and _digest(_fields_of(lesson))
+        in_file, in_bank = fields and _digest(fields), lesson and _digest(fields_of(lesson))
         before = synced.get(lesson_id)
         if lesson and lesson.held and path is None:
             continue  # no file until a person has approved it
@@ -131,8 +123,8 @@ async def _follow_file(
             changes.stored.append(path.name)
             return _digest(fields)
         await engine.bank.lessons.set_state(scope, lesson_id, State.ACTIVE, "restored: its file was changed")
-    edits = {name: tuple(fields[name]) if name in _LISTS else fields[name] for name in _FIELDS}
-    before = _fields_of(await engine.bank.lessons.get(scope, lesson_id))
+    edits = {name: tuple(fields[name]) if name in LISTS else fields[name] for name in FIELDS}
+    before = fields_of(await engine.bank.lessons.get(scope, lesson_id))
     edited = {name: value for name, value in edits.items() if fields[name] != before[name]}
     if edited:
         try:
@@ -145,7 +137,7 @@ async def _follow_file(
 
 async def _store(engine: Engine, lesson_id: str | None, path: Path, fields: Fields) -> Lesson:
     """Store a file as a lesson: a person's own without an id; with one, of another bank, and judged like an import."""
-    held = suspicion(fields[name] for name in _TEXTS) if lesson_id else None
+    held = suspicion(fields[name] for name in TEXTS) if lesson_id else None
     now = datetime.now(UTC).isoformat()
     stored_id = lesson_id or engine.context.clock.new_id("les")
     line = {
@@ -175,7 +167,7 @@ def _write_file(folder: Path, path: Path | None, lesson: Lesson | None, changes:
         words = re.findall(r"[a-z0-9]+", (lesson.mistake or lesson.text).lower())
         path = folder / f"{'-'.join(words)[:48].strip('-')}-{lesson.id[-6:]}.md"
     with replace_file(path, path.stat().st_mode & 0o777 if path.exists() else 0o600) as file:
-        file.write(_document(lesson))
+        file.write(format_document(fields_of(lesson), lesson.id))
     changes.written.append(path.name)
 
 
@@ -189,7 +181,7 @@ def _read_files(folder: Path) -> dict[str, tuple[Path, Fields]]:
     files: dict[str, tuple[Path, Fields]] = {}
     for path in sorted(folder.glob("*.md")):
         try:
-            lesson_id, fields = _parse(path.read_text("utf-8"))
+            lesson_id, fields = parse_document(path.read_text("utf-8"))
         except (InputError, UnicodeDecodeError) as error:
             fault = error.fault if isinstance(error, InputError) else "it is not UTF-8"
             raise InputError(path.name, fault, "Correct the file, or move it away; nothing was changed.") from None
@@ -200,65 +192,5 @@ def _read_files(folder: Path) -> dict[str, tuple[Path, Fields]]:
     return files
 
 
-def _document(lesson: Lesson) -> str:
-    """Return a lesson as Markdown: short fields as YAML on top, and a section for each text."""
-    from ruamel.yaml import YAML  # noqa: PLC0415 - only this command needs it
-
-    fields = _fields_of(lesson)
-    head: Fields = {"id": lesson.id}
-    head |= {name: fields[name] for name in ("task_type", "importance", *_LISTS) if fields[name] not in (None, [])}
-    yaml: Any = YAML()
-    yaml.width = 1_000_000
-    stream = StringIO()
-    yaml.dump(head, stream)
-    texts = {name: _ESCAPED.sub(r"\\\1## ", fields[name]) for name in _TEXTS if fields[name]}
-    sections = [f"\n## {name.capitalize()}\n\n{text}\n" for name, text in texts.items()]
-    return f"---\n{stream.getvalue()}---\n{''.join(sections)}"
-
-
-def _parse(text: str) -> tuple[str | None, Fields]:
-    """Return the id, if there is one, and the fields of a document."""
-    from ruamel.yaml import YAML  # noqa: PLC0415 - only this command needs it
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - same
-
-    head: Any = {}
-    if text.startswith("---\n"):
-        top, mark, text = text[4:].partition("\n---\n")
-        if not mark:
-            raise InputError("file", "a line --- must end its first part", "")
-        try:
-            safe: Any = YAML(typ="safe")
-            head = safe.load(top) or {}
-        except YAMLError as error:
-            raise InputError("file", f"its first part is not YAML: {' '.join(str(error).split())[:120]}", "") from None
-    if not isinstance(head, dict):
-        raise InputError("file", "its first part is not a list of names and values", "")
-    fields: Fields = {**dict.fromkeys(_FIELDS), **{name: [] for name in _LISTS}, "importance": 0.5}
-    lesson_id: str | None = None
-    for name, value in cast("Mapping[str, Any]", head).items():
-        if name == "id":
-            lesson_id = str(value)
-        elif name in fields and name not in _TEXTS:
-            fields[name] = [str(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
-        else:
-            raise InputError("file", f"a lesson has no field '{str(name)[:40]}' there", "")
-    _, *parts = _HEADING.split(text)
-    for title, body in zip(parts[::2], parts[1::2], strict=True):
-        name = title.lower()
-        if name not in _TEXTS:
-            raise InputError("file", f"a lesson has no section '{title[:40]}'", "")
-        fields[name] = re.sub(r"^\\(\\*## )", r"\1", body.strip(), flags=re.MULTILINE) or None
-    return lesson_id, fields
-
-
-def _fields_of(lesson: Lesson) -> Fields:
-    fields: Fields = {name: getattr(lesson, name) for name in _FIELDS}
-    if lesson.kind is RecordKind.LESSON and not lesson.mistake:
-        fields["mistake"] = lesson.text
-    for name in _TEXTS:
-        fields[name] = (fields[name] or "").strip() or None
-    return {**fields, **{name: list(fields[name]) for name in _LISTS}}
-
-
 def _digest(fields: Fields) -> str:
-    return hashlib.sha256(json.dumps([fields[name] for name in _FIELDS], ensure_ascii=False).encode()).hexdigest()[:24]
+    return hashlib.sha256(json.dumps([fields[name] for name in FIELDS], ensure_ascii=False).encode()).hexdigest()[:24]

@@ -34,8 +34,7 @@ def test_a_lesson_without_content_names_the_field_and_stores_nothing(command: Co
 def test_a_lesson_is_written_in_an_editor(command: Command) -> None:
     editor = command.folder / "editor"
     editor.write_text(
-        "#!/bin/sh\nsed -i -e 's/^mistake.*/mistake = \"Fed the quokka\"/' -e "
-        '\'s/^correction.*/correction = "Feed it at noon"/\' "$1"\n'
+        '#!/bin/sh\nprintf "## Mistake\\nFed the quokka\\n\\n## Correction\\nFeed it at noon\\n" > "$1"\n'
     )
     editor.chmod(0o755)
     person = Person(["lessons", "add"], env(command, EDITOR=str(editor), TMPDIR=str(command.folder)))

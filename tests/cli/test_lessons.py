@@ -85,8 +85,8 @@ def test_an_editor_that_leaves_a_fault_is_opened_again_and_the_text_is_kept(
     # The first time it writes an importance that cannot be; the second time it sees the fault on top, and mends it.
     editor.write_text(
         "#!/bin/sh\n"
-        'if grep -q "^#! " "$1"; then sed -i s/importance.*/importance\\ =\\ 0.7/ "$1"\n'
-        'else sed -i -e s/Friday/Saturday/ -e s/importance.*/importance\\ =\\ 7.0/ "$1"; fi\n'
+        'if grep -q "^#! " "$1"; then sed -i s/importance:.*/importance:\\ 0.7/ "$1"\n'
+        'else sed -i -e s/Friday/Saturday/ -e s/importance:.*/importance:\\ 7.0/ "$1"; fi\n'
     )
     editor.chmod(0o755)
     person = Person(["lessons", "edit", ids[1]], {**env, "EDITOR": str(editor), "TMPDIR": str(tmp_path)})
@@ -101,13 +101,13 @@ def test_an_editor_that_never_mends_the_fault_leaves_the_text_in_its_file(
     env: dict[str, str], ids: list[str], tmp_path: Path
 ) -> None:
     editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\ngrep -q "^#! " "$1" || echo "mistake = [" > "$1"\n')
+    editor.write_text('#!/bin/sh\ngrep -q "^#! " "$1" || printf -- "---\\nid: [\\n---\\n" > "$1"\n')
     editor.chmod(0o755)
     person = Person(["lessons", "edit", ids[1]], {**env, "EDITOR": str(editor), "TMPDIR": str(tmp_path)})
     assert person.leaves() == 2
     (left,) = tmp_path.glob("lesson-*")
-    assert "mistake = [" in left.read_text("utf-8")
-    assert "it is not TOML" in person.screen
+    assert "id: [" in left.read_text("utf-8")
+    assert "is not YAML" in person.screen
     assert left.name in person.screen
 
 
