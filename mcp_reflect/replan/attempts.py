@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Final, TypeAlias
 
 from mcp_reflect.models.search import Payoff, Query, SearchPlan, SearchRequest, SearchState, Tried
@@ -11,8 +10,6 @@ from mcp_reflect.replan.words import fold, normalized
 
 Key: TypeAlias = tuple[str, str, str, str]
 
-_LONGEST: Final = 120  # characters of a text that are shown to developers
-_SHOWN_FILTERS: Final = 6
 _SHOWN_QUERIES: Final = 20
 
 
@@ -47,23 +44,18 @@ def _is_looser(bound: float | None, other: float | None, direction: int) -> bool
 
 
 def describe(query: Query) -> str:
-    """Return a query in one line of some hundred characters, for developers: text, place, conditions."""
-    conditions = [_cut(f"{name}={value}") for name, value in islice(query.filters.items(), _SHOWN_FILTERS)]
-    conditions += ["…"] if len(query.filters) > _SHOWN_FILTERS else []
+    """Return a query in one line of at most some hundred characters, for developers: text, place, conditions."""
+    conditions = [f"{name}={value}" for name, value in query.filters.items()]
     conditions += [] if query.score_threshold is None else [f"threshold {query.score_threshold:g}"]
     conditions += [] if query.limit is None else [f"limit {query.limit}"]
     place = f"{query.table}/{query.search_mode}" if query.search_mode else query.table
-    return f'"{_cut(query.query_text)}" in {place}' + (f" ({', '.join(conditions)})" if conditions else "")
+    return f'"{query.query_text:.120}" in {place}' + (f" ({', '.join(conditions):.240})" if conditions else "")
 
 
 def describe_all(queries: Sequence[Query]) -> str:
     """Return the first queries in one line, and how many more there are."""
     more = f"; and {len(queries) - _SHOWN_QUERIES} more" if len(queries) > _SHOWN_QUERIES else ""
     return "; ".join(describe(query) for query in queries[:_SHOWN_QUERIES]) + more
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def found_in(request: SearchRequest, table: str) -> int | None:

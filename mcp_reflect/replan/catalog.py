@@ -74,7 +74,6 @@ class Vocabulary:
         if word in self.words:
             return Mended(None, (word,))
         for kind, words in (
-            (EmptyCause.JARGON, self._expanded(word)),
             (EmptyCause.UNKNOWN_WORDS, self.forms(word)[:1]),
             (EmptyCause.SPELLING, self._parted(word)),
             (EmptyCause.SPELLING, self._spelled(word)),
@@ -83,12 +82,6 @@ class Vocabulary:
             if words:
                 return Mended(kind, words)
         return Mended(EmptyCause.UNKNOWN_WORDS, ())
-
-    def _expanded(self, word: str) -> tuple[str, ...]:
-        """The words that a short form stands for, if the data has most of them."""
-        full = self._by_initials.get(word, ()) if 1 < len(word) < 6 else ()
-        known = tuple(form for part in full for form in self.forms(part)[:1])
-        return tuple(part for part in known if part not in STOP_WORDS) if 2 * len(known) > len(full) else ()
 
     def _parted(self, word: str) -> tuple[str, ...]:
         """`headlamp` as `head lamp`, where the data has both; `email` as `e mail`."""
@@ -123,11 +116,6 @@ class Vocabulary:
         for word in self._sorted:
             index[stem(word)].append(word)
         return dict(index)
-
-    @cached_property
-    def _by_initials(self) -> dict[str, tuple[str, ...]]:
-        phrases = (tokens(entry) for entry in reversed(self.entries) if not entry.isalnum())
-        return {"".join(word[0] for word in phrase): phrase for phrase in phrases if len(phrase) > 1}
 
 
 @lru_cache(maxsize=128)
@@ -265,12 +253,6 @@ def in_table(query: Query, entry: CatalogEntry) -> Query:
         )
         mode = near[0] if near else ""
     return replace(query, table=entry.table, search_mode=mode)
-
-
-def subject(entry: CatalogEntry, text: str) -> tuple[str, ...]:
-    """Return the words of a text that are about the subject, without those that only name the table."""
-    named, words = _stems(entry.table), content(text)
-    return tuple(word for word in words if stem(word) not in named) or words
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,6 @@ from mcp_reflect.replan.words import content, fold, is_quoted, unquoted
 
 _HIGH_THRESHOLD: Final = 0.5  # similarity scores of good hits lie between .3 and .6 with common embeddings
 _READ_WORDS: Final = 12  # the plan asks for no more either
-_FEW_WORDS: Final = 2
 _MANY_WORDS: Final = 4  # a search that asks for all of four words finds nothing for most questions
 _PRIOR: Final = 4.0  # observed plans that weigh as much as our own expectation; below it, luck decides too much
 _FAILED: Final = 0.5  # weight of a strategy that just failed in this search
@@ -86,9 +85,6 @@ def _wrong_words(query: Query, request: SearchRequest, places: Catalog) -> Itera
         if formed := [term for term in terms(reading.plain) if has_form(term) and not known.knows(fold(term))]:
             detail = f"{', '.join(formed[:3])} may be written otherwise"
             yield EmptyCause.WRITTEN_FORM, Strategy.REWRITE, 0.9, detail
-    if 0 < len(words) <= _FEW_WORDS:
-        detail = "a search of few words finds nothing where one is written otherwise"
-        yield EmptyCause.WRITTEN_FORM, Strategy.REWRITE, 0.2, detail
     unknown = [(word, known.mended(word)) for word in words if word not in known.words] if known.words else []
     for word, mended in unknown:
         if mended.words:
@@ -96,8 +92,6 @@ def _wrong_words(query: Query, request: SearchRequest, places: Catalog) -> Itera
             yield mended.kind or EmptyCause.UNKNOWN_WORDS, Strategy.REWRITE, 0.85, detail
         else:
             yield EmptyCause.UNKNOWN_WORDS, Strategy.REWRITE, 0.5, f"{word} is not in the data"
-    if unknown and len(unknown) == len(words) and not any(mended.words for _, mended in unknown):
-        yield EmptyCause.NOTHING_THERE, Strategy.RELAX, 0.55, "none of the words is in the data"
 
 
 def _wrong_place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[_Found]:

@@ -1,21 +1,17 @@
 """The moves: each gives queries to run instead of a failed one, the likeliest first."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry, Query
-from mcp_reflect.replan.catalog import Catalog, breadth, in_table, nearest, subject, widest
+from mcp_reflect.replan.catalog import Catalog, breadth, in_table, nearest, widest
 from mcp_reflect.replan.forms import filter_variants
 from mcp_reflect.replan.syntax import Tool, pivot_sql, relax_sql, rewrite_command, rewrite_sql, tool_of
 from mcp_reflect.replan.wordings import wordings
 from mcp_reflect.replan.words import stem, tokens
-
-LADDER_THRESHOLDS: Final = (0.15, 0.2)
-"""Thresholds of the fixed ladder of `relax_and_retry`, first and later; graphs of the older engine count on them."""
-LATER_LIMIT: Final = 20
 
 _STEP: Final = 0.6  # a threshold becomes this share of itself: 0.8, 0.48, 0.29
 _LEAST: Final = 0.2  # below it a vector search returns whatever is nearest, however far that is
@@ -29,11 +25,12 @@ _OTHER_TABLES: Final = 3  # more than three other tables is a search of everythi
 def ladder(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
     """Return the next rung of the fixed ladder: lower threshold and double limit first, later the widest mode.
 
-    A threshold or limit that the query does not have is not added: it could only let through less.
+    A threshold or limit that the query does not have is not added: it could only let through less. Graphs of an older
+    engine count on the numbers.
     """
     if retry <= 0:
-        return _bounded(query, LADDER_THRESHOLDS[0], 2 * (query.limit or 0))
-    return _widened(_bounded(query, LADDER_THRESHOLDS[1], LATER_LIMIT), entry)
+        return _bounded(query, 0.15, 2 * (query.limit or 0))
+    return _widened(_bounded(query, 0.2, 20), entry)
 
 
 def loosened(query: Query, entry: CatalogEntry | None, steps: int) -> Query:
@@ -47,27 +44,18 @@ def loosened(query: Query, entry: CatalogEntry | None, steps: int) -> Query:
     return _widened(loose, entry) if steps > 1 else loose
 
 
-def relaxed(query: Query, entry: CatalogEntry | None, message: str, retry: int) -> Iterator[Query]:
-    """Yield the query with fewer conditions: the filter that the person named, then none, then lower thresholds."""
+def relaxed(query: Query, entry: CatalogEntry | None, retry: int) -> Iterator[Query]:
+    """Yield the query without its filters, then with lower thresholds."""
     if tool_of(query) is Tool.SQL:
         yield from (replace(query, query_text=text) for text in relax_sql(query.query_text))
         return
     query = in_table(query, entry) if entry else query
     eased, further = (loosened(query, entry, retry + step) for step in (1, 2))
-    if len(query.filters) > 1:
-        yield replace(eased, filters=most_telling(query.filters, message))
     if query.filters:
         yield replace(eased, filters={})
         yield replace(further, filters={})
     yield eased
     yield further
-
-
-def most_telling(filters: Mapping[str, object], message: str) -> dict[str, object]:
-    """Return the one filter whose value the person named; the first of equals."""
-    asked = {stem(word) for word in tokens(message)}
-    best = min(filters, key=lambda name: -sum(stem(word) in asked for word in tokens(str(filters[name]))))
-    return {best: filters[best]}
 
 
 def _bounded(query: Query, threshold: float, limit: int) -> Query:
@@ -109,7 +97,7 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
         if not query.query_text.strip():
             others = {other: kept for other, kept in query.filters.items() if other != name}
             yield replace(base, query_text=str(value), filters=others)
-    texts = wordings(query.query_text, message, known, suggestions, entry, tool)
+    texts = wordings(query.query_text, message, known, suggestions, tool)
     yield from (replace(base, query_text=text) for text in texts if text)
 
 
@@ -160,8 +148,7 @@ def _visit(query: Query, entry: CatalogEntry, places: Catalog, message: str) -> 
         return
     base = replace(loosened(in_table(query, entry), entry, 1), filters={}, limit=query.limit)
     wide = replace(base, search_mode=widest(entry))
-    text = " ".join(subject(entry, query.query_text)) if tool is Tool.TEXT else query.query_text
-    yield replace(base, query_text=text)
-    yield replace(wide, query_text=text)
-    for other in wordings(query.query_text, message, places.words_of(entry.table), (), entry, tool):
+    yield base
+    yield wide
+    for other in wordings(query.query_text, message, places.words_of(entry.table), (), tool):
         yield replace(wide, query_text=other)

@@ -118,14 +118,10 @@ class _Case:
         """What was tried, and what would show more than words can: the data's tables, its fields, some rows."""
         why = "no retries are left" if self.is_over else "nothing new is left to try"
         tables = list(dict.fromkeys(query.table for query in self.failed))
-        bare = [entry.table for entry in self.places.described if entry.table in tables and not entry.fields]
-        settle = [
-            *(["a list of the tables, sent as the catalog"] if not all(map(self.places.is_described, tables)) else []),
-            *([f"the fields of {', '.join(bare[:3])} and their values"] if bare else []),
-            f"a sample of rows of {', '.join(tables[:3])} without any condition",
-        ]
+        listed = "" if all(map(self.places.is_described, tables)) else "a list of the tables, sent as the catalog; "
+        settle = f"{listed}their fields and values; a sample of rows of {', '.join(tables[:3])} without any condition"
         tried = attempts.describe_all([entry.query for entry in self.state.tried])
-        return f"Giving up: {why}. Tried: {tried}. What would settle it: {'; '.join(settle)}."
+        return f"Giving up: {why}. Tried: {tried}. What would settle it: {settle}."
 
     def can_run(self, query: Query) -> bool:
         """True if the table and mode exist and the query asks for something."""
@@ -155,7 +151,7 @@ def relax_only(request: SearchRequest, state: SearchState) -> SearchPlan:
         new += islice(
             (
                 step
-                for step in chain(steps, relaxed(query, entry, request.user_message, retry))
+                for step in chain(steps, relaxed(query, entry, retry))
                 if case.can_run(step) and not attempts.repeated(step, tried, more_rows=True)
             ),
             1,
@@ -199,7 +195,7 @@ def _moved(case: _Case, strategy: Strategy, query: Query) -> Iterator[Query]:
     message, retry = case.request.user_message, case.state.retry_count
     match strategy:
         case Strategy.RELAX:
-            return relaxed(query, case.places.entry(query.table), message, retry)
+            return relaxed(query, case.places.entry(query.table), retry)
         case Strategy.REWRITE:
             return rewritten(query, case.places, message, case.request.suggestions, retry)
         case Strategy.PIVOT:

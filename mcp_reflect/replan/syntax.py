@@ -17,7 +17,6 @@ class Tool(StrEnum):
     """A kind of search tool. What is not known to be another kind is TEXT: keywords over some index."""
 
     TEXT = "text"
-    LIKE = "like"
     PATTERN = "pattern"
     COMMAND = "command"
     SQL = "sql"
@@ -29,7 +28,6 @@ _NAMES: Final = {
     name: tool
     for tool, names in {
         Tool.PATTERN: "grep rg ripgrep egrep regex regexp ag ack code",
-        Tool.LIKE: "like ilike substring contains",
         Tool.VECTOR: "vector semantic embedding embeddings dense knn similarity",
         Tool.WEB: "web google bing duckduckgo brave tavily internet",
     }.items()

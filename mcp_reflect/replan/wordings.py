@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mcp_reflect.models.search import CatalogEntry
-from mcp_reflect.replan.catalog import Vocabulary, subject
+from mcp_reflect.replan.catalog import Vocabulary
 from mcp_reflect.replan.forms import has_form, loose_pattern, parts, plain_variants, terms, variants
 from mcp_reflect.replan.syntax import Reading, Tool, has_regex, literals, read_operators
 from mcp_reflect.replan.words import STOP_WORDS, content, fold, stem, telling, tokens, unquoted
@@ -31,16 +30,11 @@ def wordings(
     message: str,
     known: Vocabulary,
     suggestions: tuple[str, ...] = (),
-    entry: CatalogEntry | None = None,
     tool: Tool = Tool.TEXT,
 ) -> Iterator[str]:
     """Yield other wordings of a failed text that the tool can take, the likeliest first. Some may be empty or equal."""
-    if tool is Tool.PATTERN:
-        texts = _patterns(text, message, known)
-    elif tool is Tool.LIKE:
-        texts = _like(text, _texts(text, message, known, suggestions, entry, tool), known)
-    else:
-        texts = _texts(text, message, known, suggestions, entry, tool)
+    is_pattern = tool is Tool.PATTERN
+    texts = _patterns(text, message, known) if is_pattern else _texts(text, message, known, suggestions, tool)
     accented = {fold(term): term for term in (*terms(message), *terms(text)) if not term.isascii()}
     for line in texts:
         yield " ".join(dict.fromkeys(accented.get(word, word) for word in line.split())) if accented else line
@@ -77,18 +71,15 @@ def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     formed = [term for term in found if has_form(term)]
     if reading.has_operators:
         yield from reading.groups or (plain,)
-    if len(found) == 1 and formed:
-        yield from variants(found[0])[:1]
     if len(found) <= _SHORT:
         yield loose_pattern(plain, known)
-    for term in (*formed, *(term for term in terms(message) if has_form(term))):
+    for term in formed:
         yield loose_pattern(term, known)
         yield term
     yield from _known_entries(found, known)
     words = [part for term in found for part in parts(term) if fold(part) not in STOP_WORDS and len(part) > 2]
     ranked = [loose_pattern(word, known) for word in sorted(words, key=lambda word: -len(word))]
     yield from ranked[:2]
-    yield from (form for term in formed for form in variants(term))
     yield from map(loose_pattern, telling(content(message), message))
 
 
@@ -101,23 +92,11 @@ def _known_entries(words: Iterable[str], known: Vocabulary) -> Iterator[str]:
             yield from known.near(word)
 
 
-def _like(text: str, texts: Iterator[str], known: Vocabulary) -> Iterator[str]:
-    """For LIKE: any characters between the words of a term, then other words."""
-    plain = read_operators(text).plain
-    words = [part for term in terms(plain) for part in parts(term)]
-    if 1 < len(words) <= _SHORT:
-        yield "%".join(word.removesuffix("s") if len(word) > _SHORT else word for word in words)
-    if len(words) == 1:
-        yield from plain_variants(plain, known)
-    yield from texts
-
-
 def _texts(
     text: str,
     message: str,
     known: Vocabulary,
     suggestions: tuple[str, ...],
-    entry: CatalogEntry | None,
     tool: Tool,
 ) -> Iterator[str]:
     """What the tool suggests, the text without its operators, its terms in other forms, more of it, less of it.
@@ -128,7 +107,7 @@ def _texts(
     reading = read_operators(text)
     plain = reading.plain or unquoted(text) or message
     offered = ranked_suggestions(suggestions, plain, message)
-    words, asked = _subject(plain, entry), _subject(message, entry)
+    words, asked = content(plain)[:_MOST_WORDS], content(message)[:_MOST_WORDS]
     mended = _mended(words, known)
     longer = _longer(plain, mended, asked, known)
     yield from offered[:_OFFERED]
@@ -148,17 +127,13 @@ def _texts(
         yield " ".join(mended)
     short = plain_variants(plain, known) if len(plain.split()) <= _SHORT and plain.islower() else ()
     yield from short[: 2 if len(words) == 1 else 1]
-    if not longer:
-        yield " ".join(mended)
     yield longer
-    ranked = telling(tuple(word for word in mended if not known.words or word in known.words) or mended, message)
-    two = " ".join(word for word in mended if word in ranked[:2]) if len(ranked) > 2 else ""
-    yield from (two, *ranked[:1])
+    ranked = telling(mended, message)
+    yield " ".join(word for word in mended if word in ranked[:2]) if len(ranked) > 2 else ""
+    yield from ranked[:1]
     yield " ".join(mended)
     yield from short
     yield from families
-    yield from ranked[1:3]
-    yield " ".join(_mended(asked, known))
     yield from telling(tuple(word for word in asked if known.knows(word) or not known.words), message)[:3]
 
 
@@ -203,10 +178,6 @@ def _mended(words: tuple[str, ...], known: Vocabulary) -> tuple[str, ...]:
     if not known.words:
         return words
     return tuple(dict.fromkeys(part for word in words for part in known.mended(word).words)) or words
-
-
-def _subject(text: str, entry: CatalogEntry | None) -> tuple[str, ...]:
-    return (subject(entry, text) if entry else content(text))[:_MOST_WORDS]
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -14,7 +14,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.llm.embeddings.word_vectors import shared_table
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities
+from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
 from mcp_reflect.models.common import HOST, RULES, Scope, from_json
 from mcp_reflect.models.search import CatalogEntry, Proposal, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan import attempts, planner
@@ -113,15 +113,6 @@ class _Call:
     again: SearchPlan | None = None
 
 
-class _Thought(NamedTuple):
-    """A proposed plan, or None; why nobody above rules proposed one, and whether time ran out."""
-
-    thinker: str = RULES
-    proposal: Proposal | None = None
-    note: str | None = None
-    stopped: str | None = None
-
-
 async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCapabilities) -> SearchPlan:
     """Plan the next queries of a search that found nothing.
 
@@ -132,7 +123,7 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     scope = context.scopes.named(sent.project)
     given = _sent_catalog(sent.catalog, context.settings)
     search_id = sent.search_id or context.clock.new_id("srch")
-    thought: _Thought | None = None
+    thought: ModelResult[Proposal] | None = None
     while True:
         call = await _opened(context, scope, sent, search_id, given)
         if call.again is not None:
@@ -252,7 +243,9 @@ def _reports(sent: ReplanArguments) -> bool:
     return bool(sent.queries or sent.results is not None or sent.zero_result_tables)
 
 
-async def _think(context: Context, sent: ReplanArguments, call: _Call, host: ClientCapabilities) -> _Thought:
+async def _think(
+    context: Context, sent: ReplanArguments, call: _Call, host: ClientCapabilities
+) -> ModelResult[Proposal]:
     """The caller's proposal, else that of a language model."""
     analysis: Any = sent.analysis
     if analysis is None:
@@ -262,60 +255,51 @@ async def _think(context: Context, sent: ReplanArguments, call: _Call, host: Cli
         if analysis is None:
             fix = "Send {reasoning, strategy, user_message, new_queries}."
             raise InputError("analysis", "it holds no JSON object", fix)
-    return _Thought(HOST, read_proposal(clean(analysis), limits=context.settings))
+    return ModelResult(thinker=HOST, value=read_proposal(clean(analysis), limits=context.settings))
 
 
-async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> _Thought:
+async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> ModelResult[Proposal]:
     """The proposal of a language model, if one may be asked."""
     if not context.settings.replan_llm or not planner.needs_plan(call.request, call.state):
-        return _Thought()
-    answer = await context.runner.generate(
+        return ModelResult()
+    return await context.runner.generate(
         Role.PLANNER,
         "replan",
         _inputs(call.request, call.state),
         host=host,
         read=lambda value: read_proposal(clean(value), "reply"),
     )
-    return _Thought(answer.thinker or RULES, answer.value, answer.note, "deadline" if answer.late else None)
 
 
 def _inputs(request: SearchRequest, state: SearchState) -> dict[str, Any]:
     """The places of the prompt template, each of a bounded size."""
-    entries = [replace(entry, vocabulary=entry.vocabulary[:_SHOWN_WORDS]) for entry in request.catalog]
+    values = {
+        "queries": [asdict(query) for query in request.queries],
+        "results": {"counts": request.results, "empty": request.zero_result_tables},
+        "catalog": [{**asdict(entry), "vocabulary": entry.vocabulary[:_SHOWN_WORDS]} for entry in request.catalog],
+    }
     return {
+        **{name: json.dumps(value, ensure_ascii=False)[:_SHOWN] for name, value in values.items()},
         "user_message": request.user_message,
-        "queries": _shortened([asdict(query) for query in request.queries]),
-        "results": _shortened({"counts": request.results, "empty": request.zero_result_tables}),
-        "catalog": _shortened([asdict(entry) for entry in entries]),
         "tried": "\n".join(attempts.describe(tried.query) for tried in state.tried)[:_SHOWN],
         "suggestions": "\n".join(request.suggestions)[:_SHOWN],
         "retry_count": max(state.retry_count, request.retry_count),
     }
 
 
-def _shortened(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)[:_SHOWN]
-
-
-def _planned(thought: _Thought, call: _Call) -> SearchPlan:
+def _planned(thought: ModelResult[Proposal], call: _Call) -> SearchPlan:
     """The proposal as rules corrected it, else their own plan."""
-    if thought.proposal is None:
+    if thought.value is None:
         plan = planner.plan(call.request, call.state, likeness)
-        return replace(plan, thinker=thought.thinker, note=thought.note, stopped=thought.stopped)
-    plan = planner.accept(thought.proposal, call.request, call.state, likeness)
+        return replace(plan, note=thought.note, stopped="deadline" if thought.late else None)
+    plan = planner.accept(thought.value, call.request, call.state, likeness)
     if planner.REPLACED in plan.notes:
         return replace(plan, note=f"the plan of {thought.thinker} was not used: see notes")
-    return replace(plan, thinker=thought.thinker, note=thought.note)
+    return replace(plan, thinker=thought.thinker or RULES, note=thought.note)
 
 
 def _completed(plan: SearchPlan, call: _Call, ts: str) -> SearchPlan:
     """The plan with its search, an update for the person, and what the agent may do with it."""
-    thinking = {
-        "message": plan.user_message,
-        "strategy": plan.strategy.value,
-        "retry_count": plan.retry_count,
-        "ts": ts,
-    }
     search_id = call.request.search_id
     following = {
         "why": "Run new_queries, then report queries and results with search_id. Or send a better plan.",
@@ -326,7 +310,12 @@ def _completed(plan: SearchPlan, call: _Call, ts: str) -> SearchPlan:
         plan,
         search_id=search_id,
         original_queries=call.state.original_queries or call.request.queries,
-        thinking=thinking,
+        thinking={
+            "message": plan.user_message,
+            "strategy": plan.strategy.value,
+            "retry_count": plan.retry_count,
+            "ts": ts,
+        },
         next=following if plan.new_queries and plan.thinker == RULES else {},
     )
 

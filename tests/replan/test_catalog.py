@@ -54,9 +54,3 @@ def test_a_vocabulary_that_has_the_words_speaks_for_its_table() -> None:
 )
 def test_a_filter_value_is_known_by_a_near_spelling(value: str, meant: str | None) -> None:
     assert moves.nearest_value(value, ("machine learning", "security", "cloud")) == meant
-
-
-def test_the_filter_that_the_person_named_tells_most() -> None:
-    given = {"level": "beginner", "day": "monday"}
-    assert moves.most_telling(given, "something on Monday") == {"day": "monday"}
-    assert moves.most_telling({"level": 3}, "anything") == {"level": 3}

@@ -35,10 +35,6 @@ def test_a_word_that_the_data_lacks_becomes_one_that_it_has(word: str, data: str
     assert _vocabulary(*data.split()).mended(word).words == found
 
 
-def test_initials_of_a_phrase_in_the_data_are_expanded() -> None:
-    assert _vocabulary("customer lifetime value", "churn").mended("clv").words == ("customer", "lifetime", "value")
-
-
 def test_a_word_that_the_data_has_stays() -> None:
     assert _vocabulary("data", "date").mended("data") == (None, ("data",))
 
