@@ -41,13 +41,11 @@ def action_in(content: str) -> tuple[str, str] | None:
 class Call:
     """A call and, once seen, its answer.
 
-    `made` is False for an answer or error that stands alone; `position` is the place of the event among all events,
-    from 0; `spoken` counts what people had said by then; `facts` is the metadata of both events; `marked` says that
-    the trace itself calls it an error.
+    `made` is False for an answer or error that stands alone; `spoken` counts what people had said by then; `facts` is
+    the metadata of both events; `marked` says that the trace itself calls it an error.
     """
 
     event_id: str
-    position: int
     tool: str
     arguments: Json
     spoken: int
@@ -74,8 +72,8 @@ class Call:
 def calls_of(trace: Trace) -> list[Call]:
     """The calls in the order in which they were made, with answers that stand alone among them."""
     reader = _Reader(trace)
-    for position, event in enumerate(trace.events):
-        reader.read(position, event)
+    for event in trace.events:
+        reader.read(event)
     return reader.calls
 
 
@@ -92,24 +90,24 @@ class _Reader:
         self._batch_answered = False
         self._spoken = 0
 
-    def read(self, position: int, event: Event) -> None:
+    def read(self, event: Event) -> None:
         """Take the next event."""
         result = event.type in _RESULTS
         self._spoken += event.type is EventType.USER_FEEDBACK
         # An answer that repeats its call's arguments belongs to that call, if one is open.
         own = event.tool and event.arguments is not None and not (result and self._call_for(event))
         if event.type is EventType.TOOL_CALL or own:
-            self._add_call(position, event, *self._named(event))
+            self._add_call(event, *self._named(event))
         elif result:
-            self._add_answer(position, event)
+            self._add_answer(event)
         elif (
             event.type in (EventType.LLM_CALL, EventType.DECISION)
             and self._read_texts
             and (action := action_in(event.content))
         ):
-            self._add_call(position, event, *action, "")
+            self._add_call(event, *action, "")
         elif event.error:
-            self._add_alone(position, event)
+            self._add_alone(event)
 
     def _named(self, event: Event) -> tuple[str, Json, str]:
         """Tool, arguments, and the part of the content that is an answer."""
@@ -123,12 +121,12 @@ class _Reader:
             return event.tool, event.content or None if event.arguments is None else event.arguments, ""
         return event.tool, event.arguments, event.content
 
-    def _add_call(self, position: int, event: Event, tool: str, arguments: Json, content: str) -> None:
+    def _add_call(self, event: Event, tool: str, arguments: Json, content: str) -> None:
         if self._batch_answered:
             self._open.clear()
             self._batch_answered = False
         arguments = without_labels(tool, arguments)
-        call = Call(event_id=event.id, position=position, tool=tool, arguments=arguments, spoken=self._spoken)
+        call = Call(event_id=event.id, tool=tool, arguments=arguments, spoken=self._spoken)
         call.facts.update(event.metadata)
         self.calls.append(call)
         if event.error or content:
@@ -138,10 +136,10 @@ class _Reader:
         for key in (event.id, *_ids(event)):
             self._by_id.setdefault(key, call)
 
-    def _add_answer(self, position: int, event: Event) -> None:
+    def _add_answer(self, event: Event) -> None:
         call = self._call_for(event)
         if call is None:
-            self._add_alone(position, event)
+            self._add_alone(event)
             return
         if call in self._open:
             self._open.remove(call)
@@ -155,9 +153,9 @@ class _Reader:
         same_tool = (call for call in self._open if event.tool is None or call.tool.lower() == event.tool.lower())
         return named or next(same_tool, None)
 
-    def _add_alone(self, position: int, event: Event) -> None:
+    def _add_alone(self, event: Event) -> None:
         tool = event.tool or ""
-        call = Call(event_id=event.id, position=position, tool=tool, arguments=None, spoken=self._spoken, made=False)
+        call = Call(event_id=event.id, tool=tool, arguments=None, spoken=self._spoken, made=False)
         call.facts.update(event.metadata)
         call.answer_with(event, event.content)
         self.calls.append(call)

@@ -2,27 +2,24 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.analysis.call_results import Tried
-from mcp_reflect.analysis.related_calls import changes_between, same_intent
+from mcp_reflect.analysis.related_calls import same_intent
 from mcp_reflect.analysis.remedies import Remedy, remedy_for
 from mcp_reflect.analysis.text import call_text, sentence, unique, word_set
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.run import Change, Correction, ErrorCategory, EventType, Finding, FindingKind, Outcome, Trace
+from mcp_reflect.models.run import Correction, ErrorCategory, EventType, Finding, FindingKind, Outcome, Trace
 
 HORIZON: Final = 30  # later calls of the same tool that are looked at for the one that worked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """A failed call, the later call that put it right, and the arguments that differ."""
+class Pair(NamedTuple):
+    """A failed call and the later call that put it right."""
 
     failed: Tried
     worked: Tried
-    changes: tuple[Change, ...]
 
 
 def pairs_in(tried: Sequence[Tried], *, succeeded: bool) -> list[Pair]:
@@ -37,8 +34,7 @@ def pairs_in(tried: Sequence[Tried], *, succeeded: bool) -> list[Pair]:
             later = group[place + 1 : place + 1 + HORIZON] if item.failed else ()
             worked = next((one for one in later if one.worked and same_intent(item, one, proved=succeeded)), None)
             if worked is not None:
-                changes = changes_between(item.call.arguments, worked.call.arguments)
-                pairs.append(Pair(failed=item, worked=worked, changes=changes))
+                pairs.append(Pair(item, worked))
     return sorted(pairs, key=lambda pair: pair.failed.index)
 
 
@@ -80,12 +76,10 @@ def _correction(failed: Tried, remedy: Remedy, also: tuple[str, ...]) -> Correct
         also=also,
         tool=failed.call.tool,
         category=fault.category,
-        changes=remedy.changes,
         mistake=remedy.mistake,
         correction=remedy.correction,
         symptoms=(symptom,),
         keywords=unique([failed.call.tool, fault.category.short, *telling])[:MAX_KEYWORDS],
-        steps=tuple(step.call.event_id for step in remedy.steps),
         importance=CORRECTION_IMPORTANCE,
         confidence=remedy.confidence,
     )

@@ -348,7 +348,11 @@ def _count(number: int, noun: str) -> str:
 
 def _failures(reading: Reading) -> tuple[Failure, ...]:
     """The failing calls with their signatures; an error of no tool is left out, for no call would recall it."""
-    worked = {pair.failed.index: pair.worked.call.arguments for pair in reading.pairs if pair.changes}
+    worked = {
+        pair.failed.index: pair.worked.call.arguments
+        for pair in reading.pairs
+        if pair.failed.exact != pair.worked.exact
+    }
     return tuple(
         failure_of(item.call.tool, item.call.arguments, fault, item.failing_event, worked=worked.get(item.index))
         for item, fault in [one for one in reading.failed if one[0].call.tool][:MAX_FAILURES]

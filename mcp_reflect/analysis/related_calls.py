@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -42,7 +41,7 @@ def same_intent(failed: Tried, worked: Tried, *, proved: bool = False) -> bool:
     """
     if failed.exact == worked.exact:
         return True
-    old, new = leaf_map(failed.call.arguments), leaf_map(worked.call.arguments)
+    old, new = named_arguments(failed.call.arguments), named_arguments(worked.call.arguments)
     changes = changes_between(failed.call.arguments, worked.call.arguments)
     if not old or not new or not changes or len(changes) > max(2, len(old) // 2 + 1):
         return False
@@ -79,7 +78,7 @@ def _subject(old: dict[str, Json], arguments: Json) -> str | None:
     texts = {path: value for path, value in old.items() if isinstance(value, str) and value.strip()}
     command = command_of(arguments)
     named = [path for path, value in texts.items() if command is not None and value == command]
-    named += [path for name in _SUBJECTS for path in texts if path.lower().rsplit(".", 1)[-1] == name]
+    named += [path for name in _SUBJECTS for path in texts if path.lower() == name]
     return named[0] if named else max(texts, key=lambda path: (len(texts[path]), path), default=None)
 
 
@@ -168,58 +167,33 @@ def error_text(failed: Tried) -> str:
 def points_at(change: Change, error: str) -> bool:
     """True where the error, in lower case, names the argument or one of its values."""
     words = _words(error)
-    parts = [part for part in re.split(r"[.\[\]]", change.path.casefold()) if len(part) >= 3 and not part.isdigit()]
     values = [value for value in (change.before, change.after) if type(value) in (str, int, float)]
     shown = [plain(str(value)).casefold()[:200] for value in values]
     named = any(value in words if value.isalnum() else len(value) >= 3 and value in error for value in shown)
-    return named or any(part in words for part in parts)
+    return named or (len(change.path) >= 3 and change.path.casefold() in words)
 
 
 def _words(error: str) -> frozenset[str]:
     return frozenset(_TOKEN.findall(error)) | frozenset(_WORD.findall(error))
 
 
-# The differences between the arguments of two calls.
-
-MAX_LEAVES: Final = 200  # arguments compared; a call with more is a bulk of data
-MAX_DEPTH: Final = 12
-VALUE_LIMIT: Final = 300  # characters of a text that are kept
-
-
-def leaf_map(value: Json) -> dict[str, Json]:
-    """The first MAX_LEAVES arguments by path: `{"filters.dates[0]": "2024-05-01"}`. A lone value has the path `""`."""
-    found: dict[str, Json] = {}
-    for path, item in _leaves(value, "", 0):
-        found[path] = item
-        if len(found) >= MAX_LEAVES:
-            break
-    return found
-
-
-def _leaves(value: Json, path: str, depth: int) -> Iterator[tuple[str, Json]]:
-    if isinstance(value, dict) and value and depth < MAX_DEPTH:
-        for key in sorted(value, key=str):
-            yield from _leaves(value[key], f"{path}.{key}" if path else str(key), depth + 1)
-    elif isinstance(value, list) and value and depth < MAX_DEPTH:
-        for index, item in enumerate(value):
-            yield from _leaves(item, f"{path}[{index}]", depth + 1)
-    else:
-        yield path, value
-
-
 def changes_between(before: Json, after: Json) -> tuple[Change, ...]:
-    """The arguments that differ, in the order of their paths; long texts are cut in their middle."""
-    old, new = leaf_map(before), leaf_map(after)
-    found: list[Change] = []
+    """The arguments that differ; a lone value is the argument `""`."""
+    old, new = named_arguments(before), named_arguments(after)
+    changes: list[Change] = []
     for path in dict.fromkeys((*old, *new)):
         one, two = old.get(path), new.get(path)
-        if path not in old or path not in new or type(one) is not type(two) or one != two:  # 1 is neither True nor "1"
-            removed, added = path not in new, path not in old
-            found.append(Change(path=path, before=_bounded(one), after=_bounded(two), removed=removed, added=added))
-    return tuple(found)
+        added, removed = path not in old, path not in new
+        if added or removed or type(one) is not type(two) or one != two:  # 1 is neither True nor "1"
+            changes.append(Change(path=path, before=one, after=two, added=added, removed=removed))
+    return tuple(changes)
 
 
-def _bounded(value: Json) -> Json:
-    if isinstance(value, str) and len(value) > VALUE_LIMIT:
-        return f"{value[: VALUE_LIMIT * 2 // 3]} ... {value[-VALUE_LIMIT // 4 :]}"
-    return value if not isinstance(value, dict | list) else type(value)()
+def named_arguments(arguments: Json) -> dict[str, Json]:
+    """The arguments of a call by name, a command as a line; a lone value has the name `""`."""
+    if not isinstance(arguments, dict):
+        return {"": arguments}
+    return {
+        name: (command_of({name: value}) or value) if isinstance(value, list) else value
+        for name, value in arguments.items()
+    }

@@ -86,7 +86,7 @@ _SHELL_PREFIX: Final = re.compile(
 class Remedy:
     """The call that failed, the correction, and the call that proves it.
 
-    `symptom` is the error's line where that is not the fault's headline; `steps` are the calls that made it work.
+    `symptom` is the error's line where that is not the fault's headline.
     """
 
     mistake: str
@@ -94,8 +94,6 @@ class Remedy:
     worked: Tried
     confidence: float = 0.9
     symptom: str | None = None
-    changes: tuple[Change, ...] = ()
-    steps: tuple[Tried, ...] = ()
 
 
 def remedy_for(tried: Sequence[Tried], failed: Tried) -> Remedy | None:
@@ -265,7 +263,7 @@ def _command(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None
         told = _difference(first, second, error) if first != second else _run_otherwise(changes, error)
         if told is not None:
             mistake, correction = (_failed(failed), told) if isinstance(told, str) else told
-            return Remedy(mistake=mistake, correction=correction, worked=item, changes=changes)
+            return Remedy(mistake=mistake, correction=correction, worked=item)
     return None
 
 
@@ -363,7 +361,7 @@ def _argument(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | Non
             correction = f"{corrections[:1].upper()}{corrections[1:]}."
         else:
             continue
-        return Remedy(mistake=_failed(failed, changes), correction=correction, worked=item, changes=changes)
+        return Remedy(mistake=_failed(failed, changes), correction=correction, worked=item)
     return None
 
 
@@ -415,7 +413,6 @@ def _prepared(tried: Sequence[Tried], failed: Tried) -> Remedy | None:
         correction=f"First {first}; then the same call works.",
         worked=worked,
         confidence=0.8,
-        steps=tuple(steps),
     )
 
 

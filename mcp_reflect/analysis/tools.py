@@ -50,30 +50,27 @@ _FILES: Final = (
 _PATCHED = lazy_compile(r"\*\*\* (?:Update|Delete) File: (.{1,300})")
 
 LABEL_ARGUMENTS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
-    "Claude Code": {
-        "bash": word_set("description timeout run_in_background"),
-        "task": word_set("description run_in_background"),
-        "agent": word_set("description run_in_background"),
-    },
-    "Codex": {
-        "shell": word_set("justification timeout timeout_ms"),
-        "exec": word_set("justification yield_time_ms max_output_tokens timeout_ms tty"),
-    },
-    "Gemini CLI": {"shell": word_set("description is_background"), "replace": word_set("instruction")},
-    "Cursor": {
-        "terminal": word_set("explanation is_background require_user_approval description"),
-        "edit": word_set("instructions explanation"),
-        "read": word_set("explanation"),
-        "grep": word_set("explanation"),
-        "search": word_set("explanation"),
-    },
-    "Copilot": {
-        "terminal": word_set("explanation goal isBackground timeout"),
-        "edit": word_set("explanation"),
-        "replace": word_set("explanation"),
-    },
-    "OpenHands": {"bash": word_set("security_risk timeout"), "editor": word_set("security_risk")},
-}
+    host: {word: frozenset(names.split()) for word, names in tools.items()}
+    for host, tools in {
+        "Claude Code": {
+            "bash": "description timeout run_in_background", "task": "description run_in_background",
+            "agent": "description run_in_background",
+        },
+        "Codex": {
+            "shell": "justification timeout timeout_ms",
+            "exec": "justification yield_time_ms max_output_tokens timeout_ms tty",
+        },
+        "Gemini CLI": {"shell": "description is_background", "replace": "instruction"},
+        "Cursor": {
+            "terminal": "explanation is_background require_user_approval description",
+            "edit": "instructions explanation", "read": "explanation", "grep": "explanation", "search": "explanation",
+        },
+        "Copilot": {
+            "terminal": "explanation goal isBackground timeout", "edit": "explanation", "replace": "explanation",
+        },
+        "OpenHands": {"bash": "security_risk timeout", "editor": "security_risk"},
+    }.items()
+}  # fmt: skip
 """Arguments that only label a call or say how to run and show it, by host and by a word of the tool's name.
 
 They decide nothing: signatures, comparisons and lessons leave them out.

@@ -1,7 +1,7 @@
 """Runs from the files that agents leave behind.
 
 Read are the arguments of `reflect` themselves, sessions of Claude Code, Codex, Gemini CLI, SWE-agent and pi, message
-lists (OpenAI, Anthropic, LangChain), OpenTelemetry spans of generative AI, and ReAct text.
+lists (OpenAI, Anthropic, LangChain), and OpenTelemetry spans of generative AI.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from mcp_reflect.analysis import transcript_records as records
 from mcp_reflect.analysis.transcript_records import Gathered, Record, as_list, as_record, as_records, text_of, unpacked
 from mcp_reflect.errors import InputError
 
-FIX: Final = "Give reflect's arguments, a session of Claude Code or Codex, messages, spans, or ReAct text."
+FIX: Final = "Give reflect's arguments, a session of Claude Code or Codex, messages, or spans."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,6 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
         numbered, bad = _lines(text)
         if numbered:
             return _read(numbered, bad, "line", outcome, session)
-        if _is_react(text):
-            return Found(_named(_react_runs(text), outcome, session))
         raise InputError("file", bad[0] if bad else "it is empty", FIX) from None
     record, listed = as_record(whole), as_list(whole)
     if run := _session(record):
@@ -283,51 +281,3 @@ def _start(span: Record) -> tuple[int, str]:
     """The start of a span: nanoseconds as a number or text, or an ISO 8601 time, each sorted among its kind."""
     value = str(span.get("startTimeUnixNano", span.get("start_time_unix_nano", span.get("start_time", ""))))
     return (int(value), "") if value.isdigit() else (0, value)
-
-
-# ReAct text: Question, Thought, Action (with Action Input, or `Search[x]`) and Observation, line by line.
-
-_LABEL: Final = re.compile(
-    r"(?im)^[ \t]{0,8}(question|task|thought|action input|action|observation|final answer)[ \t]{0,3}\d{0,4}[ \t]{0,3}:"
-)
-_BRACKETS: Final = re.compile(r"(?s)\s*([A-Za-z][\w.-]{0,60})\[(.{0,4000})\]\s*")
-_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,60}")
-
-
-def _is_react(text: str) -> bool:
-    return {"action", "observation"} <= {match[1].lower() for match in _LABEL.finditer(text[:200_000])}
-
-
-def _react_runs(text: str) -> Iterator[Gathered]:
-    """A run for each question; text before the first label is skipped."""
-    run = Gathered()
-    marks = list(_LABEL.finditer(text))
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    parts = [(mark[1].lower(), text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
-    for (label, content), following in zip(parts, [*parts[1:], ("", "")], strict=True):
-        match label:
-            case "question" | "task":
-                if run.events:
-                    yield run
-                    run = Gathered()
-                run.asked(content)
-            case "thought" | "final answer":
-                run.told(content)
-            case "action":
-                _act(run, content, following[1] if following[0] == "action input" else None)
-            case "observation":
-                run.answered(content)
-            case _:
-                pass
-    if run.events:
-        yield run
-
-
-def _act(run: Gathered, action: str, given: str | None) -> None:
-    match = _BRACKETS.fullmatch(action)
-    if given is None and match:
-        run.called(match[1], {"query": match[2]})
-    elif _NAME.fullmatch(action):
-        run.called(action, None if given is None else unpacked(given))
-    else:
-        run.called("action", action if given is None else f"{action} {given}")

@@ -182,12 +182,10 @@ class Correction:
     also: tuple[str, ...] = ()
     tool: str
     category: ErrorCategory
-    changes: tuple[Change, ...]
     mistake: str
     correction: str
     symptoms: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
-    steps: tuple[str, ...] = ()
     importance: float = 0.5
     confidence: float = 0.7
 

@@ -217,7 +217,6 @@ def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> An
     answer = result if isinstance(result, str) else "" if result is None else json.dumps(result, ensure_ascii=False)
     return Call(
         event_id="",
-        position=0,
         tool=tool,
         arguments=arguments,
         spoken=0,

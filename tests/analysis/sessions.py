@@ -216,21 +216,6 @@ def span_messages() -> str:
     )
 
 
-def react() -> str:
-    return f"""Question: {TASK}
-Thought 1: I run them.
-Action 1: bash
-Action Input 1: {json.dumps({"command": FAILING})}
-Observation 1: {MISSING}
-exit code: 4
-Thought 2: The path is missing.
-Action 2: bash
-Action Input 2: {json.dumps({"command": WORKING})}
-Observation 2: {PASSED}
-Final Answer: They pass.
-"""
-
-
 ALL = {
     "claude": claude,
     "codex": codex,
@@ -242,5 +227,4 @@ ALL = {
     "langchain constructor": lambda: langchain("constructor"),
     "spans": spans,
     "messages in spans": span_messages,
-    "react": react,
 }

@@ -60,10 +60,6 @@ def test_several_conversations_stand_one_a_line() -> None:
     assert [place for place, _ in read_transcript(text).runs] == ["line 1, ", "line 2, "]
 
 
-def test_questions_of_a_react_log_are_runs() -> None:
-    assert len(read_transcript(sessions.react() + sessions.react().replace("billing", "refunds")).runs) == 2
-
-
 @pytest.mark.parametrize("text", ["", "prose about nothing", "5", "{", "[1]", "[" * 100_000])
 def test_what_is_no_transcript_is_an_error_that_says_so(text: str) -> None:
     with pytest.raises(InputError):
