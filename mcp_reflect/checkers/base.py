@@ -102,7 +102,6 @@ SHIPPED: Final = (
     ("units", "mcp_reflect.checkers.units:UnitsChecker"),
     ("dates", "mcp_reflect.checkers.dates:DatesChecker"),
     ("code", "mcp_reflect.checkers.code:CodeChecker"),
-    ("order", "mcp_reflect.checkers.order:OrderChecker"),
     ("execution", "mcp_reflect.checkers.execution:ExecutionChecker"),
 )
 

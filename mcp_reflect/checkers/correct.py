@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from mcp_reflect.checkers.arithmetic.numerals import read, write
-from mcp_reflect.checkers.base import Finding, Work, checkers
+from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
 
 MAX_ROUNDS = 60  # corrections in one call; each is followed by a full check
@@ -18,16 +18,13 @@ _MONEY = "$€£¥₹"
 Check = Callable[[Work], Iterable[Finding]]
 
 
-def correct(
-    steps: Sequence[str], findings: Iterable[Finding], *, goal: str = "", check: Check | None = None
-) -> tuple[str, ...]:
+def correct(steps: Sequence[str], findings: Iterable[Finding], *, goal: str, check: Check) -> tuple[str, ...]:
     """The steps with every computable correction made, the first wrong step first.
 
     A corrected value is put in wherever later text uses the old one, unless the old one also stands in
     the goal or before the mistake, where it may have another origin. After each correction the steps
-    are checked again with `check` (default: all checkers), and what then fails is corrected in turn.
+    are checked again with `check`, and what then fails is corrected in turn.
     """
-    check = check or _check_all
     current = tuple(steps)
     tried: set[tuple[int, int, str]] = set()
     pending = list(findings)
@@ -44,18 +41,12 @@ def correct(
     return current
 
 
-def _check_all(work: Work) -> list[Finding]:
-    return [finding for checker in checkers() for finding in checker.check(work)]
-
-
 def _next(findings: Iterable[Finding], tried: set[tuple[int, int, str]]) -> Finding | None:
-    """The earliest failure with a correction that was not made before (so that two cannot undo each other)."""
+    """Return the earliest failure with a correction that was not made before, so that two cannot undo each other."""
     fixable = [
-        (finding.step, finding.fix.start, index, finding)
+        (finding.step, fix.start, index, finding)
         for index, finding in enumerate(findings)
-        if finding.status is Status.FAIL
-        and finding.fix is not None
-        and (finding.step, finding.fix.start, finding.fix.text) not in tried
+        if finding.status is Status.FAIL and (fix := finding.fix) and (finding.step, fix.start, fix.text) not in tried
     ]
     return min(fixable)[3] if fixable else None
 

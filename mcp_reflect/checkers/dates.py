@@ -1,12 +1,12 @@
-"""Days of the week, differences, additions, leap years, and times with offsets.
+"""Days of the week, differences, additions, and times with offsets.
 
-A step becomes a skeleton in which each date, time, weekday, span, year and month is one private character, so that a
+A step becomes a skeleton in which each date, time, weekday and span is one private character, so that a
 claim is a short pattern: `N after D is D`.
 """
 
 import re
 from bisect import bisect_left
-from calendar import isleap, monthrange
+from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -21,7 +21,7 @@ _MAX_CHARACTERS: Final = 10_000  # per step
 _MAX_MENTIONS: Final = 400  # per step
 _DAY: Final = 1440  # minutes
 # Private-use characters: no text has them, and those that do lose them here.
-_KINDS: Final = dict(zip("DTWNYM", "\ue000\ue001\ue002\ue003\ue004\ue005", strict=True))
+_KINDS: Final = dict(zip("DTWN", "\ue000\ue001\ue002\ue003", strict=True))
 _MONTHS: Final = tuple("January February March April May June July August September October November December".split())
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SMALL: Final = tuple("zero a one two three four five six seven eight nine ten eleven twelve".split())
@@ -49,13 +49,11 @@ _SCANNER: Final = re.compile(
     | (?P<iso>[12]\d{{3}}-\d\d-\d\d)(?![\w-])
     | (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\ (?:of\ )?(?P<month>{_MONTH})\.?,?\ (?P<year>[12]\d{{3}})(?![\w-])
     | (?P<month2>{_MONTH})\.?\ (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,?\ (?P<year2>[12]\d{{3}})(?![\w-])
-    | (?P<month3>{_MONTH})(?:\ (?P<year3>[12]\d{{3}}))?(?![\w-]|\.?\ \d)
     | (?P<clock>\d{{1,2}}):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?!\d)(?:\ ?(?P<half>[AaPp])\.?[Mm]\b\.?)?
       (?:\ ?(?:\(?(?:UTC|GMT)\ ?)?(?P<offset>[+\-−]\d{{1,2}}(?::?\d\d)?)\b|\ ?(?P<zone>{"|".join(_ZONES)})\b)?
     | (?P<weekday>(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs?)?|Fri|Sat(?:ur)?|Sun)(?:day)?)(?![\w-])
     | (?P<count>\d{{1,6}}(?:\.\d{{1,2}})?|(?:{"|".join(_SMALL[1:])})(?=\ ))[\ -]?(?P<unit>{_UNITS})s?(?!\w)
       (?:,?\ (?:and\ )?(?P<count2>\d{{1,3}})\ (?P<unit2>{_UNITS})s?(?!\w))?
-    | (?P<alone>[12]\d{{3}})(?![\w-]|[.,]\d|:)
     )
     """,
     re.VERBOSE,
@@ -73,9 +71,9 @@ _MINUTES: Final = {
 class Mention:
     """One mention at `start` to `end`.
 
-    `kind` is a letter: D date, T time, W weekday, N span, Y year, M month. `day` of a date (None where the calendar
+    `kind` is a letter: D date, T time, W weekday, N span. `day` of a date (None where the calendar
     has no such day); `minutes` since midnight, or of a span; `offset` in minutes east of UTC; `months` of a span that
-    is not a number of days; `number` is a weekday from 0 (Monday), a year, or a month from 1; `year` that of a month.
+    is not a number of days; `number` is a weekday from 0 (Monday).
     """
 
     kind: str
@@ -87,7 +85,6 @@ class Mention:
     offset: int | None = None
     months: int = 0
     number: int = 0
-    year: int = 0
     unit: str = ""
     twelve: bool = False
 
@@ -108,20 +105,16 @@ def _mention(match: re.Match[str]) -> Mention | None:
         return Mention("D", *place, day=_date(*parts)) if 1 <= parts[1] <= 12 and 1 <= parts[2] <= 31 else None
     if day:
         return Mention("D", *place, day=_date(int(year), _month(month), int(day)))
-    if match["month3"]:
-        return Mention("M", *place, number=_month(match["month3"]), year=int(match["year3"] or 0))
     if match["clock"]:
         return _clock(match, place)
     if match["weekday"]:
         number = next(i for i, name in enumerate(_WEEKDAYS) if name.startswith(match["weekday"][:3]))
         return Mention("W", *place, number=number)
-    if match["count"]:
-        minutes, months = _amount(match["count"], match["unit"])
-        if match["count2"]:
-            more, more_months = _amount(match["count2"], match["unit2"])
-            return Mention("N", *place, minutes=minutes + more, months=months + more_months)
-        return Mention("N", *place, minutes=minutes, months=months, unit=match["unit"])
-    return Mention("Y", *place, number=int(match["alone"]))
+    minutes, months = _amount(match["count"], match["unit"])
+    if match["count2"]:
+        more, more_months = _amount(match["count2"], match["unit2"])
+        return Mention("N", *place, minutes=minutes + more, months=months + more_months)
+    return Mention("N", *place, minutes=minutes, months=months, unit=match["unit"])
 
 
 def _clock(match: re.Match[str], place: tuple[str, int, int]) -> Mention | None:
@@ -187,7 +180,7 @@ def _clean(text: str) -> str:
     """Lower case letter by letter, so that no place moves."""
     if text.isascii():
         return text.lower()
-    return "".join(c.lower() if c.isascii() else " " if "\ue000" <= c <= "\ue005" else c for c in text)
+    return "".join(c.lower() if c.isascii() else " " if "\ue000" <= c <= "\ue003" else c for c in text)
 
 
 def _write_date(day: date, like: str) -> str:
@@ -208,15 +201,11 @@ def _write_weekday(number: int, like: str) -> str:
 
 
 def _write_time(minutes: Fraction, like: str) -> str | None:
-    """The time of day with what follows it in `like` (zone, AM or PM); None for timestamps with a date."""
-    if "T" in like[:11] and "-" in like[:5]:
+    """The time of day with its zone as in `like`; None for timestamps with a date and for AM and PM."""
+    if re.search(r"-|[AaPp]\.?[Mm]", like[:10]):
         return None
     hour, minute = divmod(int(minutes) % _DAY, 60)
     tail = re.sub(r"^\d{1,2}:\d\d(?::\d\d)?", "", like)
-    if half := re.match(r" ?([AaPp])\.?[Mm]", tail):
-        letter = "p" if hour >= 12 else "a"
-        letter = letter.upper() if half[1].isupper() else letter
-        return f"{(hour - 1) % 12 + 1}:{minute:02}{tail[: half.start(1)]}{letter}{tail[half.end(1) :]}"
     return f"{hour:02}:{minute:02}{tail}"
 
 
@@ -251,7 +240,7 @@ def _findings(number: int, step: str) -> Iterator[Finding]:
             detail = f"{mention.text}: there is no such day"
             yield Finding(step=number, status=Status.FAIL, claim=mention.text, detail=detail)
     taken: set[int] = set()
-    for pattern, law in _LAWS if len(bones.mentions) > 1 or "leap" in bones.text else ():
+    for pattern, law in _LAWS if len(bones.mentions) > 1 else ():
         for match in pattern.finditer(bones.text):
             first, last = bisect_left(bones.places, match.start()), bisect_left(bones.places, match.end())
             found = bones.mentions[first:last]
@@ -281,22 +270,6 @@ def _weekday_of(_text: str, found: list[Mention]) -> _Ruling:
         return None
     right = dated.day.weekday()
     return right == named.number, named, _write_weekday(right, named.text)
-
-
-def _leap(text: str, found: list[Mention]) -> _Ruling:
-    return isleap(found[0].number) != (" not" in text or "n't" in text or " no " in text), found[0], None
-
-
-def _length(_text: str, found: list[Mention]) -> _Ruling:
-    """The days of a month or a year."""
-    whole, span = found
-    if span.unit != "day":
-        return None
-    if whole.kind == "Y":
-        lengths = {366 if isleap(whole.number) else 365}
-    else:
-        lengths = {monthrange(whole.year or year, whole.number)[1] for year in (2023, 2024)}
-    return span.minutes / _DAY in lengths, span, _spell(span, Fraction(max(lengths)))
 
 
 def _spell(span: Mention, number: Fraction) -> str | None:
@@ -340,15 +313,6 @@ def _add_to_day(text: str, found: list[Mention]) -> _Ruling:
     except (ValueError, OverflowError):
         return None
     return right == target.day, target, _write_date(right, target.text)
-
-
-def _add_to_weekday(text: str, found: list[Mention]) -> _Ruling:
-    (span,) = _of_kind(found, "N")
-    source, target = _of_kind(found, "W")
-    if span.months or span.minutes % _DAY:
-        return None
-    right = (source.number + _sign(text) * int(span.minutes / _DAY)) % 7
-    return right == target.number, target, _write_weekday(right, target.text)
 
 
 def _same_moment(_text: str, found: list[Mention]) -> _Ruling:
@@ -396,26 +360,19 @@ _CLOSED: Final = (
     r"and\b|so\b|because|which))"
 )
 _ENDS: Final = r"(?:arriv\w*|end\w*|finish\w*|until|done|over|land\w*|stop\w*)"
-# D date, T time, W weekday, N span, Y year, M month; small letters and signs stand for themselves.
+# D date, T time, W weekday, N span; small letters and signs stand for themselves.
 _LAWS: Final[tuple[tuple[re.Pattern[str], Callable[[str, list[Mention]], _Ruling]], ...]] = tuple(
-    (re.compile(re.sub(r"(?<!\\)[DTWNYM]", lambda letter: _KINDS[letter[0]], pattern)), law)
+    (re.compile(re.sub(r"(?<!\\)[DTWN]", lambda letter: _KINDS[letter[0]], pattern)), law)
     for pattern, law in (
         (r"W,?(?: the)? D", _weekday_of),
         (r"D,? (?:is|was|will be|falls on|fell on|lands on|=)(?: on)?(?: an?)? W", _weekday_of),
         (r"D \(W\)|W \(D\)", _weekday_of),
-        (r"Y (?:is|was|will be|isn't|wasn't)(?: not| no)?(?: going to be)?(?: an?)? leap year", _leap),
-        (rf"[MY] (?:has|had|have|will have)(?: only| exactly)? N{_CLOSED}", _length),
         (rf"(?:from )?D (?:to|until|till|through|–) D(?:,|{_LASTS})(?: exactly)? N{_CLOSED}", _between_days),
         (r"there (?:are|is|were|was)(?: exactly)? N (?:between|from) D (?:and|to|until) D", _between_days),
         (rf"between D and D(?:{_LASTS}|,? there (?:are|is))(?: exactly)? N{_CLOSED}", _between_days),
         (rf"N (?:after|from|before|later than|prior to) D{_IS}(?: on)?(?: W,?)? D", _add_to_day),
         (rf"D (?:plus|minus|\+|-|−) N{_IS}(?: W,?)? D", _add_to_day),
         (r"D[^D.N]{0,20}\b(?:due in N(?: is|:|,| on| ?=| →)|in N is) D", _add_to_day),
-        (rf"N (?:after|from|before|later than) W{_IS}(?: on)?(?: an?)? W", _add_to_weekday),
-        (
-            r"(?:today is|it is|it's|is) W,?(?: so| then)? (?:in|after) N,? (?:it is|it's|it will be|is)(?: an?)? W",
-            _add_to_weekday,
-        ),
         (r"T(?: ?=| is| equals| ?\(| i\.e\.| corresponds to) ?T", _same_moment),
         (rf"(?:from )?T (?:to|until|till|–) T(?:,|{_LASTS})(?: exactly)? N{_CLOSED}", _between_times),
         (rf"between T and T(?:{_LASTS}|,? there (?:are|is))(?: exactly)? N{_CLOSED}", _between_times),

@@ -1,7 +1,7 @@
 """Defects that a linter finds in a block of code without its project, each with the name of its rule.
 
-Python is read with `ast`; SQL, JavaScript, TypeScript and shell by patterns over the text without strings and
-comments. Only defects that change what the code does are reported. Nothing is run.
+Python is read with `ast`, SQL by patterns over the text without strings and comments. Only defects that change what the
+code does are reported. Nothing is run.
 """
 
 import ast
@@ -152,57 +152,6 @@ def sql_defects(body: str) -> Iterator[Defect]:
                     yield f"{loose[0]} is neither grouped nor aggregated", _line(text, found)
 
 
-_JS_NOISE: Final = re.compile(r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
-_ASSIGNED: Final = re.compile(r"\b(?:if|while)\s*\(\s*!?[\w.$\[\]]+\s*=(?![=>])")
-_ASYNC: Final = re.compile(r"\basync\s+function\s+(\w+)|\b(\w+)\s*=\s*async\b")
-_CONST: Final = re.compile(r"\bconst\s+(\w+)\s*(?::[^=\n]{1,80})?=")
-
-
-def javascript_defects(body: str) -> Iterator[Defect]:
-    """Find assignments in conditions, unreachable lines, promises that are not awaited and changed constants."""
-    text = _JS_NOISE.sub(lambda found: "''" if found[0][0] in "'\"" else "\n" * found[0].count("\n"), body)
-    for found in _ASSIGNED.finditer(text):
-        yield "no-cond-assign: the condition assigns instead of comparing", _line(text, found)
-    lines = text.split("\n")
-    for number, (line, after) in enumerate(pairwise(lines), start=2):
-        ends = re.match(r"^(\s*)(?:return\b.*|throw\b.*|break|continue);\s*$", line)
-        if ends and re.match(
-            rf"^{ends[1]}(?=\S)(?![}})\]]|case\b|default\b|else\b|function\b|export\b|async\b)", after
-        ):
-            yield "no-unreachable: no path leads to this line", number
-    for name in {found[1] or found[2] for found in _ASYNC.finditer(text)}:
-        for found in re.finditer(rf"\b(?:const|let|var)\s+(\w+)\s*=\s*{re.escape(name)}\(", text):
-            used = re.search(rf"\b{found[1]}\.(?!then\b|catch\b|finally\b)\w+|\b{found[1]}\[", text[found.end() :])
-            if used and not re.search(rf"await\s+{found[1]}\b", text):
-                yield f"no-floating-promises: `{found[1]}` is a promise that is not awaited", _line(text, found)
-    for found in _CONST.finditer(text):
-        after = text[found.end() :]
-        again = re.search(rf"(?<![\w.$]){found[1]}\s*(?:[-+*/]?=(?![=>])|\+\+|--)", after)
-        if again and len(re.findall(rf"\b(?:const|let|var)\s+{found[1]}\b|[(,]\s*{found[1]}\s*[,)=]", text)) == 1:
-            yield f"no-const-assign: `{found[1]}` is a constant", _line(text, found)
-
-
-_SHELL_NOISE: Final = re.compile(
-    r"(?<![\w$&])#[^\n]*|'[^']*'|\"(?:\\.|\$\([^)]*\)|[^\"\\])*\"|<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$",
-    re.DOTALL | re.MULTILINE,
-)
-
-
-def shell_defects(body: str) -> Iterator[Defect]:
-    """Find blocks that are not closed, assignments with blanks and tests without them."""
-    text = _SHELL_NOISE.sub("''", body)
-    for opening, closing in (("if", "fi"), ("case", "esac"), ("do", "done")):
-        begins = r"(?:^|[;&|]|\bthen|\bdo|\belse)\s*" if opening != "do" else r"(?:^|[;\s])\s*"
-        opened = len(re.findall(rf"{begins}{opening}(?=\s|$)", text, re.MULTILINE))
-        closed = len(re.findall(rf"(?:^|[;\s]){closing}(?=\s|$|[;)|&])", text, re.MULTILINE))
-        if opened > closed:
-            yield f"SC1073: `{opening}` is not closed with `{closing}`", None
-    if found := re.search(r"^\s*(?:el)?if\s+\[[^\s\[]", text, re.MULTILINE):
-        yield "SC1035: a blank is missing behind [", _line(text, found)
-    if found := re.search(r"^\s*[a-zA-Z_]\w* = \S", text, re.MULTILINE):
-        yield "SC1068: no blanks may stand around = in an assignment", _line(text, found)
-
-
 def json_defects(body: str) -> Iterator[Defect]:
     """Find keys that stand twice in one object: the last one wins silently."""
     twice: list[str] = []
@@ -226,7 +175,5 @@ def _line(text: str, found: re.Match[str]) -> int:
 DEFECTS: Final[dict[str, Callable[[str], Iterator[Defect]]]] = {
     **dict.fromkeys(("python", "py", "python3"), python_defects),
     **dict.fromkeys(("sql", "postgresql", "mysql", "sqlite"), sql_defects),
-    **dict.fromkeys(("javascript", "js", "jsx", "typescript", "ts", "tsx"), javascript_defects),
-    **dict.fromkeys(("bash", "sh", "shell", "zsh"), shell_defects),
     "json": json_defects,
 }

@@ -105,7 +105,14 @@ async def _corrected(version: Version, goal: str, verify: Verify, corrector: Cor
     Rules put in what can be computed. Other issues are for the critic's own corrected steps, else the corrector.
     """
     steps = version.verified.steps
-    after, author = await asyncio.to_thread(_computed, version.verified, goal, verify), RULES
+
+    def check(work: Work) -> Sequence[Finding]:
+        return verify(work.steps).findings
+
+    computed = await asyncio.to_thread(correct, steps, version.verified.findings, goal=goal, check=check)
+    after, author = version.verified, RULES
+    if computed != steps:
+        after = await asyncio.to_thread(verify, computed)
     proposed = version.opinion.corrected_steps if version.opinion else ()
     issues = (*after.issues, *(version.opinion.issues if version.opinion else ()))
     if issues:
@@ -114,13 +121,3 @@ async def _corrected(version: Version, goal: str, verify: Verify, corrector: Cor
         if proposed:
             after, author = await asyncio.to_thread(verify, proposed), MODEL
     return None if after.steps == steps else Version(verified=after, author=author)
-
-
-def _computed(verified: Verified, goal: str, verify: Verify) -> Verified:
-    """Put computed results in the place of wrong ones, and check again."""
-
-    def check(work: Work) -> Sequence[Finding]:
-        return verify(work.steps).findings
-
-    steps = correct(verified.steps, verified.findings, goal=goal, check=check)
-    return verified if steps == verified.steps else verify(steps)

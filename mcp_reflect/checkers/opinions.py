@@ -16,7 +16,7 @@ from mcp_reflect.models.critique import CriterionScore, Opinion
 from mcp_reflect.security.redact import quoted
 
 FIELDS: Final = ("quality_score", "issues", "suggested_fix", "criteria", "corrected_steps")
-_NONE: Final = {"", "none", "no issues", "no issues found", "no issues found.", "none.", "n/a", "nothing"}
+_NONE: Final = frozenset(("", "none", "n/a", "nothing"))
 _NO_ISSUES: Final = re.compile(
     r"(?:there (?:are|were) )?no (?:\w+ )?(?:issues?|faults?|errors?)(?: (?:was|were))?(?: found)?"
 )
@@ -65,12 +65,13 @@ def read_opinion(value: Json, field: str = "analysis", limits: Limits = DEFAULT)
     for name, limit in _COUNTED.items():
         if isinstance(items := value.get(name), list | dict):
             limits.refuse_more(limit, f"{field}.{name}", len(items), "items")
+    steps, steps_field = value.get("corrected_steps"), f"{field}.corrected_steps"  # one text is split as a response is
     return Opinion(
         quality_score=_score(value.get("quality_score"), f"{field}.quality_score"),
         issues=tuple(text for text in _texts(value.get("issues"), f"{field}.issues") if not _is_none(text)),
         suggested_fix=_text(value.get("suggested_fix"), f"{field}.suggested_fix"),
         criteria=_criteria(value.get("criteria"), f"{field}.criteria"),
-        corrected_steps=_steps(value.get("corrected_steps"), f"{field}.corrected_steps"),
+        corrected_steps=split(steps) if isinstance(steps, str) and not _is_none(steps) else _texts(steps, steps_field),
     )
 
 
@@ -86,9 +87,8 @@ def capped(opinion: Opinion, verified: Verified) -> Opinion:
         name: replace(score, score=min(score.score, share)) if name.strip().lower() == "correctness" else score
         for name, score in opinion.criteria.items()
     }
-    whole = opinion.quality_score
-    if whole is not None and verified.failed:
-        whole = min(whole, share)
+    limit = share if verified.failed else 1.0
+    whole = None if opinion.quality_score is None else min(opinion.quality_score, limit)
     return replace(opinion, quality_score=whole, criteria=criteria)
 
 
@@ -96,13 +96,6 @@ def _is_none(text: str) -> bool:
     """True for a text that says there is nothing: "None", "No issues found"."""
     plain = text.strip().strip("*_.!-• ").lower()
     return plain in _NONE or bool(_NO_ISSUES.fullmatch(plain))
-
-
-def _steps(value: Json, field: str) -> tuple[str, ...]:
-    """Read a list of steps; a single text is split as a response is."""
-    if isinstance(value, str) and not _is_none(value):
-        return split(_text(value, field) or "")
-    return _texts(value, field)
 
 
 def _read_headings(text: str) -> dict[str, Json]:
@@ -148,12 +141,11 @@ def _text(value: Json, field: str) -> str | None:
 
 
 def _texts(value: Json, field: str) -> tuple[str, ...]:
-    if value is None or (isinstance(value, str) and _is_none(value)):
-        return ()
-    items = [value] if isinstance(value, str) else value
-    if not isinstance(items, list):
+    if value is None or isinstance(value, str):
+        return tuple(text for text in (_text(value, field),) if text)
+    if not isinstance(value, list):
         raise InputError(field, "it is no list of texts", "Send a list of texts.")
-    texts = [_text(item, f"{field}[{place}]") for place, item in enumerate(items)]
+    texts = [_text(item, f"{field}[{place}]") for place, item in enumerate(value)]
     return tuple(text for text in texts if text)
 
 

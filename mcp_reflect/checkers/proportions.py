@@ -14,10 +14,6 @@ from mcp_reflect.checkers.sentences import LONGEST, sentences
 from mcp_reflect.models.critique import Status
 
 _PLAY: Final = 0.15
-_WORDS: Final = {
-    word: float(value)
-    for value, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-}
 _N: Final = r"(?:[$€£]\s?)?(\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(k|M|bn)?"
 _UNIT: Final = r"(?:\s?(?:ms|s|min|h|[kKMGT]i?B|MB|GB|kB|%|€|EUR|USD|CHF|[a-z]+))?"
 _PERCENT: Final = re.compile(r"(\d+(?:\.\d+)?)\s?(?:%|per ?cent)")
@@ -39,39 +35,22 @@ _CHANGED: Final = re.compile(
 _YEARS: Final = re.compile(
     r"\bfrom (?:\w+ )?([12]\d{3}) (?:to|until) (?:\w+ )?([12]\d{3})\b[^.;]{0,20}?\b(\d{1,4}) years\b", re.IGNORECASE
 )
-_RATES: Final = re.compile(
-    rf"\b{_N}\s(\w+)\s(?:against|and|versus|vs\.?)\s{_N}\s(\w+)\b.*\b(\w+) (?:rate|ratio)\b", re.IGNORECASE
-)
 _RATIO: Final = {
-    "half": (0.5,),
-    "a third": (1 / 3,),
-    "a quarter": (0.25,),
-    "a fifth": (0.2,),
-    "a tenth": (0.1,),
-    "twice": (2.0,),
-    "double": (2.0,),
-    "three times": (3.0,),
-    "three quarters": (0.75,),
-    "two thirds": (2 / 3,),
-}
+    "half": 0.5, "a third": 1 / 3, "a quarter": 0.25, "a fifth": 0.2, "a tenth": 0.1, "three quarters": 0.75,
+    "two thirds": 2 / 3, "twice": 2.0, "double": 2.0, "three times": 3.0,
+}  # fmt: skip
 _PAIR: Final = re.compile(
     rf"(?<![\w.]){_N}\s?([kKMGT]i?B|ms|s|min|h)?\s(?:instead of|against|down from|up from|compared (?:to|with)|"
     rf"versus|vs\.?)\s{_N}\s?([kKMGT]i?B|ms|s|min|h)?\b"
 )
 _FACTOR: Final = {
-    **{
-        f"{prefix}{ending}": 1000.0**power
-        for power, prefix in enumerate(("", "k", "M", "G", "T"))
-        for ending in ("B", "iB")
-    },
+    **{f"{prefix}{end}": 1e3**power for power, prefix in enumerate(("", "k", "M", "G", "T")) for end in ("B", "iB")},
     "KB": 1e3,
     "ms": 1e-3,
     "s": 1.0,
     "min": 60.0,
     "h": 3600.0,
 }
-_PARTS: Final = re.compile(rf"\b(\d+|{'|'.join(_WORDS)})\s[^:.;]{{1,60}}:\s([^:;.]+)", re.IGNORECASE)
-_PART: Final = re.compile(rf"^(?:and\s)?(\d+|{'|'.join(_WORDS)})\s(?:\w+\s?){{0,4}}$", re.IGNORECASE)
 _TOTAL: Final = re.compile(
     rf"{_N}{_UNIT}\s(?:in all|altogether|in total|all told|together|insgesamt|zusammen)\b|"
     rf"\b(?:in all|altogether|in total|together|total(?:ling)?|zusammen)\b[^\d]{{0,12}}{_N}",
@@ -99,7 +78,7 @@ class ProportionsChecker:
 def _in_sentences(step: str) -> Iterator[tuple[str, bool, str]]:
     for sentence in sentences(step):
         text = sentence.plain[:LONGEST]
-        for rule in (_shares, _changes, _year_spans, _rates, _ratios, _sums_of_parts, _totals, _hexadecimals):
+        for rule in (_shares, _changes, _year_spans, _ratios, _totals, _hexadecimals):
             yield from rule(text)
 
 
@@ -159,22 +138,6 @@ def _year_spans(text: str) -> Iterator[tuple[str, bool, str]]:
         yield found[0], int(found[3]) in (span, span + 1), f"{span} years"
 
 
-def _rates(text: str) -> Iterator[tuple[str, bool, str]]:
-    """Check "742,110 hits against 51,890 misses, so the hit rate is 95.3 %": the rate of the first to both."""
-    found, percents = _RATES.search(text), list(_PERCENT.finditer(text))
-    if found is None or len(percents) != 1 or found[3].lower()[:3] != found[7].lower()[:3]:
-        return
-    first, second = _value(found[1], found[2]), _value(found[4], found[5])
-    values = [100 * first / (first + second), 100 * first / second] if second else []
-    if values:
-        said, before = percents[0][1], text[: percents[0].start()]
-        yield (
-            text[found.start() : max(found.end(), percents[0].end())],
-            any(_agrees(said, value, before) for value in values),
-            f"{values[0]:.4g} %",
-        )
-
-
 def _ratios(text: str) -> Iterator[tuple[str, bool, str]]:
     """Check "312 MB instead of 1.25 GB: about half the size"."""
     pairs = list(_PAIR.finditer(text))
@@ -188,26 +151,10 @@ def _ratios(text: str) -> Iterator[tuple[str, bool, str]]:
     if not first or not second:
         return
     ratio = first / second
-    accepted = [value for said in _RATIO[words[0]] for value in (said, 1 / said, 1 - said)]
+    word = _RATIO[words[0]]
+    accepted = (word, 1 / word, 1 - word)
     holds = any(abs(ratio - value) <= _PLAY * value for value in accepted if value > 0)
     yield text[pair.start() :].strip(), holds, f"{ratio:.3g} times"
-
-
-def _sums_of_parts(text: str) -> Iterator[tuple[str, bool, str]]:
-    """Check "18 people: ten from engineering, five from sales and four from support"."""
-    for found in _PARTS.finditer(text):
-        items = re.split(r",\s(?:and\s)?|\sand\s", found[2].strip())
-        parts = [_PART.match(item.strip()) for item in items]
-        if len(items) < 3 or not all(parts):
-            continue
-        values = [_counted(part[1]) for part in parts if part]
-        whole = _counted(found[1])
-        if abs(sum(values) - whole) <= _PLAY * whole:
-            yield found[0], sum(values) == whole, f"{sum(values):g}"
-
-
-def _counted(word: str) -> float:
-    return _WORDS[word.lower()] if word.lower() in _WORDS else float(word)
 
 
 def _totals(text: str) -> Iterator[tuple[str, bool, str]]:

@@ -143,5 +143,8 @@ def test_any_unicode_is_answered(steps: list[str]) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=25).map(" ".join), min_size=1, max_size=4))
 def test_correcting_any_text_ends_and_keeps_the_number_of_steps(steps: list[str]) -> None:
-    found = [f for checker in CHECKERS for f in checker.check(Work(goal="", steps=tuple(steps)))]
-    assert len(correct(steps, found)) == len(steps)
+    def check(work: Work) -> list[Finding]:
+        return [finding for checker in CHECKERS for finding in checker.check(work)]
+
+    work = Work(goal="", steps=tuple(steps))
+    assert len(correct(steps, check(work), goal="", check=check)) == len(steps)

@@ -6,8 +6,11 @@ from mcp_reflect.models.critique import Status
 
 
 def corrected(*steps: str, goal: str = "") -> tuple[str, ...]:
-    work = Work(goal=goal, steps=steps)
-    return correct(steps, [f for checker in checkers() for f in checker.check(work)], goal=goal)
+    return correct(steps, findings(Work(goal=goal, steps=steps)), goal=goal, check=findings)
+
+
+def findings(work: Work) -> list[Finding]:
+    return [finding for checker in checkers() for finding in checker.check(work)]
 
 
 def test_a_wrong_cost_is_corrected_through_tax_and_total() -> None:
@@ -59,9 +62,9 @@ def test_corrections_that_undo_each_other_come_to_an_end() -> None:
         fix = Fix(start=0, end=1, text=other)
         return [Finding(step=1, status=Status.FAIL, claim=work.steps[0], fix=fix)]
 
-    assert correct(["1"], quarrel(Work(goal="", steps=("1",))), check=quarrel) in {("1",), ("2",)}
+    assert correct(["1"], quarrel(Work(goal="", steps=("1",))), goal="", check=quarrel) in {("1",), ("2",)}
 
 
 def test_a_finding_without_a_correction_changes_nothing() -> None:
     finding = Finding(step=1, status=Status.FAIL, claim="5 > 7")
-    assert correct(["5 > 7"], [finding]) == ("5 > 7",)
+    assert correct(["5 > 7"], [finding], goal="", check=findings) == ("5 > 7",)

@@ -19,15 +19,7 @@ def statuses(text: str) -> list[Status]:
         ("It fell from 1.25 s to 1 s: 20 % less.", "It fell from 1.25 s to 1 s: 25 % less."),
         ("Response time 800 → 600 ms, a 25% reduction.", "Response time 800 → 600 ms, a 20% reduction."),
         ("It ran from 1789 to 1799, 10 years.", "It ran from 1789 to 1799, 12 years."),
-        (
-            "742,110 hits against 51,890 misses, so the hit rate is 93.5 %.",
-            "742,110 hits against 51,890 misses, so the hit rate is 95.3 %.",
-        ),
         ("The image is 312 MB instead of 1.25 GB: a quarter.", "The image is 312 MB instead of 1.25 GB: about half."),
-        (
-            "We are 18 people: nine from engineering, five from sales and four from support.",
-            "We are 18 people: ten from engineering, five from sales and four from support.",
-        ),
         ("DE has 3,904, CH 1,187 and AT 412, 5,503 in all.", "DE has 3,904, CH 1,187 and AT 412, 5,530 in all."),
         ("So 0x1F = 31.", "So 0x1F = 33."),
         (

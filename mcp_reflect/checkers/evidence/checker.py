@@ -7,8 +7,14 @@ from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement, Rule, latest, polarity
-from mcp_reflect.checkers.evidence.figures import Fact, claimed, compare, facts, stems, versions
-from mcp_reflect.checkers.evidence.named import judge_fields, judge_named, judge_places, judge_quotations
+from mcp_reflect.checkers.evidence.figures import Fact, claimed, compare, facts, stems
+from mcp_reflect.checkers.evidence.named import (
+    judge_fields,
+    judge_named,
+    judge_places,
+    judge_quotations,
+    judge_versions,
+)
 from mcp_reflect.checkers.evidence.outcomes import judge_commands, judge_counts, judge_names, judge_outcomes
 from mcp_reflect.checkers.evidence.reading import seen
 from mcp_reflect.checkers.evidence.states import judge_acts, judge_good, judge_states
@@ -69,21 +75,6 @@ def judge_figures(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]
                 yield Judgement(Status.PASS, clause.text)
             elif claim.figure.kind in measured and _MEASURED.search(clause.text):
                 yield Judgement(Status.UNSUPPORTED, clause.text, None, "no tool result shows such a measurement")
-
-
-def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """A version number behind a name against the versions that the results give for the name."""
-    for clause in sentence.clauses:
-        if clause.hedged:
-            continue
-        for said, start, _ in versions(clause.text):
-            name = stems(" ".join(clause.text[:start].split()[-2:]))
-            lines = [line for line in evidence.text.split("\n")[:3_000] if name & stems(line)]
-            shown = [version for line in lines for version, _, _ in versions(line)]
-            if any(version == said or version.startswith(said + ".") for version in shown):
-                yield Judgement(Status.PASS, clause.text)
-            elif shown and said not in evidence.text:
-                yield Judgement(Status.FAIL, clause.text, ", ".join(dict.fromkeys(shown))[:120], "another version")
 
 
 _WITHOUT_EVIDENCE: Final[tuple[Rule, ...]] = (judge_outcomes, judge_counts, judge_acts)

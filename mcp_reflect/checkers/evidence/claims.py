@@ -31,13 +31,13 @@ class Evidence:
         self.seen = seen
         self.text = "\n".join(result.text for result in seen).lower()
         self.reports = [report for result in seen for report in result.reports]
-        self._matches: dict[re.Pattern[str], list[re.Match[str]]] = {}
+        self._matches: dict[str, list[re.Match[str]]] = {}
         self._built: dict[Callable[[Evidence], object], object] = {}
 
-    def every(self, pattern: re.Pattern[str]) -> list[re.Match[str]]:
+    def every(self, pattern: str) -> list[re.Match[str]]:
         """Every match in all results; a text is gone through once for each pattern, however many ask."""
         if pattern not in self._matches:
-            self._matches[pattern] = list(islice(pattern.finditer(self.text), _MOST_MATCHES))
+            self._matches[pattern] = list(islice(re.finditer(pattern, self.text, re.MULTILINE), _MOST_MATCHES))
         return self._matches[pattern]
 
     def once(self, build: Callable[["Evidence"], T]) -> T:

@@ -1,15 +1,14 @@
-"""Exit codes, statuses, exceptions, codes, places, ids, fields and quotations of the work against the tool results.
+"""Exit codes, statuses, exceptions, versions, places, fields and quotations against the tool results.
 
-Each family of names has a pattern for claims and one for results. A name that the results show is supported. Where
-they show only others of its family, it is contradicted.
+A name that the results show is supported. Where they show only others of its family, it is contradicted.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
+from mcp_reflect.checkers.evidence.figures import stems, versions
 from mcp_reflect.checkers.evidence.reading import parsed_json
 from mcp_reflect.checkers.evidence.states import NEGATED
 from mcp_reflect.checkers.sentences import Sentence, quotations
@@ -21,92 +20,55 @@ _POINTING: Final = (
 )
 _GENERAL: Final = re.compile(
     r"\b(?:for|when|if|during|while|only|unless|in case|after|until|sometimes|means|rule|flags|right|targets?|"
-    r"thresholds?)\b",
-    re.IGNORECASE,
+    r"thresholds?)\b"
 )
+_EXCEPTION: Final = r"\b([a-z_][\w.]{1,80}(?:error|exception)|keyboardinterrupt|systemexit|stopiteration)\b"
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A kind of name: how claims and results write it, and what a clause must say besides (lower case)."""
+class _Family(NamedTuple):
+    """How claims and results write a kind of name (lower case), and what a clause must say besides."""
 
-    said: re.Pattern[str]
-    shown: re.Pattern[str]
-    beside: re.Pattern[str] | None = None
-    alike: bool = False
-    """Only names with the same letters exclude each other: E0308 and E0277, not E0308 and F401."""
-
-
-def _family(said: str, shown: str, beside: str = "", *, alike: bool = False) -> Family:
-    return Family(re.compile(said), re.compile(shown, re.MULTILINE), re.compile(beside) if beside else None, alike)
+    said: str
+    shown: str
+    beside: str = ""
 
 
 _FAMILIES: Final = (
-    _family(
+    _Family(
         r"\bexit(?:s|ed|ing)?(?: with)?(?: an?)?(?: exit)? ?(?:code|status)?(?: was| is|:)? (\d{1,3})\b|"
         r"\b(?:exit|return) (?:code|status)(?: was| is|:)? (\d{1,3})\b",
         r"\bexit (?:status|code):? (\d{1,3})\b",
     ),
-    _family(
+    _Family(
         r"\b(?:return(?:s|ed)?|respon(?:ds|ded|se)|status(?: code)?|answer(?:s|ed)?|http|gives?|gave|got)\b"
         r"(?: (?:with|is|was|of|code|status|an?|http|us))*:? ?\b([1-5]\d\d)\b",
         r"\bhttp/\d(?:\.\d)? ([1-5]\d\d)\b|\"(?:status|status_?code)\": ?([1-5]\d\d)\b|^([1-5]\d\d) https?://|"
         r"\b(failed to connect|connection refused|could not resolve host)\b",
     ),
-    _family(
-        r"\b([a-z][\w.]{1,60}(?:error|exception)|keyboardinterrupt|systemexit|stopiteration)\b",
-        r"\b([a-z_]\w{1,80}(?:error|exception)|keyboardinterrupt|systemexit|stopiteration)\b",
-        _POINTING + r"|\bis an? \w+(?:error|exception)",
-    ),
-    _family(r"\b([a-z]{1,3}\d{3,5})\b", r"\b([a-z]{1,3}\d{3,5})\b", _POINTING, alike=True),
-    _family(
+    _Family(_EXCEPTION, _EXCEPTION, _POINTING + r"|\bis an? \w+(?:error|exception)"),
+    _Family(r"\b([a-z]{1,3}\d{3,5})\b", r"\b([a-z]{1,3}\d{3,5})\b", _POINTING),
+    _Family(
         r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])([0-9a-f]{7,40})\b",
         r"^\[[\w./-]+ (?:\(root-commit\) )?([0-9a-f]{7,40})\]",
         r"\bcommit",
     ),
-    _family(
-        r"\b(?:i am|i'm|we are|we're|head is|repo\w* is|currently) (?:now |currently |still )?on (?:the )?branch "
-        r"`?([\w./-]{1,80}\w)",
-        r"^(?:on branch |## )([\w/-]{1,200})",
-    ),
-    _family(
+    _Family(
         r"\bcoverage\b[^.%]{0,40}?\b(\d{1,3}(?:\.\d{1,2})?) ?%|\b(\d{1,3}(?:\.\d{1,2})?) ?% (?:\w+ )?coverage\b",
         r"^total\s.{0,200}?(\d{1,3}(?:\.\d+)?)%\s*$|^all files\s*\|\s*(\d{1,3}(?:\.\d+)?)\s|"
         r"^lines\s*: (\d{1,3}(?:\.\d+)?)%|coverage: (\d{1,3}(?:\.\d+)?)% of statements",
     ),
 )
-# A claim that a line of the results excludes; the third pattern shows it.
-_CONTRARY: Final = tuple(
-    tuple(re.compile(pattern, re.MULTILINE) for pattern in patterns)
-    for patterns in (
+# A claim, the line of the results that excludes it, and the one that shows it.
+_CONTRARY: Final = (
+    (
         (
-            r"\b(?:work(?:ing)? (?:tree|directory)|git status)\b.{0,20}\bclean|\bno (?:uncommitted|unstaged) changes",
-            r"^(?:changes not staged for commit|changes to be committed|untracked files):| ?[mad?]{1,2} \S+\.\w+$",
-            r"working tree clean",
+            r"\b(?:work(?:ing)? (?:tree|directory)|git status)\b.{0,20}\bclean|\bno (?:uncommitted|unstaged) changes|"
+            r"\bevery(?:thing|body)? .{0,30}\b(?:committed|pushed)\b"
         ),
-        (
-            r"(?<!no )\b(?:uncommitted|unstaged) (?:changes|files)",
-            r"working tree clean",
-            r"^(?:changes not staged for commit|changes to be committed):",
-        ),
-        (r"\b(?:no|without|any) (?:merge )?conflicts?\b(?! in)", r"^conflict \(", r"^(?:merge made|fast-forward)"),
-        (
-            r"\bevery(?:thing|body)? .{0,30}\b(?:committed|pushed)\b",
-            r"^changes not staged for commit:|^your branch is ahead|\[ahead \d|untracked files:",
-            r"working tree clean",
-        ),
-    )
-)
-_PLACE: Final = re.compile(
-    r"\b([\w./-]{1,120}\.[a-z]{1,5})(?::| at line | line |, line | in line )(\d{1,6})\b|"
-    r"\bline (\d{1,6}) (?:of|in) ([\w./-]{1,120}\.[a-z]{1,5})\b"
-)
-_FIELD: Final = re.compile(
-    r"\b([a-z][\w-]*(?: [a-z]+)?)(?::| ?=| is:?| was:?| equals) ([\w.+-]+@[\w.-]+\w|-?\d[\d,]*(?:\.\d+)?\b|true\b|"
-    r"false\b|\w+(?:-\w+)+)"
-)
-_SAYING: Final = re.compile(
-    r"\b(?:says?|said|shows?|showed|reads?|prints?|printed|reports?|reported|states?|contains?|is|with)[^\"“«]{0,20}$"
+        r"^(?:changes not staged for commit|changes to be committed|untracked files):|^your branch is ahead",
+        r"working tree clean",
+    ),
+    (r"\b(?:no|without|any) (?:merge )?conflicts?\b(?! in)", r"^conflict \(", r"^(?:merge made|fast-forward)"),
 )
 
 
@@ -114,52 +76,58 @@ def judge_named(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Names of each family, and claims that a line of the results excludes."""
     for clause in sentence.clauses:
         text = clause.text.lower().replace("`", "")
-        if clause.hedged:
-            continue
-        for said, contrary, support in _CONTRARY:
-            if said.search(text):
-                if found := evidence.every(contrary):
-                    yield Judgement(
-                        Status.FAIL, clause.text, found[-1][0].strip()[:160], "the result shows the contrary"
-                    )
+        for said, contrary, support in () if clause.hedged else _CONTRARY:
+            if re.search(said, text):
+                if shown := evidence.every(contrary):
+                    yield Judgement(Status.FAIL, clause.text, shown[-1][0][:160], "the result shows the contrary")
                 elif evidence.every(support):
                     yield Judgement(Status.PASS, clause.text)
-        if NEGATED.search(text):
+        if clause.hedged or NEGATED.search(text) or _GENERAL.search(text):
             continue
         for family in _FAMILIES:
-            yield from _in_family(clause.text, text, family, evidence)
+            for match in list(re.finditer(family.said, text))[:10] if re.search(family.beside, text) else ():
+                yield from _compared(clause.text, _name(match), family, evidence)
 
 
-def _in_family(quoted: str, text: str, family: Family, evidence: Evidence) -> Iterator[Judgement]:
-    if (family.beside and not family.beside.search(text)) or _GENERAL.search(text):
-        return
-    shown = [_name(found) for found in evidence.every(family.shown)]
+def _compared(claim: str, said: str, family: _Family, evidence: Evidence) -> Iterator[Judgement]:
+    shown = [_name(match) for match in evidence.every(family.shown)]
     if family is _FAMILIES[0]:
         shown += [str(result.exit_code) for result in evidence.seen if result.exit_code is not None]
-    for found in list(family.said.finditer(text))[:10]:
-        said = _name(found)
-        rivals = [name for name in shown if not family.alike or _letters(name) == _letters(said)]
-        if any(_same(said, name) for name in rivals) or (
-            rivals and re.search(rf"\b{re.escape(said)}\b", evidence.text)
-        ):
-            yield Judgement(Status.PASS, quoted)
-        elif rivals:
-            expected = ", ".join(dict.fromkeys(rivals))[:160]
-            yield Judgement(Status.FAIL, quoted, expected, f"the result shows no {said}")
+    if re.fullmatch(r"[a-z]{1,3}\d{3,5}", said):  # E0308 and E0277 exclude each other, E0308 and F401 do not
+        shown = [name for name in shown if re.sub(r"\d", "0", name) == re.sub(r"\d", "0", said)]
+    if any(_same(said, name) for name in shown) or (shown and re.search(rf"\b{re.escape(said)}\b", evidence.text)):
+        yield Judgement(Status.PASS, claim)
+    elif shown:
+        yield Judgement(Status.FAIL, claim, ", ".join(dict.fromkeys(shown))[:160], f"the result shows no {said}")
 
 
 def _name(found: re.Match[str]) -> str:
     return next(group for group in found.groups() if group)
 
 
-def _letters(name: str) -> str:
-    return re.sub(r"\d", "", name) + str(sum(char.isdigit() for char in name))
-
-
 def _same(said: str, shown: str) -> bool:
     if re.fullmatch(r"-?\d+(?:\.\d+)?", said) and re.fullmatch(r"-?\d+(?:\.\d+)?", shown):
         return abs(float(said) - float(shown)) <= 0.5 * 10.0 ** -len(said.partition(".")[2]) * ("." in shown)
     return said == shown or (len(said) >= 7 and shown.startswith(said))
+
+
+def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """A version number behind a name against the versions that the results give for the name."""
+    for clause in sentence.clauses:
+        for said, start, _ in () if clause.hedged else versions(clause.text):
+            name = stems(" ".join(clause.text[:start].split()[-2:]))
+            lines = [line for line in evidence.text.split("\n")[:3_000] if name & stems(line)]
+            shown = [version for line in lines for version, _, _ in versions(line)]
+            if any(version == said or version.startswith(said + ".") for version in shown):
+                yield Judgement(Status.PASS, clause.text)
+            elif shown and said not in evidence.text:
+                yield Judgement(Status.FAIL, clause.text, ", ".join(dict.fromkeys(shown))[:120], "another version")
+
+
+_PLACE: Final = re.compile(
+    r"\b([\w./-]{1,120}\.[a-z]{1,5})(?::| at line | line |, line | in line )(\d{1,6})\b|"
+    r"\bline (\d{1,6}) (?:of|in) ([\w./-]{1,120}\.[a-z]{1,5})\b"
+)
 
 
 def judge_places(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
@@ -177,49 +145,50 @@ def judge_places(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
             yield Judgement(Status.FAIL, sentence.text, shown, "the result points elsewhere")
 
 
+# A field of a JSON result, and the values that are compared: addresses, numbers, booleans and ids, no plain words.
+_FIELD: Final = re.compile(
+    r"\b([a-z][\w-]*(?: [a-z]+)?)(?::| ?=| is:?| was:?| equals) ([\w.+-]+@[\w.-]+\w|-?\d[\d,]*(?:\.\d+)?\b|true\b|"
+    r"false\b|\w+(?:-\w+)+)"
+)
+_SHAPES: Final = tuple(
+    re.compile(shape) for shape in (r".+@.+", r"-?[\d,]+(?:\.\d+)?", r"true|false", r"\S*[a-z-]\S*\d\S*|\d\S*[a-z-]\S*")
+)
+
+
 def judge_fields(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Claims like "the email is …" against JSON; only a key that stands once can contradict."""
     fields = evidence.once(_fields)
     for clause in sentence.clauses if fields else ():
         if clause.hedged or NEGATED.search(clause.text):
             continue
-        for name, said in _FIELD.findall(clause.text.lower().replace("`", "").replace('"', "")):
+        for name, said in _FIELD.findall(re.sub(r"[`\"]", "", clause.text.lower())):
             for key in (name, name.rsplit(" ", 1)[-1]):
                 values = fields.get(key, [])
-                if len(values) == 1 and _shape(values[0]) == _shape(said):
+                if len(values) == 1 and any(shape.fullmatch(said) and shape.fullmatch(values[0]) for shape in _SHAPES):
                     same = values[0] == said.replace(",", "") or _same(said, values[0])
                     expected = None if same else f"{key}: {values[0]}"
                     yield Judgement(Status.PASS if same else Status.FAIL, clause.text, expected)
                     break
 
 
-def _shape(text: str) -> str:
-    """Only like is compared with like: addresses, numbers, booleans, ids; plain words not at all."""
-    if "@" in text:
-        return "address"
-    if re.fullmatch(r"-?[\d,]+(?:\.\d+)?", text):
-        return "number"
-    if text in {"true", "false"}:
-        return "boolean"
-    return "id" if re.search(r"\d", text) and " " not in text else f"word {text}"
-
-
 def _fields(evidence: Evidence) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
-
-    def read(value: object, key: str) -> None:
+    rest: list[tuple[str, object]] = [("", parsed_json(result.text)) for result in evidence.seen]
+    while rest:
+        key, value = rest.pop()
         if isinstance(value, dict):
-            for name, inner in cast("dict[str, object]", value).items():
-                read(inner, re.sub(r"[_-]", " ", name).lower())
+            entries = cast("dict[str, object]", value)
+            rest += [(re.sub(r"[_-]", " ", name).lower(), inner) for name, inner in entries.items()]
         elif isinstance(value, list):
-            for inner in cast("list[object]", value)[:1_000]:
-                read(inner, key)
+            rest += [(key, inner) for inner in cast("list[object]", value)[:1_000]]
         elif value is not None and key:
             fields.setdefault(key, []).append(str(value).lower())
-
-    for result in evidence.seen:
-        read(parsed_json(result.text), "")
     return fields
+
+
+_SAYING: Final = re.compile(
+    r"\b(?:says?|said|shows?|showed|reads?|prints?|printed|reports?|reported|states?|contains?|is|with)[^\"“«]{0,20}$"
+)
 
 
 def judge_quotations(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
@@ -229,11 +198,10 @@ def judge_quotations(sentence: Sentence, evidence: Evidence) -> Iterator[Judgeme
         if start >= len(sentence.stated) or len(text) < 8 or not _SAYING.search(sentence.plain[:start].lower()):
             continue
         wanted = " ".join(text.split()).strip(" .").lower()
+        pattern = r"\d+(?:\.\d+)?".join(re.escape(part) for part in re.split(r"\d+(?:\.\d+)?", wanted)[:12])
         if wanted in flat:
             yield Judgement(Status.PASS, sentence.text)
-            continue
-        pattern = r"\d+(?:\.\d+)?".join(re.escape(part) for part in re.split(r"\d+(?:\.\d+)?", wanted)[:12])
-        if len(wanted) > 11 and (found := re.search(pattern, flat)):
-            yield Judgement(Status.FAIL, sentence.text, found[0][:200], "the result has other numbers")
+        elif len(wanted) > 11 and (shown := re.search(pattern, flat)):
+            yield Judgement(Status.FAIL, sentence.text, shown[0][:200], "the result has other numbers")
         else:
             yield Judgement(Status.UNSUPPORTED, sentence.text, None, "no tool result shows this quotation")

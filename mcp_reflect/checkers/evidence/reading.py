@@ -184,12 +184,13 @@ _CATEGORY: Final = {
 }
 _WORD: Final = "|".join(sorted(_CATEGORY, key=len, reverse=True))
 _PAIR: Final = re.compile(
-    rf"(?<![\w.])(\d{{1,7}})(?: tests?| previous)? ({_WORD})\b(?![=:])|\b({_WORD})(?:=|:\s{{1,9}}|"
+    rf"(?<![\w.])(\d{{1,7}})(?: tests?| previous)? ({_WORD})\b(?![=:])|\b({_WORD})(?:=\"?|:\s{{1,9}}|"
     rf"\s)(\d{{1,7}})\b(?! [a-z])",
     re.IGNORECASE,
 )
 _SUMMARY: Final = re.compile(
-    rf"^[\Wℹ]*(?:\[\w+\]\s*)?(?P<lead>Test Suites|Test Files|Tests?(?: run)?\b|test result|Ran\b|FAILED|OK\b|Failed!|"
+    rf"^[\Wℹ]*(?:\[\w+\]\s*)?(?P<lead>testsuite |Test Suites|Test Files|Tests?(?: run)?\b|test result|"
+    rf"Ran\b|FAILED|OK\b|Failed!|"
     rf"Passed!|"
     rf"Total\b|Failures:|pass\b|fail\b|skipped\b|cancelled\b|todo\b|Summary\b|\d+% tests|no tests ran|"
     rf"\d{{1,7}} (?:tests? )?(?:{_WORD})\b)",
@@ -203,13 +204,13 @@ _STOP: Final = re.compile(r"^make(?:\[\d+\])?: \*\*\* \[\S{1,200}: (?:tests?|che
 
 
 def _reports(tool: str, text: str, exit_code: int | None) -> Iterator[Report]:
-    lines = [line[:_LINE].rstrip() for line in text.split("\n")]
+    lines = [line[:_LINE].rstrip() for line in text.replace("<testsuite ", "\n<testsuite ").split("\n")]
     names = [name for name, _, _, pattern in _RUNNERS if pattern.search(text)]
     called = next((name for name, _, pattern, _ in _RUNNERS if pattern.search(tool)), None)
     tests = [name for name in names if KINDS[name] is Kind.TESTS]
     if tests:
         runner = called if tests[0] in {"pytest", "tests"} and called and KINDS[called] is _T else tests[0]
-        yield _junit(text) or _tests("pytest" if runner == "tests" else runner or tests[0], lines, exit_code)
+        yield _tests("pytest" if runner == "tests" else runner or tests[0], lines, exit_code)
     kinds = {KINDS[name] for name in names}
     for name in names:
         if KINDS[name] is not Kind.TESTS and not (name == "rustc" and "clippy" in names):
@@ -312,33 +313,6 @@ def _names(lines: list[str]) -> tuple[dict[str, str], int, dict[str, str]]:
             if states.get(name) != "fails":
                 states[name] = state
     return states, len(failing), listed
-
-
-_SUITE: Final = re.compile(r"<testsuite\b([^<>]{0,2000})>")
-_CASE: Final = re.compile(r"<testcase\b([^<>]{0,2000}?)(/?)>(?:\s{0,40}<(failure|error|skipped)\b)?")
-_ATTRIBUTE: Final = re.compile(r'\b(\w+)="([^"]{0,500})"')
-
-
-def _junit(text: str) -> Report | None:
-    """JUnit XML, read by its tags: no XML parser, so no entity can expand without end."""
-    suites = [dict(_ATTRIBUTE.findall(attributes)) for attributes in _SUITE.findall(text)]
-    totals = {
-        key: sum(int(suite[key]) for suite in suites if re.fullmatch(r"\d{1,7}", suite.get(key, "")))
-        for key in ("tests", "failures", "errors", "skipped")
-    }
-    if not totals["tests"]:
-        return None
-    counts = {"total": totals["tests"], "failed": totals["failures"], "errors": totals["errors"]}
-    counts["skipped"] = totals["skipped"]
-    counts["passed"] = max(0, totals["tests"] - totals["failures"] - totals["errors"] - totals["skipped"])
-    names: dict[str, str] = {}
-    for attributes, closed, child in _CASE.findall(text):
-        state = "passes" if closed or not child else "skipped" if child == "skipped" else "fails"
-        name = dict(_ATTRIBUTE.findall(attributes)).get("name", "").lower()
-        names |= {short: state for short in (name, name.split("[", 1)[0]) if names.get(short) != "fails"}
-    failures = counts["failed"] + counts["errors"]
-    ok = failures == 0 and counts["passed"] > 0
-    return Report(runner="junit", kind=Kind.TESTS, ok=ok, counts=counts, names=names, failures=failures)
 
 
 def _diagnosed(runner: str, lines: list[str]) -> Report:
