@@ -14,7 +14,7 @@ def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
     """Why an outcome's evidence does not bear it out, or none where it does or claims nothing beyond a word."""
     match told.evidence:
         case Evidence.TEST | Evidence.METRIC if not _borne_out(told.success, results):
-            return "tool_results do not bear it out: send what the test printed, with its exit_code"
+            return "tool_results do not show it: send the output of the test with its exit_code"
         case Evidence.USER if not _quotes(told.note or ""):
             return "note quotes nobody: put the person's own words in quotation marks"
         case _:

@@ -7,13 +7,25 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_reflect.models.common import HOST, RULES, compact, plain
+from mcp_reflect.models.critique import Critique
 from mcp_reflect.models.lesson import Forgotten, Hit, OutcomeResult, Recall, Stored
 from mcp_reflect.models.reflection import Reflection
+from mcp_reflect.models.search import SearchPlan
 
 _WHY_CHARS: Final = 36  # of a hit: three hits and the recall's id fit 350 characters beside the lessons' texts
 _REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters
 _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280
+_CRITIQUE_DETAILS: Final = {
+    "verdicts",
+    "iterations",
+    "stopped",
+    "basis",
+    "tokens",
+    "triggered_by",
+    "reflection_time_ms",
+}
+_PLAN_DETAILS: Final = {"reasoning", "original_queries", "thinking", "retry_count"}
 _TRUE: Final = frozenset({"true", "1", "yes", "on"})
 
 
@@ -28,18 +40,30 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
         return plain(result)
     match result:
         case Recall():
-            return compact(_recall(result))
+            values = _recall(result)
         case Reflection():
-            return compact(_reflection(result))
+            values = _reflection(result)
         case Stored():
-            return compact({"lesson_id": result.lesson_id, "status": result.status, "reason": result.reason})
+            values = {"lesson_id": result.lesson_id, "status": result.status, "reason": result.reason}
         case OutcomeResult():
             values = {"lessons": len(result.updated), "evidence": result.evidence, "reason": result.reason}
-            return compact(values)
         case Forgotten():
-            return {"lesson_id": result.lesson_id, "state": result.state}
+            values = {"lesson_id": result.lesson_id, "state": result.state}
+        case Critique():
+            values = _critique(result)
+        case SearchPlan():
+            values = {name: item for name, item in plain(result).items() if name not in _PLAN_DETAILS}
         case _:
             return plain(result)
+    return compact({**values, "ignored": getattr(result, "ignored", ())})
+
+
+def _critique(critique: Critique) -> dict[str, Any]:
+    """The issues tell the verdicts in words, the questions in `next` quote the open claims."""
+    values = {name: item for name, item in plain(critique).items() if name not in _CRITIQUE_DETAILS}
+    coverage = {"claims": critique.coverage.claims, "checked": critique.coverage.checked}
+    fix = None if critique.issues else critique.suggested_fix
+    return {**values, "coverage": coverage, "suggested_fix": fix, "should_retry": critique.should_retry or None}
 
 
 def _recall(recall: Recall) -> dict[str, Any]:

@@ -78,7 +78,7 @@ TOOLS: Final = (
             "computed, or what to verify first."
         ),
         shape=CritiqueArguments,
-        answer="string: critique_id action; number: quality_score; array: verdicts issues corrected_steps; "
+        answer="string: critique_id action; number: quality_score; array: issues corrected_steps; "
         "object: coverage next",
         read_only=True,
     ),
