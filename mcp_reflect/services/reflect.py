@@ -138,10 +138,7 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judgement:
-    """The analysis of a run and its author; `failed` is True where a model's reply could not be used.
-
-    `analysis` is None where only rules judged; `note` says why no model did.
-    """
+    """The analysis of a run, None by rules alone, and its author; `failed`: a model's reply could not be used."""
 
     thinker: str
     source: Source
@@ -420,7 +417,7 @@ def _with_review(judged: Judged, judgement: _Judgement, review: _Review) -> Judg
 
 
 def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendered:
-    """Build the reflector's prompt for a run. Metrics of a decision are not compared with those in the bank."""
+    """Build the reflector's prompt for a run. It opens no bank, so metrics have no earlier values."""
     sent = read(ReflectArguments, arguments, context.settings)
     if sent.reflection_id is not None:
         raise InputError("reflection_id", "a prompt is built without the bank", "Send the run itself.")
