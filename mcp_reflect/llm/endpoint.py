@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
@@ -180,25 +180,12 @@ KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
 _LONGEST_FILE = 16_384  # bytes
 
 
+@dataclass(frozen=True, slots=True)
 class Key:
-    """A key and its source. A repr, a log and an error show the source only."""
+    """A key and its source. Its repr shows the source only. `text` is for the header of a request and nothing else."""
 
-    __slots__ = ("_text", "source")
-
-    def __init__(self, text: str, source: str) -> None:
-        self._text = text
-        self.source = source
-
-    def reveal(self) -> str:
-        """Return the key itself, for the header of a request and nothing else."""
-        return self._text
-
-    def cut_from(self, text: str) -> str:
-        """Return `text` without the key: an endpoint may quote what it received."""
-        return text.replace(self._text, "[key]")
-
-    def __repr__(self) -> str:
-        return f"Key(from {self.source})"
+    text: str = field(repr=False)
+    source: str
 
 
 def find_key(spec: Spec, settings: Mapping[str, str], names: tuple[str, ...], *, nameless: bool = True) -> Key | None:
@@ -304,7 +291,7 @@ class Endpoint:
 
         sent = {"content-type": "application/json", "accept": "application/json", **headers}
         if self.key is not None:
-            sent["authorization"] = f"Bearer {self.key.reveal()}"
+            sent["authorization"] = f"Bearer {self.key.text}"
         received = bytearray()
         try:
             # A TLS context costs some 70 ms; an http address needs none. A proxy does not serve this machine.
@@ -378,7 +365,7 @@ class Endpoint:
         """Return the status and the server's own words, cut short and without a key."""
         quote = _message(body)
         if self.key is not None:
-            quote = self.key.cut_from(quote)
+            quote = quote.replace(self.key.text, "[key]")  # an endpoint may quote what it received
         quote = quoted(" ".join(_KEY_SHAPE.sub("[key]", quote).split()).rstrip("."), _LONGEST_QUOTE)
         return f"HTTP {status}: {quote}" if quote else f"HTTP {status}"
 

@@ -7,7 +7,7 @@ The reader first finds the JSON containers (objects and lists) in the text. It r
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from mcp_reflect.models.common import Json
@@ -34,19 +34,6 @@ _MARK = re.compile(f"{_FENCE}|(?P<object>{_OBJECT})|(?P<array>{_ARRAY})")
 _FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)[ \t]*(?:\n|$)")
 _GLUE = re.compile(r"[\s,;`~>]*(?:json)?[\s,;`~>]*", re.IGNORECASE)
 _TAIL = re.compile(r"""[\s}\])]*[,"':]""")
-_FENCE_MARK = re.compile(r"(?:`{2,}|~{3,})[\w+-]*")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n")
-_ANSWER_WORDS = re.compile(
-    r"\b(final|finally|corrected|correct|answer|output|outputs|result|fixed|revised|updated|instead|after|now|mine|"
-    r"returns?|here is|here's)\b",
-    re.IGNORECASE,
-)
-_EXAMPLE_WORDS = re.compile(
-    r"\b(example|e\.g\.?|for instance|such as|schema|format|template|shape|input|inputs|request|payload|wrong|"
-    r"incorrect|invalid|draft|attempt|tried|before|earlier|previous|previously|old|not|don't|never|bad|original|considered|"
-    r"discard(?:ed)?|would not|rather than|expected format|called)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +70,9 @@ def read_json(text: str) -> Json:
         repaired = repair(text)
         if repaired is not None or not parts:
             return repaired
-    return _choose(text, parts)
+    ranks = [_rank(part) for part in parts]
+    values = [part.value for part, rank in zip(parts, ranks, strict=True) if rank == max(ranks)]
+    return values[0] if len(values) == 1 else values
 
 
 def containers(text: str) -> list[Json]:
@@ -219,15 +208,8 @@ def _is_one_broken_value(text: str, found: list[Container]) -> bool:
     return len(found) > 1 and not all("\n" in gap for gap in gaps)
 
 
-def _choose(text: str, parts: Sequence[Container]) -> Json:
-    """Return the value of the likeliest container, or the list of values where several are equally likely."""
-    ranks = [(_rank(part), _weight(text, parts, place)) for place, part in enumerate(parts)]
-    values = [part.value for part, rank in zip(parts, ranks, strict=True) if rank == max(ranks)]
-    return values[0] if len(values) == 1 else values
-
-
 def _rank(container: Container) -> int:
-    """Return 0 (a note) to 4 (fenced JSON): how likely a container is the answer, by its place and kind alone."""
+    """Return 0 (a note) to 4 (fenced JSON): how likely a container is the answer, by its place and kind."""
     items = container.value if isinstance(container.value, list) else []
     is_citation = bool(items) and all(isinstance(item, int | float) or item is None for item in items)  # [1], [0, 1]
     in_code = container.fence not in {None, "", *DATA_TAGS} and not container.leads
@@ -238,22 +220,6 @@ def _rank(container: Container) -> int:
     if container.leads:
         return 3
     return 2 if isinstance(container.value, dict) or any(isinstance(item, dict | list) for item in items) else 1
-
-
-def _weight(text: str, parts: Sequence[Container], place: int) -> int:
-    """Return -1, 0 or 1: the sentences around a container present it as an example, as neither, or as the answer."""
-    part = parts[place]
-    before = parts[place - 1].end if place else 0
-    after = parts[place + 1].start if place + 1 < len(parts) else len(text)
-    lead = _SENTENCE.split(_FENCE_MARK.sub("", text[max(before, part.start - 160) : part.start]).rstrip("`~ \t\n"))
-    trail = text[part.end : min(after, part.end + 80)]
-    trail = trail if trail.lstrip().startswith((",", "(", "-", "—", "is ", "was ")) else ""
-    total = 2 * _net(" ".join(lead[-2:]) if len(lead[-1]) < 3 else lead[-1]) + _net(_SENTENCE.split(trail)[0])
-    return (total > 0) - (total < 0)
-
-
-def _net(words: str) -> int:
-    return len(_ANSWER_WORDS.findall(words)) - len(_EXAMPLE_WORDS.findall(words))
 
 
 def _is_too_deep(text: str) -> bool:

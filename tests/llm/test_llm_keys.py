@@ -23,7 +23,7 @@ def key_file(folder: Path, content: str | bytes, mode: int = 0o600) -> dict[str,
 
 
 def revealed(key: Key | None) -> str | None:
-    return None if key is None else key.reveal()
+    return None if key is None else key.text
 
 
 def test_the_environment_gives_the_key_under_the_first_name_that_is_set() -> None:
@@ -46,7 +46,7 @@ def test_a_file_may_name_its_keys_and_comes_before_the_environment(tmp_path: Pat
     settings = {**MAIN, **key_file(tmp_path, content), "ANTHROPIC_API_KEY": "sk-env"}
     key = find_key(CLAUDE, settings, NAMES)
     assert revealed(key) == "sk-file"
-    assert repr(key) == "Key(from MCP_REFLECT_LLM_KEY_FILE (ANTHROPIC_API_KEY))"
+    assert repr(key) == "Key(source='MCP_REFLECT_LLM_KEY_FILE (ANTHROPIC_API_KEY)')"
     assert revealed(find_key(QWEN, settings, ("OPENAI_API_KEY",))) == "sk-other"
 
 
@@ -95,4 +95,3 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(text: str) -> N
 def test_a_key_shows_its_source_only() -> None:
     key = Key("sk-secret", "ANTHROPIC_API_KEY")
     assert "sk-secret" not in f"{key} {key!r}"
-    assert key.cut_from("Bearer sk-secret.") == "Bearer [key]."
