@@ -23,6 +23,7 @@ override is broken, its error names file and line, and the shipped template serv
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -105,17 +106,16 @@ class Loaded:
 def described(loaded: Loaded) -> dict[str, Json]:
     """Return a template as JSON: its front matter, its file, and its text."""
     template = loaded.template
+    values: dict[str, Any] = {
+        name: getattr(template, name) for name in ("name", "version", "role", "token_limit", "text")
+    }
     return {
-        "name": template.name,
-        "version": template.version,
-        "role": template.role,
+        **values,
         "inputs": list(template.inputs),
         "output": "text" if template.output is None else dict(template.output),
-        "token_limit": template.token_limit,
         "overridden": loaded.overridden,
         "file": str(loaded.path),
         "problem": None if loaded.problem is None else str(loaded.problem),
-        "text": template.text,
     }
 
 
@@ -178,13 +178,11 @@ class Prompts:
         loaded = self.load(name)
         shipped = self._read(self.shipped / f"{name}.md", name)
         names = shipped.inputs if isinstance(shipped, Template) else ()
-        faults = {
-            "missing": [input_ for input_ in names if input_ not in inputs],
-            "unknown": [input_ for input_ in inputs if input_ not in names],
-        }
-        if any(faults.values()):
-            parts = [f"{fault}: {', '.join(names)}" for fault, names in faults.items() if names]
-            raise MissingInputError(f"prompt {name}: inputs {'; '.join(parts)}")
+        missing = [input_ for input_ in names if input_ not in inputs]
+        unknown = [input_ for input_ in inputs if input_ not in names]
+        if missing or unknown:
+            fault = f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}"
+            raise MissingInputError(f"prompt {name}: inputs {fault}")
         template = loaded.template
         texts = _fenced({input_: inputs[input_] for input_ in template.inputs})
         return Rendered(
@@ -247,17 +245,12 @@ def _template(text: str, file: str) -> Template:
         if not re.fullmatch(pattern, values[key]):
             raise PromptError(file, numbers[key], f"{key} cannot be {values[key]!r}", fix)
     inputs = tuple(name.strip() for name in values["inputs"].split(",") if name.strip())
-    if repeated := sorted({name for name in inputs if inputs.count(name) > 1}):
-        raise PromptError(file, numbers["inputs"], f"named twice: {', '.join(repeated)}", "Keep one.")
     output: dict[str, Json] | None = None
     if values["output"] != "text":
-        try:
+        with suppress(ValueError, RecursionError):
             output = json.loads(values["output"])
-        except (ValueError, RecursionError):
-            fault = "output is not JSON"
-            raise PromptError(file, numbers["output"], fault, "Write an object on one line, or `text`.") from None
         if not isinstance(output, dict) or not output:
-            fault = "output is not an object with fields"
+            fault = "output is not a JSON object with fields"
             raise PromptError(file, numbers["output"], fault, "Write an object, or `text`.")
     template = Template(
         name=values["name"],
@@ -302,24 +295,19 @@ def _name(place: re.Match[str]) -> str:
     return place["braced"] or place["name"]
 
 
-def _check_places(template: Template, lines: list[str], mark: int, declared_at: int, file: str) -> None:
+def _check_places(template: Template, lines: list[str], mark: int, inputs_line: int, file: str) -> None:
     """Check that the places in the user part are the inputs, and that the system part has none."""
     if not template.user:
         raise PromptError(file, mark + 1, "the user part is empty", "Write the request, with its places.")
-    used: dict[str, int] = {}
+    places: set[str] = set()
     for number, line in enumerate(lines[mark + 1 :], mark + 2):
         for place in _PLACE.finditer(line):
             if place["bad"] is not None:
                 raise PromptError(file, number, "a $ names no place", "Write $name for a place, $$ for a dollar sign.")
-            if not place["dollar"]:
-                used.setdefault(_name(place), number)
-    unknown = [name for name in used if name not in template.inputs]
-    unused = [name for name in template.inputs if name not in used]
-    if unknown or unused:
-        faults = [f"places without an input: {', '.join(unknown)}"] if unknown else []
-        faults += [f"inputs without a place: {', '.join(unused)}"] if unused else []
-        line_number = used[unknown[0]] if unknown else declared_at
-        raise PromptError(file, line_number, "; ".join(faults), "Declared inputs must be the places used.")
+            places |= set() if place["dollar"] else {_name(place)}
+    if differing := places ^ set(template.inputs):
+        fault = f"only in the inputs or only as a place: {', '.join(sorted(differing))}"
+        raise PromptError(file, inputs_line, fault, "Declared inputs must be the places used.")
     for place in _PLACE.finditer(template.system):
         if _name(place) in template.inputs:
             raise PromptError(file, mark + 1, f"${_name(place)} is in the system part", f"Move it below {USER_MARK}.")

@@ -100,21 +100,15 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
             if not any(str(event.get(name) or "").strip() for name in ("content", "tool", "error")):
                 context.ignored.append(f"events[{place}]: it has neither content, tool nor error")
                 continue
-            if event.get("id") is not None:
-                _set_own_id(event, str(event["id"]), ids)
-            events.append(event)
+            name = str(event.get("id") or f"e{len(events) + 1}")
+            own, number = name, 2
+            while own in ids:  # a response may have the id of its call
+                own, number = f"{name}-{number}", number + 1
+            ids.add(own)
+            if own != name:
+                event["metadata"] = {**event.get("metadata", {}), "tool_call_id": name}
+            events.append({**event, "id": own})
     return events
-
-
-def _set_own_id(event: dict[str, Any], name: str, ids: set[str]) -> None:
-    """Give a response that has the id of its call an id of its own; `tool_call_id` in the metadata ties them."""
-    own, number = name, 2
-    while own in ids:
-        own, number = f"{name}-{number}", number + 1
-    if own != name:
-        event["id"] = own
-        event["metadata"] = {**event.get("metadata", {}), "tool_call_id": name}
-    ids.add(own)
 
 
 def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -384,14 +378,9 @@ def plain_run(sent: ReflectArguments, limits: Limits, clean: Callable[[str], str
         lost["characters"] += gone
         return text
 
-    ids = {event.id for event in sent.events}
-    events: list[dict[str, Any]] = []
-    for place in _kept_places([1] * len(sent.events), limits.max_events):
-        event = sent.events[place]
-        name = event.id or f"e{place + 1}"
-        while event.id is None and name in ids:
-            name += "'"
-        events.append({**cut(event.model_dump(mode="json", exclude_defaults=True)), "id": name})
+    places = _kept_places([1] * len(sent.events), limits.max_events)
+    dumped = [sent.events[place].model_dump(mode="json", exclude_defaults=True) for place in places]
+    events: list[dict[str, Any]] = [{**cut(event), "id": event["id"]} for event in dumped]
     sizes = [_size(event) for event in events]
     run["events"] = [events[place] for place in _kept_places(sizes, limits.max_trace_chars)]
     lost["events"] = len(sent.events) - len(run["events"])

@@ -1,4 +1,3 @@
-
 """Fences, markdown inside strings, thinking tags."""
 
 from tests.llm.messy import Case
