@@ -12,12 +12,9 @@ from mcp_reflect.llm.endpoint import (
     count,
     find_key,
     parse_base_url,
-    reply_of,
     section,
-    system_text,
-    whole,
 )
-from mcp_reflect.llm.protocol import LLM, LLMSettingError, Reply, Request, Stop, Usage
+from mcp_reflect.llm.protocol import LLM, LLMSettingError, Request, Stop, Usage
 from mcp_reflect.llm.reply_schema import is_closed
 from mcp_reflect.models.common import Json
 
@@ -36,7 +33,7 @@ _STOPS = {
 def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     """Return the model of `spec`. Raises `LLMSettingError` for a missing key or an unusable address."""
     url = spec.base_url or parse_base_url(_URL_SETTING, settings.get(_URL_SETTING, "").strip() or _URL)
-    key = find_key(spec, settings, _KEY_NAMES)
+    key = find_key(settings, _KEY_NAMES)
     if key is None:
         fix = "Set it, or name a file with the key in MCP_REFLECT_LLM_KEY_FILE"
         raise LLMSettingError(_KEY_NAMES[0], f"the model {spec.name} needs a key", fix)
@@ -52,40 +49,32 @@ class Anthropic(ChatModel):
     HEADERS = MappingProxyType({"anthropic-version": "2023-06-01"})
     SCHEMA_WORDS = ("output_config", "output_format", "json_schema", "structured output")
 
-    def body(self, request: Request) -> dict[str, Json]:
+    def takes(self, schema: Mapping[str, Json]) -> bool:
+        """True if the schema leaves no names free."""
+        return is_closed(dict(schema))
+
+    def body(self, request: Request, system: str, user: str, schema: dict[str, Json] | None) -> dict[str, Json]:
         """Return the body of a request; the fixed part is marked for the prompt cache."""
-        schema = (
-            dict(request.schema) if self._structured and request.schema and is_closed(dict(request.schema)) else None
-        )
-        system = system_text(request, structured=schema is not None)
-        body: dict[str, Json] = {
-            "model": self._model,
-            "max_tokens": request.max_tokens,
-            "messages": [{"role": "user", "content": whole(request.user)}],
-        }
+        body: dict[str, Json] = {"model": self._model, "max_tokens": request.max_tokens}
+        body["messages"] = [{"role": "user", "content": user}]
         if system:
             body["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
         if schema is not None:
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         return body
 
-    def reply(self, request: Request, body: Mapping[str, Json]) -> Reply:
-        """Return the reply: the text blocks of the content."""
-        content = body.get("content")
+    def reply(self, answer: Mapping[str, Json]) -> tuple[str, Stop, Usage]:
+        """Return the text blocks of the content, the end, and the tokens."""
+        content = answer.get("content")
         if not isinstance(content, list):
             raise self._endpoint.garbled("a body without content")
         blocks = [block for block in content if isinstance(block, dict)]
         text = "".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
-        stop = _STOPS.get(str(body.get("stop_reason")), Stop.END)
+        stop = _STOPS.get(str(answer.get("stop_reason")), Stop.END)
         if stop is Stop.END and any(block.get("type") == "tool_use" for block in blocks):
             stop = Stop.TOOL_USE
-        usage = section(body, "usage")
+        usage = section(answer, "usage")
         read, write = count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens")
         # Anthropic counts cached tokens apart from `input_tokens`; `Usage` counts them in.
-        tokens = Usage(
-            input_tokens=count(usage, "input_tokens") + read + write,
-            output_tokens=count(usage, "output_tokens"),
-            cache_read=read,
-            cache_write=write,
-        )
-        return reply_of(request, self._endpoint.llm, text, stop, tokens)
+        read_in = count(usage, "input_tokens") + read + write
+        return text, stop, Usage(read_in, count(usage, "output_tokens"), read, write)

@@ -12,24 +12,8 @@ from types import MappingProxyType
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from mcp_reflect.llm.protocol import (
-    AuthError,
-    BadRequestError,
-    GarbledReplyError,
-    LLMError,
-    LLMSettingError,
-    NotServedError,
-    OverloadedError,
-    RateLimitedError,
-    RefusedError,
-    Reply,
-    Request,
-    Role,
-    Stop,
-    TimedOutError,
-    UnreachableError,
-    Usage,
-)
+from mcp_reflect.llm import protocol
+from mcp_reflect.llm.protocol import LLMError, LLMSettingError, Reply, Request, Role, Stop, Usage
 from mcp_reflect.models.common import Json
 from mcp_reflect.security.redact import quoted
 
@@ -50,15 +34,6 @@ def strict_json(text: str | bytes) -> Json:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(name)
-
-
-def system_text(request: Request, *, structured: bool) -> str:
-    """Return the fixed part of the request, with the schema in words where the endpoint does not take one."""
-    if request.schema is None or structured:
-        return whole(request.system)
-    schema = json.dumps(request.schema, ensure_ascii=False)
-    order = "Answer with one JSON value that fits this JSON schema, and with nothing else around it:"
-    return whole(f"{request.system}\n\n{order}\n{schema}".lstrip())
 
 
 def reply_of(request: Request, llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
@@ -188,17 +163,14 @@ class Key:
     source: str
 
 
-def find_key(spec: Spec, settings: Mapping[str, str], names: tuple[str, ...], *, nameless: bool = True) -> Key | None:
+def find_key(settings: Mapping[str, str], names: tuple[str, ...]) -> Key | None:
     """Return the first key under one of `names`: in the key file, then in the settings.
 
-    A key file that holds one key without a name serves the provider of `MCP_REFLECT_LLM`, or the only
-    one that is bound, unless `nameless` is false. Raises `LLMSettingError` where the file or the key cannot be used.
+    Raises `LLMSettingError` where the file or the key cannot be used.
     """
     path = settings.get(KEY_FILE, "").strip()
     written = _read_key_file(Path(path).expanduser()) if path else {}
     keys = [(KEY_FILE, written[name], f"{KEY_FILE} ({name})") for name in names if written.get(name)]
-    if nameless and written.get("") and _is_for(spec, settings):
-        keys.append((KEY_FILE, written[""], KEY_FILE))
     keys += [(name, settings[name].strip(), name) for name in names if settings.get(name, "").strip()]
     if not keys:
         return None
@@ -215,15 +187,8 @@ def check_transport(key: Key | None, setting: str, url: str) -> None:
         raise LLMSettingError(setting, fault, "Use an https address, or unset the key if the server needs none")
 
 
-def _is_for(spec: Spec, settings: Mapping[str, str]) -> bool:
-    """True if a key without a name is meant for this provider."""
-    names = [MAIN] if settings.get(MAIN, "").strip() else {setting_of(role, settings) for role in Role}
-    specs = [parse_spec(name, settings.get(name, "")) for name in names]
-    return {other.provider for other in specs if other is not None} == {spec.provider}
-
-
 def _read_key_file(path: Path) -> dict[str, str]:
-    """Return the keys of a file by name; the name of a single key without one is ""."""
+    """Return the keys of a file by name."""
     fault, fix = "", ""
     try:
         with path.open("rb") as file:
@@ -237,17 +202,14 @@ def _read_key_file(path: Path) -> dict[str, str]:
     except OSError as error:
         fault, fix = f"cannot be read ({error.strerror})", "Name a file that can"
     except UnicodeDecodeError:
-        fault, fix = "is not text", "Write the key into it as one line of text"
+        fault, fix = "is not text", "Write keys into it as lines of text"
     else:
         lines = [line.strip() for line in content.splitlines()]
-        lines = [line for line in lines if line and not line.startswith("#")]
-        if len(lines) == 1 and "=" not in lines[0].rstrip("="):
-            return {"": lines[0]}
-        pairs = [line.removeprefix("export ").partition("=") for line in lines]
+        pairs = [line.removeprefix("export ").partition("=") for line in lines if line and not line.startswith("#")]
         if pairs and all(separator for _, separator, _ in pairs):
             return {name.strip(): text.strip().strip("\"'") for name, _, text in pairs}
         fault = fault or "does not hold keys"
-        fix = fix or "Write one key alone, or a line NAME=KEY for each (ANTHROPIC_API_KEY=..., OPENAI_API_KEY=...)"
+        fix = fix or "Write a line NAME=KEY for each key (ANTHROPIC_API_KEY=..., OPENAI_API_KEY=...)"
     raise LLMSettingError(KEY_FILE, f"{path} {fault}", fix)
 
 
@@ -311,10 +273,12 @@ class Endpoint:
                         received.clear()
                         break
         except TimeoutException:
-            fault = TimedOutError(self.llm, f"no reply within {seconds:g} s", "Try again, or bind a faster model")
+            fault = protocol.TimedOutError(
+                self.llm, f"no reply within {seconds:g} s", "Try again, or bind a faster model"
+            )
         except (HTTPError, InvalidURL) as error:
             fault = f"no reply from {self.url} ({type(error).__name__})"
-            fault = UnreachableError(self.llm, fault, "Check that it runs and is reachable")
+            fault = protocol.UnreachableError(self.llm, fault, "Check that it runs and is reachable")
         else:
             return self._checked(response.status_code, response.headers, strict_json(bytes(received)), key_of)
         raise fault
@@ -333,7 +297,7 @@ class Endpoint:
 
     def garbled(self, content: str) -> LLMError:
         """Return the error for a 2xx that is not a reply; `content` describes what came."""
-        return GarbledReplyError(
+        return protocol.GarbledReplyError(
             self.llm, f"{self.url} sent {content}", "Check that the address is this provider's API"
         )
 
@@ -344,22 +308,24 @@ class Endpoint:
         codes = {str(error.get(name)) for name in ("code", "type")}
         wait = _retry_after(headers)
         if codes & _FILTERED:
-            return RefusedError(self.llm, fault, "Take out of the task what its filter objects to")
+            return protocol.RefusedError(self.llm, fault, "Take out of the task what its filter objects to")
         if codes & _NO_CREDIT or status in {401, 402, 403} or "credit balance" in fault:
             fix = f"Set {self.key_name}, or a file with the key in {KEY_FILE}"
             if self.key is not None:
                 fix = f"Check the key in {self.key.source} and the account behind it"
-            return AuthError(self.llm, fault, fix)
+            return protocol.AuthError(self.llm, fault, fix)
         if status == 429:
-            return RateLimitedError(self.llm, fault, "Wait, or raise the account's limits", retry_after=wait)
+            return protocol.RateLimitedError(self.llm, fault, "Wait, or raise the account's limits", retry_after=wait)
         if status >= 500 or status in _PASSING:
-            return OverloadedError(self.llm, fault, "Wait, or bind another model to this role", retry_after=wait)
+            return protocol.OverloadedError(
+                self.llm, fault, "Wait, or bind another model to this role", retry_after=wait
+            )
         if status in {404, 405, 410} or status < 400:
             fix = f"Check the model's name and the address {self.url} (many servers want /v1 at its end)"
-            return NotServedError(self.llm, fault, fix)
+            return protocol.NotServedError(self.llm, fault, fix)
         too_long = any(word in fault.casefold() for word in _TOO_LONG)
         fix = "Send less, or bind a model with a longer context" if too_long else "Check the model and the endpoint"
-        return BadRequestError(self.llm, fault, fix)
+        return protocol.BadRequestError(self.llm, fault, fix)
 
     def _fault(self, status: int, body: Json) -> str:
         """Return the status and the server's own words, cut short and without a key."""
@@ -406,30 +372,39 @@ class ChatModel:
     async def complete(self, request: Request) -> Reply:
         """Return the reply to `request`, sent again in another form where the endpoint refuses a form."""
         while True:
+            schema = (
+                dict(request.schema) if request.schema and self._structured and self.takes(request.schema) else None
+            )
+            system = request.system
+            if request.schema and schema is None:
+                order = "Answer with one JSON value that fits this JSON schema, and with nothing else around it:"
+                system = f"{system}\n\n{order}\n{json.dumps(request.schema, ensure_ascii=False)}".lstrip()
+            body = self.body(request, whole(system), whole(request.user), schema)
             try:
-                body = await self._endpoint.post(
-                    self.PATH,
-                    self.body(request),
-                    key_of=self.KEY_OF,
-                    seconds=request.timeout,
-                    headers=self.HEADERS,
+                answer = await self._endpoint.post(
+                    self.PATH, body, key_of=self.KEY_OF, seconds=request.timeout, headers=self.HEADERS
                 )
-            except BadRequestError as error:
-                if not self.adapts(error.fault.casefold(), request):
+            except protocol.BadRequestError as error:
+                if not self.adapts(error.fault.casefold(), schema):
                     raise
             else:
-                return self.reply(request, body)
+                return reply_of(request, self._endpoint.llm, *self.reply(answer))
 
-    def adapts(self, fault: str, request: Request) -> bool:
+    def takes(self, schema: Mapping[str, Json]) -> bool:
+        """True if the API can hold a reply to the schema; it is sent in words otherwise."""
+        del schema
+        return True
+
+    def adapts(self, fault: str, schema: Mapping[str, Json] | None) -> bool:
         """True if another form of the request avoids the fault; from then on the schema is sent in words."""
-        refused = request.schema is not None and self._structured and any(word in fault for word in self.SCHEMA_WORDS)
+        refused = schema is not None and any(word in fault for word in self.SCHEMA_WORDS)
         self._structured = self._structured and not refused
         return refused
 
-    def body(self, request: Request) -> dict[str, Json]:
+    def body(self, request: Request, system: str, user: str, schema: dict[str, Json] | None) -> dict[str, Json]:
         """Return the JSON body of a request."""
         raise NotImplementedError
 
-    def reply(self, request: Request, body: Mapping[str, Json]) -> Reply:
-        """Return the reply in the body of an answer; raise `GarbledReplyError` where it holds none."""
+    def reply(self, answer: Mapping[str, Json]) -> tuple[str, Stop, Usage]:
+        """Return the text of an answer, its end and its tokens; raise `GarbledReplyError` where it holds none."""
         raise NotImplementedError

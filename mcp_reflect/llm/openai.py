@@ -13,12 +13,9 @@ from mcp_reflect.llm.endpoint import (
     count,
     find_key,
     parse_base_url,
-    reply_of,
     section,
-    system_text,
-    whole,
 )
-from mcp_reflect.llm.protocol import LLM, LLMSettingError, Reply, Request, Stop, Usage
+from mcp_reflect.llm.protocol import LLM, LLMSettingError, Request, Stop, Usage
 from mcp_reflect.llm.reply_schema import is_closed
 from mcp_reflect.models.common import Json
 
@@ -36,7 +33,7 @@ _THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
 
 def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     """Return the model of `spec`. Raises `LLMSettingError` for an unusable address or a missing key of OpenAI."""
-    return OpenAI(spec.model, endpoint_of(spec, settings, MAIN, find_key(spec, settings, (KEY_NAME,)), KEY_NAME))
+    return OpenAI(spec.model, endpoint_of(spec, settings, MAIN, find_key(settings, (KEY_NAME,)), KEY_NAME))
 
 
 def endpoint_of(spec: Spec, settings: Mapping[str, str], setting: str, key: Key | None, key_name: str) -> Endpoint:
@@ -64,30 +61,25 @@ class OpenAI(ChatModel):
         super().__init__(model, endpoint)
         self._limit_name = "max_completion_tokens" if endpoint.url == URL else "max_tokens"
 
-    def adapts(self, fault: str, request: Request) -> bool:
+    def adapts(self, fault: str, schema: Mapping[str, Json] | None) -> bool:
         """True if another form of the request avoids the fault: a schema in words, the newer name of the limit."""
-        if super().adapts(fault, request):
-            return True
         renamed = self._limit_name == "max_tokens" and "max_completion_tokens" in fault
         self._limit_name = "max_completion_tokens" if renamed else self._limit_name
-        return renamed
+        return super().adapts(fault, schema) or renamed
 
-    def body(self, request: Request) -> dict[str, Json]:
-        """Return the body of a request, with the schema in its strict form where it has one."""
-        system = system_text(request, structured=self._structured)
+    def body(self, request: Request, system: str, user: str, schema: dict[str, Json] | None) -> dict[str, Json]:
+        """Return the body of a request, with the schema in its strict form where it leaves no names free."""
         messages: list[Json] = [{"role": "system", "content": system}] if system else []
-        messages.append({"role": "user", "content": whole(request.user)})
+        messages.append({"role": "user", "content": user})
         body: dict[str, Json] = {"model": self._model, "messages": messages, self._limit_name: request.max_tokens}
-        if request.schema is not None and self._structured:
-            schema = dict(request.schema)
+        if schema is not None:
             named: dict[str, Json] = {"name": f"{request.role.value}_reply", "schema": schema}
-            named["strict"] = is_closed(schema)
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
+            body["response_format"] = {"type": "json_schema", "json_schema": {**named, "strict": is_closed(schema)}}
         return body
 
-    def reply(self, request: Request, body: Mapping[str, Json]) -> Reply:
-        """Return the reply: the text of the first choice, without thoughts at its start."""
-        choices = body.get("choices")
+    def reply(self, answer: Mapping[str, Json]) -> tuple[str, Stop, Usage]:
+        """Return the text of the first choice without thoughts at its start, the end, and the tokens."""
+        choices = answer.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):
@@ -98,13 +90,10 @@ class OpenAI(ChatModel):
             stop = Stop.TOOL_USE
         if refusal:
             text, stop = text or refusal, Stop.REFUSAL
-        usage = section(body, "usage")
-        tokens = Usage(
-            input_tokens=count(usage, "prompt_tokens"),
-            output_tokens=count(usage, "completion_tokens"),
-            cache_read=count(section(usage, "prompt_tokens_details"), "cached_tokens"),
-        )
-        return reply_of(request, self._endpoint.llm, _THOUGHT.sub("", text), stop, tokens)
+        usage = section(answer, "usage")
+        cached = count(section(usage, "prompt_tokens_details"), "cached_tokens")
+        tokens = Usage(count(usage, "prompt_tokens"), count(usage, "completion_tokens"), cached)
+        return _THOUGHT.sub("", text), stop, tokens
 
 
 def _text(content: Json) -> str:

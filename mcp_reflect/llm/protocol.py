@@ -115,7 +115,7 @@ class Stop(StrEnum):
     EMPTY = "empty"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one completion, as the provider counted them; all zero where it did not say.
 

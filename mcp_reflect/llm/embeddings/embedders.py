@@ -80,7 +80,7 @@ def _open_endpoint(spec: Spec, settings: Mapping[str, str]) -> Embedder:
     The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
     """
     names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, KEY_NAME)
-    key = find_key(spec, settings, names, nameless=not spec.base_url)
+    key = find_key(settings, names)
     return OpenAI(spec.model, endpoint_of(spec, settings, SETTING, key, names[-1]))
 
 

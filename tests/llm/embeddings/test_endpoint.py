@@ -80,9 +80,9 @@ async def test_the_key_for_embeddings_goes_to_its_endpoint_and_openai_s_own_does
     assert [received.headers.get("authorization") for received in server.received] == [None, "Bearer own-1"]
 
 
-async def test_a_key_without_a_name_in_the_key_file_goes_to_no_other_address(tmp_path: Path) -> None:
+async def test_openai_s_key_in_the_key_file_goes_to_no_other_address(tmp_path: Path) -> None:
     path = tmp_path / "key"
-    path.write_text("sk-alone-1\n")
+    path.write_text("OPENAI_API_KEY=sk-alone-1\n")
     path.chmod(0o600)
     settings = {"MCP_REFLECT_LLM": "openai:gpt", "MCP_REFLECT_LLM_KEY_FILE": str(path)}
     async with served() as server:
