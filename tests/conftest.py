@@ -24,6 +24,11 @@ laws.register_profile("shared machine", deadline=None, derandomize=True, suppres
 laws.load_profile("shared machine")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: tests of processes wait more than they compute."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(autouse=True)
 def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
