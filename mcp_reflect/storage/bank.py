@@ -1,14 +1,13 @@
 """The bank: opens the file and composes the repositories. The scope is always the first argument of theirs."""
 
 import asyncio
+from contextlib import suppress
 from importlib import import_module
-from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.log import Log
-from mcp_reflect.models.common import Scope
 from mcp_reflect.storage.recalls import RecallRepository
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.files import Opened
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from mcp_reflect.storage.consolidation import ConsolidationRepository
     from mcp_reflect.storage.lessons import LessonRepository, OutcomeRepository
     from mcp_reflect.storage.reflections import ReflectionRepository
-    from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig, Embeddings
+    from mcp_reflect.storage.retrieval.embeddings import Embeddings
     from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, UsageStore
     from mcp_reflect.storage.sqlite.backup import Maintenance
     from mcp_reflect.storage.transfer import Transfer
@@ -74,18 +73,16 @@ class Bank:
         self.clock = clock
         self.log = log
         words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
-        embeddings = _embedding_config(settings, scopes, embedder)
         self.db = Database(self.path, busy_seconds=settings.bank_busy_seconds, log=log, sets_aside=settings.sets_aside)
         self.keep_days = settings.keep_days
-        self._copy_timer: asyncio.TimerHandle | None = None
         self._copying: asyncio.Task[None] | None = None
-        self._stop_copying = Event()
+        self._closing = asyncio.Event()
         self.db.on_commit(_CHANGES_WORDS, self._copy_later)
         self.embeddings: Embeddings | None = None
-        if embeddings:
+        if embedder is not None or settings.has_embeddings:
             from mcp_reflect.storage.retrieval import embeddings as module  # noqa: PLC0415 - most have no embedder
 
-            self.embeddings = module.Embeddings(self.db, self.clock, embeddings)
+            self.embeddings = module.Embeddings(self.db, self.clock, module.configured(settings, scopes, embedder))
             self.db.on_commit(_CHANGES_WORDS, self.embeddings.wake)
         self.recalls = RecallRepository(self, words_only=words_only)
 
@@ -98,24 +95,23 @@ class Bank:
         try:
             if self.embeddings:
                 await self.embeddings.close()
-            if self._copy_timer is not None:
-                self._copy_timer.cancel()
+            self._closing.set()
             if self._copying is not None:
-                self._stop_copying.set()
                 await self._copying
             await self.recalls.settle()
         finally:
             await self.db.close()
 
     def _copy_later(self) -> None:
-        """Make the daily copy some time after a write: a command that ends at once makes none."""
-        if self._copy_timer is None:
-            self._copy_timer = asyncio.get_running_loop().call_later(COPY_DELAY_SECONDS, self._copy)
-
-    def _copy(self) -> None:
-        self._copy_timer = None
         if self._copying is None or self._copying.done():
-            self._copying = asyncio.ensure_future(self.maintenance.copy_daily(self._stop_copying))
+            self._copying = asyncio.create_task(self._copy())
+
+    async def _copy(self) -> None:
+        """Make the daily copy some time after a write: a command that ends at once makes none."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), COPY_DELAY_SECONDS)
+            return
+        await self.maintenance.copy_daily(self._closing.is_set)
 
     def __getattr__(self, name: str) -> Any:
         """Make a repository when it is first used, so that `recall` on the command line imports no other."""
@@ -125,19 +121,3 @@ class Bank:
         repository = getattr(import_module(f"mcp_reflect.storage.{module}"), kind)(self)
         setattr(self, name, repository)
         return repository
-
-
-def _embedding_config(settings: Settings, scopes: Scopes, embedder: "Embedder | None") -> "EmbeddingConfig | None":
-    """Return the configuration of recall by an embedder, or None where none is passed or named."""
-    if embedder is None and not settings.has_embeddings:
-        return None
-    from mcp_reflect.storage.retrieval.embeddings import EmbeddingConfig  # noqa: PLC0415 - most name no embedder
-
-    def open_embedder() -> "Embedder":
-        from mcp_reflect.llm.embeddings.embedders import Checked, open_embedder  # noqa: PLC0415 - same
-
-        return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
-
-    own = scopes.own
-    others = [Scope(own.tenant, project) for project in scopes.others]
-    return EmbeddingConfig(open_embedder=open_embedder, scopes=[own, *others], seconds=settings.embeddings_seconds)

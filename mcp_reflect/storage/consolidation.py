@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 from mcp_reflect.clock import Clock
@@ -32,10 +32,6 @@ LITTLE: Final = 0.25
 Stop = Callable[[], bool]  # asked whether to stop: the work runs beside a server's calls and must not delay them
 
 
-class StoppedError(Exception):
-    """The work was stopped because a call needs the machine."""
-
-
 def planned(
     records: Sequence[Lesson], rates: Rates, tied: Mapping[str, tuple[str, ...]], stop: Stop = lambda: False
 ) -> DreamPlan:
@@ -59,15 +55,12 @@ def planned(
 
 
 def same_groups(records: Iterable[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
-    """Group the records that say the same, the one to keep first; no two groups say the same.
-
-    A record joins the first group, in order of worth, whose kept record says the same.
-    """
+    """Group the records that say the same, the best first: each joins the first group whose best one says the same."""
     groups: list[list[Lesson]] = []
     by_points: dict[object, list[list[Lesson]]] = {}  # records that say the same agree in numbers, names and negations
     for record in sorted(records, key=_worth):
         if stop():
-            raise StoppedError
+            raise InterruptedError
         candidates = by_points.setdefault((record.kind, *map(points, _parts(record))), [])
         group = next((group for group in candidates if _same_record(group[0], record)), None)
         if group is None:
@@ -102,7 +95,7 @@ def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
     groups: list[list[tuple[set[str], Lesson]]] = []
     for record in sorted(records, key=lambda record: (record.kind.value, record.text, record.id)):
         if stop():
-            raise StoppedError
+            raise InterruptedError
         words = set(telling_words(record.text))
         similar = (
             group
@@ -141,8 +134,6 @@ def _useless_reason(record: Lesson, rates: Rates) -> str | None:
         return f"shown {record.times_applied} times and of no use by its agents' own account"
     return None
 
-
-# The plan in the bank: applied in one transaction, undone in one, and the lease.
 
 MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
 SIMILAR: Final = "similar"
@@ -260,19 +251,19 @@ class ConsolidationRepository(Repository):
         return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
 
 
+@dataclass
 class _Changes:
     """The changes of a plan as they are written, with what undoes them."""
 
-    def __init__(self, tx: Writing, scope: Scope, dream: str, clock: Clock, loaded: dict[str, Lesson]) -> None:
-        self._tx = tx
-        self._scope = scope
-        self._dream = dream
-        self._clock = clock
-        self._loaded = loaded
-        self.records: dict[str, dict[str, Any]] = {}
-        self.added: list[str] = []
-        self.links: list[dict[str, str]] = []
-        self.skipped: list[str] = []
+    tx: Writing
+    scope: Scope
+    dream: str
+    clock: Clock
+    loaded: dict[str, Lesson]
+    records: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    added: list[str] = field(default_factory=list[str])
+    links: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    skipped: list[str] = field(default_factory=list[str])
 
     def merge(self, merge: Merge) -> None:
         """Strengthen the kept record, and archive the others."""
@@ -283,30 +274,30 @@ class _Changes:
         after = keep
         for record in gone:
             if record.text != keep.text:
-                lessons.keep_version(self._tx, keep.id, f"merged from {record.id}", record)
+                lessons.keep_version(self.tx, keep.id, f"merged from {record.id}", record)
             after = lessons.merged(after, record)
         if merge.wording is not None:
             mistake, correction = merge.wording.mistake, merge.wording.correction
             text = lesson_text(mistake, correction)
             after = lessons.redacted(replace(after, mistake=mistake, correction=correction, text=text))
-        self.write(keep, after, f"merged in dream {self._dream}")
+        self.write(keep, after, f"merged in dream {self.dream}")
         for record in gone:
             self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")
             self.link(record.id, "merged_into", keep.id)
             self.link(keep.id, "merged_from", record.id)
         for record in (*gone, keep):
-            lessons.recompute(self._tx, self._scope, lessons.lesson_by_id(self._tx, self._scope, record.id))
+            lessons.recompute(self.tx, self.scope, lessons.lesson_by_id(self.tx, self.scope, record.id))
 
     def generalise(self, generalisation: Generalisation) -> None:
         """Add the new lesson unless it is there already, with links to its sources."""
         if None in [self.unchanged(name) for name in generalisation.sources]:
             return
-        lesson = lessons.prepared(generalisation.lesson, self._scope, self._clock)
-        near = nearest(self._tx, self._scope, lesson)
+        lesson = lessons.prepared(generalisation.lesson, self.scope, self.clock)
+        near = nearest(self.tx, self.scope, lesson)
         if lessons.first_equal(lesson, near) is not None:
             return
-        lessons.insert(self._tx, self._scope, lesson)
-        tie(self._tx, lesson, near)
+        lessons.insert(self.tx, self.scope, lesson)
+        tie(self.tx, lesson, near)
         self.added.append(lesson.id)
         for name in generalisation.sources:
             self.link(lesson.id, "derived_from", name)
@@ -315,13 +306,13 @@ class _Changes:
     def link(self, one: str, relation: str, other: str) -> None:
         """Add a link, and note it if it is new."""
         values = {"from_id": one, **asdict(Link(relation=relation, to_kind="record", to_id=other))}
-        if self._tx.run("link_add", values):
+        if self.tx.run("link_add", values):
             self.links.append(values)
 
     def unchanged(self, name: str) -> Lesson | None:
         """Return a record as it was loaded, or as this dream left it; None if somebody changed it meanwhile."""
-        current = _stored(self._tx, self._scope, name)
-        before, own = self._loaded.get(name), self.records.get(name)
+        current = _stored(self.tx, self.scope, name)
+        before, own = self.loaded.get(name), self.records.get(name)
         expected = own["after"] if own else before and before.updated_at
         if current is None or current.state is not State.ACTIVE or current.updated_at != expected:
             self.skipped.append(name)
@@ -330,8 +321,8 @@ class _Changes:
 
     def write(self, before: Lesson, after: Lesson, reason: str) -> None:
         """Write a changed record, and note what it was."""
-        now = self._clock.now()
-        lessons.revise(self._tx, self._scope, before, replace(after, updated_at=now), reason)
+        now = self.clock.now()
+        lessons.revise(self.tx, self.scope, before, replace(after, updated_at=now), reason)
         self.record(before, now)
 
     def record(self, before: Lesson, after: float) -> None:

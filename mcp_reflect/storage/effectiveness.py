@@ -31,10 +31,7 @@ def quantile(wins: float, losses: float, share: float) -> float:
     low, high = 0.0, 1.0
     while high - low > 1e-6:
         middle = (low + high) / 2
-        if below(wins, losses, middle) < share:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if below(wins, losses, middle) < share else (low, middle)
     return (low + high) / 2
 
 

@@ -17,7 +17,7 @@ from mcp_reflect.storage.retrieval.candidates import SCORED, Search
 from mcp_reflect.storage.retrieval.ranking import rank
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons_from, scope_values
+from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons_from, scoped
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
@@ -41,7 +41,7 @@ def withheld(scope: Scope, task: str, share: float) -> bool:
 
 def rates(reading: Reading, scope: Scope) -> Rates:
     """Return how often the lessons of a scope, and global ones, worked, by task type."""
-    rows = reading.rows("base_rates", scope_values(scope))
+    rows = reading.rows("base_rates", scoped(scope))
     return Rates({row["task_type"]: (row["wins"], row["told"]) for row in rows})
 
 
@@ -95,7 +95,7 @@ class RecallRepository(Repository):
             return await self.bank.embeddings.state(scope)
         if self._words_only:
             return "off"
-        (counts,) = await self.db.rows("vector_counts", {"name": WORDS, **scope_values(scope)})
+        (counts,) = await self.db.rows("vector_counts", {"name": WORDS, **scoped(scope)})
         return {"embedder": "words", "lessons": counts["lessons"], "with_vector": counts["vectors"]}
 
     async def recall(self, scope: Scope, ask: RecallQuery, *, applied: bool = True, holdout: float = 0.0) -> Recall:
@@ -121,7 +121,7 @@ class RecallRepository(Repository):
                 "holdout": holdout,
                 "now": self.clock.now(),
                 "applied": applied,
-                **scope_values(scope),
+                **scoped(scope),
             }
         )
         await self.settle()
@@ -144,7 +144,7 @@ class RecallRepository(Repository):
 
         def read(reading: Reading) -> list[Lesson]:
             ids: list[str] = json.loads(recall_row(reading, scope, recall_id)["lesson_ids"])
-            rows = [reading.row("lesson_by_id", {"id": name, **scope_values(scope)}) for name in ids]
+            rows = [reading.row("lesson_by_id", {"id": name, **scoped(scope)}) for name in ids]
             return lessons_from(row for row in rows if row is not None)
 
         lessons = await self.db.look(read)
@@ -153,7 +153,7 @@ class RecallRepository(Repository):
 
 def recall_row(reading: Reading, scope: Scope, recall_id: str) -> Row:
     """Return the row of a recall of this scope; NotFoundError if there is none."""
-    row = reading.row("recall_by_id", {"id": recall_id, **scope_values(scope)})
+    row = reading.row("recall_by_id", {"id": recall_id, **scoped(scope)})
     if row is None:
         raise NotFoundError(
             "recall_id", f"there is no '{quoted(recall_id)}' in {scope}", "Send the id that recall_lessons gave."
@@ -213,7 +213,7 @@ def _with_related(reading: Reading, scope: Scope, hits: tuple[Hit, ...], max_cha
     related: list[Hit] = []
     for hit in hits:
         near: dict[str, Near] = {}
-        for row in reading.rows("graph_related", {"id": hit.id, **scope_values(scope)}):
+        for row in reading.rows("graph_related", {"id": hit.id, **scoped(scope)}):
             size = len(row["id"]) + len(row["relation"])
             if row["id"] not in near and len(near) < _MOST_RELATED and size <= left:
                 near[row["id"]] = Near(id=row["id"], relation=row["relation"])

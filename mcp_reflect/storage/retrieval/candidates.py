@@ -10,7 +10,7 @@ from mcp_reflect.signature import fingerprint
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, mark
 from mcp_reflect.storage.retrieval.scoring import FITTED, Match, Weights, score, tools_of, weigh
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
-from mcp_reflect.storage.sqlite.statements import Reading, Writing, lesson_from, scope_values
+from mcp_reflect.storage.sqlite.statements import Reading, Writing, lesson_from, scoped
 
 SCORED: Final = 30  # rows found by terms that get a score
 NEAREST: Final = 40  # rows found by meaning that get a score
@@ -91,7 +91,7 @@ class Search:
 
 def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int, Lesson]:
     """Return the records of rows by row, without those that recall may not show."""
-    values: dict[str, Any] = {"rows": rows, **scope_values(scope)}
+    values: dict[str, Any] = {"rows": rows, **scoped(scope)}
     return {row["row"]: lesson_from(row) for row in (reading.rows("index_lessons", values) if rows else ())}
 
 
@@ -115,7 +115,7 @@ def renew_symptoms(tx: Writing, scope: Scope, lesson: Lesson) -> None:
 def _identified(reading: Reading, scope: Scope, symptoms: Iterable[str]) -> list[Candidate]:
     """Return the lessons that one of these errors, or one of their last lines, identifies."""
     lines = [line for symptom in symptoms for line in symptom[-10_000:].splitlines()[-MOST_LINES:]]
-    values = {"fingerprints": _fingerprints((*symptoms, *lines)), **scope_values(scope)}
+    values = {"fingerprints": _fingerprints((*symptoms, *lines)), **scoped(scope)}
     rows = reading.rows("symptom_lessons", values) if values["fingerprints"] else ()
     return [Candidate(lesson_from(row), _BY_ERROR, by_error=True) for row in rows]
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.clock import Clock
+from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.errors import BankError
-from mcp_reflect.llm.embeddings.embedders import UNRELATED, Embedder, Patient, background
+from mcp_reflect.llm.embeddings.embedders import UNRELATED, Checked, Embedder, Patient, background, open_embedder
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.storage.retrieval.vectors import LONGEST_TEXT, QueryVector, packed, signs, text_of
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.statements import Row, Writing, scope_values
+from mcp_reflect.storage.sqlite.statements import Row, Writing, scoped
 
 BATCH: Final = 32  # lessons embedded at once
 BATCH_SECONDS: Final = 60.0
@@ -36,6 +37,16 @@ class EmbeddingConfig:
     open_embedder: Callable[[], Embedder]
     scopes: Sequence[Scope]
     seconds: float = 1.0
+
+
+def configured(settings: Settings, scopes: Scopes, embedder: Embedder | None) -> EmbeddingConfig:
+    """Return the configuration by settings; `embedder` replaces the one that they name."""
+
+    def opened() -> Embedder:
+        return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
+
+    others = [Scope(scopes.own.tenant, project) for project in scopes.others]
+    return EmbeddingConfig(open_embedder=opened, scopes=[scopes.own, *others], seconds=settings.embeddings_seconds)
 
 
 class Embeddings:
@@ -83,7 +94,7 @@ class Embeddings:
     async def state(self, scope: Scope) -> dict[str, Json]:
         """Return the embedder's name, how many of a scope's active lessons have a vector of it, and its problem."""
         name = self._patient.opened_name()
-        (counts,) = await self._db.rows("vector_counts", {"name": name, **scope_values(scope)})
+        (counts,) = await self._db.rows("vector_counts", {"name": name, **scoped(scope)})
         problem: dict[str, Json] = {"problem": self._patient.problem} if self._patient.problem else {}
         return {
             "embedder": name or "none", "lessons": counts["lessons"], "with_vector": counts["vectors"], **problem,

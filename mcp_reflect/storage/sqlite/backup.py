@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
-from threading import Event
 from typing import Final, NamedTuple
 
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, NotABankError
@@ -164,11 +163,11 @@ def _check_copy(file: Path) -> None:
 class Maintenance(Repository):
     """Copies and repairs the bank's file while servers use it."""
 
-    async def copy_daily(self, stop: Event) -> None:
-        """Make the daily copy if it is due, unless `stop` is set meanwhile; a failure is logged."""
+    async def copy_daily(self, stop: Callable[[], bool]) -> None:
+        """Make the daily copy if it is due, unless `stop` returns True meanwhile; a failure is logged."""
         try:
             with explained(self.db.path):
-                copy = await asyncio.to_thread(copy_daily, self.db.path, self.clock.now(), stop.is_set)
+                copy = await asyncio.to_thread(copy_daily, self.db.path, self.clock.now(), stop)
             if copy is not None:
                 self.bank.log("bank_copied", file=str(copy))
         except BankError as error:

@@ -6,9 +6,8 @@ import sqlite3
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankReadOnlyError, NotABankError
@@ -26,8 +25,7 @@ _DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
 Identity: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """The state of a file: the schema's version, the journal mode, and why the file cannot be written, if so.
 
     `frozen` is the file's time in ns and its bytes if it lies in a folder that takes no log: SQLite then reads it as it
@@ -54,18 +52,20 @@ def beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
+def _size(path: Path) -> int | None:
+    with suppress(OSError):
+        return path.stat().st_size
+    return None
+
+
 def log_bytes(path: Path) -> int:
     """Return the size of the log beside the file, 0 if there is none."""
-    with suppress(OSError):
-        return beside(path, "-wal").stat().st_size
-    return 0
+    return _size(beside(path, "-wal")) or 0
 
 
 def hollow(path: Path) -> bool:
     """True if there is an empty file; a bank that was opened has at least a header."""
-    with suppress(OSError):
-        return not path.stat().st_size
-    return False
+    return _size(path) == 0
 
 
 def newest() -> int:

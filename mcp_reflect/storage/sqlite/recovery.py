@@ -6,17 +6,16 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.models.lesson import RecordKind, Source, State, Trust
 from mcp_reflect.storage.sqlite.files import all_copies, beside, connect, upgrade, write_lock
 from mcp_reflect.storage.sqlite.statements import LISTS
 
+# Tables that are made from the lessons; the index is made anew.
 DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
-"""Tables that are made from the lessons; the index is made anew."""
 
 # The columns of lessons with a fixed set of values, and the value for one that was damaged: out of recall, if in doubt.
 _FALLBACK: Final = {
@@ -30,14 +29,11 @@ _BATCH: Final = 500  # rows in a transaction: other servers write in between
 _MAX_FAILURES: Final = 20_000  # ranges in a row without a readable row; then nothing more can be found
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(NamedTuple):
     name: str
     columns: tuple[str, ...]
-    key: tuple[str, ...]
-    """The columns of the primary key."""
-    rowid: str | None
-    """`rowid`, or the column that is the rowid; None if the table has none."""
+    key: tuple[str, ...]  # the columns of the primary key
+    rowid: str | None  # `rowid`, or the column that is the rowid; None if the table has none
 
     def select(self, *names: str) -> str:
         columns = ", ".join(f'"{name}"' for name in (*names, *self.columns))

@@ -109,14 +109,9 @@ def _compared(values: Values) -> dict[str, Any]:
     }
 
 
-def scope_values(scope: Scope) -> dict[str, Any]:
-    """Return the scope as values to bind."""
-    return {"tenant": scope.tenant, "project": scope.project}
-
-
 def scoped(scope: Scope, **values: Any) -> dict[str, Any]:
     """Return values to bind with the scope."""
-    return {**values, **scope_values(scope)}
+    return {**values, "tenant": scope.tenant, "project": scope.project}
 
 
 # Rows as models.
