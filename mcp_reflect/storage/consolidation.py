@@ -114,8 +114,8 @@ def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
 def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
     """Sort the best first, by what is in the records, and by id only if they are equal in everything else."""
     evidence = (record.wins + 2) / (record.wins + record.losses + 4)
-    trust = list(Trust).index(record.trust)
-    return -trust, -round(evidence, 4), -record.strength, -record.importance, record.text, record.id
+    trust = -list(Trust).index(record.trust)
+    return trust, -round(evidence, 4), -record.strength, -record.importance, record.text, record.id
 
 
 def may_archive(record: Lesson) -> bool:

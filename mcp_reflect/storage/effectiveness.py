@@ -9,8 +9,6 @@ from mcp_reflect.models.lesson import Evidence, Lesson
 
 # The cumulative distribution function of the Beta distribution and its quantiles: the regularized incomplete beta
 # function by its continued fraction, evaluated with Lentz's method (Press et al., Numerical Recipes, section 6.4).
-# SciPy has the same function, and would be the largest dependency.
-
 _TERMS: Final = 400
 _PRECISE: Final = 1e-12
 
@@ -169,8 +167,7 @@ class Rates:
 
 def rounded_effectiveness(effectiveness: Effectiveness) -> dict[str, float | bool]:
     """Return it as a person sees it, to three places."""
-    values = effectiveness._asdict().items()
-    return {name: value if isinstance(value, bool) else round(value, 3) for name, value in values}
+    return {name: value if name == "harmful" else round(value, 3) for name, value in effectiveness._asdict().items()}
 
 
 def _shrunk(wins: float, weight: float, rate: float) -> float:

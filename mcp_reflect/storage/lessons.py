@@ -73,11 +73,10 @@ class LessonRepository(Repository):
         kind: RecordKind | None = RecordKind.LESSON,
         state: State | None = State.ACTIVE,
         limit: int = 50,
-        offset: int = 0,
         held: bool = False,
     ) -> list[Lesson]:
         """Return records, newest first; None means any kind or state. `held` selects those in quarantine."""
-        values = scoped(scope, held=held, kind=kind, state=state, limit=limit, offset=offset)
+        values = scoped(scope, held=held, kind=kind, state=state, limit=limit)
         return lessons_from(await self.db.rows("lesson_list", values))
 
     async def task_types(self, scope: Scope) -> list[str]:

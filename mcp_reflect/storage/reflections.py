@@ -76,10 +76,9 @@ class ReflectionRepository(Repository):
         rows = await self.db.rows("reflection_of_same_run", scoped(scope, **values))
         return [_reflection_from(row) for row in rows]
 
-    async def latest(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[StoredReflection]:
+    async def latest(self, scope: Scope, *, limit: int = 50) -> list[StoredReflection]:
         """Return reflections of a scope, newest first."""
-        values = scoped(scope, limit=limit, offset=offset)
-        return readable(await self.db.rows("reflection_list", values), _reflection_from)
+        return readable(await self.db.rows("reflection_list", scoped(scope, limit=limit)), _reflection_from)
 
     async def of_run(self, scope: Scope, run_id: str) -> str | None:
         """Return the id of the latest reflection on a run of this scope, None if there is none."""

@@ -90,8 +90,7 @@ class Transfer(Repository):
         """Store records of a person's own export as they were; one whose id is taken is a `duplicate`, and skipped."""
         results: list[Stored] = []
         for start in range(0, len(records), _BATCH):
-            batch = records[start : start + _BATCH]
-            results += await self.db.write(lambda tx, batch=batch: _restore(tx, batch))
+            results += await self.db.write(lambda tx, start=start: _restore(tx, records[start : start + _BATCH]))
         return results
 
     def _ready(self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool) -> list[_Ready]:

@@ -31,10 +31,7 @@ class WarningRepository(Repository):
     async def known_failures(
         self, scope: Scope, session: str, *, bare: str, loose: str, head: str
     ) -> tuple[list[KnownFailure], list[KnownFailure]]:
-        """Return the failures of the same call, and those of this session with the same head; the latest first.
-
-        Calls are the same if they differ only in what changes from day to day.
-        """
+        """Return the failures of a call but for dates and ids, and this session's of the same head, latest first."""
         calls = await self._failures("failure_calls", scope, bare=bare, loose=loose)
         return calls, await self._failures("failure_heads", scope, session=session, head=head)
 
@@ -91,10 +88,7 @@ class WarningRepository(Repository):
         recurrence: bool,
         changed: bool,
     ) -> bool:
-        """Note the result of a call: failures and successes, the sequel of warnings, the session's count.
-
-        Returns whether the session had been shown a warning of this call.
-        """
+        """Note a call's result, and what came of warnings; return True if the session was shown one of this call."""
         now = self.clock.now()
         self._begin(tx, scope, state)
         current = session_state(tx, scope, state.id) or state
@@ -193,10 +187,7 @@ def _close(tx: Writing, row: Row, sequel: Sequel, now: float) -> None:
 
 
 def _apply_sequel(tx: Writing, scope: Scope, row: Row, sequel: Sequel, now: float) -> None:
-    """Count a sequel for the failure, and for the lesson if it was shown.
-
-    A call that failed again is no evidence about a lesson that was not followed.
-    """
+    """Count a sequel for the failure, and for the lesson if it was shown and followed."""
     if sequel is Sequel.WORKED:
         values = {"row": row["failure"], "most": MOST_WRONG, "now": now, "tenant": scope.tenant}
         tx.run("failure_was_wrong", values)
@@ -216,10 +207,8 @@ def note_failure(
     step: int = 0,
     again: bool = True,
 ) -> None:
-    """Note a failing call; with `again` false it was counted before, and only new details are kept.
-
-    An error that gives orders to its reader is not kept, because a warning would repeat it.
-    """
+    """Note a failing call; with `again` false it was counted before, and only new details are kept."""
+    # An error that gives orders to its reader is not kept, because a warning would repeat it.
     held = suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
     worked = None if failure.worked is None or held else [failure.worked]
     error = failure.error if held is None else f"(held back: {held})"

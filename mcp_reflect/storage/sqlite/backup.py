@@ -146,14 +146,13 @@ def _check_copy(file: Path) -> None:
         raise BankError(f"There is no file {file}. Name a copy that `mcp-reflect backup` made.")
     try:
         with explained(file), closing(files.connect(file, read_only=True)) as connection:
-            version = files.version_of(connection, file)
-            if not version:
+            if not (version := files.version_of(connection, file)):
                 raise NotABankError(f"{file} is no bank. Name a copy that `mcp-reflect backup` made.")
+            if version > files.newest():
+                raise BankError(f"{file} cannot be restored: {files.newer(version)}")
             sound = connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
     except BankDamagedError:
-        version, sound = 1, False
-    if version > files.newest():
-        raise BankError(f"{file} cannot be restored: {files.newer(version)}")
+        sound = False
     if not sound:
         raise BankDamagedError(
             f"{file} is damaged; nothing was restored. `mcp-reflect doctor --rescue {file}` recovers what can be read."

@@ -208,10 +208,9 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the schema version of a bank, 0 for an empty file.
+    """Return the schema version of a bank, 0 for an empty file; NotABankError for any other database.
 
-    Raises NotABankError for any other database, and BankReadOnlyError if the schema of a newer release lacks a column
-    that this release reads.
+    Raises BankReadOnlyError if the schema of a newer release lacks a column that this release reads.
     """
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     version = number_of(connection, "user_version")
@@ -310,10 +309,7 @@ def locked(error: sqlite3.Error) -> bool:
 
 
 def _use_wal(path: Path, busy_seconds: float) -> str:
-    """Switch the file to a write-ahead log, and return its journal mode.
-
-    SQLite does not wait for others in this statement, so this does.
-    """
+    """Switch the file to a write-ahead log, waiting for others, which SQLite does not do; return its journal mode."""
     end = time.monotonic() + busy_seconds
     while True:
         try:
@@ -360,9 +356,9 @@ def _mode(connection: sqlite3.Connection, wanted: str = "") -> str:
 
 
 def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
-    """Move the log into the file, as far as readers allow, while `holding` keeps other writers out.
+    """Move the log into the file while `holding` keeps other writers out; return True if readers allowed all of it.
 
-    Returns True if all of it was moved. Raises sqlite3.OperationalError if another process holds the write lock.
+    Raises sqlite3.OperationalError if another process holds the write lock.
     """
     current = identity(path)
     with write_lock(holding), closing(connect(path, wait=0)) as moving:

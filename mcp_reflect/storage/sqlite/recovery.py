@@ -18,12 +18,8 @@ from mcp_reflect.storage.sqlite.statements import LISTS
 DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
 
 # The columns of lessons with a fixed set of values, and the value for one that was damaged: out of recall, if in doubt.
-_FALLBACK: Final = {
-    "kind": RecordKind.LESSON,
-    "state": State.RETIRED,
-    "trust": Trust.QUARANTINED,
-    "source": Source.IMPORT,
-}
+_DOUBTFUL: Final = (RecordKind.LESSON, State.RETIRED, Trust.QUARANTINED, Source.IMPORT)
+_FALLBACK: Final = dict(zip(("kind", "state", "trust", "source"), _DOUBTFUL, strict=True))
 _PAGE_SIZE: Final = 4096
 _BATCH: Final = 500  # rows in a transaction: other servers write in between
 _MAX_FAILURES: Final = 20_000  # ranges in a row without a readable row; then nothing more can be found

@@ -72,8 +72,6 @@ def statements(script: str) -> list[str]:
     return result
 
 
-# Values that are bound.
-
 Values = Mapping[str, Any]
 _UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
 
@@ -199,8 +197,6 @@ def _damaged(row: Row) -> BankError:
     Log()("bank_record_damaged", "warning", record=name)
     return BankError(f"The record {name} is damaged. `mcp-reflect doctor --rescue` repairs what can be read.")
 
-
-# Running them, on the thread that owns the connection.
 
 Retained = Literal["recall", "search", "session", "step", "warning", "critique_session"]
 _MAX_DROPPED: Final = 40  # rows of a kind that one write drops: far more than it adds, and quickly done

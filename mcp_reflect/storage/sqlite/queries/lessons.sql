@@ -48,7 +48,7 @@ SELECT * FROM lessons
 WHERE tenant = :tenant AND project IN (:project, '')
   AND (:kind IS NULL OR kind = :kind) AND (:state IS NULL OR state = :state)
   AND (:held = (trust = 'quarantined'))
-ORDER BY id DESC LIMIT :limit OFFSET :offset;
+ORDER BY id DESC LIMIT :limit;
 
 -- name: lesson_over_size
 -- What a project has above so many active records of a kind, the first to go first; quarantine does not count.

@@ -58,7 +58,7 @@ ORDER BY importance DESC, id DESC LIMIT :limit;
 -- name: reflection_list
 -- Reflections of a scope, newest first.
 SELECT * FROM reflections WHERE tenant = :tenant AND project IN (:project, '')
-ORDER BY id DESC LIMIT :limit OFFSET :offset;
+ORDER BY id DESC LIMIT :limit;
 
 -- name: reflection_page
 -- Every reflection of a tenant in order of id, a page at a time; NULL for project means all projects.
