@@ -64,7 +64,9 @@ def read_analysis(
     ignored: list[str] | None = [] if lenient else None
     if isinstance(value, list) and value and (lenient or len(value) == 1):
         objects = [item for item in value if isinstance(item, dict)]
-        value = _merged(objects) if objects else value[0] if len(value) == 1 else "\n".join(map(str, value))
+        if ignored is not None and len(objects) > 1:
+            ignored.append(f"analysis: the first of {len(objects)} is used")
+        value = objects[0] if objects else value[0] if len(value) == 1 else "\n".join(map(str, value))
     if isinstance(value, str):
         analysis = _of_text(value, event_ids, limits, ignored)
     elif isinstance(value, dict):
@@ -72,21 +74,6 @@ def read_analysis(
     else:
         raise InputError("analysis", f"is {kind(value)}", _FIX)
     return replace(analysis, ignored=tuple(dict.fromkeys(ignored or ())))
-
-
-def _merged(values: Sequence[dict[str, Json]]) -> dict[str, Json]:
-    """Several analyses as one: texts joined by line breaks, lists joined, the first of anything else."""
-    merged: dict[str, Json] = {}
-    for value in values:
-        for name, item in value.items():
-            before = merged.get(name)
-            if isinstance(before, str) and isinstance(item, str):
-                merged[name] = f"{before}\n{item}"
-            elif isinstance(before, list) and isinstance(item, list):
-                merged[name] = [*before, *item]
-            elif before is None:
-                merged[name] = item
-    return merged
 
 
 def _of_object(

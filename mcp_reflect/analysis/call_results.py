@@ -46,27 +46,20 @@ _OPENING = pattern(r"""
     (?:\s?\(?[\w-]{0,40}\)?|\[\w{1,12}\]|(?: \w{1,30}){1,6})?\s{0,2}[:\]>!]
     |(?:[\w.]{1,80}\.)?\w{1,80}(?:Error|Exception|Expired|Timeout)(?:\b:|\s?\(|\s{0,3}$)
     |error from server \(|\([\w.]{0,80}(?:error|errors|exception)\b[\w.]{0,80}\)|<\w{0,30}error\w{0,20}>
-    |(?:an? )?(?:unexpected |internal |unknown )?error\s
-    (?:occurred|while|executing|calling|running|in|at|reading|when|\d{3})\b
-    |(?:failed|unable) to \w|(?:could not|couldn't|cannot|can't) \w
+    |(?:an? )?(?:unexpected |internal |unknown )?error (?:occurred|while|executing|calling|running|in|at|\d{3})\b
+    |(?:failed|unable) to \w|(?:could not|couldn't|cannot|can't) \w|unrecogni[sz]ed (?:arguments?|option|command)
     |invalid (?:action|argument|input|parameter|request|tool|option|command|json|value|path|api|key|format|id)\b
     |unknown (?:tool|action|command|function|argument|language|option|parameter|method)\b
-    |unrecogni[sz]ed (?:arguments?|option|command)
-    |(?:access|permission|request|connection|operation) (?:is |was |has been )?
-    (?:denied|forbidden|refused|timed out|failed|not permitted|rejected|reset)
+    |(?:access|permission|request|connection|operation) (?:is |was |has been )?(?:denied|forbidden|refused|timed out
+    |failed|not permitted|rejected|reset)
     |(?:unauthorized|forbidden|not found|too many requests|bad request|internal server error|service unavailable
-    |bad gateway|gateway time-?out|conflict)[.!]?\s{0,3}$
-    |no such (?:file|tool|directory|table|column|function|command)
-    |(?:rate limit|quota|timeout|time limit) (?:exceeded|reached|expired)
-    |(?:the )?(?:tool|function|action|command|file|path|directory|element|page) (?:\S{1,200} )?
+    |bad gateway|gateway time-?out|conflict|killed)[.!]?\s{0,3}$|no such (?:file|tool|directory|table|column|function)
+    |(?:rate limit|quota|timeout|time limit) (?:exceeded|reached|expired)|(?:timed out|timeout) (?:after|waiting|while)
+    |(?:the )?(?:tool|function|action|command|file|path|directory|element|page|process) (?:\S{1,200} )?
     (?:(?:is |was |does |did |has |could |can)?(?:not|n't) (?:found|exist|available|be|been|supported|allowed)
-    |failed\b|timed out\b)
-    |(?:timed out|timeout) (?:after|waiting|while)
-    |(?:tool|command|process) (?:execution )?(?:failed|timed out|was killed)
-    |killed\s{0,3}$|segmentation fault|command timed out|nothing happens|old_str .{0,40}not found
-    |no replacement was performed
+    |(?:execution )?failed\b|timed out\b|was killed)
+    |segmentation fault|nothing happens|old_str .{0,40}not found|no replacement was performed|missing required\b
     |(?:\w{1,20} )?(?:is |are )?not (?:a valid|allowed|permitted|authorized|recognized|supported|available)\b
-    |missing required\b
     )""")
 _PROGRAM = pattern(r"""
     (?i)^[\w./+-]{1,60}(?::\s?(?:line )?\d{1,6})?: .{0,250}

@@ -175,16 +175,9 @@ def due(
     *,
     failed: bool = False,
 ) -> Due | None:
-    """The surest warning for a call, or None.
+    """The surest warning for a call, or None; `failed` is True where the call was made and failed again.
 
-    Args:
-        tool: The tool's name.
-        arguments: The arguments of the call.
-        forms: The forms of the call.
-        calls: Known failures with the same bare or loose form.
-        heads: Failures in this session of what the call is a call of.
-        session: The state of the session.
-        failed: True where the call was made and failed again.
+    `calls` are known failures with the same bare or loose form, `heads` failures in this session with the same head.
     """
     alive = [known for known in calls if known.worked_at is None and (failed or _is_sure(known, session))]
     same = [

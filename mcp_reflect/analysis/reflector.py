@@ -208,19 +208,17 @@ def _told(trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], so
 
 def _seen(trace: Trace, lesson: Correction) -> LessonDraft:
     tags = (*trace.tags, lesson.category.short, lesson.tool, trace.task_type)
-    return LessonDraft(
-        text=lesson_text(lesson.mistake, lesson.correction),
+    analysis = Analysis(
+        reflection="",
         mistake=lesson.mistake,
         correction=lesson.correction,
-        task_type=trace.task_type,
-        context=trace.task,
         symptoms=lesson.symptoms,
         keywords=lesson.keywords,
-        tags=tuple(dict.fromkeys(tag for tag in tags if tag)),
         importance=lesson.importance,
         confidence=lesson.confidence,
-        source=Source.RULES,
     )
+    text = lesson_text(lesson.mistake, lesson.correction)
+    return _told(trace, analysis, text, tuple(dict.fromkeys(tag for tag in tags if tag)), Source.RULES)
 
 
 def _known(value: float | None) -> float:

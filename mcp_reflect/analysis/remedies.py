@@ -132,11 +132,9 @@ def _did_work(item: Tried) -> bool:
 
 _EDIT_ERRORS: Final = (
     (
-        pattern(
-            r"""
+        pattern(r"""
             (?i)found \d+ (?:matches|occurrences)|multiple (?:matches|occurrences)|expected 1 occurrence|is not unique
-            |appears (?:\d+|multiple) times|must be unique"""
-        ),
+            |appears (?:\d+|multiple) times|must be unique"""),
         False,
         "`{tool}` with text that occurs more than once in the file is refused.",
         "Include more context (the neighbouring lines), so that the text is unique.",
@@ -150,13 +148,11 @@ _EDIT_ERRORS: Final = (
         "Read the file first; then the same edit works.",
     ),
     (
-        pattern(
-            r"""
+        pattern(r"""
             (?i)string to replace not found|could not find the exact text|did not appear verbatim
             |no replacement was performed|\b0 occurrences found|failed to find (?:expected lines|context)
             |invalid context|search block .{0,40}not|does not match (?:any|the) (?:text|content)
-            |no match(?:es)? (?:was |were )?found for (?:old|search)"""
-        ),
+            |no match(?:es)? (?:was |were )?found for (?:old|search)"""),
         True,
         "`{tool}` with text that is not exactly in the file (from memory, or from before it changed) is refused.",
         "Read those lines of the file again and copy their exact text, then edit.",
@@ -281,11 +277,8 @@ def _run_otherwise(changes: Sequence[Change], error: str) -> str | None:
 def _difference(first: str, second: str, error: str) -> str | tuple[str, str] | None:
     """The correction, or mistake and correction, where one difference of two commands explains the error."""
     old, new = segments(first), segments(second)
-    if not old or not new:
+    if not old or not new or old == new:
         return None
-    if old == new:
-        quotes = re.sub(r"['\"\\]", "", first) == re.sub(r"['\"\\]", "", second) and len(second) > len(first)
-        return f"Put the argument in quotation marks: `{second}`." if quotes and _is_short(second) else None
     if old[0][0] == "cd" and re.search(r"(?i)\bcd\b.{0,20}no such file", error):
         return _ALREADY_THERE if [words[:2] for words in old[1:]] == [words[:2] for words in new] else None
     if len(new) > len(old) and new[-len(old) :] == old:

@@ -211,7 +211,11 @@ def _span_runs(found: Iterable[Record]) -> Iterator[Gathered]:
     """One run for each trace, its spans in the order of their start."""
     traces: dict[str, list[Record]] = {}
     for record in found:
-        scopes = [scope for one in as_records(_either(record, "resourceSpans")) for scope in _scopes(one)]
+        scopes = [
+            scope
+            for one in as_records(_either(record, "resourceSpans"))
+            for scope in as_records(_either(one, "scopeSpans"))
+        ]
         for span in [span for scope in scopes for span in as_records(scope.get("spans"))] or [record]:
             name = _either(span, "traceId") or as_record(span.get("context")).get("trace_id")
             traces.setdefault(str(name), []).append(span)
@@ -219,10 +223,6 @@ def _span_runs(found: Iterable[Record]) -> Iterator[Gathered]:
         run = Gathered(session=None if name == "None" else name)
         _add_spans(run, sorted(spans, key=_start))
         yield run
-
-
-def _scopes(resource: Record) -> list[Record]:
-    return as_records(_either(resource, "scopeSpans"))
 
 
 def _either(record: Record, name: str) -> Any:
@@ -245,11 +245,8 @@ def _add_spans(run: Gathered, spans: Sequence[Record]) -> None:
         call, status = values[at], as_record(spans[at].get("status"))
         call_id = call.get("gen_ai.tool.call.id")
         run.called(call.get("gen_ai.tool.name"), call.get("gen_ai.tool.call.arguments"), call_id)
-        failed = "error.type" in call or status.get("code", status.get("status_code")) in (
-            2,
-            "ERROR",
-            "STATUS_CODE_ERROR",
-        )
+        code = str(status.get("code", status.get("status_code")))
+        failed = "error.type" in call or code in ("2", "ERROR", "STATUS_CODE_ERROR")
         error = status.get("message") or status.get("description") or call.get("error.type") if failed else None
         run.answered(_answer_text(call.get("gen_ai.tool.call.result")) or str(error or ""), call_id, failed=failed)
 
@@ -279,5 +276,5 @@ def _typed(value: object) -> object:
 
 def _start(span: Record) -> tuple[int, str]:
     """The start of a span: nanoseconds as a number or text, or an ISO 8601 time, each sorted among its kind."""
-    value = str(span.get("startTimeUnixNano", span.get("start_time_unix_nano", span.get("start_time", ""))))
+    value = str(_either(span, "startTimeUnixNano") or span.get("start_time", ""))
     return (int(value), "") if value.isdigit() else (0, value)
