@@ -194,7 +194,7 @@ def _told(trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], so
         text=text,
         mistake=analysis.mistake or "",
         correction=analysis.correction or "",
-        why=analysis.reflection,
+        why=analysis.reflection or None,
         task_type=trace.task_type,
         context=trace.task,
         symptoms=analysis.symptoms,
