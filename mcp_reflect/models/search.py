@@ -23,7 +23,6 @@ class EmptyCause(StrEnum):
     WRONG_TABLE = "wrong_table"
     WRONG_MODE = "wrong_mode"
     SPELLING = "spelling"
-    JARGON = "jargon"
     THRESHOLD = "threshold"
     EXACT_PHRASE = "exact_phrase"
     WRITTEN_FORM = "written_form"

@@ -1,11 +1,9 @@
 """What is known of the data: its tables and modes, the words in it, and how well a table fits a need."""
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import islice, takewhile
 from typing import Final, NamedTuple, TypeAlias
 
 from mcp_reflect.models.search import CatalogEntry, EmptyCause, Query, SearchRequest
@@ -77,7 +75,6 @@ class Vocabulary:
             (EmptyCause.UNKNOWN_WORDS, self.forms(word)[:1]),
             (EmptyCause.SPELLING, self._parted(word)),
             (EmptyCause.SPELLING, self._spelled(word)),
-            (EmptyCause.JARGON, self._longer(word)),
         ):
             if words:
                 return Mended(kind, words)
@@ -96,24 +93,14 @@ class Vocabulary:
         slips = self.words.intersection(one_slip(word, self._letters))
         return tuple(sorted(slips, key=lambda other: (other[0] != word[0], other))[:1])
 
-    def _longer(self, word: str) -> tuple[str, ...]:
-        """The shortest word that a cut one of four letters or more begins: `config` for `configuration`."""
-        start = bisect_left(self._sorted, word)
-        beginning = takewhile(lambda other: other.startswith(word), islice(self._sorted, start, None))
-        return tuple(sorted(beginning, key=len)[:1]) if len(word) >= _SHORTEST else ()
-
     @cached_property
     def _letters(self) -> frozenset[str]:
         return frozenset("".join(self.words))
 
     @cached_property
-    def _sorted(self) -> list[str]:
-        return sorted(self.words)
-
-    @cached_property
     def _by_stem(self) -> dict[str, list[str]]:
         index: defaultdict[str, list[str]] = defaultdict(list)
-        for word in self._sorted:
+        for word in sorted(self.words):
             index[stem(word)].append(word)
         return dict(index)
 

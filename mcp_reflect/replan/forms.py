@@ -87,11 +87,6 @@ def sql_pattern(value: str) -> str:
     return "%" + "%".join(word.replace("'", "''") for word in words) + "%"
 
 
-def filter_variants(value: str) -> tuple[str, ...]:
-    """Return a filter's value in the other cases, and with other separators."""
-    return _others(value, (value.upper(), value.capitalize(), value.lower(), value.title(), *variants(value)[:2]))
-
-
 def _numbers(term: str) -> Iterator[str]:
     """Tickets, versions, and numbers with zeros or a sign before them."""
     if ticket := _TICKET.fullmatch(term):

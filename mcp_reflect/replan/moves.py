@@ -8,7 +8,6 @@ from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry, Query
 from mcp_reflect.replan.catalog import Catalog, breadth, in_table, nearest, widest
-from mcp_reflect.replan.forms import filter_variants
 from mcp_reflect.replan.syntax import Tool, pivot_sql, relax_sql, rewrite_command, rewrite_sql, tool_of
 from mcp_reflect.replan.wordings import wordings
 from mcp_reflect.replan.words import stem, tokens
@@ -92,7 +91,8 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
         yield base
     for name, value in query.filters.items() if not corrected else ():
         if isinstance(value, str) and not (entry and value in entry.fields.get(name, ())):
-            for other in (*known.near(value)[:1], *filter_variants(value)[:1])[:1]:
+            cases = (case for case in (value.upper(), value.capitalize(), value.lower()) if case != value)
+            for other in (*known.near(value)[:1], *cases)[:1]:
                 yield replace(base, filters={**query.filters, name: other})
         if not query.query_text.strip():
             others = {other: kept for other, kept in query.filters.items() if other != name}
@@ -102,20 +102,14 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
 
 
 def misspelled_values(query: Query, entry: CatalogEntry) -> dict[str, str]:
-    """Return the filters whose value the field does not have, with the known value that was meant."""
-    return {
-        name: near
-        for name, value in query.filters.items()
-        if isinstance(value, str) and entry.fields.get(name) and value not in entry.fields[name]
-        if (near := nearest_value(value, entry.fields[name])) is not None
-    }
-
-
-def nearest_value(value: str, values: tuple[str, ...]) -> str | None:
-    """Return the known value that is written nearly alike, or None."""
-    plain = {"".join(map(stem, tokens(known))): known for known in reversed(values)}
-    near = nearest("".join(map(stem, tokens(value))), plain)
-    return plain[near] if near else None
+    """Return the filters whose value the field does not have, with the known value that is written nearly alike."""
+    corrected: dict[str, str] = {}
+    for name, value in query.filters.items():
+        plain = {"".join(map(stem, tokens(known))): known for known in reversed(entry.fields.get(name, ()))}
+        near = nearest("".join(map(stem, tokens(value))), plain) if isinstance(value, str) else None
+        if near and plain[near] != value:
+            corrected[name] = plain[near]
+    return corrected
 
 
 # Pivot: ask somewhere else, where the catalog says that such things are

@@ -103,7 +103,7 @@ class _Case:
             return f"Nothing came up there, so let me look {place_in_words(elsewhere)} instead."
         if strategy is not Strategy.REWRITE:
             return "Let me broaden my search a little and look again."
-        if self.cause in {EmptyCause.SPELLING, EmptyCause.JARGON, EmptyCause.UNKNOWN_WORDS}:
+        if self.cause in {EmptyCause.SPELLING, EmptyCause.UNKNOWN_WORDS}:
             return "Nothing came up for that wording, so let me try the words that are more usual here."
         return "Nothing matched exactly, so let me look for it in broader words."
 
@@ -146,16 +146,10 @@ def relax_only(request: SearchRequest, state: SearchState) -> SearchPlan:
         entry = case.places.entry(query.table) or case.places.nearest(query.table)
         base = in_table(query, entry) if entry else query
         retry = case.state.retry_count
-        steps = (ladder(base, entry, retry), ladder(base, entry, retry + 1))
+        steps = chain((ladder(base, entry, retry + more) for more in (0, 1)), relaxed(query, entry, retry))
         tried = (*case.state.tried, *(Tried(query=other) for other in new))
-        new += islice(
-            (
-                step
-                for step in chain(steps, relaxed(query, entry, retry))
-                if case.can_run(step) and not attempts.repeated(step, tried, more_rows=True)
-            ),
-            1,
-        )
+        fresh = (step for step in steps if case.can_run(step) and not attempts.repeated(step, tried, more_rows=True))
+        new += islice(fresh, 1)
     return case.plan(Strategy.RELAX, tuple(new))
 
 

@@ -92,13 +92,7 @@ def _known_entries(words: Iterable[str], known: Vocabulary) -> Iterator[str]:
             yield from known.near(word)
 
 
-def _texts(
-    text: str,
-    message: str,
-    known: Vocabulary,
-    suggestions: tuple[str, ...],
-    tool: Tool,
-) -> Iterator[str]:
+def _texts(text: str, message: str, known: Vocabulary, suggestions: tuple[str, ...], tool: Tool) -> Iterator[str]:
     """What the tool suggests, the text without its operators, its terms in other forms, more of it, less of it.
 
     A mode's name does not tell whether the engine takes any word or asks for all, so both get their share of
@@ -108,8 +102,10 @@ def _texts(
     plain = reading.plain or unquoted(text) or message
     offered = ranked_suggestions(suggestions, plain, message)
     words, asked = content(plain)[:_MOST_WORDS], content(message)[:_MOST_WORDS]
-    mended = _mended(words, known)
-    longer = _longer(plain, mended, asked, known)
+    mended = tuple(dict.fromkeys(part for word in words for part in known.mended(word).words)) or words
+    more = tuple(part for word in asked for part in known.mended(word).words) if known.words else asked
+    # A word of both stands twice: it is what the search is about, and most rankings weigh it so.
+    longer = " ".join((plain, *more)) if set(more) - set(mended) else ""
     yield from offered[:_OFFERED]
     if offered:
         yield longer
@@ -122,8 +118,7 @@ def _texts(
         yield from families
     if known.words and not any(known.mended(word).words for word in words):
         yield from known.near(" ".join(words))
-    corrected = bool(set(mended) - set(tokens(plain)))
-    if corrected:
+    if set(mended) - set(tokens(plain)):
         yield " ".join(mended)
     short = plain_variants(plain, known) if len(plain.split()) <= _SHORT and plain.islower() else ()
     yield from short[: 2 if len(words) == 1 else 1]
@@ -161,23 +156,6 @@ def _families(plain: str, known: Vocabulary) -> Iterator[str]:
             continue
         forms = variants(term)
         yield from forms if len(found) == 1 else (*forms[:1], term)
-
-
-def _longer(text: str, mended: tuple[str, ...], asked: tuple[str, ...], known: Vocabulary) -> str:
-    """The text and then the words of the message; empty where the message adds none.
-
-    A word of both stands twice: it is what the search is about, and most rankings weigh it so.
-    """
-    more = tuple(part for word in asked if known.knows(word) for part in known.mended(word).words)
-    more = more if known.words else asked
-    return " ".join((text, *more)) if set(more) - set(mended) else ""
-
-
-def _mended(words: tuple[str, ...], known: Vocabulary) -> tuple[str, ...]:
-    """The words as the data has them: put right, joined or parted; words it does not have are left out."""
-    if not known.words:
-        return words
-    return tuple(dict.fromkeys(part for word in words for part in known.mended(word).words)) or words
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     JsonValue,
+    StringConstraints,
     ValidationError,
     ValidationInfo,
     WithJsonSchema,
@@ -51,22 +52,12 @@ _CATALOG: Final = {
     "items": {"type": "object"},
     "description": "[{table, description, search_modes, fields, vocabulary}]",
 }
-_DEFAULT_TABLE: Final = "search"  # where the caller's tool has no tables
-MOST_ROWS: Final = 1_000_000
-"""The highest limit that is believed."""
+DEFAULT_TABLE: Final = "search"
+"""The table of a search tool without tables."""
 
 
-def _stripped(value: Any) -> Any:
-    return value.strip() if isinstance(value, str) else value
-
-
-def _names(value: Any) -> Any:
-    """One text as a list."""
-    return [value] if isinstance(value, str) else value
-
-
-_Text = Annotated[str, BeforeValidator(_stripped), most("max_query_chars")]
-_Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+_Text = Annotated[str, StringConstraints(strip_whitespace=True), most("max_query_chars")]
+_Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 
 
 class QueryArguments(Arguments):
@@ -82,19 +73,13 @@ class QueryArguments(Arguments):
         "tool": "engine",
     }
 
-    table: Annotated[_Text, Field(min_length=1)]
+    table: _Text = ""
     query_text: _Text = ""
     search_mode: _Text = ""
-    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
+    limit: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
     filters: Annotated[dict[str, JsonValue], in_all("max_filter_chars")] = Field(default_factory=dict[str, JsonValue])
     tool: _Text = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _table_of_tool(cls, values: Any) -> Any:
-        """The tool is the table where no table is named."""
-        return {"table": values["tool"], **values} if is_object(values) and "tool" in values else values
 
 
 class TableArguments(Arguments):
@@ -119,12 +104,22 @@ class ProposalArguments(Arguments):
     ] = None
 
 
-def read_queries(value: object, field: str = "queries", limits: Limits = DEFAULT) -> tuple[Query, ...]:
-    """Return a list of queries; InputError names the field that cannot be read."""
+def read_queries(value: object, field: str = "queries", limits: Limits = DEFAULT, table: str = "") -> tuple[Query, ...]:
+    """Return a list of queries; InputError names the field that cannot be read.
+
+    The tool is the table where none is named, and `table` where neither is; without it, each query must name one.
+    """
     items = _items(value, field)
     limits.refuse_more("max_queries", field, len(items), "items")
-    queries = [_read(QueryArguments, item, f"{field}[{place}]", limits) for place, item in enumerate(items)]
-    return tuple(Query(**dict(query)) for query in queries)
+    queries: list[Query] = []
+    for place, item in enumerate(items):
+        sent = {"query_text": item} if isinstance(item, str) and table else item
+        query = Query(**dict(_read(QueryArguments, sent, f"{field}[{place}]", limits)))
+        query = replace(query, table=query.table or query.tool or (table if query.query_text else ""))
+        if not query.table:
+            raise InputError(f"{field}[{place}].table", "it is missing", "Name the table to search.")
+        queries.append(query)
+    return tuple(queries)
 
 
 def read_catalog(
@@ -208,18 +203,9 @@ def _items(value: object, field: str) -> Sequence[Any]:
 
 
 def _queries(value: Any, info: ValidationInfo) -> Any:
-    """Queries as objects with a table and a text; a text is the query of a search without tables."""
+    """Queries as a list of objects and texts."""
     value = as_objects(value, info)
-    if not isinstance(value, list | tuple):
-        return value
-    return [_query(parsed(item)) for item in cast("list[Any]", value) if item not in (None, "")]
-
-
-def _query(item: Any) -> Any:
-    if not isinstance(item, dict):
-        return {"table": _DEFAULT_TABLE, "query_text": item} if isinstance(item, str) else item
-    query = named(QueryArguments, cast("dict[str, Any]", item), ReadContext())
-    return {"table": query.get("tool", _DEFAULT_TABLE), **query} if "query_text" in query else query
+    return [parsed(item) for item in value if item not in (None, "")] if is_list(value) else value
 
 
 def _results(value: Any, info: ValidationInfo) -> Any:

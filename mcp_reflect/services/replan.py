@@ -20,6 +20,7 @@ from mcp_reflect.models.search import CatalogEntry, Proposal, SearchPlan, Search
 from mcp_reflect.replan import attempts, planner
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.search import (
+    DEFAULT_TABLE,
     ReplanArguments,
     is_list,
     is_object,
@@ -203,7 +204,9 @@ def _request(
     A report without queries is about the plan that was handed out, else about the queries before it.
     """
     pending = state.pending.new_queries if state and state.pending else ()
-    queries = read_queries(clean(sent.queries), limits=context.settings) or pending or before.queries
+    queries = (
+        read_queries(clean(sent.queries), limits=context.settings, table=DEFAULT_TABLE) or pending or before.queries
+    )
     message = clean(sent.user_message or "") or before.user_message or queries[0].query_text
     if before.user_message and message != before.user_message:
         fault = f"it differs from what {before.search_id} holds"

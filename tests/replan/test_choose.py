@@ -5,7 +5,7 @@ from tests.replan.samples import empty_state, request
 
 _BOTH = (
     Finding("t", EmptyCause.THRESHOLD, Strategy.RELAX, 0.6, ""),
-    Finding("t", EmptyCause.JARGON, Strategy.REWRITE, 0.5, ""),
+    Finding("t", EmptyCause.UNKNOWN_WORDS, Strategy.REWRITE, 0.5, ""),
 )
 
 
@@ -20,7 +20,7 @@ def test_what_never_paid_off_gives_way_to_what_did() -> None:
 
 
 def test_experience_with_another_kind_changes_nothing() -> None:
-    other = Payoff(kind=EmptyCause.JARGON, strategy=Strategy.RELAX, used=50, paid=0)
+    other = Payoff(kind=EmptyCause.UNKNOWN_WORDS, strategy=Strategy.RELAX, used=50, paid=0)
     assert choose(_BOTH, (other,))[0] is Strategy.RELAX
 
 

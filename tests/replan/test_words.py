@@ -28,7 +28,6 @@ def _vocabulary(*entries: str) -> Vocabulary:
         ("glove", "gloves", ("gloves",)),
         ("headlamp", "head lamp", ("head", "lamp")),
         ("email", "e mail", ("e", "mail")),
-        ("config", "configuration", ("configuration",)),
     ],
 )
 def test_a_word_that_the_data_lacks_becomes_one_that_it_has(word: str, data: str, found: tuple[str, ...]) -> None:
