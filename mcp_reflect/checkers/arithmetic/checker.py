@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.checkers.arithmetic.chains import Chain, chains, fix_of, other_units, plain_text
 from mcp_reflect.checkers.arithmetic.numerals import Match, in_english, matches, same, within_percent
-from mcp_reflect.checkers.arithmetic.sums import Sum
+from mcp_reflect.checkers.arithmetic.sums import Sum, parse
 from mcp_reflect.checkers.arithmetic.tokens import Kind, Token, tokens
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
@@ -56,6 +56,7 @@ class ArithmeticChecker:
 
 def _findings(steps: tuple[str, ...]) -> Iterator[Finding]:
     known: dict[str, Fraction] = {}
+    solutions: dict[str, Fraction] = {}
     left = _MAX_TOKENS
     for number, step in enumerate(steps[:_MAX_STEPS], 1):
         if left > 0 and (re.search(r"[=≈<>≤≥\\]| is |equals| are ", step)):
@@ -66,7 +67,38 @@ def _findings(steps: tuple[str, ...]) -> Iterator[Finding]:
                     for index in range(len(chain.relations)):
                         if finding := _judged(step, number, chain, index):
                             yield finding
+                    if (solved := _solved(chain)) is not None:
+                        name, solution, start, end = solved
+                        if solutions.get(name) == solution:
+                            yield Finding(step=number, status=Status.PASS, claim=step[start:end])
+                        solutions[name] = solution
                     _bind(chain, known)
+
+
+def _solved(chain: Chain) -> tuple[str, Fraction, int, int] | None:
+    """Return the unknown of a linear equation, its value, and where the equation stands: 2x + 6 = 10 holds for x = 2.
+
+    The equation that follows from another one has the same solution; one that has not may be of another problem.
+    """
+    left, right = chain.members[0].left, chain.members[-1].right
+    names = {token.text for member in chain.members for token in member.tokens if token.kind is Kind.NAME}
+    if chain.relations != ["="] or len(names) != 1 or left is None or right is None or left.unsure or right.unsure:
+        return None
+    name, (first, second) = names.pop(), (member.tokens for member in chain.members)
+    apart: list[Fraction] = []
+    for value in (0, 1, 2):
+        sides = [
+            parse(found, start, {name: Fraction(value)})
+            for found, start in ((first, left.start), (second, right.start))
+        ]
+        values = [side.value for side in sides if side and side.value is not None]
+        if len(values) < 2:
+            return None
+        apart.append(values[0] - values[1])
+    slope = apart[1] - apart[0]
+    if not slope or apart[2] - apart[1] != slope:
+        return None
+    return name, -apart[0] / slope, first[left.start].start, second[right.end - 1].end
 
 
 def _bind(chain: Chain, known: dict[str, Fraction]) -> None:
