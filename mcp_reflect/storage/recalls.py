@@ -13,7 +13,7 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.storage import similarity as contradictions
 from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.retrieval.candidates import SCORED, Search
+from mcp_reflect.storage.retrieval.candidates import SCORED, Candidate, Search
 from mcp_reflect.storage.retrieval.ranking import rank
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.sqlite.database import Repository
@@ -174,12 +174,24 @@ def _ranked(
     while True:
         search = Search(reading, scope, ask, query, index, scored)
         candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))
+        candidates = _with_misfits(reading, ask, candidates)
         tied = contradictions.among(reading, (candidate.lesson for candidate in candidates))
         hits, hidden = rank(candidates, ask, base_rates, now, tied)
         if not filtered or len(hits) >= ask.limit or search.every or scored >= _MOST_SCORED:
             hidden["not_relevant"] = not_relevant
             return _with_related(reading, scope, hits, ask.max_chars), hidden
         scored = min(scored * _MORE, _MOST_SCORED)
+
+
+def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate]) -> list[Candidate]:
+    """Mark the candidates that were recorded as irrelevant to a task that shares half of its words with this one."""
+    words = contradictions.telling_words(ask.task)
+    misfits: set[str] = set()
+    for row in reading.rows("irrelevant_tasks", {"ids": [candidate.lesson.id for candidate in candidates]}):
+        earlier = contradictions.telling_words(row["task"])
+        if 2 * len(words & earlier) >= len(words | earlier):
+            misfits.add(row["from_id"])
+    return [replace(one, irrelevant=True) if one.lesson.id in misfits else one for one in candidates]
 
 
 # The graph: what records name, and what shares it.

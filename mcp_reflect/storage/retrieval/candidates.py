@@ -24,17 +24,19 @@ class Candidate:
     """A lesson with its relevance.
 
     `by_error`: one of the errors that were sent identifies it. `other_tools`: it names programs, the task others.
+    `irrelevant`: an agent said that it did not fit a similar task.
     """
 
     lesson: Lesson
     match: Match
     by_error: bool = False
     other_tools: bool = False
+    irrelevant: bool = False
 
     @property
     def strong(self) -> bool:
         """True if it surely fits: one on other programs than the task's does not."""
-        return self.by_error or (self.match.strong and not self.other_tools)
+        return not self.irrelevant and (self.by_error or (self.match.strong and not self.other_tools))
 
 
 class Search:

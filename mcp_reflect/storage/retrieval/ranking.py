@@ -68,7 +68,7 @@ def _score(candidate: Candidate, query: RecallQuery, rates: Rates, now: float) -
     Relevance is scaled by .6 to 1 for worth; the same task type adds .1, the same context .05. A lesson that the very
     error identifies has the score 1.
     """
-    if candidate.by_error:
+    if candidate.by_error and candidate.strong:
         return 1.0
     lesson = candidate.lesson
     worth = (

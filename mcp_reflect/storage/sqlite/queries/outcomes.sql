@@ -8,6 +8,11 @@ ON CONFLICT DO NOTHING;
 -- What a recall of this project, or a global one, showed.
 SELECT * FROM recalls WHERE id = :id AND tenant = :tenant AND project IN (:project, '');
 
+-- name: irrelevant_tasks
+-- The tasks that lessons were said not to fit.
+SELECT links.from_id, recalls.task FROM links JOIN recalls ON recalls.id = links.to_id
+WHERE links.from_id IN (SELECT value FROM json_each(:ids)) AND links.relation = 'irrelevant_to';
+
 -- name: outcome_add
 -- Note what became of using a lesson; the latest word of a recall and lesson wins.
 INSERT INTO outcomes (recall_id, lesson_id, success, evidence, weight, note, created_at)
