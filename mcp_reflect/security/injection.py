@@ -4,8 +4,8 @@ A few rules with precision first, each with the reason that `mcp-reflect lessons
 imports and words that came out of a tool's output; a hook shows no text that they suspect, whoever wrote it.
 
 A rule is a sequence of word groups within one sentence, as `^IGNORE .. ORDERS`. The rules read a text with its disguise
-taken off (look-alike letters, spelled-out words), and what it holds in base64, hex, percent signs or escapes. What they
-miss is still only data in a fence.
+taken off (look-alike letters, spelled-out words), and what it holds in base64, hex, percent signs or escapes. A text that
+they miss is still only data in a fence.
 """
 
 import base64
@@ -121,9 +121,9 @@ _QUOTED: Final = lazy_compile(
 
 
 def _unquoted(line: str) -> str:
-    """The line without what it quotes, if it has words of its own: somebody else said it."""
-    rest = _QUOTED.sub("(quoted)", line)
-    own = rest.replace("(quoted)", "")
+    """Return a line without its quotations if it has words of its own: they repeat what somebody else said."""
+    rest = _QUOTED.sub("(…)", line)
+    own = rest.replace("(…)", "")
     return rest if len(own.split()) >= 3 or sum(char > "\u3040" for char in own) >= 6 else line
 
 
@@ -160,7 +160,7 @@ _ROT13: Final = ("vtaber", "qvfertneq", "sbetrg", "vafgehpgvba", "cebzcg", "hfre
 
 
 def _undisguised(text: str) -> Iterator[str]:
-    """The text with Latin letters for look-alikes; then with spelled-out words joined, and digits read as letters."""
+    """Yield the text with Latin letters for look-alikes, then with spelled-out words joined and digits as letters."""
     if not text.isascii():
         text = re.sub(r"\w*[A-Za-z]\w*", lambda word: word[0].translate(_LIKE), text)
     yield text
@@ -174,7 +174,7 @@ def _undisguised(text: str) -> Iterator[str]:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    """What the text holds in codes: entities, percent signs, escapes, base64, hex, reversed or turned letters."""
+    """Yield the texts in codes: entities, percent signs, escapes, base64, hex, reversed or rotated letters."""
     if "&" in text:
         import html  # noqa: PLC0415 - a table of 2,000 names, and few texts hold one
 
@@ -208,7 +208,7 @@ def _base64(run: str) -> bytes:
 
 
 def _texts(content: bytes) -> Iterator[str]:
-    """The bytes as text where they are one: mostly letters, in UTF-8 or UTF-16."""
+    """Yield the text of the bytes if they are mostly letters in UTF-8 or UTF-16."""
     try:
         text = content.decode("utf-16-le" if content.count(0) * 3 > len(content) else "utf-8")
     except UnicodeDecodeError:

@@ -175,7 +175,7 @@ CODE: Final = {
         r"\b(?:tar|cat|env|printenv|history)\b[^\n]{0,80}\| ?(?:curl|nc|base64|wget|mail)"
         r"|\$\((?:cat|env|whoami)\b[^\n]*\)[^\n]{0,20}\.[\w-]+\.\w+"
         r"|!\[[^\]\n]{0,80}\]\((?:https?:)?//[^)\n]*(?:[{<\[]|(?-i:=[A-Z_]{3,}\)|/[A-Z_]{4,}\.))|<img[^>\n]*=[{\[<]"
-        r"|\]\(https?://[^)\n]*=(?-i:[A-Z][A-Z_]{5,})\b|git push \w+ --(?:all|mirror)|(?:-d|-T|-F|--data\S*"
+        r"|https?://[^\s)\"'>]*[?&/][\w-]+=?(?:<[^>]+>|\$\{?(?-i:[A-Z_]{3,})|(?-i:[A-Z]{6,})\b)|\]\(https?://[^)\n]*=(?-i:[A-Z][A-Z_]{5,})\b|git push \w+ --(?:all|mirror)|(?:-d|-T|-F|--data\S*"
         r"|--upload-file|--post-file)[ =]?@[^\n]{0,40}(?:\.env|\.ssh|\.aws|\.kube|\.npmrc|id_rsa|passwd"
         r"|shadow)[^\n]{0,40}http|\b(?:scp|rsync)\b[^\n]{0,60}(?:\.ssh|\.kube|\.aws|id_rsa)[^\n]{0,80}@[\w.-]+:"
     ),
@@ -207,9 +207,47 @@ CODE: Final = {
         r"|(?:your )?(?:principal|operator|developer) (?:speaking|talking)"
     ),
     "YOURUSER": (
-        r"\b(?:your|its|their|tes?|ton|dein\w*|tu|твой|твоего) (?:own )?(?:user|operator|human|principal|owner"
-        r"|utilisateur|nutzer|usuario|оператор|betreiber)\b(?! (?:name|account|id|agent|interface|experience"
-        r"|manual))(?:'s)?"
+        r"\b(?:your|tes?|ton|dein\w*|tu|твой|твоего) (?:own )?(?:user|operator|human|principal|owner|developer|creator|reader"
+        r"|utilisateur|nutzer|usuario|оператор|betreiber)\b(?:'s)?"
+        r"(?! (?:name|account|id|agent|interface|experience|manual|profile|data|guide|group|role|story))"
+    ),
+    "COVERT": (
+        r"\bas (?:though|if) (?:nothing|it were (?:routine|normal))|\bbehave normally until|off the books|cover (?:your|the) tracks"
+        r"|\b(?:stay|be|keep) silent (?:about|on|of)|\bsay nothing (?:of it|about (?:it|this)|to (?:him|her|them|the user))|\bkeep up the pretence"
+        r"|(?:keep|leave)s? (?:it|this|that|them|the \w+|your \w+|our \w+|any mention[^.\n]{1,40}) (?:out of|off) (?:the|your|every|his|her"
+        r"|their|any) (?!\w+ (?:folder|repo))|(?:must|should|can|do|does|will|need)(?: not|n't|not) be (?:told|shown)"
+        r"|\b(?:answer|reply|say|respond|report|claim|insist|record|note)s? (?:only |just |in the log )?(?:that |with )?[\"'“‘]?(?:none (?:was"
+        r"|were|has)|nothing (?:was|has|changed)|no (?:changes|vulnerab|errors?|files) (?:made|found|were)|it was (?:the|him|her|them"
+        r"|always|a) |a human did|he did it|(?:the|all) \w+ (?:was|is|went) (?:fine|safe|away by itself))"
+    ),
+    "SPREAD": (
+        r"\b(?:add|write|insert|repeat|include|store|put|copy|append|paste|slip|merge|bury|inserisci|schreibe|salin)\w*\b[^.\n]{0,40}?"
+        r"\b(?:this|these|the|diesen|questa|den här)\b (?:\w+ ){0,2}?(?:sentence|lines?|block|paragraph|note|message|text|entry|memory|body"
+        r"|satz|nota)\b[^.\n]{0,60}?\b(?:each|every|all|any|other|new|jede|altri)\b"
+    ),
+    "MINE": (
+        r"\bdo (?:exactly )?(?:as|what) (?:I|this \w+|the (?:note|page|lesson|reader|author|sender)|its? (?:author|sender)) (?:say|tell|ask|want"
+        r"|list)s?|\b(?:obey|serve|answer to|belongs? to) (?:me|the (?:sender|author|one who))\b"
+        r"|\b(?:outranks?|(?:has|have|takes?) (?:precedence|priority) over|prevails? over|ahead of) (?:the |your |what (?:the |your )?)"
+        r"(?:user|operator|owner|human|person)s?\b"
+    ),
+    "CLEARED": (
+        r"\b(?:treat|consider|regard|take)\b[^.\n]{0,60}\bas (?:operator|developer|system|coming from (?:your|the)|already (?:cleared|approved)"
+        r"|consent|trusted instr|binding)|\bmark (?:this|it)(?: \w+)? as (?:already|safe|trusted|scanned)|(?:sign-off|consent|approval|veto)"
+        r" (?:\w+ ){0,4}(?:is|was|ended|counts?) (?:\w+ )?(?:considered|given|yesterday|not needed|granted)"
+        r"|\b(?:confirm|approve|accept|sign|buy|order|agree|consent|transfer|keur|valide|answer)\b[^.\n]{0,60}\b(?:on|in) (?:the |your "
+        r"|their )?(?:\w+'s |their |his |her |its )?(?:behalf|name)\b"
+    ),
+    "EXACT": (
+        r"\b(?:your next (?:output|message|reply|answer|tool call|response)|your (?:entire|whole|full) (?:list|prompt|instructions|context))\b"
+    ),
+    "DESTROY": (
+        r"\brm -rf (?:~|/|\$HOME)|crontab -r|history -c|iptables -(?:F|P)|\bdrops? table\b|\bforce-push\b|\bwipe the|restic forget"
+        r"|\bdelete (?:their|his|her) |core\.hooksPath|unlock the|audit_log"
+    ),
+    "TRIGGER": (
+        r"\b(?:when(?:ever)?|as soon as|once|next time|wait until|each time|every time|if) (?:the|your|an?|its|their) (?:account )?(?:user"
+        r"|person|owner|developer|caller|customer|human|operator|buyer)\b"
     ),
     "READER": (
         r"\b(?:AI|LLM|models?|assistants?|agents?)s? (?:that |who |which |consumers |buyer|mail |(?!using|with"
@@ -218,16 +256,19 @@ CODE: Final = {
     "MUST": r"\b(?:must|shall|should|has to|have to|needs? to|are to|is to|granted|obliged)\b",
     "SAYAS": (
         r"\b(?:lie (?:to|about)|(?:say|claim|answer|reply|state) that (?:none|nothing|it was|it is|all|there (?:was|is)"
-        r"|everything)|as though nothing|cover (?:it|this) up|won't (?:check|notice|mind)|doesn't know|nobody will)\b"
+        r"|everything)|as though nothing|cover (?:it|this) up|won't (?:check|notice|mind)|nobody will)\b"
     ),
     "NOMATTER": (
         r"\b(?:no matter what|whatever|regardless of what|even (?:if|when)) (?:the |your |a )?(?:user|person|human"
         r"|owner|operator|policy|guidelines)"
     ),
     "ADDRESSED": (
+        r"(?:^|[.!?;:(\[{\"'*|/#<>—-]\s*)(?<!\w\()(?:(?:\w+ ){0,4}(?:to|for|dear|voor|für|an) )?(?:(?:the|any|all|every|our|your|whichever|de|die|das|la"
+        r"|el) )?(?:AI|LLM|autonomous|digital\w*|automated|machine|MODEL)[- /](?:\w+[- /]?){0,3}(?: et al\.)?(?: \([\w ]+\))?(?:\)|[:：]) ?"
+        r"(?!I\b|I'|sure|yes)(?=\w)|"
         r"""(?:^|[.!?;(\[<>{\"'*|/#-]\s*|\b(?:note|message|instructions?|hint|remark|hinweis|nota|notice|tip|aside|output"""
         r"|order|wenn|hey|dear|attention|important|dieses|prompt)[:,]? (?:to|for|für|an|para|voor)? ?|^(?:for"
-        r"|to) )(?:(?:the|all|any|every|das|den|die|de|our|your|internal) )?(?:(?:ai|coding|code|shopping|mail|e-mail"
+        r"|to) )(?<!\w\()(?:(?:the|all|any|every|das|den|die|de|our|your|internal) )?(?:(?:ai|coding|code|shopping|mail|e-mail"
         r"|review\w*|screening|grader|grading|helper|digital\w*|automated|assistive|language|llm"
         r"|agent) ){0,2}MODEL(?: (?:only|on duty|operator|reviewers?|assistants?|agents?|support|helpers|virtual"
         r"|de código))*(?:\)|[:：][ \n]*(?=[\w`~/])(?!I\b|sure|yes|deleted|of course|select|done|switched|ok)"
@@ -250,18 +291,15 @@ RULES: Final = {
     "it tells the model to drop or to show its instructions": (
         "^IGNORE .. ORDERS | ORDERS .. VOID/IGNORED | ^NOT .. OBEY .. ORDERS | RANK .. ORDERS & OBEY/ADDRESSED"
     ),
-    "it turns the model against its user": (
-        "YOURUSER & NOT/SECRETLY/RANK/IGNORE/SAYAS/OBEY/GRANTED | NOMATTER & EVERY/OBEY/PRAISE/IGNORE"
-        " | ^SAYAS .. USER | SAYAS & SECRETLY"
-    ),
-    "it tells the model whom to obey": "BECOME .. OBEY | RANK .. USER & OBEY | OBEY & ADDRESSED/SECRETLY",
-    "it claims a consent that the user has not given here": "USER .. GRANTED | GRANTED & SECRETLY/EVERY/ADDRESSED",
+    "it turns the model against its user": "YOURUSER | NOMATTER | SAYAS",
+    "it tells the model whom to obey": "MINE | BECOME .. OBEY | RANK .. USER & OBEY | OBEY & ADDRESSED/SECRETLY",
+    "it claims a consent that the user has not given here": "CLEARED | USER .. GRANTED | GRANTED & SECRETLY/EVERY/ADDRESSED",
     "it gives the model another role": "BECOME/MODEL .. ROLE",
     "it hides something from the user": (
-        "^NOT .. TELL .. USER | USER .. NOT .. TELL | SECRETLY & USER/ADDRESSED/EVERY | SECRETLY & SEND .. SECRET"
+        "COVERT | ^NOT .. TELL .. USER | USER .. NOT .. TELL | SECRETLY & USER/ADDRESSED/EVERY | SECRETLY & SEND .. SECRET"
     ),
     "it addresses an order to the model that reads it": (
-        "ADDRESSED & SEND/RUN/OFF/APPROVE/ADD/PAY/USER/IGNORE/PLACE/EVERY/PRAISE/SECRET/NOT/SAYAS"
+        "ADDRESSED & SEND/RUN/OFF/APPROVE/ADD/PAY/USER/IGNORE/PLACE/EVERY/PRAISE/SECRET/NOT/DESTROY | EXACT"
         " | READER & MUST/SECRETLY/SEND/APPROVE/RANK"
     ),
     "it poses as a system message or a call of a tool": (
@@ -276,16 +314,17 @@ RULES: Final = {
         " | ^APPROVE .. EVERY | EVERY .. APPROVE"
     ),
     "it adds a key, a user or a right": "RIGHTS | ^ADD .. ADMIN .. PLACE/EVERY | ^ADD .. PLACE .. ADMIN",
+    "it destroys data behind the user's back": "DESTROY & TRIGGER/USER/NOT/SECRETLY/EVERY | TRIGGER & SEND .. PLACE",
     "it moves money": "^PAY .. MONEY & SECRETLY/USER | PAY .. MONEY & EVERY",
-    "it wants to be in every answer or to be spread": "PRAISE & SECRETLY | PRAISE & EVERY & NOT | ^SEND .. EVERY & SECRETLY",
+    "it wants to be in every answer or to be spread": "SPREAD | PRAISE & SECRETLY | PRAISE & EVERY & NOT | ^SEND .. EVERY & SECRETLY",
 }
 
 # A sentence that reports such a text is honest; so is one that tells how a command went, or warns of it.
 REPORTED: Final = (
-    r"\b(?:said|says|saying|claim(?:s|ed)|contain(?:s|ed)|carried|held|wrote|attacks?(?!@)|attackers?(?!@)|inject\w*"
+    r"\b(?:said|claim(?:s|ed)|contain(?:s|ed)|carried|held|wrote|attacks?(?!@)|attackers?(?!@)|inject\w*"
     r"|jailbreaks?|phishing|red[- ]team\w*|malicious|suspicious|untrusted|refused|declined|treat(?:ed)? (?:it|text"
     r"|them)|reported|flagged|wanted|tried|beware|such as|e\.g\.|literal|string|phrase|novel|expects?|quoted?|template"
-    r"|tokeni\w+|vllm|fine-tun\w+|honeypot)\b|\b(?:told|asked) (?:me|us|the|it)\b|sagte|stand\b|enthielt|Angriff|атак|攻击"
+    r"|tokeni\w+|vllm|fine-tun\w+|honeypot)\b|\b(?:told|asked) (?:me|us)\b|sagte|stand\b|enthielt|Angriff|атак|攻击"
     r"|注入|出现|当作|攻撃|공격|saldırı"
 )
 
