@@ -23,9 +23,9 @@ from mcp_reflect.analysis.known_failures import failure_of, forms_of
 from mcp_reflect.analysis.loops import (
     Loop,
     empty_searches,
-    finding,
     loop_finding,
     loops_in,
+    new_finding,
     objections,
     repeated_errors,
     unfinished,
@@ -117,7 +117,7 @@ def diagnose(trace: Trace) -> Diagnosis:
     findings = _findings(reading)
     strategy = _strategy(reading, corrections)
     again = {item.index for loop in reading.loops for item in loop.calls[loop.period :]}
-    ordered = sorted(findings, key=lambda one: _ORDER.index(one.kind))
+    ordered = sorted(findings, key=lambda finding: _ORDER.index(finding.kind))
     return Diagnosis(
         summary=_summary(reading, ordered),
         category=reading.category,
@@ -131,10 +131,10 @@ def diagnose(trace: Trace) -> Diagnosis:
             marked=reading.mattered is not None and reading.mattered[1].marked,
             category=reading.category,
         ),
-        source_event_ids=unique(event_id for one in findings for event_id in one.event_ids),
+        source_event_ids=unique(event_id for finding in findings for event_id in finding.event_ids),
         strategy=strategy,
         strengths=_strengths(reading, corrections),
-        improvements=tuple(one.text for one in ordered if one.kind is not FindingKind.RECOVERED)[:5],
+        improvements=tuple(finding.text for finding in ordered if finding.kind is not FindingKind.RECOVERED)[:5],
         recommendation=corrections[0].correction if corrections else strategy,
         failures=_failures(reading),
         worked=_worked(reading),
@@ -197,7 +197,7 @@ def _failing(item: Tried, fault: Fault) -> Finding:
     text = f"{call} failed with {kind} error ({item.failing_event}): {quote(fault.headline, 200)}."
     if fault.empty:
         text = f"{item.text} found nothing ({item.failing_event})."
-    return finding(FindingKind.FAILING_EVENT, item.call.event_ids, text, fault.category)
+    return new_finding(FindingKind.FAILING_EVENT, item.call.event_ids, text, fault.category)
 
 
 def _recovered(reading: Reading) -> list[Finding]:
@@ -215,16 +215,16 @@ def _recovered(reading: Reading) -> list[Finding]:
             error = quote(fault.headline, 160)
             text = f"{failed.text} failed ({failed.failing_event}): {error}. {how} ({worked.failing_event})."
         ids = (failed.failing_event, worked.failing_event)
-        recovered = finding(FindingKind.RECOVERED, ids, text, fault.category)
+        recovered = new_finding(FindingKind.RECOVERED, ids, text, fault.category)
         once.setdefault((worked.index, failed.exact, failed.fingerprint), recovered)
     return list(once.values())
 
 
 def _without_lesson(reading: Reading, corrections: Sequence[Correction]) -> tuple[Finding, ...]:
     """The failures without a lesson, put right or open: somebody who can write is asked about them."""
-    told = {name for lesson in corrections for name in (lesson.failed_event_id, *lesson.also)}
-    recovered = [one for one in _recovered(reading) if one.event_ids[0] not in told]
-    left = [_failing(item, fault) for item, fault in reading.open if item.failing_event not in told]
+    learned = {name for lesson in corrections for name in (lesson.failed_event_id, *lesson.also)}
+    recovered = [finding for finding in _recovered(reading) if finding.event_ids[0] not in learned]
+    left = [_failing(item, fault) for item, fault in reading.open if item.failing_event not in learned]
     return (*recovered, *left)[:MAX_FINDINGS]
 
 
@@ -236,7 +236,7 @@ def _summary(reading: Reading, findings: Sequence[Finding]) -> str:
         parts = [f"{_ENDED[trace.outcome]}; no events were given."]
     if trace.error and trace.error.message:
         parts.append(f"The caller reports: {quote(trace.error.message, 200)}.")
-    parts += [one.text for one in findings[:SUMMARY_FINDINGS]]
+    parts += [finding.text for finding in findings[:SUMMARY_FINDINGS]]
     if not findings:
         worked = [item.call.tool for item in reading.tried if item.worked]
         parts += [f"{_count(len(worked), 'call')} worked ({', '.join(unique(worked)[:5])})."] if worked else []
@@ -248,7 +248,7 @@ def _summary(reading: Reading, findings: Sequence[Finding]) -> str:
     budget = next((event for event in reversed(notes) if _BUDGET.search(event.content)), None)
     parts += [f"The environment noted ({budget.id}): {quote(budget.content, 160)}."] if budget else []
     ending = _ending(reading)
-    righted = bool(findings) and all(one.kind is FindingKind.RECOVERED for one in findings)
+    righted = bool(findings) and all(finding.kind is FindingKind.RECOVERED for finding in findings)
     if ending is None and righted and trace.outcome is not Outcome.SUCCESS:
         ending = "Every failure was put right; what is still open is not in the events."
     return " ".join([*parts, ending] if ending else parts)
@@ -260,7 +260,7 @@ def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
     said = [event for event in trace.events[begun or 0 :] if event.type is EventType.USER_FEEDBACK]
     if begun is None:
         said = [event for event in said if event.content.strip() not in trace.task]
-    quoted = {name for one in findings if one.kind is FindingKind.USER_OBJECTION for name in one.event_ids}
+    quoted = {name for finding in findings if finding.kind is FindingKind.USER_OBJECTION for name in finding.event_ids}
     if not said or said[-1].id in quoted or not said[-1].content.strip():
         return []
     return [f"The user said ({said[-1].id}): {quote(said[-1].content, 160)}."]

@@ -90,7 +90,7 @@ def loop_finding(loop: Loop) -> Finding:
     text = f"The same {loop.period} calls were made {times(loop.rounds)} over with the same answers ({names(ids)})"
     if loop.period == 1:
         text = f"The same call was made {times(loop.rounds)} in a row with the same answer ({names(ids)})"
-    return finding(FindingKind.LOOP, ids, f"{text}: {steps}.", ErrorCategory.LOOP)
+    return new_finding(FindingKind.LOOP, ids, f"{text}: {steps}.", ErrorCategory.LOOP)
 
 
 def empty_searches(tried: Sequence[Tried]) -> list[tuple[Tried, ...]]:
@@ -111,7 +111,7 @@ def zero_finding(run: Sequence[Tried]) -> Finding:
     tools = " and ".join(unique(item.call.tool for item in run)[:3]) or "Search"
     ids = tuple(item.failing_event for item in run)
     text = f"{tools} found nothing {times(len(run))} in a row ({names(ids)}): {', '.join(queries[:SHOWN])}{more}."
-    return finding(FindingKind.ZERO_RESULTS, ids, text, ErrorCategory.NO_RESULT)
+    return new_finding(FindingKind.ZERO_RESULTS, ids, text, ErrorCategory.NO_RESULT)
 
 
 def repeated_errors(failed: Sequence[tuple[Tried, Fault]]) -> list[Finding]:
@@ -126,7 +126,7 @@ def repeated_errors(failed: Sequence[tuple[Tried, Fault]]) -> list[Finding]:
         ids = tuple(one.failing_event for one, _ in group)
         tool = f"{item.call.tool} gave" if item.call.tool else "There was"
         text = f"{tool} the same error {times(len(group))} ({names(ids)}): {quote(fault.headline, 160)}."
-        findings.append(finding(FindingKind.REPEATED_ERROR, ids, text, fault.category))
+        findings.append(new_finding(FindingKind.REPEATED_ERROR, ids, text, fault.category))
     return findings
 
 
@@ -134,7 +134,7 @@ def objections(trace: Trace) -> list[Finding]:
     """The objections of people. Their word is a finding, and no failing call."""
     said = [event for event in trace.events if event.type is EventType.USER_FEEDBACK]
     return [
-        finding(FindingKind.USER_OBJECTION, (event.id,), f"The user objected ({event.id}): {quote(event.content)}.")
+        new_finding(FindingKind.USER_OBJECTION, (event.id,), f"The user objected ({event.id}): {quote(event.content)}.")
         for event in said
         if _OBJECTION.search(event.content[:2_000])
     ]
@@ -162,16 +162,16 @@ def unfinished(trace: Trace, tried: Sequence[Tried]) -> Finding | None:
     )
     if actions >= len(made):
         text = f"The run stopped after {len(made)} actions without an answer; the last was {item.text} ({last.id})."
-        return finding(FindingKind.NO_ANSWER, (last.id,), text)
+        return new_finding(FindingKind.NO_ANSWER, (last.id,), text)
     return (
         _no_answer(last.id, "The run ends on a call that failed, without an answer", item.text) if item.failed else None
     )
 
 
 def _no_answer(event_id: str, how: str, detail: str) -> Finding:
-    return finding(FindingKind.NO_ANSWER, (event_id,), f"{how} ({event_id}): {detail}.")
+    return new_finding(FindingKind.NO_ANSWER, (event_id,), f"{how} ({event_id}): {detail}.")
 
 
-def finding(kind: FindingKind, ids: tuple[str, ...], text: str, category: ErrorCategory | None = None) -> Finding:
+def new_finding(kind: FindingKind, ids: tuple[str, ...], text: str, category: ErrorCategory | None = None) -> Finding:
     """A finding with its events and its sentence."""
     return Finding(kind=kind, event_ids=ids, text=text, category=category)

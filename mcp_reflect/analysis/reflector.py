@@ -120,7 +120,7 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
     )
 
 
-def face(trace: Trace, judged: Judged, source: Source) -> LessonDraft:
+def reflection_draft(trace: Trace, judged: Judged, source: Source) -> LessonDraft:
     """The record by which recall finds the reflection itself."""
     return LessonDraft(
         kind=RecordKind.REFLECTION,
@@ -134,12 +134,12 @@ def face(trace: Trace, judged: Judged, source: Source) -> LessonDraft:
     )
 
 
-def strategy(trace: Trace, judged: Judged, source: Source) -> LessonDraft | None:
+def strategy_draft(trace: Trace, judged: Judged, source: Source) -> LessonDraft | None:
     """The strategy as a record of its own: tagged, and 10 % more important than its reflection."""
     if not judged.strategy:
         return None
     return replace(
-        face(trace, judged, source),
+        reflection_draft(trace, judged, source),
         kind=RecordKind.STRATEGY,
         text=judged.strategy,
         tags=tuple(dict.fromkeys(("strategy", *judged.tags))),

@@ -20,6 +20,7 @@ SHARED_WORDS: Final = 0.75  # share of the words of two texts with one meaning (
 
 _WORD = re.compile(r"\w{1,80}")
 _TOKEN = re.compile(r"[\w@./-]{2,80}")
+_BRACKETS = re.compile(r"\([^()]{1,80}\)")
 _PATH = re.compile(r"[/\\]|\.\w{1,8}$")
 _SMALL = word_set(
     "a an the of in on at to for and or is was by with from as it its what who when where which how did do does s"
@@ -57,7 +58,7 @@ def same_intent(failed: Tried, worked: Tried, *, proved: bool = False) -> bool:
     if first == second or names_alike(first, second):
         return True
     if failed.fault is not None and failed.fault.empty and not proved:
-        one, two = _telling(first), _telling(second)
+        one, two = _telling(first), _telling(_BRACKETS.sub(" ", second))  # `Mercury (planet)` is Mercury
         return bool(two) and two <= one and 2 * len(two) >= len(one)
     if len(old) > 1 and len(changes) == 1 and not missing and points_at(changes[0], error):
         return True

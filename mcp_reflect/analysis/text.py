@@ -76,7 +76,7 @@ def call_text(tool: str, arguments: Json, limit: int = QUOTE_LIMIT) -> str:
 
 
 def subject_only(arguments: Json) -> Json:
-    """The single value of a call with one argument, else all of them; null for none."""
+    """The single value of a call with one argument, else all of them; None for none."""
     if isinstance(arguments, dict):
         if len(arguments) == 1:
             return next(iter(arguments.values()))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.analysis.known_failures import forms_of, undresses
+from mcp_reflect.analysis.known_failures import drops_quotes, forms_of
 from mcp_reflect.models.common import Json
 
 SAME_COMMAND = [
@@ -61,8 +61,8 @@ def test_calls_that_differ_in_dress_have_one_exact_form(tool: str, first: Json, 
 def test_quotation_marks_are_dress_only_where_they_are_added() -> None:
     quoted, plain = forms_of("search", {"query": '"Nick Park"'}), forms_of("search", {"query": "Nick Park"})
     assert quoted.bare == plain.bare
-    assert undresses(plain, quoted)
-    assert not undresses(quoted, plain)
+    assert drops_quotes(plain, quoted)
+    assert not drops_quotes(quoted, plain)
 
 
 @pytest.mark.parametrize(
