@@ -109,11 +109,13 @@ async def test_an_analysis_that_is_sent_asks_nobody(tmp_path: Path) -> None:
     assert found["thinker"] == "host"
 
 
-async def test_a_fault_of_a_model_given_in_python_is_loud(tmp_path: Path) -> None:
+async def test_a_fault_of_a_model_given_in_python_leaves_the_run_to_rules(tmp_path: Path) -> None:
     async with serving(tmp_path, Scripted(ValueError("a bug"))) as (client, _):
-        result = await client.call_tool("reflect", {"task": "x", "outcome": "failure"})
-    assert result.is_error
-    assert rows(tmp_path)["reflections"] == 0
+        found = await reflect(client)
+    assert found["thinker"] == "rules"
+    assert "ValueError" in found["note"]
+    assert "a bug" not in found["note"]
+    assert rows(tmp_path)["reflections"] == 1
 
 
 @pytest.mark.parametrize("stop", [Stop.REFUSAL, Stop.EMPTY, Stop.TOOL_USE])

@@ -92,4 +92,3 @@ def test_the_command_says_the_same(settings: Settings, monkeypatch: pytest.Monke
     assert main(["stats"]) == 0
     said = capsys.readouterr().out
     assert "bank capacity: 100\n" in said
-    assert "uplift: shown tasks 0, success not known yet" in said
