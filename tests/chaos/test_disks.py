@@ -13,7 +13,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import backup
-from tests.processes.servers import LESSON, ROOT, server, told
+from tests.server.servers import LESSON, ROOT, server, told
 
 TASK = {"task": "deploy on a Friday"}
 # Mounting and file attributes change the machine: only a machine that is there for tests.

@@ -18,7 +18,7 @@ import pytest
 from benchmarks.forked import forked_server
 from benchmarks.stdio import RawClient, ServerDiedError
 from benchmarks.writers import RefusedError, Writer, Written, lost, sound
-from tests.processes.servers import server, told
+from tests.server.servers import server, told
 
 LONGEST_LIFE = 0.5  # seconds of work before a kill
 UNOPENED = 0.2  # the share of servers that are killed at a moment of their start, perhaps before they have the bank

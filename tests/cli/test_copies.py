@@ -16,7 +16,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import backup, restore
 from mcp_reflect.storage.sqlite.files import newest
-from tests.processes.servers import LESSON, server, told
+from tests.server.servers import LESSON, server, told
 
 LATER: dict[str, Any] = {"mistake": "Read the wrong configuration", "correction": "Name the configuration"}
 

@@ -27,8 +27,8 @@ from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.fuzz.random_calls import URIS, arguments, line, tool_name, value
-from tests.processes.servers import LESSON, server, told
 from tests.server.calls import told as told_by
+from tests.server.servers import LESSON, server, told
 
 OURS = ("failed inside", "Error executing tool", "Traceback")
 SHORT, WHOLE = 100, 20_000

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.stdio import Era, ServerDiedError
-from tests.processes.servers import LESSON, ROOT, SERVE, server, told
+from tests.server.servers import LESSON, ROOT, SERVE, server, told
 
 CRASHING = (
     "import warnings\n"

@@ -15,7 +15,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.files import ASIDE
-from tests.processes.servers import server
+from tests.server.servers import server
 
 COUNT = 80
 ANALYSIS: dict[str, Any] = {"reflection": "The table was not made", "strategy": "Make the table first"}

@@ -17,7 +17,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankReadOnlyError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.files import newest
-from tests.processes.servers import LESSON, ROOT, server, told
+from tests.server.servers import LESSON, ROOT, server, told
 
 NEXT = newest() + 1
 

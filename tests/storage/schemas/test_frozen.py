@@ -10,7 +10,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.files import newest
-from tests.processes.servers import LESSON
+from tests.server.servers import LESSON
 from tests.storage.schemas.freeze import file_of
 
 FROZEN = sorted(file_of(0).parent.glob("[0-9]*.sql"))

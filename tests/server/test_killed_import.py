@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.writers import Written, lost, sound
-from tests.processes.servers import ROOT
+from tests.server.servers import ROOT
 
 LINES = 600
 SECONDS = 60  # that anything here may take on the busiest machine

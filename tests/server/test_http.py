@@ -20,8 +20,8 @@ from mcp import Client
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.server.http import Message, Receive, RequestLimits, Send
 from tests.conftest import Era
-from tests.processes.servers import LESSON, ROOT
 from tests.server.calls import told
+from tests.server.servers import LESSON, ROOT
 
 OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
 SENT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

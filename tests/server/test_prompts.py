@@ -6,7 +6,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from mcp_reflect.security.fencing import DATA_RULE
-from tests.mcp_prompts.served import CORRECTION, TASK, a_lesson, a_reflection, completed, prompt_text, served
+from tests.server.served import CORRECTION, TASK, a_lesson, a_reflection, completed, prompt_text, served
 
 NAMES = ["start_task", "review_task", "critique_answer", "replan_search", "distill_lessons"]
 TOOLS = {

@@ -16,8 +16,8 @@ from mcp_reflect.server.app import build
 from mcp_reflect.server.stdio import request_id
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
-from tests.processes.servers import server
 from tests.server.calls import FAILED_RUN, LESSON, told
+from tests.server.servers import server
 
 RUN = {"task": "t", "outcome": "failure"}
 QUERY = {"table": "talks", "query_text": "quantum"}

@@ -1,6 +1,6 @@
 """One session per protocol version, as it goes over the wire: what a client sends, and what came back.
 
-`python -m tests.wire.session` records them anew, when an answer was changed on purpose; read the diff.
+`python -m tests.server.wire.session` records them anew, when an answer was changed on purpose; read the diff.
 What differs from run to run (ids, times, seals of fences) and what other tests hold (schemas) is put down to marks.
 """
 
@@ -15,7 +15,7 @@ from benchmarks.stdio import RawServer
 from mcp_reflect import __version__
 
 FOLDER: Final = Path(__file__).parent / "recordings"
-ROOT: Final = Path(__file__).parent.parent.parent
+ROOT: Final = Path(__file__).parents[3]
 LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN: Final = "2026-07-28"
 VERSIONS: Final = (*LEGACY, MODERN)

@@ -7,7 +7,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from tests.processes.servers import LESSON, ROOT, server, told
+from tests.server.servers import LESSON, ROOT, server, told
 
 # An import that tells of each batch, and goes on when it is told to.
 IMPORT = """

@@ -7,7 +7,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from mcp_reflect.llm.prompts import Prompts, shipped_folder
-from tests.mcp_prompts.served import completed_uri, prompt_text, resource_text, served
+from tests.server.served import completed_uri, prompt_text, resource_text, served
 
 MINE = """---
 name: start_task

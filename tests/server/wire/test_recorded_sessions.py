@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.wire.session import VERSIONS, played, recording, requests
+from tests.server.wire.session import VERSIONS, played, recording, requests
 
 
 @pytest.mark.parametrize("version", VERSIONS)
