@@ -4,6 +4,8 @@ import json
 import os
 import sys
 import threading
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,7 +13,9 @@ from typing import TYPE_CHECKING, Final
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.hosts.hook_events import HookInput, Moment, hook_answer, read_hook
 from mcp_reflect.config import Settings, project_of
+from mcp_reflect.errors import BankError
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage.spool import Spool
 
 if TYPE_CHECKING:
     import subprocess
@@ -22,6 +26,9 @@ MAX_SECONDS: Final = 3.0
 
 BUSY_SECONDS: Final = 0.25
 """The longest wait for another process that writes to the bank."""
+
+_TAKEN: Final = 20  # calls that earlier hooks could not note, and that this one takes in
+_TAKING_SECONDS: Final = 1.5  # of the process's life, in which it does so
 
 _CHUNK_BYTES: Final = 1 << 20
 _HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [EVENT]
@@ -38,11 +45,12 @@ def run_hook(arguments: list[str]) -> int:
     if arguments[:1] in (["-h"], ["--help"]):
         sys.stdout.write(_HELP)
         return 0
-    watchdog = threading.Timer(MAX_SECONDS, os._exit, (0,))
+    spools: list[Spool] = []
+    watchdog = threading.Timer(MAX_SECONDS, _give_up, (spools,))
     watchdog.daemon = True
     watchdog.start()
     try:
-        answer = _answer(*_split_arguments(arguments))
+        answer = _answer(*_split_arguments(arguments), spools)
         if answer:
             sys.stdout.write(answer)
             sys.stdout.flush()
@@ -50,7 +58,20 @@ def run_hook(arguments: list[str]) -> int:
         pass
     finally:
         watchdog.cancel()
+        _keep(spools)
     return 0
+
+
+def _give_up(spools: list[Spool]) -> None:
+    _keep(spools)
+    os._exit(0)
+
+
+def _keep(spools: list[Spool]) -> None:
+    """Leave what was not noted to a later hook."""
+    for spool in spools:
+        with suppress(OSError):
+            spool.keep()
 
 
 def _split_arguments(arguments: list[str]) -> tuple[str | None, dict[str, str]]:
@@ -60,7 +81,7 @@ def _split_arguments(arguments: list[str]) -> tuple[str | None, dict[str, str]]:
     return (events[0] if events else None), options
 
 
-def _answer(event: str | None, options: dict[str, str]) -> str | None:
+def _answer(event: str | None, options: dict[str, str], spools: list[Spool]) -> str | None:
     payload = _read_stdin(Settings.from_env().max_hook_bytes)
     hook = read_hook(event, json.loads(payload)) if payload else None
     if hook is None:
@@ -70,7 +91,12 @@ def _answer(event: str | None, options: dict[str, str]) -> str | None:
         reflect_in_background(hook, settings)
     if hook.moment is not Moment.AFTER and not settings.bank_path.exists():
         return None  # nothing to say yet, and nothing to write
-    text = with_engine(lambda engine: _text(engine, hook), settings)
+    spool = Spool(settings.bank_path)
+    spools.append(spool)
+    if hook.moment is Moment.AFTER and hook.tool is not None:
+        call = {"tool": hook.tool, "arguments": hook.arguments, "result": hook.result, "error": hook.error}
+        spool.pending.append({**call, "session": hook.session, "project": settings.project})
+    text = with_engine(lambda engine: _text(engine, hook, spool), settings)
     answer = hook_answer(hook, text) if text else None
     return None if answer is None else json.dumps(answer, ensure_ascii=False) + "\n"
 
@@ -96,8 +122,20 @@ def _settings(hook: HookInput, options: dict[str, str]) -> Settings:
     return replace(settings, project=project, bank_busy_seconds=BUSY_SECONDS, sets_aside=False, log_level="error")
 
 
-async def _text(engine: Engine, hook: HookInput) -> str | None:
-    """Note what happened, and return what there is to say."""
+async def _text(engine: Engine, hook: HookInput, spool: Spool) -> str | None:
+    """Note what happened, also to earlier hooks that had no time, and return what there is to say."""
+    began = time.monotonic()
+    text = await _own_text(engine, hook)
+    spool.pending.clear()
+    spool.take(_TAKEN)
+    with suppress(BankError):
+        while spool.pending and time.monotonic() - began < _TAKING_SECONDS:
+            await engine.after_call(**spool.pending[0])
+            spool.pending.pop(0)
+    return text
+
+
+async def _own_text(engine: Engine, hook: HookInput) -> str | None:
     speaks = hook.answer_key is not None
     match hook.moment:
         case Moment.START:

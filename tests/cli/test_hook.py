@@ -16,6 +16,7 @@ from mcp_reflect.cli import main
 from mcp_reflect.cli.hook import reflect_in_background
 from mcp_reflect.cli.hosts.hook_events import EVENTS, read_hook
 from mcp_reflect.config import Settings
+from mcp_reflect.storage.spool import Spool
 from tests.analysis import sessions
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."
@@ -235,3 +236,61 @@ def test_sessions_that_run_at_once_share_a_bank(host: Host) -> None:
 def test_an_interrupted_call_did_not_fail(host: Host) -> None:
     host.send("PostToolUseFailure", **PUSH, error=REFUSED, is_interrupt=True)
     assert host.send("PreToolUse", "s2", **PUSH) is None
+
+
+def at_once(host: Host, prefix: str) -> set[str]:
+    """Twenty hooks, each in a process of its own, that tell of a failure each; the commands."""
+    env = {**os.environ, "MCP_REFLECT_BANK": str(host.bank), "MCP_REFLECT_PROJECT": "app"}
+    command = [sys.executable, "-m", "mcp_reflect", "hook", "PostToolUseFailure"]
+    processes = [subprocess.Popen(command, stdin=-1, stdout=-1, env=env) for _ in range(20)]
+    failed: set[str] = set()
+    for letter, process in zip("abcdefghijklmnopqrst", processes, strict=True):
+        call: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": f"make {prefix}{letter}"}}
+        assert process.stdin is not None
+        process.stdin.write(json.dumps({"session_id": letter, **call, "error": f"No rule {prefix}{letter}"}).encode())
+        process.stdin.close()
+        process.stdin = None
+        failed.add(call["tool_input"]["command"])
+    for process in processes:
+        process.communicate(timeout=120)
+    return failed
+
+
+def none_is_lost(host: Host, monkeypatch: pytest.MonkeyPatch, rounds: str) -> None:
+    monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
+    failed = set[str]().union(*(at_once(host, prefix) for prefix in rounds))
+    spool = host.bank.with_name("bank.db.spool")
+    host.send("PostToolUseFailure", **PUSH, error=REFUSED)
+    for _ in range(60):
+        if not spool.exists() or not spool.stat().st_size:
+            break
+        host.send("SessionStart")
+    noted = [json.loads(row[0])[0]["command"] for row in host.rows("SELECT arguments FROM failures")]
+    assert failed <= set(noted)
+    assert not spool.exists() or spool.stat().st_mode & 0o777 == 0o600
+
+
+def test_of_twenty_hooks_at_once_none_loses_its_failure(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    none_is_lost(host, monkeypatch, "x")
+
+
+@pytest.mark.chaos
+def test_of_sixty_hooks_twenty_at_once_none_loses_its_failure(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    none_is_lost(host, monkeypatch, "xyz")
+
+
+def test_a_spool_is_redacted_bounded_and_drops_damaged_lines(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "bank.db")
+    spool.pending += [{"error": "password: hunter2-correct-horse"}, {"error": "x" * 40_000}, {"error": "second"}]
+    spool.keep()
+    spool.path.write_bytes(b"00000000 {}\n" + spool.path.read_bytes())
+    assert b"hunter2" not in spool.path.read_bytes()
+    spool.take(2)
+    assert [list(record) for record in spool.pending] == [["error"]]
+    spool.pending.clear()
+    spool.take(2)
+    assert spool.pending == [{"error": "second"}]
+    for _ in range(100):
+        spool.pending = [{"error": "y" * 20_000}]
+        spool.keep()
+    assert spool.path.stat().st_size <= 1 << 20
