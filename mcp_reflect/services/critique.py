@@ -180,11 +180,13 @@ def improvement_prompt(
     context: Context,
     goal: str,
     steps: Sequence[str] | str,
-    critique: Critique | Sequence[str],
+    critique: Critique | Sequence[str] | str,
     tool_results: Sequence[Mapping[str, Any]],
 ) -> Rendered:
-    """Build the corrector's prompt for steps with the issues of `critique`."""
-    issues = critique.issues if isinstance(critique, Critique) else tuple(critique)
+    """Build the corrector's prompt for steps with the issues of `critique`; a text is one issue."""
+    issues = (
+        critique.issues if isinstance(critique, Critique) else (critique,) if isinstance(critique, str) else critique
+    )
     inputs = {
         "goal": goal,
         "steps": _numbered([steps] if isinstance(steps, str) else steps),

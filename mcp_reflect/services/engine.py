@@ -164,10 +164,10 @@ class Engine:
         self,
         goal: str,
         steps: Sequence[str] | str,
-        critique: "Critique | Sequence[str]",
+        critique: "Critique | Sequence[str] | str",
         tool_results: Sequence[Mapping[str, Any]] = (),
     ) -> "Rendered":
-        """Build the prompt that asks a language model to correct `steps`; `critique` may be a list of issues."""
+        """Build the prompt that asks a language model to correct `steps`; `critique` may be issues or one issue."""
         from mcp_reflect.services.critique import improvement_prompt
 
         return improvement_prompt(self.context, goal, steps, critique, tool_results)

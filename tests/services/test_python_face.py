@@ -75,6 +75,7 @@ def test_prompts_are_built_and_read_without_a_bank_or_a_language_model(settings:
         engine.build_reflection_prompt(reflection_id="ref_1", analysis="x")
     assert engine.parse_reflection({"reflection": "So."}).reflection == "So."
     assert "step one" in engine.build_improvement_prompt("goal", "step one", ["wrong"]).user
+    assert "it is wrong" in engine.build_improvement_prompt("goal", ["step one"], "it is wrong").user
     assert not settings.bank_path.exists()
 
 
