@@ -1,4 +1,7 @@
-"""The server over HTTP: loopback only, with limits on requests."""
+"""The server over HTTP, for clients on this machine: loopback only, with limits on requests.
+
+The SDK refuses a foreign Host (421) and a foreign Origin (403).
+"""
 
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -11,90 +14,80 @@ from mcp_reflect.config import Limits
 from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.server.app import build
 
-# Requests over HTTP before the SDK sees them: so many at a time, and a body that comes in time.
-
-
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
-_TOO_SLOW: Final = 408
-_TOO_MANY: Final = 503
+PATH: Final = "/mcp"
+MOST_WAITING_BYTES: Final = 64 << 20
+"""Bytes of unfinished bodies that are kept, over all requests."""
+_GRACE_SECONDS: Final = 1  # for answers when the server stops; a stream that a client holds open has no end
 
 
 class RequestLimits:
-    """An ASGI application before another one: who sends slowly takes nobody's place.
+    """An ASGI application around `app`: a request is counted before its body is read, which must come in time.
 
-    `seconds` is how long a body may take, the setting where it is null. A body that is too large is handed on unread,
-    for the SDK to refuse.
+    `seconds` is the time for a body, None for the setting. A body over 4 MiB is 413, one that does not come 408, and a
+    request over the limits 503; the connection is then closed.
     """
 
     def __init__(self, app: App, limits: Limits, seconds: float | None = None) -> None:
         self._app = app
         self._most = limits.max_http_requests
         self._seconds = limits.max_body_seconds if seconds is None else seconds
-        self._open = 0
+        self._open = self._waiting = 0
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on with its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+        elif self._open >= self._most:
+            await _refuse(send, 503, f"requests: {self._open} are open already. Close one first.")
         else:
-            await self._with_body(scope, receive, send)
+            self._open += 1
+            try:
+                await self._with_body(scope, receive, send)
+            finally:
+                self._open -= 1
 
     async def _with_body(self, scope: Message, receive: Receive, send: Send) -> None:
-        read: list[Message] = []
-        with anyio.move_on_after(self._seconds) as waiting:
-            size = _announced(scope)
-            while size <= DEFAULT_MAX_REQUEST_BODY_SIZE:
-                read.append(await receive())
-                if read[-1]["type"] == "http.disconnect":
-                    return  # nobody waits for an answer any more
-                size += len(read[-1].get("body", b""))
-                if not read[-1].get("more_body", False):
-                    break
-        if waiting.cancelled_caught:
-            said = f"body: it did not come within {self._seconds} s. Send it at once."
-            await _refuse(send, _TOO_SLOW, said)
-            return
-        read.reverse()
-
-        async def again() -> Message:
-            return read.pop() if read else await receive()
-
-        if self._open >= self._most:
-            said = f"requests: {self._open} are open already. Close one first."
-            await _refuse(send, _TOO_MANY, said)
-            return
-        self._open += 1
+        parts: list[Message] = []
+        size = 0
+        length = dict(scope["headers"]).get(b"content-length", b"0")[:20]
+        announced = int(length) if length.isdigit() else 0
         try:
-            await self._app(scope, again, send)
+            with anyio.move_on_after(self._seconds) as waiting:
+                while max(size, announced) <= DEFAULT_MAX_REQUEST_BODY_SIZE and self._waiting <= MOST_WAITING_BYTES:
+                    parts.append(await receive())
+                    if parts[-1]["type"] == "http.disconnect":
+                        return
+                    size += len(parts[-1].get("body", b""))
+                    self._waiting += len(parts[-1].get("body", b""))
+                    if not parts[-1].get("more_body", False):
+                        break
         finally:
-            self._open -= 1
+            self._waiting -= size
+        if max(size, announced) > DEFAULT_MAX_REQUEST_BODY_SIZE:
+            await _refuse(send, 413, f"body: it is too large. Send at most {DEFAULT_MAX_REQUEST_BODY_SIZE} bytes.")
+        elif waiting.cancelled_caught:
+            await _refuse(send, 408, f"body: it did not come within {self._seconds} s. Send it at once.")
+        elif not parts or parts[-1].get("more_body", False):
+            await _refuse(send, 503, "requests: too many bodies are unfinished. Send it again later.")
+        else:
+            parts.reverse()
 
+            async def again() -> Message:
+                return parts.pop() if parts else await receive()
 
-def _announced(scope: Message) -> int:
-    """One more than may be where the headers say that the body is too large, else 0."""
-    length = dict(scope["headers"]).get(b"content-length", b"0")
-    too_large = length.isdigit() and int(length[:20]) > DEFAULT_MAX_REQUEST_BODY_SIZE
-    return DEFAULT_MAX_REQUEST_BODY_SIZE + 1 if too_large else 0
+            await self._app(scope, again, send)
 
 
 async def _refuse(send: Send, status: int, text: str) -> None:
-    """A plain answer, after which the connection is closed: the rest of the body is never read."""
+    """Answer in plain text, and close the connection: the rest of the body is never read."""
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text.encode()})
-
-
-# The same server over HTTP, for clients on this machine: loopback only, and no way to ask for more.
-#
-# The SDK refuses a foreign Host (421), a foreign Origin (403) and a body over 4 MiB before we see it.
-
-
-PATH: Final = "/mcp"
-_GRACE_SECONDS: Final = 1  # that answers have to their end; a stream that a client holds open has none
 
 
 def serve_http(port: int) -> None:
@@ -102,13 +95,12 @@ def serve_http(port: int) -> None:
 
     The address is printed on stdout when it takes connections. InputError where the port cannot be had.
     """
-    import uvicorn  # noqa: PLC0415 - over stdio nobody needs it
+    import uvicorn  # noqa: PLC0415 - stdio needs no web server
 
-    with listening(port, "--http") as door:
-        made = build()
-        app = RequestLimits(made.streamable_http_app(streamable_http_path=PATH, host=HOST), made.service.settings)
+    with listening(port, "--http") as listener:
+        server = build()
+        app = RequestLimits(server.streamable_http_app(streamable_http_path=PATH, host=HOST), server.service.settings)
         config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=_GRACE_SECONDS)
-        server = uvicorn.Server(config)
-        sys.stdout.write(f"http://{HOST}:{door.getsockname()[1]}{PATH}\n")
+        sys.stdout.write(f"http://{HOST}:{listener.getsockname()[1]}{PATH}\n")
         sys.stdout.flush()
-        anyio.run(server.serve, [door])
+        anyio.run(uvicorn.Server(config).serve, [listener])

@@ -18,7 +18,7 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import DEFAULT
-from mcp_reflect.server.http import Message, Receive, RequestLimits, Send
+from mcp_reflect.server.http import MOST_WAITING_BYTES, Message, Receive, RequestLimits, Send
 from tests.conftest import Era
 from tests.server.calls import told
 from tests.server.servers import LESSON, ROOT
@@ -133,12 +133,26 @@ async def test_more_requests_than_may_be_open_are_refused_by_the_limits_name() -
     assert await _answered(app, b"y", b"") == (200, b"y")
 
 
-async def test_a_body_that_is_announced_too_large_is_left_to_who_refuses_it() -> None:
-    async def refuses(_: Message, __: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 413, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
+async def test_a_body_that_is_too_large_is_413_announced_or_not() -> None:
+    app = RequestLimits(_echo, DEFAULT, seconds=1)
+    assert (await _answered(app, length=b"9" * 30))[0] == 413
+    assert (await _answered(app, *[b"x" * (1 << 20)] * 5, b""))[0] == 413
+    assert await _answered(app, b"x", b"") == (200, b"x")
 
-    assert await _answered(RequestLimits(refuses, DEFAULT, seconds=0.01), length=b"9" * 30) == (413, b"")
+
+async def test_unfinished_bodies_are_counted_together_and_leave_room_when_they_end() -> None:
+    app = RequestLimits(_echo, DEFAULT, seconds=2)
+    statuses: list[int] = []
+
+    async def unfinished() -> None:
+        statuses.append((await _answered(app, b"x" * (4 << 20)))[0])
+
+    async with anyio.create_task_group() as group:
+        for _ in range(30):
+            group.start_soon(unfinished)
+    assert sorted(set(statuses)) == [408, 503]
+    assert statuses.count(503) >= 30 - MOST_WAITING_BYTES // (4 << 20) - 1
+    assert await _answered(app, b"x", b"") == (200, b"x")
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "eighty"])
