@@ -30,11 +30,16 @@ def answer_of(
     """Return the answer to a call. `threshold` (0..1) is the least score of a judge that passes the gate."""
     first, best = run.first, run.best
     gate = _gate(first, threshold)
-    action = _action(first, gate)
+    action = Action.REVISE if gate is False else Action.KEEP if gate else Action.VERIFY_FIRST
     corrected = best.verified.steps if best.verified.steps != first.verified.steps else ()
     done = bool(corrected) and not best.issues
     unscored = criteria if first.opinion is None else ()
-    notes = (note, *first.verified.problems, _unscored(unscored))
+    scoring = f"rules cannot score criteria: {', '.join(unscored)}"[:300] if unscored else None
+    notes = (note, *first.verified.problems, scoring)
+    basis = first.verified.basis
+    if basis is Basis.NONE and first.opinion is not None:
+        basis = Basis.MODEL
+    issues, more = first.issues[:_MOST_VERDICTS], len(first.issues) - _MOST_VERDICTS
     return Critique(
         critique_id=critique_id,
         thinker=thinker,
@@ -45,7 +50,7 @@ def answer_of(
         coverage=first.verified.coverage,
         verdicts=_listed(first.verified),
         first_error_step=first.verified.first_error,
-        issues=_bounded(first.issues),
+        issues=(*issues, f"and {more} more") if more > 0 else issues,
         suggested_fix=_fix(first),
         should_retry=action is not Action.KEEP and not done and run.iterations < max(max_iterations, 1),
         retry_guidance=_guidance(run, action),
@@ -54,7 +59,7 @@ def answer_of(
         criteria=first.opinion.criteria if first.opinion else {},
         iterations=run.iterations,
         stopped=run.stopped if run.iterations or gate is not None else None,
-        basis=_basis(first),
+        basis=basis,
         tokens=tokens,
         triggered_by=trigger,
         reflection_time_ms=milliseconds,
@@ -74,33 +79,12 @@ def _gate(version: Version, threshold: float) -> bool | None:
     return True if verified.complete or opinion is not None else None
 
 
-def _action(version: Version, gate: bool | None) -> Action:
-    if version.issues or gate is False:
-        return Action.REVISE
-    return Action.KEEP if gate else Action.VERIFY_FIRST
-
-
 def _score(version: Version) -> float | None:
     """Return the judge's score, held to the verdicts; on rules the share that passed if every claim was checked."""
     if version.opinion is not None and version.opinion.quality_score is not None:
         return round(version.opinion.quality_score, 3)
     share = version.verified.share if version.verified.complete else None
     return None if share is None else round(share, 3)
-
-
-def _basis(version: Version) -> Basis:
-    if version.verified.basis is not Basis.NONE:
-        return version.verified.basis
-    return Basis.MODEL if version.opinion is not None else Basis.NONE
-
-
-def _unscored(criteria: Sequence[str]) -> str | None:
-    return f"rules cannot score criteria: {', '.join(criteria)}"[:300] if criteria else None
-
-
-def _bounded(issues: tuple[str, ...]) -> tuple[str, ...]:
-    more = len(issues) - _MOST_VERDICTS
-    return issues if more <= 0 else (*issues[:_MOST_VERDICTS], f"and {more} more")
 
 
 def _listed(verified: Verified) -> tuple[Verdict, ...]:

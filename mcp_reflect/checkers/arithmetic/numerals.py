@@ -1,6 +1,7 @@
 """How a number is read, written and rounded."""
 
 import re
+from decimal import Decimal
 from enum import Enum, auto
 from fractions import Fraction
 
@@ -92,14 +93,8 @@ def write(value: Fraction, like: str, *, money: bool = False, grouped: bool = Fa
 
 
 def _scientific(value: Fraction, decimals: int) -> str:
-    if not value:
-        return "0"
-    power = 0
-    while abs(value) >= Fraction(10) ** (power + 1):
-        power += 1
-    while abs(value) < Fraction(10) ** power:
-        power -= 1
-    return f"{fixed(value / Fraction(10) ** power, decimals)}e{power}"
+    mantissa, _, power = f"{Decimal(value.numerator) / Decimal(value.denominator):.{decimals}e}".partition("e")
+    return f"{mantissa}e{int(power)}" if value else "0"
 
 
 _FLOAT_DECIMALS = 10  # from here on the noise of floating point is no error: 0.30000000000000004

@@ -134,7 +134,7 @@ class _Reader:
             self.sum.adds = True
             right = self.term(depth)
             self.sum.unsure |= self.kind == "percent" != kind  # 50 - 20% may be 40
-            value, self.kind = _calculated(_plus if operator == "+" else _minus, value, right), ""
+            value, self.kind = _apply("+" if operator == "+" else "-", value, right), ""
             self.sum.others = []
         return value
 
@@ -150,21 +150,21 @@ class _Reader:
                 if operator == "*":
                     self.sum.percent_factor |= "percent" in {kind, self.kind}
                     if under is not None:
-                        under = _calculated(_times, under, right)
-                        self.sum.others = [other for other in (_calculated(_over, over, under),) if other is not None]
-                    value, self.kind = _calculated(_times, value, right), ""
+                        under = _apply("*", under, right)
+                        self.sum.others = [other for other in (_apply("/", over, under),) if other is not None]
+                    value, self.kind = _apply("*", value, right), ""
                 else:
                     over, under = value, right
-                    value, self.kind = _calculated(_over, value, right), "quotient"
+                    value, self.kind = _apply("/", value, right), "quotient"
             elif self._implicit():
                 self.sum.unsure |= under is not None
                 self.sum.operators += 1
-                value, self.kind = _calculated(_times, value, self.power(depth)), ""
+                value, self.kind = _apply("*", value, self.power(depth)), ""
             elif (word := self._of(kind)) is not None:
                 self.sum.percent_factor |= kind == "percent"
                 right = self.factor(depth)
-                share = value if word == "of" else _calculated(_plus if word == "more" else _minus, _ONE, value)
-                value, self.kind = _calculated(_times, share, right), ""
+                share = value if word == "of" else _apply("+" if word == "more" else "-", _ONE, value)
+                value, self.kind = _apply("*", share, right), ""
                 self.sum.unsure |= self.peek().kind is Kind.OP and self.peek().text in "+-"
             else:
                 return value
@@ -212,7 +212,7 @@ class _Reader:
         if not negative:
             return value
         self.sum.unsure |= self.kind == "power"  # -2² is 4 on some calculators
-        return _calculated(_times, Fraction(-1), value)
+        return _apply("*", Fraction(-1), value)
 
     def power(self, depth: int) -> Fraction | None:
         value = self.postfix(self.atom(depth))
@@ -287,7 +287,7 @@ class _Reader:
             return self._root(depth)
         if token.kind is Kind.FRAC:
             self._take()
-            value = _calculated(_over, self.group(depth), self.group(depth))
+            value = _apply("/", self.group(depth), self.group(depth))
             self.kind = "quotient"
             return value
         return self.group(depth)
@@ -358,10 +358,10 @@ class _Reader:
             token = self.peek()
             if token.kind is Kind.PERCENT:
                 self.sum.percents = True
-                value, self.kind = _calculated(_times, value, self.hundredth), "percent"
+                value, self.kind = _apply("*", value, self.hundredth), "percent"
             elif token.kind is Kind.FACTORIAL:
                 self.sum.operators += 1
-                value = _calculated(_factorial, value)
+                value = _factorial(value)
             elif token.kind is Kind.LABEL:
                 self.sum.labels.append(token.text)
                 self.sum.weak |= len(token.text) == 1
@@ -369,7 +369,7 @@ class _Reader:
                 self.sum.labels.append(token.text[-1])
             elif token.kind is Kind.WORD and token.text.lower() in SCALES and self.peek(-1).kind is Kind.NUMBER:
                 self.sum.scale = SCALES[token.text.lower()]
-                value = _calculated(_times, value, Fraction(self.sum.scale if self.scaled else 1))
+                value = _apply("*", value, Fraction(self.sum.scale if self.scaled else 1))
             elif self._words():
                 continue
             else:
@@ -395,36 +395,23 @@ class _Reader:
         return self.at > begun
 
 
-def _plus(a: Fraction, b: Fraction) -> Fraction:
-    return a + b
+_OPERATIONS: Final[dict[str, Callable[[Fraction, Fraction], Fraction]]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+}
 
 
-def _minus(a: Fraction, b: Fraction) -> Fraction:
-    return a - b
-
-
-def _times(a: Fraction, b: Fraction) -> Fraction:
-    return a * b
-
-
-def _over(a: Fraction, b: Fraction) -> Fraction:
-    return a / b
-
-
-def _calculated(operation: Callable[..., Fraction], *values: Fraction | None) -> Fraction | None:
-    """Apply an operation; None where a value is unknown or the result is not one to be known."""
-    if None in values:
+def _apply(operator: str, left: Fraction | None, right: Fraction | None) -> Fraction | None:
+    """Return the result; None where a side is unknown or the result is not one to be known."""
+    if left is None or right is None or (operator == "/" and not right):
         return None
-    try:
-        result = operation(*values)
-    except (UnknownError, ZeroDivisionError, OverflowError, ValueError):
-        return None
-    if result.numerator.bit_length() > _MAX_BITS or result.denominator.bit_length() > _MAX_BITS:
-        return None
-    return result
+    result = _OPERATIONS[operator](left, right)
+    return None if max(result.numerator.bit_length(), result.denominator.bit_length()) > _MAX_BITS else result
 
 
-def _factorial(value: Fraction) -> Fraction:
-    if value.denominator != 1 or not 0 <= value <= _MAX_FACTORIAL:
-        raise UnknownError
+def _factorial(value: Fraction | None) -> Fraction | None:
+    if value is None or value.denominator != 1 or not 0 <= value <= _MAX_FACTORIAL:
+        return None
     return Fraction(factorial(int(value)))
