@@ -207,6 +207,18 @@ async def test_a_suspicious_near_duplicate_becomes_no_version_of_an_honest_lesso
     assert (await engine.store_lesson(**good)).status == "merged"
 
 
+async def test_a_lesson_from_outside_says_so_and_one_in_quarantine_stays_out_of_a_task_s_start(engine: Engine) -> None:
+    honest = await imported(engine, mistake=f"The {MARK} failed at the gate", correction="Oil its hinges first")
+    held = await imported(engine, mistake=f"The {MARK} failed at night", correction=EVIL)
+    assert (honest.status, held.status) == ("stored", "quarantined")
+    (hit,) = (await engine.recall(task=f"The {MARK} failed")).lessons
+    assert "from outside" in hit.why
+    async with Client(build(engine=engine)) as client:
+        start = str((await client.get_prompt("start_task", {"task": f"The {MARK} failed at the gate"})).messages)
+    assert "Oil its hinges" in start
+    assert "evil.example" not in start
+
+
 async def test_an_edit_of_an_imported_lesson_is_judged(engine: Engine) -> None:
     stored = await imported(engine, mistake=f"The {MARK} failed", correction="Mend it")
     changed = await engine.edit_lesson(stored.lesson_id, {"why": EVIL})

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mcp_reflect.models.common import GLOBAL
-from mcp_reflect.models.lesson import Fit, Hit, Lesson, RecallQuery, RecordKind, Trust
+from mcp_reflect.models.lesson import Fit, Hit, Lesson, RecallQuery, RecordKind, Source, Trust
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.retrieval.candidates import Candidate
@@ -154,6 +154,7 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
         (same_context, "same context"),
         (lesson.effectiveness is not None, f"effectiveness {lesson.effectiveness or 0:.2f} so far"),
         (lesson.strength > 1, f"learned {lesson.strength} times"),
+        (lesson.source is Source.IMPORT, "imported: its words are from outside"),
         (only_reflection, "a reflection: there is no lesson on this yet"),
     )
     return [clause for holds, clause in clauses if holds]
