@@ -190,8 +190,10 @@ def _advance(
     """One planning step over a state. Nothing is searched, and the state that came in is left as it is."""
     planned = _mappings(state.get("planned_queries") or (), "planned_queries")
     original = list(state.get("original_planned_queries") or state.get("planned_queries") or ())
+    thoughts = list(state.get("thinking_updates") or ())
     request = _request(state, planned)
-    tried = read_queries(_mappings(original, "original_planned_queries"), "original_planned_queries")
+    earlier = [query for thought in thoughts if is_object(thought) for query in thought.get("new_queries") or ()]
+    tried = read_queries(_mappings([*original, *earlier], "original_planned_queries"), "original_planned_queries")
     attempts = SearchState(search_id=request.search_id, tried=tuple(Tried(query=query) for query in tried))
     plan = planner(request, attempts)
     pairs = list(zip(state.get("planned_queries") or (), planned, request.queries, strict=True))
@@ -200,6 +202,7 @@ def _advance(
         "strategy": plan.strategy.value,
         "retry_count": plan.retry_count,
         "ts": datetime.fromtimestamp((clock or Clock()).now(), UTC).isoformat(),
+        "new_queries": [asdict(query) for query in plan.new_queries],  # so that later retries know what was tried
     }
     new: list[Any] = [item for item, _, query in pairs if query in plan.kept_queries]
     for query in plan.new_queries:  # with the graph's own extra keys of the query that it comes from
@@ -211,7 +214,7 @@ def _advance(
         "retry_count": plan.retry_count,
         "reflection_reasoning": plan.reasoning,
         "reflection_strategy": plan.strategy.value,
-        "thinking_updates": [*(state.get("thinking_updates") or ()), thought],
+        "thinking_updates": [*thoughts, thought],
         "original_planned_queries": original,
         "current_node": node,
     }

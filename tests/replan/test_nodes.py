@@ -95,6 +95,15 @@ def test_original_queries_are_not_planned_again() -> None:
     assert again == []
 
 
+def test_queries_of_earlier_retries_are_not_planned_again() -> None:
+    state, planned = _state(planned_queries=[_FAILED], query_results={}, zero_result_tables=["sessions"]), list[str]()
+    for retry in range(3):
+        state |= {"retry_count": retry} | nodes.reflect_and_replan({**state, "retry_count": retry})
+        planned += [f"{query['search_mode']} {query['query_text']}" for query in state["planned_queries"]]
+    assert len(planned) > 3
+    assert len(set(planned)) == len(planned)
+
+
 def test_after_the_last_retry_only_what_found_something_is_left() -> None:
     made = nodes.reflect_and_replan(_state(retry_count=3))
     assert made["planned_queries"] == [_FOUND]
