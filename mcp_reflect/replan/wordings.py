@@ -7,7 +7,7 @@ from typing import Final
 from mcp_reflect.replan.catalog import Vocabulary
 from mcp_reflect.replan.forms import has_form, loose_pattern, parts, plain_variants, terms, variants
 from mcp_reflect.replan.syntax import Reading, Tool, has_regex, literals, read_operators
-from mcp_reflect.replan.words import STOP_WORDS, content, fold, stem, telling, tokens, unquoted
+from mcp_reflect.replan.words import OTHER_STOP_WORDS, STOP_WORDS, content, fold, stem, telling, tokens, unquoted
 
 _PLACE: Final = 0.05  # cost of a place further down the tool's list: a tool orders by likeness
 _LENGTH: Final = 0.03  # cost of a word more: a short text finds the longer ones as well
@@ -35,7 +35,7 @@ def wordings(
     """Yield other wordings of a failed text that the tool can take, the likeliest first. Some may be empty or equal."""
     is_pattern = tool is Tool.PATTERN
     texts = _patterns(text, message, known) if is_pattern else _texts(text, message, known, suggestions, tool)
-    accented = {fold(term): term for term in (*terms(message), *terms(text)) if not term.isascii()}
+    accented = {fold(word): word for word in re.findall(r"[^\W_]+", f"{message} {text}") if not word.isascii()}
     for line in texts:
         yield " ".join(dict.fromkeys(accented.get(word, word) for word in line.split())) if accented else line
 
@@ -120,7 +120,9 @@ def _texts(text: str, message: str, known: Vocabulary, suggestions: tuple[str, .
         yield from known.near(" ".join(words))
     if set(mended) - set(tokens(plain)):
         yield " ".join(mended)
-    short = plain_variants(plain, known) if len(plain.split()) <= _SHORT and plain.islower() else ()
+    is_english = f"{text}{message}".isascii() and not OTHER_STOP_WORDS & set(tokens(f"{text} {message}"))
+    is_short = len(plain.split()) <= _SHORT and plain.islower()
+    short = plain_variants(plain, known) if is_short and is_english else ()
     yield from short[: 2 if len(words) == 1 else 1]
     yield longer
     ranked = telling(mended, message)

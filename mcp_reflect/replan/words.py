@@ -45,6 +45,23 @@ LIGHT_WORDS: Final = _words(
 )
 """Words of conversation: they say that somebody asks, not what about."""
 
+OTHER_STOP_WORDS: Final = _words(
+    """
+    aber als auch auf aus bei bis da dann das dass dem der des durch ein eine einem einen einer eines er es fur
+    haben ich ihr im ist kann kein keine konnen mein muss nach nicht noch oder sich sie sind uber um und uns von
+    vor wann warum wenn wer wie wird wo zu zum zur au avec ce ces cette comment dans de du elle en et faut il je
+    la le les leur mais mon ne nous ou pas pourquoi quand que quel quelle qui sa ses sont un une vous al como
+    cual cuando cuanto del donde el ella esta este mi muy nos para pero por porque quien se ser si su sus che
+    chi cosa dal dei della delle di dove gli nel nella non perche quale quando quanto sono sul uno ao aos em
+    entre eu na onde pela pelo qual quem sem seu sua uma aan bij dat een het hoe ik maar mijn moet naar niet om
+    ook op te uit voor waar waarom wanneer wat welke worden zijn czy dla gdzie jak jaki jest kiedy kto nie oraz
+    przez trzeba att av det ett fran hur jag och som vad bir bu icin ile nasil nerede ve veya zaman kde kdy kdo
+    nebo pro в и на не с по для как где когда что кто это из у ли
+    """
+)
+"""Function words of other languages, folded, without those that are English words, names or words of code."""
+
+_ALL_STOP_WORDS: Final = STOP_WORDS | OTHER_STOP_WORDS
 _WORD = re.compile(r"[^\W_]+")
 _QUOTES = re.compile('["“”„«»]')
 _WRITTEN = re.compile(r"\w[-_./:]+\w|[a-z][A-Z]|[|*%\\\[\]<>=^$]")
@@ -116,7 +133,7 @@ def other_number(word: str) -> str:
 def content(text: str) -> tuple[str, ...]:
     """The words that say what is looked for, each once. A text of nothing but stop words keeps them all."""
     words = tuple(dict.fromkeys(tokens(text)))
-    full = tuple(word for word in words if word not in STOP_WORDS and (len(word) > 1 or word.isdigit()))
+    full = tuple(word for word in words if word not in _ALL_STOP_WORDS and (len(word) > 1 or word.isdigit()))
     return tuple(word for word in full if word not in LIGHT_WORDS) or full or words
 
 

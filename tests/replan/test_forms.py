@@ -8,6 +8,7 @@ from mcp_reflect.models.search import Query, SearchRequest, SearchState
 from mcp_reflect.replan.forms import loose_pattern, plain_variants, variants
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.replan.syntax import Tool, read_operators, tool_of
+from mcp_reflect.replan.words import tokens
 
 
 def planned(text: str, message: str = "", tool: str = "") -> list[str]:
@@ -117,6 +118,31 @@ def test_a_command_ignores_case_and_looks_in_every_folder() -> None:
     assert made[0] == "grep -rn -i calculateShippingCost src/"
     assert "calculate_shipping_cost" in made[1]
     assert made[2].endswith(" .")
+
+
+_LANGUAGES = [
+    ("Steuererklärung", "Wann ist die Steuererklärung fällig?"),
+    ("déclaration d'impôts", "Quand faut-il rendre la déclaration d'impôts ?"),
+    ("declaración de la renta", "¿Cuándo vence la declaración de la renta?"),
+    ("dichiarazione dei redditi", "Quando scade la dichiarazione dei redditi?"),
+    ("declaração de imposto", "Quando vence a declaração de imposto?"),
+    ("belastingaangifte", "Wanneer moet de belastingaangifte binnen zijn?"),
+    ("zeznanie podatkowe", "Kiedy trzeba złożyć zeznanie podatkowe?"),
+    ("налоговая декларация", "Когда подавать налоговую декларацию?"),
+    ("vergi beyannamesi", "Vergi beyannamesi ne zaman verilir?"),
+    ("daňové přiznání", "Kdy se podává daňové přiznání?"),
+    ("確定申告", "確定申告の期限はいつですか"),
+    ("الإقرار الضريبي", "متى موعد تقديم الإقرار الضريبي؟"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), _LANGUAGES, ids=[text for text, _ in _LANGUAGES])
+def test_in_other_languages_no_english_form_is_made_up_and_no_question_word_searched(text: str, message: str) -> None:
+    written = {*tokens(text), *tokens(message), *(word for form in variants(text) for word in tokens(form))}
+    for planned_text in planned(text, message):
+        assert set(tokens(planned_text)) <= written
+        asked = set(tokens(planned_text)) - set(tokens(text))
+        assert not asked & {"wann", "ist", "quand", "cuando", "quando", "wanneer", "kiedy", "когда", "zaman", "kdy"}
 
 
 def test_a_word_with_accents_is_not_doubled() -> None:
