@@ -12,7 +12,7 @@ from mcp_reflect.models.lesson import Forgotten, Hit, OutcomeResult, Recall, Sto
 from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.models.search import SearchPlan
 
-_WHY_CHARS: Final = 36  # of a hit: three hits and the recall's id fit 350 characters beside the lessons' texts
+_WHY_CHARS: Final = 90  # of a hit: three hits and the recall's id fit 500 characters beside the lessons' texts
 _REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters
 _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280
@@ -71,7 +71,17 @@ def _recall(recall: Recall) -> dict[str, Any]:
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
-    return {"id": hit.id, "text": hit.text, "fit": hit.fit, "why": _clipped(hit.why.partition(";")[0], _WHY_CHARS)}
+    return {"id": hit.id, "text": hit.text, "fit": hit.fit, "why": _first_clauses(hit.why)}
+
+
+def _first_clauses(why: str) -> str:
+    """The first reasons, as many whole ones as fit; at least one."""
+    first, *others = why.split("; ")
+    for clause in others:
+        if len(first) + len(clause) + 2 > _WHY_CHARS:
+            break
+        first = f"{first}; {clause}"
+    return _clipped(first, _WHY_CHARS)
 
 
 def _reflection(reflection: Reflection) -> dict[str, Any]:

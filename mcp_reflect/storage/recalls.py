@@ -13,7 +13,7 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.storage import similarity as contradictions
 from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.retrieval.candidates import SCORED, Candidate, Search
+from mcp_reflect.storage.retrieval.candidates import Candidate, Search
 from mcp_reflect.storage.retrieval.ranking import rank
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.sqlite.database import Repository
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
     from mcp_reflect.storage.bank import Bank
 
+_SCORED: Final = 15  # rows found by terms that get a score, or three for each hit that is wanted
 _READ: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
 _MOST_SCORED: Final = 2_000  # with filters that few lessons pass
 _MORE: Final = 10  # where a caller's filters leave too few, so many times as many are scored
@@ -170,7 +171,7 @@ def _ranked(
     """
     filtered = bool(ask.kinds or ask.tags or ask.min_importance or ask.min_effectiveness)
     base_rates = rates(reading, scope)
-    scored = SCORED
+    scored = max(_SCORED, 3 * ask.limit)
     while True:
         search = Search(reading, scope, ask, query, index, scored)
         candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))

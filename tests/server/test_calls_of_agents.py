@@ -12,7 +12,7 @@ from mcp_reflect.server.session import session
 from tests.server.calls import LESSON, answered
 
 RECORDED: list[dict[str, Any]] = [json.loads(line) for line in CALLS.read_text(encoding="utf-8").splitlines()]
-SHORT = {"recall_lessons": 350, "reflect": 1200, "record_outcome": 120, "store_lesson": 120}
+SHORT = {"recall_lessons": 500, "reflect": 1200, "record_outcome": 120, "store_lesson": 120}
 
 
 def test_sixty_calls_of_twelve_kinds_of_work_are_tried_in_forty_forms() -> None:

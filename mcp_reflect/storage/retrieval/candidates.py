@@ -12,8 +12,8 @@ from mcp_reflect.storage.retrieval.scoring import FITTED, Match, Weights, score,
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
 from mcp_reflect.storage.sqlite.statements import Reading, Writing, lesson_from, scoped
 
-SCORED: Final = 30  # rows found by terms that get a score
-NEAREST: Final = 40  # rows found by meaning that get a score
+SCORED: Final = 30  # rows found by terms that get a score, if nothing else is said
+NEAREST: Final = 20  # rows found by meaning that get a score, or four for three that are found by terms
 LEAST_CHARS: Final = 12  # of a fingerprint: "error" or "failed" identify nothing
 MOST_LINES: Final = 20  # of a printed error, the last ones, each of which may be the one that identifies it
 _BY_ERROR: Final = Match(row=0, score=1.0, plain=1.0, close=None, words=(), names=())
@@ -66,7 +66,7 @@ class Search:
         self._closeness = None
         if vector and weights:
             if self._counts.size <= MOST_COMPARED:
-                rows += index.nearest(reading, vector, self._counts.numbers, max(NEAREST, scored))
+                rows += index.nearest(reading, vector, self._counts.numbers, max(NEAREST, scored * 4 // 3))
             self._closeness = Closeness(reading, vector, rows)
             index.forget(vector.model, self._closeness.without_vector)
         self._rows = reading.rows("index_features", {"rows": list(dict.fromkeys(rows))})

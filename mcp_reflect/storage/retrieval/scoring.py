@@ -13,7 +13,7 @@ from mcp_reflect.storage.retrieval.terms import STOP_WORDS, words_of
 from mcp_reflect.storage.retrieval.vectors import Closeness
 from mcp_reflect.storage.sqlite.statements import Row
 
-MOST_TERMS: Final = 32  # terms of a question that count: the rarest
+MOST_TERMS: Final = 16  # terms of a question that count: the rarest
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
 _MOST_RARE: Final = 1 / 3  # part of a question's words that may be rare; with more it is in another language
 _COMPARED_AGAIN: Final = 40  # rows that are compared with the moved question
@@ -224,5 +224,7 @@ def _bm25(question: WeighedQuestion, counts: Mapping[str, float], length: float,
 
 def _words(question: WeighedQuestion, terms: Collection[str]) -> tuple[str, ...]:
     """Return the words of shared terms, the rarest first."""
+    if not terms:
+        return ()
     ordered = sorted(terms, key=lambda term: (-question.own[term], term))
     return tuple(dict.fromkeys(question.words[term] for term in ordered))

@@ -5,7 +5,6 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress
 from operator import mul
 from typing import Final, TypeAlias
 
@@ -22,8 +21,10 @@ WORDS_BACKGROUND: Final = 0.1
 MOST_COMPARED: Final = 200_000  # vectors of a scope that are searched; in a larger one, lessons must share words
 LONGEST_TEXT: Final = 4_000  # characters that are embedded: models read about so much
 _MOST_SCOPES: Final = 8  # scopes whose signs are kept in memory
+_MOST_FRESH: Final = 1_000  # signs that are compared one by one
 _FACTOR: Final = struct.Struct("<f")
 _SIGNS: Final = bytes(ord("1") if 0 < number < 128 else ord("0") for number in range(256))
+_BIT: Final = [bytes(ord("0") + (number >> bit & 1) for number in range(256)) for bit in range(8)]
 
 
 def text_of(text: str, symptoms: Iterable[str], keywords: Sequence[str]) -> str:
@@ -111,44 +112,105 @@ class Closeness:
         }
 
 
+class NearestSigns:
+    """The sign bits of the vectors of one model and scope by row; `last` is the number of the last that was read.
+
+    Many of them are also held as `_columns`: one integer for each dimension, with a bit for each of `_rows`.
+    `_fresh` are the rows that have changed since, or are not there.
+    """
+
+    def __init__(self) -> None:
+        self.last = 0
+        self._bits: dict[int, int] = {}
+        self._fresh: set[int] = set()
+        self._rows: list[int] = []
+        self._columns: list[int] = []
+        self._searched = False
+
+    def put(self, row: int, bits: int | None) -> None:
+        """Set the bits of a row, or remove it."""
+        if bits is not None:
+            self._bits[row] = bits
+            self._fresh.add(row)
+        elif self._bits.pop(row, None) is not None:
+            self._fresh.add(row)
+
+    def nearest(self, query: int, limit: int) -> list[int]:
+        """Return about `limit` rows, or twice as many, whose bits differ least from the query's."""
+        if self._searched and len(self._fresh) > _MOST_FRESH:
+            self._transpose()
+        self._searched = True  # a process that searches once has no use for columns
+        fresh = [row for row in self._fresh if row in self._bits]
+        differences = list(map(int.bit_count, map(query.__xor__, map(self._bits.__getitem__, fresh))))
+        least = sorted(differences)[:limit][-1:]
+        rows = [row for row, difference in zip(fresh, differences, strict=True) if difference <= least[0]]
+        return rows + [row for row in self._nearest_columns(query, limit) if row not in self._fresh]
+
+    def _transpose(self) -> None:
+        self._fresh.clear()
+        self._rows = list(self._bits)
+        size = (max(self._bits.values(), default=0).bit_length() + 7) // 8
+        data = b"".join(bits.to_bytes(size, "little") for bits in self._bits.values())
+        self._columns = [int(data[bit // 8 :: size].translate(_BIT[bit % 8]), 2) for bit in range(8 * size)]
+
+    def _nearest_columns(self, query: int, limit: int) -> list[int]:
+        """Count the differences of all rows at once, a binary digit of the counts at a time, with full adders."""
+        every = (1 << len(self._rows)) - 1
+        digit = [column ^ every if query >> bit & 1 else column for bit, column in enumerate(self._columns)]
+        digits: list[int] = []  # of the counts, the lowest first
+        while digit:
+            carries: list[int] = []
+            while len(digit) > 1:
+                one, two, three = digit.pop(), digit.pop(), digit.pop() if digit else 0
+                either = one ^ two
+                digit.append(either ^ three)
+                carries.append(one & two | three & either)
+            digits += digit
+            digit = carries
+        chosen, equal = 0, every  # rows that are nearer than the last one wanted, and those that may be
+        for bits in reversed(digits):
+            nearer = equal & ~bits
+            if (chosen | nearer).bit_count() >= limit:
+                equal = nearer
+            else:
+                chosen, equal = chosen | nearer, equal & bits
+        chosen |= equal
+        rows: list[int] = []
+        while chosen:
+            place = chosen.bit_length()
+            rows.append(self._rows[-place])
+            chosen ^= 1 << place - 1
+        return rows
+
+
 class VectorIndex:
-    """The sign bits of vectors in memory, by model and scope, brought up to date before each search.
+    """The signs of vectors in memory, by model and scope, brought up to date before each search.
 
     Signs are a first choice only: `Closeness` tells which rows have lost their vector since. Used on the database's
     thread.
     """
 
     def __init__(self) -> None:
-        self._signs: dict[tuple[int, int], dict[int, int]] = {}
-        self._last: dict[tuple[int, int], int] = {}  # the number of the last vector that was read
+        self._signs: dict[tuple[int, int], NearestSigns] = {}
 
     def nearest(self, reading: Reading, query: QueryVector, scopes: Iterable[int], limit: int) -> list[int]:
         """Return the rows of some scopes whose signs differ least from the query's, about `limit` for each scope."""
         bits = int("".join("1" if number > 0 else "0" for number in query.numbers), 2)
-        rows: list[int] = []
-        for scope in scopes:
-            signs = self._up_to_date(reading, query.model, scope)
-            differences = list(map(int.bit_count, map(bits.__xor__, signs.values())))
-            for most in sorted(differences)[:limit][-1:]:
-                rows += compress(signs, map(most.__ge__, differences))
-        return rows
+        return [row for scope in scopes for row in self._up_to_date(reading, query.model, scope).nearest(bits, limit)]
 
     def forget(self, model: int, rows: Iterable[int]) -> None:
         """Drop rows that have no vector any more."""
         for row in rows:
             for (embedder, _), signs in self._signs.items():
                 if embedder == model:
-                    signs.pop(row, None)
+                    signs.put(row, None)
 
-    def _up_to_date(self, reading: Reading, model: int, scope: int) -> dict[int, int]:
-        """Return the signs of a scope by row."""
+    def _up_to_date(self, reading: Reading, model: int, scope: int) -> NearestSigns:
         key = model, scope
         if key not in self._signs and len(self._signs) >= _MOST_SCOPES:
             self._signs.clear()
-            self._last.clear()
-        signs = self._signs.setdefault(key, {})
-        values = {"embedder": model, "scope": scope, "after": self._last.get(key, 0)}
-        for seq, row, bits in reading.rows("vectors_after", values):
-            signs[row] = int.from_bytes(bits, "big")
-            self._last[key] = seq
+        signs = self._signs.setdefault(key, NearestSigns())
+        for seq, row, bits in reading.rows("vectors_after", {"embedder": model, "scope": scope, "after": signs.last}):
+            signs.put(row, int.from_bytes(bits, "big"))
+            signs.last = seq
         return signs
