@@ -13,7 +13,7 @@ from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, Quer
 from mcp_reflect.storage.sqlite.statements import Reading, Writing, lesson_from, scoped
 
 SCORED: Final = 30  # rows found by terms that get a score, if nothing else is said
-NEAREST: Final = 20  # rows found by meaning that get a score, or four for three that are found by terms
+NEAREST: Final = 16  # rows found by meaning that get a score, or as many as are found by terms
 LEAST_CHARS: Final = 12  # of a fingerprint: "error" or "failed" identify nothing
 MOST_LINES: Final = 20  # of a printed error, the last ones, each of which may be the one that identifies it
 _BY_ERROR: Final = Match(row=0, score=1.0, plain=1.0, close=None, words=(), names=())
@@ -65,10 +65,14 @@ class Search:
             rows += find_rows(self._counts, weights, scored, groups)
         self._closeness = None
         if vector and weights:
+            near: list[int] = []
+            nearest = max(NEAREST, scored)
             if self._counts.size <= MOST_COMPARED:
-                rows += index.nearest(reading, vector, self._counts.numbers, max(NEAREST, scored * 4 // 3))
-            self._closeness = Closeness(reading, vector, rows)
+                near = index.nearest(reading, vector, self._counts.numbers, 3 * nearest)
+            self._closeness = Closeness(reading, vector, (*rows, *near))
             index.forget(vector.model, self._closeness.without_vector)
+            close = self._closeness.by_row
+            rows += sorted(close.keys() & near, key=lambda row: (-close[row], -row))[:nearest]
         self._rows = reading.rows("index_features", {"rows": list(dict.fromkeys(rows))})
 
     def matches(self, weights: Weights = FITTED) -> list[Match]:

@@ -79,7 +79,8 @@ def entry(scope: Scope, lesson: Lesson) -> Entry | None:
         scope=scope_number(Scope(scope.tenant, lesson.project)),
         length=round(length, 2),
         terms=Derived(json.dumps(counts, ensure_ascii=False, separators=(",", ":"))),
-        vector=word_vector(text_of(lesson.text, lesson.symptoms, lesson.keywords)),
+        # The mistake counts twice: it names the situation in which the lesson is wanted.
+        vector=word_vector("\n".join((lesson.mistake or "", text_of(lesson.text, lesson.symptoms, lesson.keywords)))),
     )
 
 

@@ -26,16 +26,18 @@ class Weights:
 
     `k1` and `b` are those of BM25; `stop` multiplies the weight of stop words. `closeness` and `identifiers` are the
     worth of a lesson that means the same, and of one that shares all identifiers, where 1 is the worth of one that
-    shares all terms. `feedback` is the weight of the middle of the best `feedback_rows` beside the question.
+    shares all terms. Terms of less than the part `chance` of the question's weight are worth less than their part.
+    `feedback` is the weight of the middle of the best `feedback_rows` beside the question.
     """
 
     k1: float = 1.0
     b: float = 0.9
     stop: float = 0.3
+    chance: float = 0.25
     closeness: float = 0.75
     identifiers: float = 0.2
     feedback: float = 1.0
-    feedback_rows: int = 3
+    feedback_rows: int = 2
 
 
 FITTED: Final = Weights()
@@ -176,24 +178,25 @@ def score(
     most that a row could have, so that scores of different questions can be compared.
     """
     terms = {row["row"]: json.loads(row["terms"]) for row in rows}
-    parts = {
-        row["row"]: _bm25(question, terms[row["row"]], row["length"] / average if average else 1.0, weights)
-        + weights.identifiers * sum(question.own[term] for term in question.names if term in terms[row["row"]])
-        for row in rows
-    }
-    close = closeness.of(terms) if closeness else {}
     total = math.fsum(question.own.values()) or 1.0
+    parts: dict[int, float] = {}
+    for row in rows:
+        counts = terms[row["row"]]
+        share = _bm25(question, counts, row["length"] / average if average else 1.0, weights) / total
+        named = sum(question.own[term] for term in question.names if term in counts) / total
+        parts[row["row"]] = share * min(share / weights.chance, 1.0) + weights.identifiers * named
+    close = closeness.by_row if closeness else {}
     most = 1 + weights.closeness + weights.identifiers
 
     def scores(closeness_of: Mapping[int, float]) -> dict[int, float]:
-        return {
-            row: (part / total + weights.closeness * closeness_of.get(row, 0.0)) / most for row, part in parts.items()
-        }
+        return {row: (part + weights.closeness * closeness_of.get(row, 0.0)) / most for row, part in parts.items()}
 
     plain = order = scores(close)
     if closeness and weights.feedback and plain:
         ranked = sorted(plain, key=lambda row: (-plain[row], -row))
-        moved = closeness.towards(ranked[: weights.feedback_rows], weights.feedback, ranked[:_COMPARED_AGAIN])
+        # Rows that hardly fit say little about the question.
+        feedback = weights.feedback * min(plain[ranked[0]] / STRONG, 1.0) ** 2
+        moved = closeness.towards(ranked[: weights.feedback_rows], feedback, ranked[:_COMPARED_AGAIN])
         order = scores({**close, **moved})
         # The question moved towards its best rows is closer to them: their scores may not rise by that.
         scale = max(plain.values()) / (max(order.values()) or 1.0)

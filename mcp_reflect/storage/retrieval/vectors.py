@@ -78,17 +78,14 @@ def words_query(text: str) -> QueryVector | None:
 
 
 class Closeness:
-    """How close lessons are to a question: 0 for unrelated texts, 1 for the same text."""
+    """How close lessons are to a question (`by_row`): 0 for unrelated texts, 1 for the same text."""
 
     def __init__(self, reading: Reading, query: QueryVector, rows: Sequence[int]) -> None:
         self._query = query
         values = {"embedder": query.model, "lessons": rows}
         self._vectors: dict[int, bytes] = {row["lesson"]: row["vector"] for row in reading.rows("vectors_of", values)}
         self.without_vector = set(rows) - self._vectors.keys()
-
-    def of(self, rows: Iterable[int]) -> dict[int, float]:
-        """Return the closeness of each of the rows that has a vector."""
-        return self._to(self._query.numbers, rows)
+        self.by_row = self._to(query.numbers, self._vectors)
 
     def towards(self, best: Sequence[int], weight: float, rows: Iterable[int]) -> dict[int, float]:
         """Return the closeness of rows to the question moved towards the middle of the `best` rows.
