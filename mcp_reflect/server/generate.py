@@ -14,31 +14,24 @@ MARK = "<!-- Written by `python -m mcp_reflect.server.generate`; edit the code i
 
 
 def tool_json(spec: ToolSpec) -> dict[str, Any]:
-    """A tool as tools/list shows it."""
+    """Return a tool as tools/list shows it, with the hints that differ from the protocol's defaults."""
+    hints: dict[str, bool] = {"readOnlyHint": True} if spec.read_only else {"destructiveHint": spec.destructive}
     return {
         "name": spec.name,
         "description": spec.description,
         "inputSchema": listed(input_schema(spec.shape)),
         "outputSchema": output_schema(spec.answer),
-        "annotations": _annotations(spec),
+        "annotations": {**hints, **({"idempotentHint": True} if spec.idempotent else {}), "openWorldHint": False},
     }
 
 
-def _annotations(spec: ToolSpec) -> dict[str, bool]:
-    """The hints that differ from the protocol's defaults."""
-    hints: dict[str, bool] = {"readOnlyHint": True} if spec.read_only else {"destructiveHint": spec.destructive}
-    if spec.idempotent:
-        hints["idempotentHint"] = True
-    return {**hints, "openWorldHint": False}
-
-
 def tools_text() -> str:
-    """The content of tools.json."""
+    """Return the content of tools.json."""
     return json.dumps([tool_json(spec) for spec in TOOLS], indent=1, ensure_ascii=False) + "\n"
 
 
 def tools_page() -> str:
-    """The content of docs/tools.md."""
+    """Return the content of docs/tools.md."""
     parts = [f"# Tools\n\n{MARK}\n"]
     for spec in TOOLS:
         schema = input_schema(spec.shape)
@@ -55,7 +48,7 @@ def tools_page() -> str:
 
 
 def settings_page() -> str:
-    """The content of docs/settings.md."""
+    """Return the content of docs/settings.md."""
     parts = [f"# Settings\n\n{MARK}\n\nEnvironment variables, read once at the start.\n\n"]
     parts.append("| setting | type | default | meaning |\n|---|---|---|---|\n")
     for item in documented():
@@ -67,7 +60,7 @@ def settings_page() -> str:
 
 
 def generated() -> dict[Path, str]:
-    """Every generated file and what it must hold."""
+    """Return the content of each generated file."""
     return {
         ROOT / "mcp_reflect" / "server" / "tools.json": tools_text(),
         ROOT / "docs" / "tools.md": tools_page(),
@@ -84,22 +77,19 @@ def _kind(item: dict[str, Any]) -> str:
 
 def _about(item: dict[str, Any]) -> str:
     bounds = [f"{word} {item[name]}" for name, word in (("minimum", "from"), ("maximum", "to")) if name in item]
-    default = [f"default {json.dumps(item['default'])}"] if "default" in item else []
-    return "; ".join([*([item["description"]] if "description" in item else []), " ".join(bounds), *default]).strip(
-        "; "
-    )
+    default = f"default {json.dumps(item['default'])}" if "default" in item else ""
+    return "; ".join(filter(None, [item.get("description"), " ".join(bounds), default]))
 
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with --check say which differ and return 1."""
-    stale = [
-        path for path, text in generated().items() if not path.exists() or path.read_text(encoding="utf-8") != text
-    ]
+    files = generated()
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if "--check" in arguments:
             sys.stderr.write(f"{path.relative_to(ROOT)} is out of date: run python -m mcp_reflect.server.generate\n")
         else:
-            path.write_text(generated()[path], encoding="utf-8")
+            path.write_text(files[path], encoding="utf-8")
             sys.stderr.write(f"wrote {path.relative_to(ROOT)}\n")
     return 1 if stale and "--check" in arguments else 0
 

@@ -49,7 +49,7 @@ PROMPTS: Final = {
             "Look back at a task that ended: what went wrong or right, why, and what to do next time",
             task="What the task was; the agent knows it if you leave it out",
             outcome="success, failure, partial, timeout or error",
-            reflection_id="A stored reflection to add the agent's judgement to",
+            reflection_id="A stored reflection to add the agent's judgment to",
         ),
         _prompt(
             "critique_answer",
@@ -68,7 +68,7 @@ PROMPTS: Final = {
         ),
         _prompt(
             "distill_lessons",
-            "Distil lessons",
+            "Distill lessons",
             "Look over stored reflections for causes that come again, and keep a lesson for each",
             task_type=TASK_TYPE,
             reflection_id="Only this reflection",
@@ -81,20 +81,20 @@ _PROMPT_ABOUT: Final = "The template as it serves now, and whether it is overrid
 RESOURCES: Final = [
     Resource(uri=uri, name=name, title=title, description=description, mime_type=APP if uri == BOARD else JSON)
     for uri, name, title, description in (
-        ("bank://stats", "stats", "Bank statistics", "What is in the bank, counted"),
+        ("bank://stats", "stats", "Bank statistics", "Counts of the records in the bank"),
         ("bank://lessons", "lessons", "Lessons", "The newest lessons of this project and global ones"),
         ("bank://reflections", "reflections", "Reflections", "The newest reflections of this project"),
-        (BOARD, "board", "Board", "What was learned, as a page for a person: worth, evidence, effect over time"),
+        (BOARD, "board", "Board", "A page for a person: lessons, their evidence and their effect over time"),
         *((f"prompt://{name}", name, f"Prompt {name}", _PROMPT_ABOUT) for name in PROMPTS),
     )
 ]
 TEMPLATES: Final = [
     ResourceTemplate(uri_template=uri, name=name, title=title, description=description, mime_type=JSON)
     for uri, name, title, description in (
-        ("lesson://{id}", "lesson", "Lesson", "A lesson with its worth, versions, links"),
+        ("lesson://{id}", "lesson", "Lesson", "A lesson with its effectiveness, versions and links"),
         ("lesson://{id}/neighbours", "neighbours", "Neighbours", "The records one step from a lesson, and why"),
         ("graph://{kind}/{name}", "graph", "Graph", "The records of a tool, file, failure or error_code"),
         ("reflection://{id}", "reflection", "Reflection", "A reflection with its redacted trace and versions"),
-        ("prompt://{name}", "prompt", "Prompt template", "A prompt template as it serves now, and where it is from"),
+        ("prompt://{name}", "prompt", "Prompt template", "A prompt template as it serves now, and its file"),
     )
 ]
