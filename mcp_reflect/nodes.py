@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from mcp_reflect.analysis.decisions import decision_of, fallback, markdown, validate
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.log import Log
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.reflection import Assessment, Insights, Reflection
@@ -43,11 +44,13 @@ def reflection_node(
 
     The state gains `reflection`, `reflections` (the earlier ones and this one), `validation_results` (valid,
     failed_check, checks, reflection_success), `reflection_insights` and `reflection_analysis`; where a check failed
-    only `validation_results` and `error`.
+    (an `error` or `error_message` of the state, the decision or the result among them) only `validation_results` and
+    `error`, and the log names the check.
     """
     decision, result = state.get(decision_key), state.get(result_key)
-    checked = validate(decision, result, allowed_actions)
+    checked = validate(decision, result, allowed_actions, state)
     if not checked.valid:
+        Log()("decision_rejected", "warning", failed_check=checked.failed_check)
         detail = checked.checks[-1].detail if decision is not None or result is not None else "There is no decision."
         return {"validation_results": _validation(checked, success=False), "error": detail}
     about = decision_of(decision)

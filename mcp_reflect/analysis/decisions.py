@@ -14,11 +14,13 @@ LONGEST: Final = 200
 _SHOWN: Final = 80  # characters of a sent value in a fault
 
 
-def validate(decision: Json, execution: Json, allowed: Sequence[str] = ACTIONS) -> Validation:
-    """Run the checks in the order of `Check`, up to the first that fails."""
+def validate(
+    decision: Json, execution: Json, allowed: Sequence[str] = ACTIONS, state: Mapping[str, Json] | None = None
+) -> Validation:
+    """Run the checks in the order of `Check`, up to the first that fails. The errors of a `state` of a graph count."""
     done: list[Checked] = []
     for check in Check:
-        detail = _fault(check, decision, execution, allowed)
+        detail = _fault(check, decision, execution, allowed, state or {})
         done.append(Checked(check=check, passed=detail is None, detail=detail))
         if detail is not None:
             return Validation(valid=False, failed_check=check, checks=tuple(done))
@@ -31,7 +33,9 @@ def decision_of(decision: Json) -> Decision:
     return Decision(action=_one_line(decision["action"]).lower(), component=_one_line(decision["component"]))
 
 
-def _fault(check: Check, decision: Json, execution: Json, allowed: Sequence[str]) -> str | None:
+def _fault(
+    check: Check, decision: Json, execution: Json, allowed: Sequence[str], state: Mapping[str, Json]
+) -> str | None:
     """The fault that a check finds where those before it found none; None where it passes."""
     made = decision if isinstance(decision, dict) else {}
     done = execution if isinstance(execution, dict) else {}
@@ -41,7 +45,7 @@ def _fault(check: Check, decision: Json, execution: Json, allowed: Sequence[str]
         case Check.PRESENCE:
             faults = ["There is an execution and no decision." if decision is None else None]
         case Check.STATE_ERRORS:
-            faults = [_state_error("decision", made), _state_error("execution", done)]
+            faults = [_state_error(*named) for named in (("state", state), ("decision", made), ("execution", done))]
         case Check.STRUCTURE:
             faults = [
                 f"{name} is {_kind(value)}, not an object."

@@ -126,7 +126,7 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     search_id = sent.search_id or context.clock.new_id("srch")
     thought: ModelResult[Proposal] | None = None
     while True:
-        call = await _opened(context, scope, sent, search_id, given)
+        call = await _opened(context, scope, sent, search_id, given, host)
         if call.again is not None:
             return call.again
         thought = thought or await _think(context, sent, call, host)
@@ -164,7 +164,9 @@ async def settle(context: Context, scope: Scope, search_id: str, *, paid: float)
             return
 
 
-async def _opened(context: Context, scope: Scope, sent: ReplanArguments, search_id: str, given: _Catalog) -> _Call:
+async def _opened(
+    context: Context, scope: Scope, sent: ReplanArguments, search_id: str, given: _Catalog, host: ClientCapabilities
+) -> _Call:
     """The call on top of what is stored now."""
     payoffs = await context.bank.searches.payoffs(scope)
     if sent.search_id is None:
@@ -176,11 +178,18 @@ async def _opened(context: Context, scope: Scope, sent: ReplanArguments, search_
     before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
     request = _request(context, sent, before, catalog, state)
     same = body["request"] == _stored_request(request) and body["catalog"] == catalog.digest
-    if same and state.pending and (sent.analysis is None or body["analysis"] == _digest(sent.analysis)):
+    asked_again = sent.analysis is None or body["analysis"] == _digest(sent.analysis)
+    if same and state.pending and asked_again and not _could_be_better(context, state.pending, host):
         return _Call(request=request, state=state, again=state.pending)
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
     state = attempts.reopen(state) if same or not _reports(sent) else state
     return _Call(request=request, catalog=catalog, state=state, version=version)
+
+
+def _could_be_better(context: Context, plan: SearchPlan, host: ClientCapabilities) -> bool:
+    """True for a plan of rules if a language model is there now that has not been tried in vain."""
+    in_vain = plan.thinker != RULES or plan.stopped or planner.REPLACED in plan.notes
+    return not in_vain and context.settings.replan_llm and context.runner.llm(Role.PLANNER, host) is not None
 
 
 async def _stored_catalog(context: Context, scope: Scope, digest: str) -> _Catalog:
