@@ -95,6 +95,7 @@ async def print_wait() -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
             await engine.store_lesson(mistake="The gateway timed out", correction="Raise its timeout")
+            await engine.reflect(task="Warm up", outcome="failure", error="refused")  # imports modules once
             waits: list[float] = []
 
             async def recall() -> None:
