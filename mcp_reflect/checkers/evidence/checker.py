@@ -15,9 +15,9 @@ from mcp_reflect.checkers.evidence.named import (
     judge_quotations,
     judge_versions,
 )
-from mcp_reflect.checkers.evidence.outcomes import judge_commands, judge_counts, judge_names, judge_outcomes
+from mcp_reflect.checkers.evidence.outcomes import judge_counts, judge_names, judge_outcomes
 from mcp_reflect.checkers.evidence.reading import seen
-from mcp_reflect.checkers.evidence.states import judge_acts, judge_good, judge_states
+from mcp_reflect.checkers.evidence.states import judge_acts, judge_commands, judge_good, judge_states
 from mcp_reflect.checkers.sentences import Sentence, sentences
 from mcp_reflect.models.critique import Status, ToolResult
 

@@ -1,4 +1,4 @@
-"""Claims that something passes, fails, is clean or builds; by count, by name, by command."""
+"""Claims that something passes, fails, is clean or builds; by count, by name."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from mcp_reflect.checkers.evidence.claims import (
     unsupported,
     verdict,
 )
-from mcp_reflect.checkers.evidence.reading import Kind, Report, Seen
+from mcp_reflect.checkers.evidence.reading import Kind, Report
 from mcp_reflect.checkers.sentences import Sentence, quotations
 
 _SOME: Final = re.compile(r"\b(?:some|several|many|a few)\b(?! of)")
@@ -224,50 +224,3 @@ def _lists_failures(report: Report) -> bool:
     """True if every failure is named, so that a name that is missing did not fail."""
     broken = report.broken()
     return broken is not None and broken <= report.failures and bool(report.ok or report.failures)
-
-
-_COMMAND: Final = re.compile(
-    r"\b(?:(npm|pip|yarn|pnpm|cargo|go|git|make|docker|python|node|java|curl|uv|poetry|gradle|mvn)(?: [\w:-]+)?(?: "
-    r"\w+)?|"
-    r"(?:script|program|command|run|job|process|it|collection|exception|tests|connection|removal))\b",
-    re.IGNORECASE,
-)
-_RAN_WELL: Final = re.compile(
-    r"\b(?:ran|runs?|finish(?:ed|es)|completed?s?|exit(?:s|ed)|executed)(?: \w+)? (?:without (?:any )?(?:errors?|"
-    r"exceptions?|"
-    r"problems?)|success\w*|cleanly|fine)|\b(?:script|program|command|cargo run|npm (?:run )?\w+|npm install|make|pip "
-    r"install)(?: \w+)? (?:succeeded|succeeds|passes|completed successfully|ran successfully|finished without errors|"
-    r"(?:was|ran) successful)|\b(?:ran|runs?|running|executed)\b.{0,60}\b(?:without|with no) (?:any )?(?:errors?|"
-    r"exceptions?|"
-    r"problems?)|\bno exceptions? (?:was|were|is) (?:raised|thrown)|\bsuccessfully\b.{0,20}\b(?:ran|executed)\b",
-    re.IGNORECASE,
-)
-_RAN_BADLY: Final = re.compile(
-    r"\b(?:script|program|command|npm (?:run )?\w+|make(?: \w+)?|pip|it|connection|removal|run)(?: \w+)? "
-    r"(?:fails|failed|crashes|crashed|panics|panicked|stops|was not found|exits with an error)\b",
-    re.IGNORECASE,
-)
-
-
-def judge_commands(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Claims like "the script ran without errors" against the way the commands ended, where they all ended alike."""
-    for clause in sentence.clauses:
-        well, badly = _RAN_WELL.search(clause.text), _RAN_BADLY.search(clause.text)
-        denied = re.search(r"\b(?:not|never|no longer|nothing)\b|n't\b", clause.text, re.IGNORECASE)
-        if clause.hedged or bool(well) == bool(badly) or (well and denied):
-            continue
-        ended = {result.ended_well for result in _meant(clause.text, evidence)}
-        if len(ended) == 1 and None not in ended:
-            fine = ended.pop()
-            shown = "it ended well" if fine else "it ended with an error"
-            detail = "the exit code or output says otherwise"
-            yield verdict(sentence, holds=fine == bool(well), expected=shown, detail=detail)
-
-
-def _meant(clause: str, evidence: Evidence) -> list[Seen]:
-    """The results of the command that the clause names, else all of them."""
-    command = _COMMAND.search(clause)
-    if command is None or not command[1]:
-        return list(evidence.seen)
-    word = command[1].lower()
-    return [result for result in evidence.seen if word in result.tool or word in result.text[:2_000].lower()][-1:]

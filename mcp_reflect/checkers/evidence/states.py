@@ -35,6 +35,14 @@ _COMMON: Final = stems(
     "test tests file files line lines error errors code function fix fixed fail failed pass passed run ran check done "
     "message change changed value values made work works user release"
 )
+# "The script ran without errors", "npm install succeeded": of a command as a whole, which its exit code decides.
+_COMMAND: Final = re.compile(
+    r"\b(?:it|command|script|program|run|process|job|collection|(?:npm|pip|yarn|cargo|go|git|make|docker|python|node|java|"
+    r"curl|uv|mvn|gradle)(?: [\w:-]+){0,2}|no exceptions?)\b.{0,60}?\b(?P<end>(?:without|with no) (?:any )?(?:errors?|"
+    r"exceptions?|problems?)|success\w*|succeed(?:s|ed)?|cleanly|(?:was|were|is) (?:raised|thrown)|"
+    r"(?P<bad>fail(?:s|ed)?|crash(?:es|ed)|panick?(?:s|ed)|stops|was not found|with an error))\b",
+    re.IGNORECASE,
+)
 # A non-zero exit that is an answer and no fault.
 _BENIGN: Final = re.compile(
     r"\b(?:diff|grep|rg|cmp|is-enabled|is-active|test -|audit|outdated|--check|lsof|pgrep|which|jq -e|"
@@ -84,6 +92,21 @@ def judge_good(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
                 yield Judgement(Status.FAIL, clause.text, f"a dry run: {dry[0]}", "nothing was changed by it")
         elif (bad := ended(result)) is not None and not _good_part(clause.text, result):
             yield Judgement(Status.FAIL, clause.text, bad, "the tool result shows that it did not go well")
+
+
+def judge_commands(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Claims like "the script ran without errors" against the way the commands ended, where they all ended alike."""
+    outcomes = {result.ended_well for result in evidence.seen}
+    for clause in sentence.clauses if len(outcomes) == 1 and None not in outcomes else ():
+        found = _COMMAND.search(clause.text)
+        if found is None or clause.hedged or re.search(r"\b(?:not|never)\b(?! found)|n't\b", clause.text):
+            continue
+        fine, good = True in outcomes, found["bad"] is None
+        if fine == good:
+            yield Judgement(Status.PASS, sentence.text)
+        else:
+            shown = "it ended well" if fine else "it ended with an error"
+            yield Judgement(Status.FAIL, sentence.text, shown, "the exit code or output says otherwise")
 
 
 def _says_good(clause: Clause, sentence: Sentence) -> bool:
