@@ -29,6 +29,7 @@ SAME_HIT: Final = 0.9
 SAME_MEANING: Final = 0.9
 """The cosine of the word vectors of two texts that say the same."""
 
+_LEAST_SHARED: Final = 0.2  # of the words: without them vectors are not that close, and comparing words is faster
 _TOKEN: Final = lazy_compile(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
 _NEGATIONS: Final = frozenset(
     """not no never none without don't doesn't didn't cannot can't won't isn't aren't shouldn't mustn't avoid
@@ -62,18 +63,18 @@ def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
 
 def same_text(one: str, other: str) -> bool:
     """True if two texts share most of their words and differ in none that changes the point."""
-    return points(one) == points(other) and alike(one, other) >= SAME_WORDS
+    return alike(one, other) >= SAME_WORDS and points(one) == points(other)
 
 
 def says_the_same(one: str, other: str) -> bool:
     """True if a reader of one text learns nothing from the other."""
-    return (points(one) == points(other) and alike(one, other) >= SAME_HIT) or _same_meaning(one, other)
+    return (alike(one, other) >= SAME_HIT and points(one) == points(other)) or _same_meaning(one, other)
 
 
 def _same_meaning(one: str, other: str) -> bool:
     """True if the vectors are close, and no word differs whose vector is misleading: opposites, or rare words."""
     differing = telling_words(one) ^ telling_words(other)
-    if points(one) != points(other) or differing & _TURNING:
+    if alike(one, other) < _LEAST_SHARED or differing & _TURNING or points(one) != points(other):
         return False
     if any(is_rare(word) for word in re.findall(r"[^\W_]+", f"{one} {other}".lower()) if stem(word) in differing):
         return False
@@ -91,7 +92,7 @@ def shared(one: AbstractSet[str], other: AbstractSet[str]) -> float:
     return len(one & other) / len(one | other) if one or other else 1.0
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=10_000)
 def points(text: str) -> frozenset[str]:
     """Return the words that must not differ: numbers, identifiers, paths, quoted code, negations and directions."""
     return codes(text) | {token.lower() for token in tokens(text) if token.lower() in _TURNS}
@@ -115,7 +116,7 @@ def is_code(token: str) -> bool:
     return token.startswith("-") or (inner != inner.lower() and len(token) > 1)
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=10_000)
 def telling_words(text: str) -> frozenset[str]:
     """Return the stems of a text's words, without stop words if there are others."""
     words = {word.lower() for word in re.findall(r"[^\W_]+", text)}
