@@ -17,8 +17,7 @@ from urllib.parse import unquote
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.secret_names import CORES, FOREIGN_CORES, Holds, holds, named_secrets
-from mcp_reflect.security.secret_places import placed_secrets
-from mcp_reflect.security.secret_shapes import long_words, private_keys, shaped_secrets
+from mcp_reflect.security.secret_shapes import long_words, placed_secrets, private_keys, shaped_secrets
 from mcp_reflect.security.secret_values import START, Secret, mark
 
 _PLAIN: Final = bytes([9, 10, 13, *range(32, 127)])

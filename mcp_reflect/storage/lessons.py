@@ -16,7 +16,7 @@ from mcp_reflect.security.redact import clean_text, context_hash, quoted
 from mcp_reflect.storage import similarity
 from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, Effectiveness, WeightedOutcome, total
 from mcp_reflect.storage.recalls import MENTIONS, named, rates, recall_row
-from mcp_reflect.storage.retrieval import candidates, index
+from mcp_reflect.storage.retrieval import index, scoring
 from mcp_reflect.storage.sqlite import statements
 from mcp_reflect.storage.sqlite.database import Repository, transaction
 from mcp_reflect.storage.sqlite.statements import LISTS, Bound, Reading, Writing, lesson_from, lessons_from, scoped
@@ -176,7 +176,7 @@ class LessonRows(NamedTuple):
 
 def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
     """Return the rows of a record; the project is the record's own, the tenant the scope's."""
-    symptoms = [statements.bound(values) for values in candidates.symptom_values(scope, lesson)]
+    symptoms = [statements.bound(values) for values in scoring.symptom_values(scope, lesson)]
     return LessonRows(statements.bound(statements.lesson_values(scope, lesson)), index.entry(scope, lesson), symptoms)
 
 
@@ -309,7 +309,7 @@ def change(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     """Write a changed record and its index entry, without a version."""
     tx.run("lesson_change", statements.lesson_values(scope, lesson))
     index.renew(tx, scope, lesson)
-    candidates.renew_symptoms(tx, scope, lesson)
+    scoring.renew_symptoms(tx, scope, lesson)
 
 
 def revise(tx: Writing, scope: Scope, before: Lesson, after: Lesson, reason: str) -> None:

@@ -112,7 +112,7 @@ async def test_a_lesson_that_is_gone_has_no_say_in_a_process_that_knew_its_vecto
 async def test_who_takes_the_place_of_what_is_gone_comes_up_among_the_nearest(
     settings: Settings, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_reflect.storage.retrieval.candidates.NEAREST", 1)
+    monkeypatch.setattr("mcp_reflect.storage.retrieval.scoring.NEAREST", 1)
     async with embedding(settings, clock) as (engine, _):
         slow = await imported(engine, SLOW)
         later = await engine.store_lesson(mistake="The postgres database had a delay", correction="Ask a customer")
