@@ -52,7 +52,7 @@ _FACTOR: Final = {
     "h": 3600.0,
 }
 _TOTAL: Final = re.compile(
-    rf"{_N}{_UNIT}\s(?:in all|altogether|in total|all told|together|insgesamt|zusammen)\b|"
+    rf"(?<![\d.,]){_N}{_UNIT}\s(?:in all|altogether|in total|all told|together|insgesamt|zusammen)\b|"
     rf"\b(?:in all|altogether|in total|together|total(?:ling)?|zusammen)\b[^\d]{{0,12}}{_N}",
     re.IGNORECASE,
 )
