@@ -203,6 +203,22 @@ def test_clusters_are_moved_through_opened_and_told_as_a_list(shown: Opened) -> 
     assert view.locator(".groups button").count() == nodes.count()
 
 
+def test_the_time_axis_ends_today_and_one_figure_says_how_often_lessons_work(shown: Opened) -> None:
+    today = shown.page.locator("#scope").inner_text().split("as of ")[1][:10]
+    view = shown.view("time")
+    assert view.locator(".uplot").first.get_attribute("data-until") == today
+    (tile,) = [text for text in shown.page.locator("#tiles > div").all_inner_texts() if "Lessons work" in text]
+    assert tile.splitlines()[1] in view.locator(".reading").inner_text()
+
+
+def test_a_group_is_named_by_plain_words(shown: Opened) -> None:
+    view = shown.view("clusters")
+    view.locator("summary").click()
+    names = view.locator(".groups strong").all_inner_texts()
+    assert names
+    assert [name for name in names if not re.fullmatch(r"[^\W\d_]+(?:,? [^\W\d_]+)*", name)] == []
+
+
 def test_a_written_board_shows_what_waits_and_does_nothing(shown: Opened) -> None:
     view = shown.view("deciding")
     assert "This page only shows" in view.inner_text()

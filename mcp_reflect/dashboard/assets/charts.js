@@ -57,6 +57,7 @@ function options(width, series, more) {
 }
 
 const reader = (tell, words) => ({
+  ready: [(plot) => { plot.root.dataset.until = day(plot.scales.x.max - 1); }],
   setCursor: [(plot) => { tell(plot.cursor.idx === null ? null : words(plot.cursor.idx)); }],
 });
 
