@@ -33,8 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except McpReflectError as error:
         return _fail(str(error), 2 if isinstance(error, InputError) else 1)
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output is gone
-        return 1
+        return _end_quietly()
+    except ExceptionGroup as group:  # a task group wraps it
+        if group.subgroup(BrokenPipeError) is None:
+            raise
+        return _end_quietly()
     except OSError as error:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}.", 1)
     except KeyboardInterrupt:
@@ -66,6 +69,12 @@ def _run(words: list[str]) -> int:
         raise InputError("command", f"there is no command '{name}'", hint)
     parser, run = load_command(name)
     return run(parser.parse_args(words[1:]))
+
+
+def _end_quietly() -> int:
+    """Return the status for a pipe whose reader is gone; Python would print to stderr when it flushes stdout."""
+    sys.stderr.close()
+    return 1
 
 
 def _fail(message: str, status: int) -> int:

@@ -281,7 +281,7 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
 
 
 def _critique(critique: Critique) -> dict[str, Any]:
-    """The issues tell the verdicts in words, the questions in `next` quote the open claims."""
+    """Return a critique without its verdicts and open claims, which `issues` and `next` quote."""
     values = {name: item for name, item in plain(critique).items() if name not in _CRITIQUE_DETAILS}
     coverage = {"claims": critique.coverage.claims, "checked": critique.coverage.checked}
     fix = None if critique.issues else critique.suggested_fix
@@ -297,7 +297,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _first_clauses(why: str) -> str:
-    """The first reasons, as many whole ones as fit; at least one."""
+    """Return the first reasons, as many whole ones as fit; at least one."""
     first, *others = why.split("; ")
     for clause in others:
         if len(first) + len(clause) + 2 > _WHY_CHARS:
@@ -336,5 +336,8 @@ def _reflection(reflection: Reflection) -> dict[str, Any]:
 
 
 def _clipped(text: str, limit: int) -> str:
-    """The text, cut at a word where it is longer than `limit` characters."""
-    return text if len(text) <= limit else f"{text[: limit - 2].rsplit(' ', 1)[0]} …"
+    """Return the text, or its first whole sentences within `limit` characters; a long sentence ends at a word."""
+    if len(text) <= limit:
+        return text
+    sentences = text[: text.rfind(". ", 0, limit) + 1]
+    return sentences if len(sentences) > limit // 3 else f"{text[: limit - 2].rsplit(' ', 1)[0]} …"
