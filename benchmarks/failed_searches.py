@@ -64,6 +64,9 @@ class Corpus:
                 row = [id_, *(doc["fields"][name] for name in self._indexed)]
                 self._connection.execute(f"INSERT INTO f VALUES ({marks})", row)  # noqa: S608 - our own
 
+    def __del__(self) -> None:
+        self._connection.close()
+
     def search(self, query: Query) -> list[str]:
         engines = {"grep": self._grep, "sqlite": self._sqlite, "fts5": self._fts5, "vector": self._vector}
         with suppress(sqlite3.Error, ValueError):

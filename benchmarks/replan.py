@@ -63,6 +63,9 @@ class Index:
         self._connection.executemany("INSERT INTO d VALUES (?, ?)", [(doc["id"], doc["text"]) for doc in documents])
         self.words = tuple(sorted({word for doc in documents for word in _WORD.findall(doc["text"].lower())}))
 
+    def __del__(self) -> None:
+        self._connection.close()
+
     def search(self, query: Query, operator: Operator) -> list[tuple[str, float]]:
         """Rows with their scores, higher is better."""
         words = [f'"{word}"' for word in _WORD.findall(query.query_text)]
