@@ -184,9 +184,17 @@ def named_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
 _SHORT: Final = 5_000
 
 
+_OWN_ID: Final = lazy_compile(
+    r"[a-z]{3,6}_[0-9a-z]{22}\b"
+)  # of a record of the bank: its random part may spell a label
+
+
 def _name(text: str, label: re.Match[str], done: int) -> _Name:
     """Return the name around a label."""
     start, end = label.span()
+    token = _BEFORE.search(text, max(start - 30, 0), start)
+    if token and _OWN_ID.match(text, token.start()):
+        return _Name(start, end, Holds.NOTHING, foreign=False)
     if label.re.groups:
         return _Name(start, end, Holds.KEY if label["key"] else Holds.PASSWORD, foreign=True)
     if label[0] == "key" and (word_before := _WORD_BEFORE.search(text, max(start - 13, 0), start)):  # `api key`

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_reflect.clock import Clock
 from mcp_reflect.security.redact import clean, clean_text, normalize
 from tests.security.corpus import cases
 from tests.security.disguise import DISGUISES, readable, survives
@@ -198,3 +199,13 @@ def test_a_secret_is_cut_out_of_a_long_text_wherever_it_stands(at: int) -> None:
     assert "hR7kQ2vN9x" not in cleaned
     assert "AbC1dEf2" not in cleaned
     assert cleaned.count("[redacted:") == 2
+
+
+def test_no_id_of_a_record_is_taken_for_the_name_of_a_secret() -> None:
+    clock = Clock()
+    for _ in range(300):
+        ids = [clock.new_id("les"), "les_01m81hze8jpxe2mdp51c9s", clock.new_id("rec"), "les_01m81hzeg8g3hdn1nq05pw"]
+        assert clean({"ids": ids}) == {"ids": ids}
+        assert clean_text(json.dumps({"ids": ids, "text": "Fed the quokka"})) == json.dumps(
+            {"ids": ids, "text": "Fed the quokka"}
+        )
