@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.log import Log
-from mcp_reflect.storage.recalls import RecallRepository
 from mcp_reflect.storage.sqlite.database import Database
 from mcp_reflect.storage.sqlite.files import Opened
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.embeddings.embedders import Embedder
     from mcp_reflect.storage.consolidation import ConsolidationRepository
     from mcp_reflect.storage.lessons import LessonRepository, OutcomeRepository
+    from mcp_reflect.storage.recalls import RecallRepository
     from mcp_reflect.storage.reflections import ReflectionRepository
     from mcp_reflect.storage.retrieval.embeddings import Embeddings
     from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, UsageStore
@@ -29,6 +29,7 @@ _REPOSITORIES: Final = {
     "lessons": "lessons.LessonRepository",
     "reflections": "reflections.ReflectionRepository",
     "outcomes": "lessons.OutcomeRepository",
+    "recalls": "recalls.RecallRepository",
     "warnings": "warnings.WarningRepository",
     "consolidations": "consolidation.ConsolidationRepository",
     "searches": "sessions.SearchRepository",
@@ -54,6 +55,7 @@ class Bank:
     lessons: "LessonRepository"
     reflections: "ReflectionRepository"
     outcomes: "OutcomeRepository"
+    recalls: "RecallRepository"
     warnings: "WarningRepository"
     consolidations: "ConsolidationRepository"
     searches: "SearchRepository"
@@ -72,7 +74,7 @@ class Bank:
         self.size = settings.bank_size
         self.clock = clock
         self.log = log
-        words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
+        self.words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
         self.db = Database(self.path, busy_seconds=settings.bank_busy_seconds, log=log, sets_aside=settings.sets_aside)
         self.keep_days = settings.keep_days
         self._copying: asyncio.Task[None] | None = None
@@ -84,7 +86,6 @@ class Bank:
 
             self.embeddings = module.Embeddings(self.db, self.clock, module.configured(settings, scopes, embedder))
             self.db.on_commit(_CHANGES_WORDS, self.embeddings.wake)
-        self.recalls = RecallRepository(self, words_only=words_only)
 
     async def open(self) -> Opened:
         """Open the file now; return its schema version, journal mode and whether it can be written."""
@@ -98,7 +99,8 @@ class Bank:
             self._closing.set()
             if self._copying is not None:
                 await self._copying
-            await self.recalls.settle()
+            if "recalls" in vars(self):
+                await self.recalls.settle()
         finally:
             await self.db.close()
 
@@ -114,7 +116,7 @@ class Bank:
         await self.maintenance.copy_daily(self._closing.is_set)
 
     def __getattr__(self, name: str) -> Any:
-        """Make a repository when it is first used, so that `recall` on the command line imports no other."""
+        """Make a repository when it is first used, so that a hook or a command imports no other."""
         if name not in _REPOSITORIES:
             raise AttributeError(name)
         module, _, kind = _REPOSITORIES[name].rpartition(".")

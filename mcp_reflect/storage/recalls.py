@@ -207,9 +207,9 @@ class RecallRepository(Repository):
     A recall is counted at once if no other process writes, else later, so that no recall waits.
     """
 
-    def __init__(self, bank: "Bank", *, words_only: bool) -> None:
+    def __init__(self, bank: "Bank") -> None:
         super().__init__(bank)
-        self._words_only = words_only
+        self._words_only = bank.words_only
         self._vectors = VectorIndex()
         self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
 
