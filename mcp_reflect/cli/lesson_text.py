@@ -16,7 +16,7 @@ HEADS: Final = ("id", "lesson", "effective", "applied", "state")
 TEXT_COLUMN: Final = 1
 """The column of HEADS that is cut if a list is wider than the terminal."""
 
-_SHORT_ID_CHARS: Final = 6  # random ones: a thousand lessons share none in practice
+SHORT_ID_CHARS: Final = 6  # random ones: a thousand lessons share none in practice
 _LONG_FIELDS: Final = ("mistake", "correction", "why", "context")
 _SHORT_FIELDS: Final = ("task_type", "tags", "symptoms", "keywords")
 _STATUS_STYLES: Final[Mapping[str, str]] = {
@@ -29,7 +29,7 @@ _STATUS_STYLES: Final[Mapping[str, str]] = {
 
 def list_row(lesson: Lesson) -> tuple[str, ...]:
     """Return a lesson's cells under HEADS; on a terminal its id is cut to the end by which it can be named."""
-    name = lesson.id[-_SHORT_ID_CHARS:] if is_terminal() else lesson.id
+    name = lesson.id[-SHORT_ID_CHARS:] if is_terminal() else lesson.id
     score = "" if lesson.effectiveness is None else f"{lesson.effectiveness:.2f}"
     return (name, lesson.text, score, str(lesson.times_applied), status(lesson))
 

@@ -8,6 +8,8 @@ import hashlib
 import json
 import re
 from argparse import Namespace
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,15 +18,14 @@ from typing import Final
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import replace_file
-from mcp_reflect.cli.lesson_document import FIELDS, LISTS, TEXTS, Fields, fields_of, format_document, parse_document
+from mcp_reflect.cli.lesson_document import FIELDS, LISTS, Fields, fields_of, format_document, parse_document
+from mcp_reflect.cli.lesson_text import SHORT_ID_CHARS
 from mcp_reflect.cli.output import write_json, write_line
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Lesson, State
-from mcp_reflect.security.injection import suspicion
 from mcp_reflect.services.engine import Engine
 
-_NEW: Final = "new:"
 _MOST_LESSONS: Final = 1_000_000
 
 
@@ -68,19 +69,16 @@ async def _sync(engine: Engine, folder: Path, take: str | None) -> Changes:
     folder.mkdir(parents=True, exist_ok=True)
     state_file = _state_file(engine, folder)
     synced: dict[str, str] = json.loads(state_file.read_text("utf-8")) if state_file.exists() else {}
-    files = _read_files(folder)
+    files, new_files = _read_files(folder)
     browsed = await engine.bank.views.browse(engine.scopes.own, Filter(limit=_MOST_LESSONS))
     lessons = {lesson.id: lesson for lesson in browsed}
     changes = Changes()
-    for path, fields in [file for name, file in files.items() if name.startswith(_NEW)]:
+    for path, fields in new_files:
         lesson = await _store(engine, None, path, fields)
-        synced[lesson.id] = _digest(fields_of(lesson))
-        files[lesson.id] = path, fields_of(lesson)
         lessons[lesson.id] = lesson
-        with replace_file(path, path.stat().st_mode & 0o777) as file:
-            file.write(format_document(fields_of(lesson), lesson.id))
+        files[lesson.id] = path, _write_document(path, lesson)
         changes.stored.append(path.name)
-    for lesson_id in sorted({*lessons, *synced, *(name for name in files if not name.startswith(_NEW))}):
+    for lesson_id in sorted({*lessons, *synced, *files}):
         path, fields = files.get(lesson_id, (None, None))
         lesson = lessons.get(lesson_id)
         in_file, in_bank = fields and _digest(fields), lesson and _digest(fields_of(lesson))
@@ -96,7 +94,6 @@ async def _sync(engine: Engine, folder: Path, take: str | None) -> Changes:
                 _write_file(folder, path, lesson, changes)
             else:
                 in_bank = await _follow_file(engine, lesson_id, path, fields, lesson, changes)
-            in_file = in_bank if side == "files" else in_file
         if in_bank is None:
             synced.pop(lesson_id, None)
         else:
@@ -127,33 +124,45 @@ async def _follow_file(
     before = fields_of(await engine.bank.lessons.get(scope, lesson_id))
     edited = {name: value for name, value in edits.items() if fields[name] != before[name]}
     if edited:
-        try:
+        with _errors_name(path):
             await engine.edit_lesson(lesson_id, edited)
-        except InputError as error:
-            raise InputError(f"{path.name}, {error.field}", error.fault, error.fix) from None
     changes.edited.append(path.name)
     return _digest(fields)
 
 
 async def _store(engine: Engine, lesson_id: str | None, path: Path, fields: Fields) -> Lesson:
     """Store a file as a lesson: a person's own without an id; with one, of another bank, and judged like an import."""
-    held = suspicion(fields[name] for name in TEXTS) if lesson_id else None
+    is_shared = lesson_id is not None
     now = datetime.now(UTC).isoformat()
     stored_id = lesson_id or engine.context.clock.new_id("les")
     line = {
         **{name: value for name, value in fields.items() if value not in (None, [])},
         "id": stored_id,
-        "source": "import" if lesson_id else "person",
-        "trust": "quarantined" if held else "observed" if lesson_id else "trusted",
-        "held": held,
+        "source": "import" if is_shared else "person",
+        "trust": "observed" if is_shared else "trusted",
         "created_at": now,
         "updated_at": now,
     }
+    with _errors_name(path):
+        await engine.import_own([(1, line)], screen=is_shared)
+    return await engine.bank.lessons.get(engine.scopes.own, stored_id)
+
+
+@contextmanager
+def _errors_name(path: Path) -> Generator[None]:
+    """Let an InputError of the block name the file."""
     try:
-        await engine.import_own([(1, line)])
+        yield
     except InputError as error:
         raise InputError(f"{path.name}, {error.field.removeprefix('line 1, ')}", error.fault, error.fix) from None
-    return await engine.bank.lessons.get(engine.scopes.own, stored_id)
+
+
+def _write_document(path: Path, lesson: Lesson) -> Fields:
+    """Write a lesson's file, with the permissions that it has, and return the fields that it holds."""
+    fields = fields_of(lesson)
+    with replace_file(path, path.stat().st_mode & 0o777 if path.exists() else 0o600) as file:
+        file.write(format_document(fields, lesson.id))
+    return fields
 
 
 def _write_file(folder: Path, path: Path | None, lesson: Lesson | None, changes: Changes) -> None:
@@ -165,9 +174,8 @@ def _write_file(folder: Path, path: Path | None, lesson: Lesson | None, changes:
         return
     if path is None:
         words = re.findall(r"[a-z0-9]+", (lesson.mistake or lesson.text).lower())
-        path = folder / f"{'-'.join(words)[:48].strip('-')}-{lesson.id[-6:]}.md"
-    with replace_file(path, path.stat().st_mode & 0o777 if path.exists() else 0o600) as file:
-        file.write(format_document(fields_of(lesson), lesson.id))
+        path = folder / f"{'-'.join(words)[:48].strip('-')}-{lesson.id[-SHORT_ID_CHARS:]}.md"
+    _write_document(path, lesson)
     changes.written.append(path.name)
 
 
@@ -176,20 +184,25 @@ def _state_file(engine: Engine, folder: Path) -> Path:
     return engine.bank.path.with_name(f"{engine.bank.path.name}.sync-{name}")
 
 
-def _read_files(folder: Path) -> dict[str, tuple[Path, Fields]]:
-    """Return the lessons of a folder by id; a file without one is listed by its name. InputError names a bad file."""
+def _read_files(folder: Path) -> tuple[dict[str, tuple[Path, Fields]], list[tuple[Path, Fields]]]:
+    """Return the lessons of a folder by id, and those without one. InputError names a bad file."""
     files: dict[str, tuple[Path, Fields]] = {}
+    new_files: list[tuple[Path, Fields]] = []
     for path in sorted(folder.glob("*.md")):
         try:
             lesson_id, fields = parse_document(path.read_text("utf-8"))
         except (InputError, UnicodeDecodeError) as error:
             fault = error.fault if isinstance(error, InputError) else "it is not UTF-8"
             raise InputError(path.name, fault, "Correct the file, or move it away; nothing was changed.") from None
-        name = lesson_id or f"{_NEW}{path.name}"
-        if name in files:
-            raise InputError(path.name, f"{files[name][0].name} has the same id", "Remove the id from the new one.")
-        files[name] = (path, fields)
-    return files
+        if lesson_id is None:
+            new_files.append((path, fields))
+        elif lesson_id in files:
+            raise InputError(
+                path.name, f"{files[lesson_id][0].name} has the same id", "Remove the id from the new one."
+            )
+        else:
+            files[lesson_id] = path, fields
+    return files, new_files
 
 
 def _digest(fields: Fields) -> str:

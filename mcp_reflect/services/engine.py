@@ -251,9 +251,12 @@ class Engine:
         """Read numbered lines of an import. InputError names the first bad line; nothing is stored."""
         return lessons.import_drafts(self.context, lines)
 
-    async def import_own(self, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[Stored]:
-        """Store numbered lines of a person's own export with their ids, dates, trust, history and outcomes."""
-        return await lessons.import_own(self.context, lines)
+    async def import_own(self, lines: Iterable[tuple[int, Mapping[str, Any]]], *, screen: bool = False) -> list[Stored]:
+        """Store numbered lines of a person's own export with their ids, dates, trust, history and outcomes.
+
+        With `screen` suspicious words are quarantined, as those of an import are.
+        """
+        return await lessons.import_own(self.context, lines, screen=screen)
 
     def import_lessons(
         self, drafts: list[tuple[Scope, LessonDraft]], *, merge: bool = False

@@ -149,9 +149,15 @@ def import_drafts(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]
     return [(_visible(scope, sent.visibility), sent.draft(Source.IMPORT)) for scope, sent in read_lines]
 
 
-async def import_own(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[Stored]:
-    """Store the lines of a person's own export as they were. InputError names the first bad line; nothing is stored."""
+async def import_own(
+    context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]], *, screen: bool = False
+) -> list[Stored]:
+    """Store the lines of a person's own export as they were. InputError names the first bad line; nothing is stored.
+
+    With `screen` the words may be somebody else's: they are judged as those of an import are.
+    """
     from mcp_reflect.schemas.lessons import OwnExportArguments
+    from mcp_reflect.storage.lessons import screened
     from mcp_reflect.storage.transfer import Exported
 
     records: list[Exported] = []
@@ -162,7 +168,8 @@ async def import_own(context: Context, lines: Iterable[tuple[int, Mapping[str, A
         outcomes = [
             {**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()} for past in sent.outcomes
         ]
-        records.append(Exported(scope, sent.record(scope.project), versions, outcomes))
+        lesson = sent.record(scope.project)
+        records.append(Exported(scope, screened(lesson) if screen else lesson, versions, outcomes))
     return await context.bank.transfer.restore(records)
 
 
