@@ -85,7 +85,7 @@ async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None
         origin = f"{HOST}:{listener.getsockname()[1]}"
         projects = ProjectEngines(engine)
         config = uvicorn.Config(
-            application(engine, keys, origin, projects),
+            application(projects, keys, origin),
             log_level="warning",
             access_log=False,
             lifespan="off",
@@ -102,22 +102,22 @@ class ProjectEngines:
     """An engine for each project of the bank that the person has looked at."""
 
     def __init__(self, own: "Engine") -> None:
-        self._own = own
+        self.own = own
         self._others: dict[str, Engine] = {}
 
     async def counts(self) -> dict[str, int]:
         """Return the number of active lessons of each project; the empty name is global."""
-        return await self._own.bank.lessons.projects(self._own.scopes.own.tenant)
+        return await self.own.bank.lessons.projects(self.own.scopes.own.tenant)
 
     async def chosen(self, request: Request) -> "Engine":
         """Return the engine of the project that a request names, else the page's own. InputError for an unknown one."""
         project = request.query_params.get("project")
-        if project is None or project == self._own.scopes.own.project:
-            return self._own
+        if project is None or project == self.own.scopes.own.project:
+            return self.own
         if project not in self._others:
             if project not in await self.counts():
                 raise InputError("project", "the bank has no lessons of it", "Choose one from the list.")
-            self._others[project] = type(self._own)(replace(self._own.settings, project=project))
+            self._others[project] = type(self.own)(replace(self.own.settings, project=project))
         return self._others[project]
 
     async def close(self) -> None:
@@ -126,9 +126,8 @@ class ProjectEngines:
             await engine.close()
 
 
-def application(engine: "Engine", keys: Keys, origin: str, projects: ProjectEngines | None = None) -> Starlette:
+def application(engines: ProjectEngines, keys: Keys, origin: str) -> Starlette:
     """Return the web application; `origin` is the only Host (name and port) that it answers to."""
-    engines = projects or ProjectEngines(engine)
 
     async def page(_: Request) -> Response:
         rendered = render_page("served")
@@ -154,7 +153,7 @@ def application(engine: "Engine", keys: Keys, origin: str, projects: ProjectEngi
             response = _refusal(request, origin)
             if response is None and needs_token and not keys.accepts(request.headers.get("authorization", "")):
                 response = _error(401, "The address is missing its token. Open the one that the terminal shows.")
-            response = response or await _handle(engine, handler, request)
+            response = response or await _handle(engines.own, handler, request)
             response.headers.update(_HEADERS)
             return response
 

@@ -65,7 +65,7 @@ def serving(settings: Settings) -> Generator[Served]:
         async def work() -> None:
             async with Engine(settings) as engine:
                 projects = ProjectEngines(engine)
-                app = application(engine, served.keys, served.place, projects)
+                app = application(projects, served.keys, served.place)
                 server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", access_log=False))
                 running.append(server)
                 ready.set()
