@@ -192,14 +192,14 @@ _OWN_ID: Final = lazy_compile(
 def _name(text: str, label: re.Match[str], done: int) -> _Name:
     """Return the name around a label."""
     start, end = label.span()
-    token = _BEFORE.search(text, max(start - 30, 0), start)
-    if token and _OWN_ID.match(text, token.start()):
+    before = _BEFORE.search(text, max(start - 60, done), start) if start > done else None
+    if before and _OWN_ID.match(text, before.start()):
         return _Name(start, end, Holds.NOTHING, foreign=False)
     if label.re.groups:
         return _Name(start, end, Holds.KEY if label["key"] else Holds.PASSWORD, foreign=True)
     if label[0] == "key" and (word_before := _WORD_BEFORE.search(text, max(start - 13, 0), start)):  # `api key`
         return _Name(start, end, holds(f"{word_before[0]}key"), foreign=False)
-    if start > done and (before := _BEFORE.search(text, max(start - 60, done), start)):
+    if before:
         start = before.start()
     marked = text.startswith(START, start - len(START)) or text[start - 1 : start] == "!"  # of ours, a tag of YAML
     encoded = end - start > _LONGEST_MIXED and is_mixed(text[start:end])  # the end of a line of base64
