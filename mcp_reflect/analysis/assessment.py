@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from mcp_reflect.analysis.markdown import Section, field_name, split_sections
+from mcp_reflect.analysis.markdown import field_name, split_sections
 from mcp_reflect.analysis.text import pattern, word_set
 from mcp_reflect.models.reflection import Assessment
 
@@ -16,40 +16,45 @@ HIGH: Final = 0.75
 MEDIUM: Final = 0.4
 """A confidence in 0..1 below this is low."""
 
-# Words that name a subject, that judge one subject or either, and that say how sure the judgement is.
-_DECISION: Final = word_set("""
-    decision decisions choice choices judgement judgment selection decided decide chose chosen choosing choose picked
-    picking selected selecting keeping killing marrying keep kill marry opted
-""")
-_EXECUTION: Final = word_set("""
-    execution implementation outcome result results run runs component tool tools job call calls retry merge deployment
-    rollout command query step steps attempt test tests executed executing ran running called implemented edited
-    deployed it
-""")
-_GOOD: Final = word_set("""
-    good right correct fine solid excellent great perfect better best ideal proper well flawless flawlessly smoothly
-    perfectly correctly properly acceptable satisfactory
-""")
-_BAD: Final = word_set("""
-    bad wrong incorrect poor poorly badly worse worst weak flawed inadequate unacceptable sloppy wrongly incorrectly
-    problematic
-""")
-_GOOD_DECISION: Final = word_set("""
-    appropriate wise sound justified reasonable sensible defensible suitable warranted prudent rational support
-    supports
-""")
-_BAD_DECISION: Final = word_set("""
-    inappropriate unwise unsound unjustified unreasonable unsuitable unwarranted mistake mistaken premature misguided
-    backfired hasty ill-advised questionable regrettable contradicts
-""")
-_GOOD_EXECUTION: Final = word_set("""
-    effective effectively successful successfully succeeded succeeds succeed worked works work completed met delivered
-    deliver passed pass efficient achieved
-""")
-_BAD_EXECUTION: Final = word_set("""
-    ineffective unsuccessful failed fails fail failing failure failures crashed crashes error errors broke broken stuck
-    missed inefficient regressed stalled hung
-""")
+# The words that name a subject.
+_SUBJECTS: Final[Mapping[str, Subject]] = {
+    **dict.fromkeys("""
+        decision decisions choice choices judgement judgment selection decided decide chose chosen choosing choose
+        picked picking selected selecting keeping killing marrying keep kill marry opted
+    """.split(), "decision"),
+    **dict.fromkeys("""
+        execution implementation outcome result results run runs component tool tools job call calls retry merge
+        deployment rollout command query step steps attempt test tests executed executing ran running called
+        implemented edited deployed it
+    """.split(), "execution"),
+}  # fmt: skip
+# The words that judge: what they judge (None: the subject of their clause), and True for praise.
+_JUDGING: Final[Mapping[str, tuple[Subject | None, bool]]] = {
+    **dict.fromkeys("""
+        good right correct fine solid excellent great perfect better best ideal proper well flawless flawlessly
+        smoothly perfectly correctly properly acceptable satisfactory
+    """.split(), (None, True)),
+    **dict.fromkeys("""
+        bad wrong incorrect poor poorly badly worse worst weak flawed inadequate unacceptable sloppy wrongly
+        incorrectly problematic
+    """.split(), (None, False)),
+    **dict.fromkeys("""
+        appropriate wise sound justified reasonable sensible defensible suitable warranted prudent rational support
+        supports
+    """.split(), ("decision", True)),
+    **dict.fromkeys("""
+        inappropriate unwise unsound unjustified unreasonable unsuitable unwarranted mistake mistaken premature
+        misguided backfired hasty ill-advised questionable regrettable contradicts
+    """.split(), ("decision", False)),
+    **dict.fromkeys("""
+        effective effectively successful successfully succeeded succeeds succeed worked works work completed met
+        delivered deliver passed pass efficient achieved
+    """.split(), ("execution", True)),
+    **dict.fromkeys("""
+        ineffective unsuccessful failed fails fail failing failure failures crashed crashes error errors broke broken
+        stuck missed inefficient regressed stalled hung
+    """.split(), ("execution", False)),
+}  # fmt: skip
 _NEGATIONS: Final = word_set("not no never neither nothing none nobody without hardly scarcely barely cannot rarely")
 _HEDGES: Final = word_set(
     "might may perhaps possibly maybe seems seem seemed appears appeared apparently probably likely presumably"
@@ -87,6 +92,8 @@ _LABEL: Final = pattern(r"""
     (?:[ _](?:in|level|score|that)\b[^.\n:=]{0,60}?)?[\W_]{0,4}?(?::|=|\bis\b|\bwas\b|\bof\b)[\s*_`\"']*
     (?P<value>yes|no|true|false|high|medium|moderate|low|null|unknown|unclear|[01]?\.\d+|[01]\b|\d{1,3}\s*%)""")
 _TRUTH: Final[Mapping[str, bool]] = {"yes": True, "true": True, "no": False, "false": False}
+_LEVELS: Final[Mapping[str, Level]] = {"high": "high", "medium": "medium", "moderate": "medium", "low": "low"}
+# Sections that judge nothing: they advise, or list what was good and bad.
 _SKIPPED: Final = re.compile(
     r"recommend|next|suggest|action_item|advice|strateg|todo|plan|improvement|strength|question"
 )
@@ -100,15 +107,20 @@ def read_assessment(markdown: str) -> Assessment:
     stated: dict[str, str] = {}
     for match in _LABEL.finditer(markdown):
         stated.setdefault(field_name(match["what"]).split("_")[0], match["value"].lower())
-    sections = split_sections(markdown, ("decision", "execution"))
-    judged = [judgement for section in sections for judgement in _judgements(section)]
+    judged: list[tuple[dict[Subject, bool], Level]] = []
+    for section in split_sections(markdown, ("decision", "execution")):
+        if _SKIPPED.search(section.name):
+            continue
+        # The heading is the subject of sentences that name none.
+        about = next((subject for subject in ("decision", "execution") if subject in section.name), None)
+        text = re.sub(r"[*_`#>]+", " ", _LABEL.sub(" ", section.body)).replace("’", "'")
+        judged += filter(None, (_judgement(part.strip().lower(), about) for part in _SENTENCE.split(text)))
     decision = _TRUTH.get(stated.get("decision", ""), _majority(judged, "decision"))
     execution = _TRUTH.get(stated.get("execution", ""), _majority(judged, "execution"))
-    if "confidence" in stated and (decision is not None or execution is not None):
+    levels = {level for _, level in judged}
+    confidence = next((level for level in ("low", "high", "medium") if level in levels), None)
+    if "confidence" in stated and (decision, execution) != (None, None):
         confidence = _level(stated["confidence"])
-    else:
-        levels = {level for _, level in judged}
-        confidence = next((level for level in ("low", "high", "medium") if level in levels), None)
     return Assessment(decision_appropriate=decision, execution_effective=execution, confidence=confidence)
 
 
@@ -118,70 +130,46 @@ def level_of(share: float) -> Level:
 
 
 def _level(value: str) -> Level | None:
-    words: dict[str, Level] = {"high": "high", "medium": "medium", "moderate": "medium", "low": "low"}
     number = value.rstrip("% ")
-    if value in words or not re.fullmatch(r"[\d.]+", number):
-        return words.get(value)
+    if not re.fullmatch(r"[\d.]+", number):
+        return _LEVELS.get(value)
     return level_of(float(number) / (100 if "%" in value else 1))
 
 
-def _judgements(section: Section) -> list[tuple[dict[Subject, bool], Level]]:
-    """The judgements of a section's sentences; the heading is the subject of sentences that name none."""
-    if _SKIPPED.search(section.name):
-        return []
-    subjects: tuple[Subject, ...] = ("decision", "execution")
-    about: Subject | None = next((subject for subject in subjects if subject in section.name), None)
-    text = re.sub(r"[*_`#>]+", " ", _LABEL.sub(" ", section.body)).replace("’", "'")
-    found = [_sentence(part.strip().lower(), about) for part in _SENTENCE.split(text) if part.strip()]
-    return [judgement for judgement in found if judgement is not None]
-
-
-def _sentence(text: str, about: Subject | None) -> tuple[dict[Subject, bool], Level] | None:
+def _judgement(text: str, about: Subject | None) -> tuple[dict[Subject, bool], Level] | None:
     """The judgements of a sentence; a later clause corrects an earlier one ("right in principle but wrong here")."""
     if text.endswith("?"):
         return None
     for phrase, words in _PHRASES:
         text = phrase.sub(words, text)
     judged: dict[Subject, bool] = {}
-    words = frozenset(_WORD.findall(text))
     subjects: tuple[Subject, ...] = (about,) if about else ()
     for clause in _CONTRAST.split(text):
         tokens = _WORD.findall(clause)
-        subjects = _subjects(tokens) or subjects
+        named = [_SUBJECTS[word] for word in tokens if word in _SUBJECTS]
+        both = {"both", "neither"} & {*tokens} and len({*named}) == 2
+        subjects = ("decision", "execution") if both else tuple(named[:1]) or subjects
         if _REGRET.search(clause):
             judged["decision"] = False
-        elif not _PLANNED.search(clause):
+        elif subjects and not _PLANNED.search(clause):
             judged |= _clause(tokens, subjects)
+    words = frozenset(_WORD.findall(text))
     if words & _UNDECIDED:
-        return ({}, "low") if words & (_DECISION | _EXECUTION) else None
+        return ({}, "low") if words & _SUBJECTS.keys() else None
     level: Level = "low" if words & _HEDGES and not _REGRET.search(text) else "high" if words & _EMPHASIS else "medium"
     return (judged, level) if judged else None
-
-
-def _subjects(tokens: list[str]) -> tuple[Subject, ...]:
-    """The subject that a clause names first, or both where it joins them."""
-    named: list[Subject] = [
-        "decision" if word in _DECISION else "execution" for word in tokens if word in _DECISION | _EXECUTION
-    ]
-    return ("decision", "execution") if {"both", "neither"} & {*tokens} and len({*named}) == 2 else tuple(named[:1])
 
 
 def _clause(tokens: list[str], subjects: tuple[Subject, ...]) -> dict[Subject, bool]:
     """The judgements of a clause; each negation before a judging word turns it round."""
     judged: dict[Subject, bool] = {}
-    negations = 0
+    negated = False
     for word in tokens:
-        negations += word in _NEGATIONS
-        good = word in _GOOD | _GOOD_DECISION | _GOOD_EXECUTION
-        if not subjects or not (good or word in _BAD | _BAD_DECISION | _BAD_EXECUTION):
-            continue
-        whom = subjects
-        if word in _GOOD_DECISION | _BAD_DECISION:
-            whom = ("decision",)
-        elif word in _GOOD_EXECUTION | _BAD_EXECUTION:
-            whom = ("execution",)
-        judged |= dict.fromkeys(whom, good ^ bool(negations % 2))
-        negations = 0
+        negated ^= word in _NEGATIONS
+        if word in _JUDGING:
+            subject, good = _JUDGING[word]
+            judged |= dict.fromkeys((subject,) if subject else subjects, good ^ negated)
+            negated = False
     return judged
 
 

@@ -103,11 +103,6 @@ class Fault:
     category: ErrorCategory
     marked: bool = False
 
-    @property
-    def empty(self) -> bool:
-        """True for a search that found nothing, which is less than an error."""
-        return self.category is ErrorCategory.NO_RESULT
-
 
 _WORKED: Final = Fault(text="", headline="", category=ErrorCategory.UNKNOWN)
 
@@ -307,6 +302,20 @@ class Tried:
     @property
     def failed(self) -> bool:
         return self.fault is not None
+
+    @property
+    def empty(self) -> bool:
+        """True for a search that found nothing, which is less than an error."""
+        return self.category is ErrorCategory.NO_RESULT
+
+    @property
+    def category(self) -> ErrorCategory | None:
+        return self.fault.category if self.fault else None
+
+    @property
+    def headline(self) -> str:
+        """The line that names the error."""
+        return self.fault.headline if self.fault else ""
 
     @property
     def worked(self) -> bool:

@@ -2,26 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Final
 
-from mcp_reflect.analysis.call_results import Fault, Tried, tried_calls
-from mcp_reflect.analysis.corrections import (
-    Pair,
-    confidence_of,
-    corrections_from,
-    importance_of,
-    is_told,
-    open_points,
-    pairs_in,
-    told_lessons,
-)
+from mcp_reflect.analysis.call_results import Tried, tried_calls
+from mcp_reflect.analysis.corrections import corrections_from, is_told, open_points, pairs_in, told_lessons
 from mcp_reflect.analysis.error_categories import category_of
 from mcp_reflect.analysis.known_failures import failure_of, forms_of
 from mcp_reflect.analysis.loops import (
-    Loop,
     empty_searches,
     loop_finding,
     loops_in,
@@ -62,75 +51,77 @@ _ENDED: Final = {
     Outcome.TIMEOUT: "The run timed out",
     Outcome.ERROR: "The run ended in an error",
 }
-_ORDER: Final = (
-    FindingKind.FAILING_EVENT,
-    FindingKind.LOOP,
-    FindingKind.REPEATED_ERROR,
-    FindingKind.ZERO_RESULTS,
-    FindingKind.NO_ANSWER,
-    FindingKind.USER_OBJECTION,
-    FindingKind.RECOVERED,
-)
+# The kinds of findings in the order of a summary. Importance: how much it would have helped to know this before.
+# Confidence: how sure the reading is. Both are in 0..1 and chosen, not fitted.
+_SCORES: Final = {
+    FindingKind.FAILING_EVENT: (0.6, 0.7),
+    FindingKind.LOOP: (0.6, 0.9),
+    FindingKind.REPEATED_ERROR: (0.4, 0.7),
+    FindingKind.ZERO_RESULTS: (0.4, 0.8),
+    FindingKind.NO_ANSWER: (0.5, 0.8),
+    FindingKind.USER_OBJECTION: (0.5, 0.5),
+    FindingKind.RECOVERED: (0.4, 0.7),
+}
+_MARKED: Final = 0.9  # the confidence in an error that the trace, an exit code or a status marks
+_RUN_ERROR: Final = (0.5, 0.5)  # importance of, and confidence in, the caller's own report of an error
 _BUDGET: Final = re.compile(
     r"(?i)\b(?:budget|quota|deadline|time limit|step limit|token limit|cost|elapsed|remaining)\b[^\n]{0,60}\d"
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class _Reading:
     """The calls of a trace and what stands out among them.
 
-    `failed` has the calls and faults of all failures, `open` those of errors that no later call put right; `first` is
-    the earliest failure, `mattered` the one that says most about the run.
+    `righted` has the later call that put a failed one right, by the index of the failed one; `left` the failures that
+    no later call put right, `open` the errors among them; `first` is the earliest failure, `mattered` the one that says
+    most about the run.
     """
 
-    trace: Trace
-    tried: Sequence[Tried]
-    failed: Sequence[tuple[Tried, Fault]]
-    open: Sequence[tuple[Tried, Fault]]
-    loops: Sequence[Loop]
-    empties: Sequence[tuple[Tried, ...]]
-    pairs: Sequence[Pair]
-    first: tuple[Tried, Fault] | None
-    mattered: tuple[Tried, Fault] | None
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.tried = tried_calls(trace)
+        self.righted = pairs_in(self.tried, succeeded=trace.outcome is Outcome.SUCCESS)
+        self.failed = [item for item in self.tried if item.failed]
+        self.left = [item for item in self.failed if item.index not in self.righted]
+        self.open = [item for item in self.left if not item.empty]
+        self.loops = loops_in(self.tried)
+        self.empties = empty_searches(self.tried)
+        known = [item for item in self.open if item.category is not ErrorCategory.UNKNOWN]
+        self.first = next((item for item in self.failed if not item.empty), next(iter(self.failed), None))
+        self.mattered = next(iter((*known, *self.open, *self.left)), self.first)
+        self.category = self._category()
 
-    @property
-    def category(self) -> ErrorCategory | None:
+    def _category(self) -> ErrorCategory | None:
         """The caller's word, else the error that mattered, a loop, an empty search; None where nothing was seen."""
-        error, fault = self.trace.error, self.mattered[1] if self.mattered else None
+        error, category = self.trace.error, self.mattered.category if self.mattered else None
         if error is not None and error.category is not None:
             return error.category
-        if self.loops and (fault is None or fault.empty or fault.category is ErrorCategory.UNKNOWN):
+        if self.loops and category in (None, ErrorCategory.UNKNOWN, ErrorCategory.NO_RESULT):
             return ErrorCategory.LOOP
-        if fault is not None:
-            return fault.category
-        if error is not None and error.message:
+        if category is None and error is not None and error.message:
             return category_of(clip(error.message, 300), error.message)
-        return ErrorCategory.TIMEOUT if self.trace.outcome is Outcome.TIMEOUT else None
+        return ErrorCategory.TIMEOUT if category is None and self.trace.outcome is Outcome.TIMEOUT else category
 
 
 def diagnose(trace: Trace) -> Diagnosis:
     """Read a trace by rule: what failed, what looped, what found nothing, what was put right, how it stopped."""
-    reading = _read(trace)
+    reading = _Reading(trace)
     told = told_lessons(trace)
     corrections = tuple(lesson for lesson in corrections_from(reading.tried) if not is_told(lesson, told))
     findings = _findings(reading)
     strategy = _strategy(reading, corrections)
     again = {item.index for loop in reading.loops for item in loop.calls[loop.period :]}
-    ordered = sorted(findings, key=lambda finding: _ORDER.index(finding.kind))
+    kinds = [*_SCORES]
+    ordered = sorted(findings, key=lambda finding: kinds.index(finding.kind))
+    importance, confidence = _scores(reading, findings, corrections)
     return Diagnosis(
         summary=_summary(reading, ordered),
         category=reading.category,
-        first_failing_event=reading.first[0].failing_event if reading.first else None,
+        first_failing_event=reading.first.failing_event if reading.first else None,
         findings=findings,
         corrections=corrections,
-        importance=importance_of(trace.outcome, findings, corrections, run_error=trace.error is not None),
-        confidence=confidence_of(
-            findings,
-            corrections,
-            marked=reading.mattered is not None and reading.mattered[1].marked,
-            category=reading.category,
-        ),
+        importance=importance,
+        confidence=confidence,
         source_event_ids=unique(event_id for finding in findings for event_id in finding.event_ids),
         strategy=strategy,
         strengths=_strengths(reading, corrections),
@@ -141,45 +132,17 @@ def diagnose(trace: Trace) -> Diagnosis:
         calls=sum(item.call.made for item in reading.tried),
         wasted=sum(item.call.made and (item.failed or item.index in again) for item in reading.tried),
         without_lesson=_without_lesson(reading, corrections),
-        open_points=() if told else open_points(reading.tried, reading.pairs, corrections),
+        open_points=() if told else open_points(reading.tried, reading.righted, corrections),
     )
 
 
-def failures(trace: Trace) -> tuple[Failure, ...]:
-    """The failing calls of a trace with their signatures, and the arguments that later worked."""
-    return _failures(_read(trace))
-
-
-def _read(trace: Trace) -> Reading:
-    tried = tried_calls(trace)
-    pairs = pairs_in(tried, succeeded=trace.outcome is Outcome.SUCCESS)
-    righted = {pair.failed.index for pair in pairs}
-    failed = [(item, item.fault) for item in tried if item.fault is not None]
-    left = [one for one in failed if one[0].index not in righted]
-    errors = [one for one in left if not one[1].empty]
-    known = [one for one in errors if one[1].category is not ErrorCategory.UNKNOWN]
-    first = next((one for one in failed if not one[1].empty), failed[0] if failed else None)
-    only_empty = [] if first is not None and not first[1].empty else left
-    return Reading(
-        trace=trace,
-        tried=tried,
-        failed=failed,
-        open=errors,
-        loops=loops_in(tried),
-        empties=empty_searches(tried),
-        pairs=pairs,
-        first=first,
-        mattered=next(iter((*known, *errors, *only_empty)), first),
-    )
-
-
-def _findings(reading: Reading) -> tuple[Finding, ...]:
+def _findings(reading: _Reading) -> tuple[Finding, ...]:
     """Failing events, what was put right, loops, empty searches, repeated errors, the end, the user's word."""
-    told = {item.index for run in reading.empties for item in run} | {pair.failed.index for pair in reading.pairs}
-    main = {item.index: (item, fault) for item, fault in filter(None, (reading.first, reading.mattered))}
+    told = {item.index for run in reading.empties for item in run} | reading.righted.keys()
+    main = {item.index: item for item in (reading.first, reading.mattered) if item is not None}
     end = unfinished(reading.trace, reading.tried)
     return (
-        *(_failing(item, fault) for index, (item, fault) in sorted(main.items()) if index not in told),
+        *(_failing(item) for index, item in sorted(main.items()) if index not in told),
         *_recovered(reading)[:MAX_FINDINGS],
         *(loop_finding(loop) for loop in reading.loops[:MAX_FINDINGS]),
         *(zero_finding(run) for run in reading.empties[:MAX_FINDINGS]),
@@ -189,46 +152,57 @@ def _findings(reading: Reading) -> tuple[Finding, ...]:
     )
 
 
-def _failing(item: Tried, fault: Fault) -> Finding:
+def _scores(
+    reading: _Reading, findings: Sequence[Finding], corrections: Sequence[Correction]
+) -> tuple[float | None, float | None]:
+    """The largest importance and confidence of what was seen; a run that failed adds .1 to the importance."""
+    seen = [_SCORES[finding.kind] for finding in findings] + ([_RUN_ERROR] if reading.trace.error else [])
+    if not seen:
+        return None, None if reading.category is None else _RUN_ERROR[1]
+    seen += [(lesson.importance, lesson.confidence) for lesson in corrections]
+    marked = reading.mattered is not None and reading.mattered.fault is not None and reading.mattered.fault.marked
+    failed = reading.trace.outcome in (Outcome.FAILURE, Outcome.ERROR, Outcome.TIMEOUT)
+    importance = max(importance for importance, _ in seen) + (0.1 if failed else 0.0)
+    return round(min(0.9, importance), 2), max(_MARKED if marked else 0.0, *(confidence for _, confidence in seen))
+
+
+def _failing(item: Tried) -> Finding:
     """A failing call in a sentence: `bash "pytest" failed with an assertion error (e4): "1 failed"`."""
-    short = fault.category.short.replace("_", " ")
-    kind = f"an {short}" if short[0] in "aeiou" else f"a {short}"
-    call = item.text if item.call.tool else "An event"
-    text = f"{call} failed with {kind} error ({item.failing_event}): {quote(fault.headline, 200)}."
-    if fault.empty:
-        text = f"{item.text} found nothing ({item.failing_event})."
-    return new_finding(FindingKind.FAILING_EVENT, item.call.event_ids, text, fault.category)
+    kind, text = FindingKind.ZERO_RESULTS, f"{item.text} found nothing ({item.failing_event})."
+    if item.category is not None and not item.empty:
+        short = item.category.short.replace("_", " ")
+        short = f"an {short}" if short[0] in "aeiou" else f"a {short}"
+        call = item.text if item.call.tool else "An event"
+        text = f"{call} failed with {short} error ({item.failing_event}): {quote(item.headline, 200)}."
+        kind = FindingKind.FAILING_EVENT
+    return new_finding(kind, item.call.event_ids, text, item.category)
 
 
-def _recovered(reading: Reading) -> list[Finding]:
+def _recovered(reading: _Reading) -> list[Finding]:
     """The failures that were put right, once for each error and each call that put it right."""
     once: dict[tuple[int, str, str], Finding] = {}
-    for pair in reading.pairs:
-        failed, worked, fault = pair.failed, pair.worked, pair.failed.fault
-        if fault is None:
-            continue
-        if fault.empty:
+    for index, worked in reading.righted.items():
+        failed = reading.tried[index]
+        if failed.empty:
             text = f"{failed.text} found nothing ({failed.failing_event}); {worked.text} found something"
-            text = f"{text} ({worked.failing_event})."
         else:
             how = "The same call worked later" if failed.exact == worked.exact else f"It worked later as {worked.text}"
-            error = quote(fault.headline, 160)
-            text = f"{failed.text} failed ({failed.failing_event}): {error}. {how} ({worked.failing_event})."
-        ids = (failed.failing_event, worked.failing_event)
-        recovered = new_finding(FindingKind.RECOVERED, ids, text, fault.category)
+            text = f"{failed.text} failed ({failed.failing_event}): {quote(failed.headline, 160)}. {how}"
+        ids, text = (failed.failing_event, worked.failing_event), f"{text} ({worked.failing_event})."
+        recovered = new_finding(FindingKind.RECOVERED, ids, text, failed.category)
         once.setdefault((worked.index, failed.exact, failed.fingerprint), recovered)
     return list(once.values())
 
 
-def _without_lesson(reading: Reading, corrections: Sequence[Correction]) -> tuple[Finding, ...]:
+def _without_lesson(reading: _Reading, corrections: Sequence[Correction]) -> tuple[Finding, ...]:
     """The failures without a lesson, put right or open: somebody who can write is asked about them."""
     learned = {name for lesson in corrections for name in (lesson.failed_event_id, *lesson.also)}
     recovered = [finding for finding in _recovered(reading) if finding.event_ids[0] not in learned]
-    left = [_failing(item, fault) for item, fault in reading.open if item.failing_event not in learned]
+    left = [_failing(item) for item in reading.open if item.failing_event not in learned]
     return (*recovered, *left)[:MAX_FINDINGS]
 
 
-def _summary(reading: Reading, findings: Sequence[Finding]) -> str:
+def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
     """How the run ended, its cause, the attempts, what worked and what is open, in a few sentences."""
     trace = reading.trace
     parts = [f"{_ENDED[trace.outcome]} after {_count(len(trace.events), 'event')}."]
@@ -266,19 +240,19 @@ def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
     return [f"The user said ({said[-1].id}): {quote(said[-1].content, 160)}."]
 
 
-def _ending(reading: Reading) -> str | None:
+def _ending(reading: _Reading) -> str | None:
     """The longest wait of a timeout, what a part success left open, the last error; None where events do not tell."""
-    failed, worked = reading.failed, sum(item.worked for item in reading.tried)
-    left = [item for item in reading.tried if item.failed and all(item is not pair.failed for pair in reading.pairs)]
+    worked = sum(item.worked for item in reading.tried)
+    left = reading.left
     match reading.trace.outcome:
         case Outcome.TIMEOUT:
             return _longest_wait(reading.trace.events)
         case Outcome.PARTIAL if left and worked:
             open_ = f"{len(left)} failed and no later call put that right, the last {left[-1].text}"
             return f"{_count(worked, 'call')} worked; {open_}."
-        case Outcome.ERROR if len(failed) > 1:
-            item, fault = failed[-1]
-            return f"The last error before the end was {quote(fault.headline, 120)} ({item.failing_event})."
+        case Outcome.ERROR if len(reading.failed) > 1:
+            last = reading.failed[-1]
+            return f"The last error before the end was {quote(last.headline, 120)} ({last.failing_event})."
         case _:
             return None
 
@@ -301,20 +275,14 @@ def _seconds(timestamp: str | float | None) -> float | None:
         return None
 
 
-def _strategy(reading: Reading, corrections: Sequence[Correction]) -> str | None:
+def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | None:
     """The advice for next time, from what worked and what was useless; None where neither was seen."""
     parts = [lesson.correction for lesson in corrections[:3]]
-    righted = {pair.failed.index for pair in reading.pairs}
-    loops = [loop.calls[0] for loop in reading.loops if loop.calls[0].index not in righted]
+    loops = [loop.calls[0] for loop in reading.loops if loop.calls[0].index not in reading.righted]
     parts += [f"Do not repeat {item.text}: it gives the same answer again." for item in loops[:2]]
-    learned = {lesson.failed_event_id for lesson in corrections}
-    for run in reading.empties:
-        left = [item for item in run if item.failing_event not in learned]
-        if left:
-            queries = unique(quote(subject_only(item.call.arguments), 60) for item in left)[:3]
-            proposed = _proposed(left, reading.tried)
-            parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.{proposed}")
-            break
+    for run in reading.empties[:1]:
+        queries = unique(quote(subject_only(item.call.arguments), 60) for item in run)[:3]
+        parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.{_proposed(run, reading.tried)}")
     return clip(" ".join(unique(parts)), STRATEGY_LIMIT) if parts else None
 
 
@@ -322,12 +290,12 @@ def _proposed(run: Sequence[Tried], tried: Sequence[Tried]) -> str:
     """What the searches themselves proposed and nobody sent, the closest to a query first."""
     sent = {str(subject_only(item.call.arguments)) for item in tried}
     queries = [str(subject_only(item.call.arguments)) for item in run]
-    found = unique(item for empty in run for item in suggestions_in(empty.call.answer) if item not in sent)
-    best = sorted(found, key=lambda item: not any(names_alike(item, query) for query in queries))[:3]
-    return f" The search itself proposed {', '.join(quote(item, 60) for item in best)}." if best else ""
+    proposals = unique(text for empty in run for text in suggestions_in(empty.call.answer) if text not in sent)
+    best = sorted(proposals, key=lambda text: not any(names_alike(text, query) for query in queries))[:3]
+    return f" The search itself proposed {', '.join(quote(text, 60) for text in best)}." if best else ""
 
 
-def _strengths(reading: Reading, corrections: Sequence[Correction]) -> tuple[str, ...]:
+def _strengths(reading: _Reading, corrections: Sequence[Correction]) -> tuple[str, ...]:
     """What a successful run called, and what was put right on the way."""
     strengths: list[str] = []
     worked = [item.call.tool for item in reading.tried if item.worked]
@@ -335,10 +303,11 @@ def _strengths(reading: Reading, corrections: Sequence[Correction]) -> tuple[str
         rest = f"{len(reading.failed)} failed" if reading.failed else "none failed"
         strengths.append(f"{_count(len(worked), 'call')} worked ({', '.join(unique(worked)[:5])}); {rest}.")
     strengths += [
-        f"Put right: {item.mistake} ({item.failed_event_id}, {item.worked_event_id})" for item in corrections[:3]
+        f"Put right: {lesson.mistake} ({lesson.failed_event_id}, {lesson.worked_event_id})"
+        for lesson in corrections[:3]
     ]
-    if reading.pairs and not corrections:
-        strengths.append(f"{_count(len(reading.pairs), 'failing call')} worked later.")
+    if reading.righted and not corrections:
+        strengths.append(f"{_count(len(reading.righted), 'failing call')} worked later.")
     return tuple(strengths)
 
 
@@ -346,20 +315,19 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _failures(reading: Reading) -> tuple[Failure, ...]:
+def _failures(reading: _Reading) -> tuple[Failure, ...]:
     """The failing calls with their signatures; an error of no tool is left out, for no call would recall it."""
-    worked = {
-        pair.failed.index: pair.worked.call.arguments
-        for pair in reading.pairs
-        if pair.failed.exact != pair.worked.exact
-    }
-    return tuple(
-        failure_of(item.call.tool, item.call.arguments, fault, item.failing_event, worked=worked.get(item.index))
-        for item, fault in [one for one in reading.failed if one[0].call.tool][:MAX_FAILURES]
-    )
+    failures: list[Failure] = []
+    for item in [item for item in reading.failed if item.call.tool][:MAX_FAILURES]:
+        worked = reading.righted.get(item.index)
+        other = worked.call.arguments if worked and worked.exact != item.exact else None
+        if item.fault is not None:
+            call = item.call
+            failures.append(failure_of(call.tool, call.arguments, item.fault, item.failing_event, worked=other))
+    return tuple(failures)
 
 
-def _worked(reading: Reading) -> tuple[WorkedCall, ...]:
+def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:
     """The calls that worked when they were last made: none of them is known to fail any more."""
     last = {item.exact: item for item in reading.tried if item.call.made and item.call.answered}
     forms = [forms_of(item.call.tool, item.call.arguments) for item in [*last.values()][-MAX_WORKED:] if item.worked]

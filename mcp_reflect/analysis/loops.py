@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from mcp_reflect.analysis.call_results import Fault, Tried
+from mcp_reflect.analysis.call_results import Tried
 from mcp_reflect.analysis.calls import action_in
 from mcp_reflect.analysis.text import names, quote, subject_only, times, unique
 from mcp_reflect.analysis.tools import acts_on_screen, finishes
@@ -33,8 +32,7 @@ _OBJECTION: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loop:
+class Loop(NamedTuple):
     """The same `period` calls with the same answers, made `rounds` times over; `calls` are all of them."""
 
     period: int
@@ -48,28 +46,22 @@ def loops_in(tried: Sequence[Tried]) -> list[Loop]:
     loops: list[Loop] = []
     start = 0
     while start < len(keys):
-        loop = _loop_at(tried, keys, start)
-        if loop is not None:
-            loops.append(loop)
+        loop = next(filter(None, (_loop_at(tried, keys, start, period + 1) for period in range(LONGEST_CYCLE))), None)
+        loops += [loop] if loop else []
         start += len(loop.calls) if loop else 1
     return loops
 
 
-def _loop_at(tried: Sequence[Tried], keys: Sequence[object], start: int) -> Loop | None:
-    for period in range(1, LONGEST_CYCLE + 1):
-        end = start + period
-        while end < len(keys) and keys[end] is not None and keys[end] == keys[end - period]:
-            end += 1
-        rounds = (end - start) // period
-        calls = tuple(tried[start : start + period * rounds])
-        first_round = calls[:period]
-        bare = all(item.call.answer.strip().lower() in BARE_ANSWERS and not item.failed for item in first_round)
-        enough = not bare or (
-            rounds >= BARE_REPEATS and not all(acts_on_screen(item.call.tool) for item in first_round)
-        )
-        if rounds >= 2 and enough and (period == 1 or len(set(keys[start : start + period])) > 1):
-            return Loop(period=period, rounds=rounds, calls=calls)
-    return None
+def _loop_at(tried: Sequence[Tried], keys: Sequence[object], start: int, period: int) -> Loop | None:
+    end = start + period
+    while end < len(keys) and keys[end] is not None and keys[end] == keys[end - period]:
+        end += 1
+    rounds = (end - start) // period
+    calls = tuple(tried[start : start + period * rounds])
+    bare = all(item.call.answer.strip().lower() in BARE_ANSWERS and not item.failed for item in calls[:period])
+    enough = rounds >= BARE_REPEATS and not all(acts_on_screen(item.call.tool) for item in calls) if bare else True
+    varied = period == 1 or len(set(keys[start : start + period])) > 1
+    return Loop(period, rounds, calls) if rounds >= 2 and enough and varied else None
 
 
 def _key(item: Tried) -> object:
@@ -97,9 +89,9 @@ def empty_searches(tried: Sequence[Tried]) -> list[tuple[Tried, ...]]:
     """Runs of two or more searches without a result, with no call in between that found something."""
     runs: list[list[Tried]] = [[]]
     for item in tried:
-        if item.call.made and item.fault is not None and item.fault.empty:
+        if item.call.made and item.empty:
             runs[-1].append(item)
-        elif item.call.made and item.fault is None:
+        elif item.call.made and not item.failed:
             runs.append([])
     return [tuple(run) for run in runs if len(run) > 1]
 
@@ -114,19 +106,18 @@ def zero_finding(run: Sequence[Tried]) -> Finding:
     return new_finding(FindingKind.ZERO_RESULTS, ids, text, ErrorCategory.NO_RESULT)
 
 
-def repeated_errors(failed: Sequence[tuple[Tried, Fault]]) -> list[Finding]:
+def repeated_errors(failed: Sequence[Tried]) -> list[Finding]:
     """The errors that one tool gave twice or more; empty searches are told elsewhere."""
-    groups: dict[tuple[str, str], list[tuple[Tried, Fault]]] = {}
-    for item, fault in failed:
-        if not fault.empty:
-            groups.setdefault((item.call.tool.lower(), item.fingerprint), []).append((item, fault))
+    groups: dict[tuple[str, str], list[Tried]] = {}
+    for item in failed:
+        if not item.empty:
+            groups.setdefault((item.call.tool.lower(), item.fingerprint), []).append(item)
     findings: list[Finding] = []
     for group in [group for group in groups.values() if len(group) > 1]:
-        item, fault = group[0]
-        ids = tuple(one.failing_event for one, _ in group)
-        tool = f"{item.call.tool} gave" if item.call.tool else "There was"
-        text = f"{tool} the same error {times(len(group))} ({names(ids)}): {quote(fault.headline, 160)}."
-        findings.append(new_finding(FindingKind.REPEATED_ERROR, ids, text, fault.category))
+        first, ids = group[0], tuple(item.failing_event for item in group)
+        tool = f"{first.call.tool} gave" if first.call.tool else "There was"
+        text = f"{tool} the same error {times(len(group))} ({names(ids)}): {quote(first.headline, 160)}."
+        findings.append(new_finding(FindingKind.REPEATED_ERROR, ids, text, first.category))
     return findings
 
 

@@ -25,7 +25,6 @@ _PATH = re.compile(r"[/\\]|\.\w{1,8}$")
 _SMALL = word_set(
     "a an the of in on at to for and or is was by with from as it its what who when where which how did do does s"
 )
-_MISSING = frozenset({ErrorCategory.NOT_FOUND, ErrorCategory.NO_RESULT, ErrorCategory.DEPENDENCY})
 # Names of the argument that a call is about, best first.
 _SUBJECTS = (
     *("command", "cmd", "code", "script", "sql"),
@@ -47,7 +46,7 @@ def same_intent(failed: Tried, worked: Tried, *, proved: bool = False) -> bool:
     if not old or not new or not changes or len(changes) > max(2, len(old) // 2 + 1):
         return False
     error, subject = error_text(failed), _subject(old, failed.call.arguments)
-    missing = failed.fault is not None and failed.fault.category in (ErrorCategory.NOT_FOUND, ErrorCategory.NO_RESULT)
+    missing = failed.category in (ErrorCategory.NOT_FOUND, ErrorCategory.NO_RESULT)
     if missing and any(_names_another(failed, change) for change in changes if change.path != subject):
         return False
     if subject is None:  # numbers and flags only
@@ -57,12 +56,12 @@ def same_intent(failed: Tried, worked: Tried, *, proved: bool = False) -> bool:
         return False
     if first == second or names_alike(first, second):
         return True
-    if failed.fault is not None and failed.fault.empty and not proved:
+    if failed.empty and not proved:
         one, two = _telling(first), _telling(_BRACKETS.sub(" ", second))  # `Mercury (planet)` is Mercury
         return bool(two) and two <= one and 2 * len(two) >= len(one)
     if len(old) > 1 and len(changes) == 1 and not missing and points_at(changes[0], error):
         return True
-    return (proved and suggested(second, failed)) or _alike(failed, first, second, error)
+    return (proved and suggested(second, failed)) or _alike(failed, first, second)
 
 
 def _names_another(failed: Tried, change: Change) -> bool:
@@ -83,22 +82,21 @@ def _subject(old: dict[str, Json], arguments: Json) -> str | None:
     return named[0] if named else max(texts, key=lambda path: (len(texts[path]), path), default=None)
 
 
-def _alike(failed: Tried, first: str, second: str, error: str) -> bool:
+def _alike(failed: Tried, first: str, second: str) -> bool:
     """True for two commands, pieces of code, paths, queries or texts with one meaning."""
-    kind, shared = kind_of(failed.call.tool, failed.call.arguments), _shared(first, second)
+    kind, alike = kind_of(failed.call.tool, failed.call.arguments), _shared(first, second) >= SHARED_WORDS
     if kind is Kind.RUN or command_of(failed.call.arguments) == first:
-        if "\n" in first or (first.strip() and first.strip() in second):
-            return "\n" not in first or shared >= SHARED_WORDS
+        if "\n" in first:
+            return alike
         (program, subcommand), other = program_of(first), program_of(second)
         same = program == other[0] and (subcommand == other[1] or not subcommand.isalpha())
-        # The error names a word that was taken out: an option, not a thing that was missing.
-        gone = {word.casefold() for word in {*_TOKEN.findall(first)} - {*_TOKEN.findall(second)} if len(word) >= 3}
-        named = bool(gone & _words(error)) and failed.fault is not None and failed.fault.category not in _MISSING
-        return same and (sorted(_operands(first)) == sorted(_operands(second)) or (named and shared >= SHARED_WORDS))
+        return first.strip() in second or (
+            same and (_operands(first) == _operands(second) or (alike and kind is Kind.RUN))
+        )
     if _PATH.search(first) and _PATH.search(second) and " " not in first.strip():
         return _paths_alike(first, second)
     if kind is not Kind.SEARCH:
-        return shared >= SHARED_WORDS
+        return alike
     one, two = _telling(first), _telling(second)
     if one & two in (one, two):  # words left out or added: at most as many as stay
         return bool(one & two) and 2 * len(one & two) >= max(len(one), len(two))
@@ -137,7 +135,9 @@ def _paths_alike(first: str, second: str) -> bool:
 
 def _operands(command: str) -> list[str]:
     words = bare_command(command)[:TEXT_LIMIT].split()[1:40]
-    return [word.strip("'\"") for word in words if not word.startswith("-") and word not in {"&&", "|", ";", "2>&1"}]
+    return sorted(
+        word.strip("'\"") for word in words if not word.startswith("-") and word not in {"&&", "|", ";", "2>&1"}
+    )
 
 
 def _telling(text: str) -> frozenset[str]:

@@ -119,7 +119,7 @@ def _lasted(tried: Sequence[Tried], failed: Tried, worked: Tried) -> bool:
     if any(item.failed and item.exact == worked.exact and item.fingerprint == failed.fingerprint for item in after):
         return False
     program = _program(worked)
-    return not any(item.fault and not item.fault.empty and _program(item) == program for item in after[:2])
+    return not any(item.failed and not item.empty and _program(item) == program for item in after[:2])
 
 
 def _did_work(item: Tried) -> bool:
@@ -256,10 +256,11 @@ def _command(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None
         if second is None or not _did_work(item):
             continue
         changes = changes_between(failed.call.arguments, item.call.arguments)
-        told = _difference(first, second, error) if first != second else _run_otherwise(changes, error)
-        if told is not None:
-            mistake, correction = (_failed(failed), told) if isinstance(told, str) else told
-            return Remedy(mistake=mistake, correction=correction, worked=item)
+        difference = _difference(first, second, error) if first != second else _run_otherwise(changes, error)
+        if isinstance(difference, str):
+            return Remedy(mistake=_failed(failed), correction=difference, worked=item)
+        if difference is not None:
+            return Remedy(mistake=difference[0], correction=difference[1], worked=item)
     return None
 
 
@@ -286,8 +287,7 @@ def _difference(first: str, second: str, error: str) -> str | tuple[str, str] | 
         if all(words[0] == "cd" for words in added):
             folder = "the project's root" if added[0][-1].startswith(("/", "~")) else f"`{added[0][-1]}`"
             return f"Run it in {folder}: `cd` there in the same command." if _NOT_THERE.search(error) else None
-        prepares = any(words[0] in _ACTIVATES or set(words[:3]) & _PREPARES for words in added)
-        return f"Run it as `{without_own_values(second)}`." if prepares and _is_short(second) else None
+        return _run_as(second) if any(words[0] in _ACTIVATES or set(words[:3]) & _PREPARES for words in added) else None
     places = [place for place, words in enumerate(old) if len(old) == len(new) and words != new[place]]
     if len(places) != 1 or (old[places[0]][0] in _PROBES and not _NOT_THERE.search(error)):
         return None
@@ -307,18 +307,20 @@ def _one_word(old: list[str], new: list[str], second: str, error: str) -> str | 
     if max(len(before), len(after)) > SHOWN_VALUE:
         return None
     words = f"Use `{after}` instead of `{before}`." if gone and come else f"Add `{after}`."
-    if not come:
-        words = f"Leave out `{before}`."
+    words = words if come else f"Leave out `{before}`."
+    if start == 0 and not gone:  # another program runs the same command
+        return _run_as(second) if come[0] in _RUNNERS or "=" in come[0] else None
     if start == 0:
-        if not gone:  # another program runs the same command
-            runs = (come[0] in _RUNNERS or "=" in come[0]) and _is_short(second)
-            return f"Run it as `{without_own_values(second)}`." if runs else None
         return words if len(gone) == 1 and _NOT_THERE.search(error) else None
     if (gone or come)[0].startswith("-") and (come or gone)[0].startswith("-"):
         names = [word.strip("-").split("=")[0].casefold() for word in (*gone, *come)]
         return words if any(len(name) > 1 and name in error.casefold() for name in names) else None
     proposed = len(gone) == len(come) == 1 and after.casefold() in error.casefold()
     return f"Use `{after}` instead of `{before}`, as the error says." if proposed else None
+
+
+def _run_as(command: str) -> str | None:
+    return f"Run it as `{without_own_values(command)}`." if _is_short(command) else None
 
 
 def _is_absolute(before: str, after: str) -> bool:
@@ -337,39 +339,31 @@ def _is_short(command: str) -> bool:
 
 def _argument(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None:
     """The same call with one or two arguments changed that the error names, or that the tool proposed."""
-    kind, before = kind_of(failed.call.tool, failed.call.arguments), failed.call.arguments
-    if not isinstance(before, dict) or _edited(failed) or kind is Kind.SEARCH:
+    before = failed.call.arguments
+    if not isinstance(before, dict) or _edited(failed) or kind_of(failed.call.tool, before) is Kind.SEARCH:
         return None
     for item in later:
         changes = changes_between(before, item.call.arguments)
-        if item.call.tool != failed.call.tool or not 0 < len(changes) <= 2 or not _did_work(item):
-            continue
-        names = (str(changes[0].before).casefold(), str(changes[0].after).casefold())
-        missing = len(changes) == 1 and not changes[0].added and _NOT_THERE.search(error)
-        slip = missing and max(map(len, names)) <= SHOWN_VALUE and mistyped(*names)
-        if missing and _is_absolute(*names):
-            correction = "Send the absolute path."
-        elif slip or all(_proved(failed, change, error) for change in changes):
-            corrections = ", and ".join(_sent(change) for change in changes)
-            correction = f"{corrections[:1].upper()}{corrections[1:]}."
-        else:
-            continue
-        return Remedy(mistake=_failed(failed, changes), correction=correction, worked=item)
+        related = item.call.tool == failed.call.tool and 0 < len(changes) <= 2 and _did_work(item)
+        if related and all(_proved(failed, change, error) for change in changes):
+            sent = ", and ".join(_sent(change) for change in changes)
+            return Remedy(mistake=_failed(failed, changes), correction=f"{sent[0].upper()}{sent[1:]}.", worked=item)
     return None
 
 
 def _proved(failed: Tried, change: Change, error: str) -> bool:
     """True where the error names the argument or proposes its value, and both values can stand in a lesson."""
+    before, after = str(change.before), str(change.after)
     if any(isinstance(value, dict | list) for value in (change.before, change.after)):
         return False
-    if not change.added and max(len(str(change.before)), len(str(change.after))) > SHOWN_VALUE:
+    if not change.added and max(len(before), len(after)) > SHOWN_VALUE:
         return False
     if isinstance(change.after, str) and suggested(change.after, failed):
         return True
     if change.added or change.removed:
-        change = Change(path=change.path, before=None, after=None)
-    elif failed.fault is not None and failed.fault.category is ErrorCategory.NOT_FOUND:
-        return False  # another thing may have been asked for
+        return points_at(Change(path=change.path, before=None, after=None), error.casefold())
+    if failed.category is ErrorCategory.NOT_FOUND:  # else another thing may have been asked for
+        return mistyped(before.casefold(), after.casefold())
     return points_at(change, error.casefold())
 
 
@@ -455,7 +449,7 @@ def _program(item: Tried) -> str:
 
 def _failed(failed: Tried, changes: Sequence[Change] = ()) -> str:
     """The failure in words: "`pytest` failed: pytest: command not found."."""
-    error = sentence(_SHELL_PREFIX.sub("", failed.fault.headline if failed.fault else ""), 160).rstrip(".")
+    error = sentence(_SHELL_PREFIX.sub("", failed.headline), 160).rstrip(".")
     sent = [f"`{change.path}` = {quote(change.before)}" for change in changes if change.path and not change.added]
     call = f"`{failed.call.tool}` with {', '.join(sent)}" if sent else _shown(failed)
     return f"{call} failed: {error}."

@@ -225,7 +225,7 @@ def is_item(record: Record) -> bool:
 
 def add_codex_line(run: Gathered, record: Record) -> None:
     """Add a line of a Codex session; the display log repeats the items and is skipped."""
-    payload = as_record(record["payload"])
+    payload = as_record(record.get("payload"))
     if record["type"] == "session_meta" and isinstance(payload.get("id"), str):
         run.session = payload["id"]
     elif record["type"] == "response_item":

@@ -40,109 +40,100 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
     Raises:
         InputError: Nothing can be read, or a line among the arguments of `reflect` is bad.
     """
+    found = Found([])
+    numbered = _records(text, found.bad)
+    for place, run in _runs(numbered, found.bad):
+        prefix = f"{place}, " if place else ""
+        if not isinstance(run, Gathered):
+            found.runs.append((prefix, dict(run)))
+            continue
+        for part in run.runs(outcome):  # an id of session and content, so that the same one is known again
+            content = json.dumps(part, sort_keys=True, ensure_ascii=False, default=str)
+            digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
+            name = (session or run.session or "transcript")[:150]
+            found.runs.append((prefix, {**part, "run_id": f"{name}#{digest}"}))
+    return found
+
+
+def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
+    """The JSON objects of a text by their places; lines that are none are named in `bad`."""
     try:
         whole = json.loads(text)
     except RecursionError:
         raise InputError("file", "it is nested too deep", "Send flatter JSON.") from None
     except ValueError:
-        numbered, bad = _lines(text)
-        if numbered:
-            return _read(numbered, bad, "line", outcome, session)
-        raise InputError("file", bad[0] if bad else "it is empty", FIX) from None
-    record, listed = as_record(whole), as_list(whole)
-    if run := _session(record):
-        return Found(_named([run], outcome, session))
+        numbered = _lines(text, bad)
+        if not numbered:
+            raise InputError("file", bad[0] if bad else "it is empty", FIX) from None
+        return numbered
     if type(whole) is dict:
-        return _read([(1, record)], [], "", outcome, session)
+        return [("", as_record(whole))]
     if type(whole) is not list:
         raise InputError("file", "it is neither an object nor a list", FIX)
-    for number, item in enumerate(listed, start=1):
+    for number, item in enumerate(as_list(whole), start=1):
         if type(item) is not dict:
             raise InputError(f"item {number}", "it is not a JSON object", "Give task, outcome and events.")
-    return _read(list(enumerate(map(as_record, listed), start=1)), [], "item", outcome, session)
+    return [(f"item {number}", as_record(item)) for number, item in enumerate(as_list(whole), start=1)]
 
 
-def _lines(text: str) -> tuple[list[tuple[int, Record]], list[str]]:
-    """The lines that are JSON objects, numbered, and the faults of the others."""
-    found: list[tuple[int, Record]] = []
-    bad: list[str] = []
+def _lines(text: str, bad: list[str]) -> list[tuple[str, Record]]:
+    numbered: list[tuple[str, Record]] = []
     for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
-            continue
-        if (record := as_record(value)) or value == {}:
-            found.append((number, record))
-        else:
-            bad.append(f"line {number}: it is not a JSON object")
-    return found, bad
+        if line.strip():
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
+                continue
+            if (record := as_record(value)) or value == {}:
+                numbered.append((f"line {number}", record))
+            else:
+                bad.append(f"line {number}: it is not a JSON object")
+    return numbered
 
 
-def _read(
-    numbered: Sequence[tuple[int, Record]], bad: list[str], place: str, outcome: str, session: str | None
-) -> Found:
-    """Take the form of the first records; records that are not of that form are named in `bad`."""
-    if any(_is_spans(record) for _, record in numbered[:50]):
-        return Found(_named(_span_runs(record for _, record in numbered), outcome, session), bad)
-    for test, add, fits in _FORMS:
-        if any(test(record) for _, record in numbered[:50]):
-            run = Gathered()
-            for number, record in numbered:
-                if fits(record):
-                    add(run, record)
-                else:
-                    bad.append(f"{place} {number}: it is no record of this form")
-            return Found(_named([run], outcome, session), bad)
-    if any("messages" in record for _, record in numbered):
-        return _conversations(numbered, bad, place, outcome, session)
-    if bad:
-        number, _, fault = bad[0].partition(": ")
-        raise InputError(number, fault, "Give one JSON object a line.")
-    return Found([(f"{place} {number}, " if place else "", dict(record)) for number, record in numbered])
-
-
-def _conversations(
-    numbered: Sequence[tuple[int, Record]], bad: list[str], place: str, outcome: str, session: str | None
-) -> Found:
-    """One conversation a record, under `messages`."""
-    found: list[tuple[str, dict[str, Any]]] = []
-    for number, record in numbered:
-        run = Gathered()
-        for message in as_list(record.get("messages")):
-            records.add_message(run, as_record(message))
-        if not run.events:
-            bad.append(f"{place} {number}: it holds no messages".strip())
-        found += [(f"{place} {number}, " if place else "", one) for _, one in _named([run], outcome, session)]
-    return Found(found, bad)
-
-
-def _has_type(record: Record) -> bool:
-    return "type" in record
-
-
-_Test = Callable[[Record], bool]
-_FORMS: Final[tuple[tuple[_Test, Callable[[Gathered, Record], None], _Test], ...]] = (
-    (records.is_codex_line, records.add_codex_line, records.is_codex_line),
-    (records.is_claude_line, records.add_claude_line, _has_type),
-    (records.is_pi_line, records.add_pi_line, _has_type),
-    (records.is_item, records.add_item, _has_type),
-    (records.is_message, records.add_message, records.is_message),
+_FORMS: Final[tuple[tuple[Callable[[Record], bool], Callable[[Gathered, Record], None]], ...]] = (
+    (records.is_codex_line, records.add_codex_line),
+    (records.is_claude_line, records.add_claude_line),
+    (records.is_pi_line, records.add_pi_line),
+    (records.is_item, records.add_item),
+    (records.is_message, records.add_message),
 )
-"""The test of a form's first records, the reader of a record, and the test of each record."""
+"""The test of a form's records, and their reader."""
 
 
-def _named(runs: Iterable[Gathered], outcome: str, session: str | None) -> list[tuple[str, dict[str, Any]]]:
-    """Each run with an id of its session and content, so that the same one is known again."""
-    found: list[tuple[str, dict[str, Any]]] = []
-    for gathered in runs:
-        for run in gathered.runs(outcome):
-            content = json.dumps(run, sort_keys=True, ensure_ascii=False, default=str)
-            digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
-            found.append(("", {**run, "run_id": f"{(session or gathered.session or 'transcript')[:150]}#{digest}"}))
-    return found
+def _runs(numbered: Sequence[tuple[str, Record]], bad: list[str]) -> Iterator[tuple[str, Gathered | Record]]:
+    """The runs in the form of the first records, by their places; the arguments of `reflect` as they are."""
+    begin = [record for _, record in numbered[:50]]
+    form = next((add for test, add in _FORMS if any(map(test, begin))), None)
+    if len(numbered) == 1 and (run := _session(numbered[0][1])):
+        yield "", run
+    elif any(map(_is_spans, begin)):
+        yield from (("", run) for run in _span_runs(record for _, record in numbered))
+    elif form is not None:
+        run = Gathered()
+        for place, record in numbered:
+            if "type" in record or "role" in record:
+                form(run, record)
+            else:
+                bad.append(f"{place}: it is no record of this form")
+        yield "", run
+    elif any("messages" in record for _, record in numbered):  # one conversation a record
+        yield from ((place, _conversation(place, record, bad)) for place, record in numbered)
+    elif bad:
+        place, _, fault = bad[0].partition(": ")
+        raise InputError(place, fault, "Give one JSON object a line.")
+    else:
+        yield from numbered
+
+
+def _conversation(place: str, record: Record, bad: list[str]) -> Gathered:
+    run = Gathered()
+    for message in as_list(record.get("messages")):
+        records.add_message(run, as_record(message))
+    if not run.events:
+        bad.append(f"{place}: it holds no messages")
+    return run
 
 
 # Sessions in one JSON value: SWE-agent and Gemini CLI.

@@ -88,7 +88,7 @@ def test_searches_without_a_result_are_quoted_in_one_sentence() -> None:
 
 def test_a_result_in_between_ends_a_run_of_empty_searches() -> None:
     run = Run().text("Search[X]", "No Results").text("Search[Y]", "Y is a letter.").text("Search[Z]", "No Results")
-    assert found(run, FindingKind.ZERO_RESULTS) == []
+    assert not any("in a row" in finding.text for finding in found(run, FindingKind.ZERO_RESULTS))
 
 
 def test_what_the_search_proposed_is_in_the_strategy() -> None:
