@@ -18,57 +18,47 @@ def validate(
     decision: Json, execution: Json, allowed: Sequence[str] = ACTIONS, state: Mapping[str, Json] | None = None
 ) -> Validation:
     """Run the checks in the order of `Check`, up to the first that fails. The errors of a `state` of a graph count."""
-    done: list[Checked] = []
-    for check in Check:
-        detail = _fault(check, decision, execution, allowed, state or {})
-        done.append(Checked(check=check, passed=detail is None, detail=detail))
+    made, done = (value if isinstance(value, dict) else {} for value in (decision, execution))
+    objects = {"decision": decision, "execution": execution, "execution.metrics": done.get("metrics")}
+    action, component = _one_line(made.get("action")).lower(), _one_line(made.get("component"))
+    used = _one_line(done.get("component") or component)  # an execution need not name it
+    faults: dict[Check, list[str | None]] = {
+        Check.PRESENCE: ["There is an execution and no decision." if decision is None else None],
+        Check.STATE_ERRORS: [
+            f"{name}.error says: {str(error)[:300]}"
+            for name, value in (("state", state or {}), ("decision", made), ("execution", done))
+            if (error := value.get("error") or value.get("error_message"))
+        ],
+        Check.STRUCTURE: [
+            f"{name} is {_kind(value)}, not an object."
+            for name, value in objects.items()
+            if not isinstance(value, dict) and (value is not None or name == "decision")
+        ],
+        Check.REQUIRED_FIELDS: [_text_fault(f"decision.{name}", made.get(name)) for name in ("action", "component")],
+        Check.ALLOWED_ACTION: [
+            f"'{action[:_SHOWN]}' is not allowed; allowed are {', '.join(allowed)}."
+            if action not in [name.strip().lower() for name in allowed]
+            else None
+        ],
+        Check.SAME_COMPONENT: [
+            f"The decision is about '{component[:_SHOWN]}', and '{used[:_SHOWN]}' was executed."
+            if used != component
+            else None
+        ],
+    }
+    checks: list[Checked] = []
+    for check, found in faults.items():
+        detail = next(filter(None, found), None)
+        checks.append(Checked(check=check, passed=detail is None, detail=detail))
         if detail is not None:
-            return Validation(valid=False, failed_check=check, checks=tuple(done))
-    return Validation(valid=True, checks=tuple(done))
+            return Validation(valid=False, failed_check=check, checks=tuple(checks))
+    return Validation(valid=True, checks=tuple(checks))
 
 
 def decision_of(decision: Json) -> Decision:
     """The record of a decision that passed the checks."""
     assert isinstance(decision, dict)  # noqa: S101 - checked by `validate`
     return Decision(action=_one_line(decision["action"]).lower(), component=_one_line(decision["component"]))
-
-
-def _fault(
-    check: Check, decision: Json, execution: Json, allowed: Sequence[str], state: Mapping[str, Json]
-) -> str | None:
-    """The fault that a check finds where those before it found none; None where it passes."""
-    made = decision if isinstance(decision, dict) else {}
-    done = execution if isinstance(execution, dict) else {}
-    objects = {"decision": decision, "execution": execution, "execution.metrics": done.get("metrics")}
-    faults: list[str | None] = []
-    match check:
-        case Check.PRESENCE:
-            faults = ["There is an execution and no decision." if decision is None else None]
-        case Check.STATE_ERRORS:
-            faults = [_state_error(*named) for named in (("state", state), ("decision", made), ("execution", done))]
-        case Check.STRUCTURE:
-            faults = [
-                f"{name} is {_kind(value)}, not an object."
-                for name, value in objects.items()
-                if not isinstance(value, dict) and (value is not None or name == "decision")
-            ]
-        case Check.REQUIRED_FIELDS:
-            faults = [_text_fault(f"decision.{name}", made.get(name)) for name in ("action", "component")]
-        case Check.ALLOWED_ACTION:
-            action, names = _one_line(made["action"]).lower(), [name.strip().lower() for name in allowed]
-            unknown = f"'{action[:_SHOWN]}' is not allowed; allowed are {', '.join(allowed)}."
-            faults = [None if action in names else unknown]
-        case Check.SAME_COMPONENT:
-            decided = _one_line(made["component"])
-            used = _one_line(done.get("component") or decided)  # an execution need not name it
-            other = f"The decision is about '{decided[:_SHOWN]}', and '{used[:_SHOWN]}' was executed."
-            faults = [None if used == decided else other]
-    return next((fault for fault in faults if fault), None)
-
-
-def _state_error(name: str, value: Mapping[str, Json]) -> str | None:
-    error = value.get("error") or value.get("error_message")
-    return f"{name}.error says: {str(error)[:300]}" if error else None
 
 
 def _text_fault(field: str, value: Json) -> str | None:
@@ -86,9 +76,7 @@ def _one_line(name: Json) -> str:
 
 
 def _kind(value: Json) -> str:
-    if value is None:
-        return "null"
-    names: dict[type, str] = {bool: "true or false", str: "text", list: "a list", dict: "an object"}
+    names: dict[type, str] = {bool: "true or false", str: "text", list: "a list", type(None): "null"}
     return names.get(type(value), "a number")
 
 
@@ -115,15 +103,13 @@ def measures(
     """
     found: list[Measure] = []
     for name in (LATENCY, ACCURACY):
-        if metrics.get(name) is None:
-            continue
-        value = _usable(name, metrics[name])
-        before = _usable(name, _mark(metrics, name, _BEFORE, earlier.get(name)))
-        threshold = _usable(name, _mark(metrics, name, _THRESHOLD, thresholds.get(name)))
-        if value is None:
-            found.append(Measure(name=name, given=str(metrics[name])[:60]))
-        else:
+        value = _usable(name, metrics.get(name))
+        if value is not None:
+            before = _usable(name, _mark(metrics, name, _BEFORE, earlier.get(name)))
+            threshold = _usable(name, _mark(metrics, name, _THRESHOLD, thresholds.get(name)))
             found.append(Measure(name=name, value=value, before=before, threshold=threshold))
+        elif metrics.get(name) is not None:
+            found.append(Measure(name=name, given=str(metrics[name])[:60]))
     return found
 
 
@@ -145,11 +131,10 @@ def shown(number: float) -> str:
 def _mark(metrics: Mapping[str, Json], name: str, words: tuple[str, ...], otherwise: Json) -> Json:
     for word in words:
         inner = metrics.get(word)
-        for key in (f"{name}_{word}", f"{word}_{name}"):
-            if key in metrics:
-                return metrics[key]
-        if isinstance(inner, dict) and name in inner:
-            return inner[name]
+        nested = inner if isinstance(inner, dict) else {}
+        for values, key in ((metrics, f"{name}_{word}"), (metrics, f"{word}_{name}"), (nested, name)):
+            if key in values:
+                return values[key]
     return otherwise
 
 
@@ -179,17 +164,13 @@ def _compared(measure: Measure, mark: float | None) -> Verdict | None:
     return "better" if (measure.value < mark) == (measure.name == LATENCY) else "worse"
 
 
-def _verdicts(found: Sequence[Measure]) -> list[Verdict]:
-    return [verdict for one in found for mark in (one.before, one.threshold) if (verdict := _compared(one, mark))]
-
-
 def _summary(found: Sequence[Measure]) -> Summary:
     """How the measures compare with their thresholds, or with their earlier values where they have no threshold."""
     verdicts = [_compared(one, one.before if one.threshold is None else one.threshold) for one in found]
-    known = [verdict for verdict in verdicts if verdict is not None]
+    known = {verdict for verdict in verdicts if verdict is not None}
     if not known:
         return "unknown"
-    return "good" if "worse" not in known else "bad" if {*known} == {"worse"} else "mixed"
+    return "good" if "worse" not in known else "bad" if known == {"worse"} else "mixed"
 
 
 # The reflection. Every comparative sentence is true of the numbers in it.
@@ -230,7 +211,8 @@ def write(
     decision: Decision, found: Sequence[Measure], others: Sequence[tuple[str, str]], findings: Sequence[str] = ()
 ) -> Written:
     """Write the reflection on a decision; `findings` are sentences of rules on the events."""
-    summary, verdicts = _summary(found), _verdicts(found)
+    summary = _summary(found)
+    verdicts = [verdict for one in found for mark in (one.before, one.threshold) if (verdict := _compared(one, mark))]
     otherwise = _MIXED if summary == "mixed" else _OPEN
     known = decision.action in _DOING
     follows, advice, appropriate = _FOLLOWS.get((decision.action, summary), otherwise) if known else _OTHER_ACTION
@@ -253,20 +235,20 @@ def write(
         "Execution Assessment": _bullets([*lines, *(f"{name}: {value}" for name, value in others)]),
         "Strengths": _bullets(good) or "No comparison came out better.",
         "Areas for Improvement": _bullets(bad) or "No comparison came out worse.",
-        "Patterns and Insights": "\n".join([*_trends(found), *findings]) or "Nothing to compare over time.",
+        "Patterns and Insights": "\n".join(filter(None, [*map(_trend, found), *findings]))
+        or "Nothing to compare over time.",
         "Recommendation": advice,
     }
-    confidence = "high" if len(verdicts) >= _SURE_FROM else "medium"
-    if summary == "unknown":
-        confidence = None
-    elif summary == "mixed" or {"better", "worse"} <= {*verdicts}:
-        confidence = "low"
-    effective = {"good": True, "bad": False}.get(summary)
+    disagree = summary == "mixed" or {"better", "worse"} <= {*verdicts}
+    confidence = "low" if disagree else "high" if len(verdicts) >= _SURE_FROM else "medium"
+    assessment = Assessment(
+        decision_appropriate=appropriate,
+        execution_effective={"good": True, "bad": False}.get(summary),
+        confidence=None if summary == "unknown" else confidence,
+    )
+    insights = Insights(strengths=good, improvements=bad, recommendation=advice, raw_sections=sections)
     return Written(
-        text=" ".join([analysis, *sentences]),
-        insights=Insights(strengths=good, improvements=bad, recommendation=advice, raw_sections=sections),
-        assessment=Assessment(decision_appropriate=appropriate, execution_effective=effective, confidence=confidence),
-        recommendation=advice,
+        text=" ".join([analysis, *sentences]), insights=insights, assessment=assessment, recommendation=advice
     )
 
 
@@ -291,30 +273,25 @@ def _sentences(one: Measure) -> list[str]:
     name = one.name.capitalize()
     if one.value is None:
         return [f"{name} was given as '{one.given}', which cannot be compared."]
-    value = shown(one.value)
     lines: list[str] = []
     for mark, words, missing in (
         (one.before, "before", "earlier value"),
         (one.threshold, "the threshold", "threshold"),
     ):
         verdict = _compared(one, mark)
-        if mark is None or verdict is None:
-            lines.append(f"{name} {value} has no {missing} to compare with.")
-        else:
-            which = "the same as" if verdict == "same" else f"{verdict} than"
-            lines.append(f"{name} {value} is {which} {words} ({shown(mark)}).")
+        which = "the same as" if verdict == "same" else f"{verdict} than"
+        told = f"has no {missing} to compare with" if mark is None else f"is {which} {words} ({shown(mark)})"
+        lines.append(f"{name} {shown(one.value)} {told}.")
     return lines
+
+
+def _trend(one: Measure) -> str | None:
+    if one.value is None or one.before is None:
+        return None
+    way = "rose" if one.value > one.before else "fell"
+    change = "stayed at" if one.value == one.before else f"{way} from {shown(one.before)} to"
+    return f"{one.name.capitalize()} {change} {shown(one.value)}."
 
 
 def _bullets(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _trends(found: Sequence[Measure]) -> list[str]:
-    lines: list[str] = []
-    for one in found:
-        if one.value is not None and one.before is not None:
-            way = "rose" if one.value > one.before else "fell"
-            change = "stayed at" if one.value == one.before else f"{way} from {shown(one.before)} to"
-            lines.append(f"{one.name.capitalize()} {change} {shown(one.value)}.")
-    return lines
