@@ -2,50 +2,39 @@
 
 import re
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
 from mcp_reflect.analysis.text import pattern
 from mcp_reflect.models.run import ErrorCategory as C
-
-Table: TypeAlias = Mapping[C, re.Pattern[str]]
 
 
 def _words(text: str) -> re.Pattern[str]:
     return pattern(text, re.IGNORECASE)
 
 
-# The order of the tables matters: errors that name their cause exactly come first (a missing module is also an
+# The tables are tried in their order: errors that name their cause exactly come first (a missing module is also an
 # ImportError in a failed test run), broad words last.
 
 # Names of exceptions, in any language, by their last part, in the line that names the error.
-EXCEPTIONS: Final[Table] = {
-    C.DEPENDENCY: _words("ModuleNotFoundError|ImportError|ClassNotFoundException|NoClassDefFoundError|LoadError"),
-    C.TIMEOUT: _words(r"\b\w{0,60}Time(?:d)?[_ ]?Out(?:Error|Exception|Expired)?(?=[:(\s]|$)|DeadlineExceeded"),
-    C.RATE_LIMIT: _words(r"RateLimit|TooManyRequests|ThrottlingException|Throttled\w{0,20}Error"),
-    C.AUTH: _words(
-        r"Authentication\w{0,20}(?:Error|Exception|Failed)|UnauthorizedError|InvalidCredentials|NotAuthenticated"
-    ),
-    C.PERMISSION: _words("PermissionError|AccessDenied|PermissionDenied|ForbiddenError|InsufficientPrivilege"),
-    C.CONFLICT: _words("FileExistsError|IntegrityError|ConflictError|AlreadyExists|ConcurrentModification"),
-    C.NOT_FOUND: _words(r"""
-        FileNotFoundError|NoSuch\w{0,40}|\w{0,30}NotFound(?:Error|Exception)?\b|KeyError|IndexError|NameError
-        |ReferenceError|NotADirectoryError|OutOfBounds"""),
-    C.RESOURCE_EXHAUSTION: _words(
-        "MemoryError|OutOfMemory|RecursionError|StackOverflow|ResourceExhausted|QuotaExceeded"
-    ),
-    C.ASSERTION: _words("AssertionError|AssertionFailed|ComparisonFailure"),
-    C.SYNTAX: _words("SyntaxError|IndentationError|TabError|ParseError|ParsingError|JSONDecodeError|ParserError"),
-    C.NETWORK: _words(r"""
-        Connection\w{0,30}Error|ConnectError|ConnectException|UnknownHostException|BrokenPipeError|SSL\w{0,20}Error
-        |\bURLError|NetworkError|\bgaierror|ProxyError"""),
+EXCEPTIONS: Final = {
+    C.DEPENDENCY: _words("ModuleNotFound|ImportError|ClassNotFound|NoClassDefFound|LoadError"),
+    C.TIMEOUT: _words(r"Time(?:d)?[_ ]?Out|DeadlineExceeded"),
+    C.RATE_LIMIT: _words("RateLimit|TooManyRequests|Throttl"),
+    C.AUTH: _words("Authenticat|Unauthorized|InvalidCredentials"),
+    C.PERMISSION: _words("PermissionError|AccessDenied|PermissionDenied|Forbidden|InsufficientPrivilege"),
+    C.CONFLICT: _words("FileExists|IntegrityError|Conflict|AlreadyExists|ConcurrentModification"),
+    C.NOT_FOUND: _words("NoSuch|NotFound|KeyError|IndexError|NameError|ReferenceError|NotADirectory|OutOfBounds"),
+    C.RESOURCE_EXHAUSTION: _words("MemoryError|OutOfMemory|Recursion|StackOverflow|ResourceExhausted|QuotaExceeded"),
+    C.ASSERTION: _words("Assertion|ComparisonFailure"),
+    C.SYNTAX: _words("SyntaxError|IndentationError|TabError|Pars(?:e|ing|er)Error|DecodeError"),
+    C.NETWORK: _words("Connect|UnknownHost|BrokenPipe|SSL|URLError|NetworkError|gaierror|ProxyError"),
     C.VALIDATION: _words(r"""
-        \bTypeError|ValueError|AttributeError|ValidationError|ZeroDivisionError|InvalidArgument|IllegalArgument
-        |ArgumentError|NullPointerException|ArithmeticError|OverflowError|NumberFormatException
-        |Unicode(?:De|En)codeError|DataError|IsADirectoryError|ClassCastException|InvalidRequestError|BadRequest"""),
+        TypeError|ValueError|AttributeError|Validation|Division|Argument|NullPointer|Arithmetic|Overflow|Format
+        |Unicode|DataError|IsADirectory|Cast|InvalidRequest|BadRequest"""),
 }
 
 # Words of messages, in the order in which they are tried.
-WORDS: Final[Table] = {
+WORDS: Final = {
     C.DEPENDENCY: _words(r"""
         no module named|(?:cannot|could not|can't) (?:find|resolve) (?:a )?(?:module|package|version)|module not found
         |package .{1,80} is not installed|unresolved (?:import|dependenc)|no matching distribution|ERESOLVE
@@ -123,15 +112,15 @@ def category_of(headline: str, text: str = "") -> C:
     """The category of an error, from the line that names it, then from the whole text; unknown where nothing fits."""
     named = _EXCEPTION_NAME.findall(headline)[:8]
     # The cause comes last: "requests.ConnectionError: ... ReadTimeoutError(...)". Words say more than a ValueError.
-    exact = [found for name in reversed(named) if (found := _first(EXCEPTIONS, name)) not in (None, C.VALIDATION)]
-    found = exact[0] if exact else _first(WORDS, headline) or _first(EXCEPTIONS, " ".join(named))
-    if found is None and text and text != headline:
+    exact = [category for name in reversed(named) if (category := _first(EXCEPTIONS, name)) not in (None, C.VALIDATION)]
+    category = exact[0] if exact else _first(WORDS, headline) or _first(EXCEPTIONS, " ".join(named))
+    if category is None and text != headline:
         whole = text if len(text) <= TEXT_LIMIT else f"{text[: TEXT_LIMIT // 2]}\n{text[-TEXT_LIMIT // 2 :]}"
-        found = _first(EXCEPTIONS, whole) or _first(WORDS, whole)
-    return found or C.UNKNOWN
+        category = _first(EXCEPTIONS, " ".join(_EXCEPTION_NAME.findall(whole)[:20])) or _first(WORDS, whole)
+    return category or C.UNKNOWN
 
 
-def _first(table: Table, text: str) -> C | None:
+def _first(table: Mapping[C, re.Pattern[str]], text: str) -> C | None:
     return next((category for category, words in table.items() if words.search(text)), None)
 
 
