@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.trace_events import iter_cases
-from mcp_reflect.analysis.call_results import Tried, tried_calls
+from mcp_reflect.analysis.calls import Call, calls_of
 from mcp_reflect.config import Limits, Settings
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Trace
@@ -74,21 +74,19 @@ async def replay(data: Path) -> dict[str, Found]:
             async with Engine(settings) as engine:
                 last: dict[tuple[str, str], bool] = {}
                 for trace in traces:
-                    for item in tried_calls(trace):
-                        if item.call.made and item.call.answered:
+                    for item in calls_of(trace):
+                        if item.made and item.answered:
                             await one_call(engine, found[name], last, item, trace.run_id or "")
     return found
 
 
-async def one_call(engine: Engine, found: Found, last: dict[tuple[str, str], bool], item: Tried, session: str) -> None:
+async def one_call(engine: Engine, found: Found, last: dict[tuple[str, str], bool], item: Call, session: str) -> None:
     """Send one call and its answer, and count what was said before it."""
-    key = (item.call.tool.lower(), same_text(item.call.arguments))
+    key = (item.tool.lower(), same_text(item.arguments))
     start = time.perf_counter()
-    warning = await engine.before_call(item.call.tool, item.call.arguments, session=session)
+    warning = await engine.before_call(item.tool, item.arguments, session=session)
     middle = time.perf_counter()
-    after = await engine.after_call(
-        item.call.tool, item.call.arguments, item.call.answer, error=item.call.error or None, session=session
-    )
+    after = await engine.after_call(item.tool, item.arguments, item.answer, error=item.error or None, session=session)
     found.after_ms.append((time.perf_counter() - middle) * 1000)
     found.before_ms.append((middle - start) * 1000)
     failed = after.failed

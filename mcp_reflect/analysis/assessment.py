@@ -16,6 +16,7 @@ HIGH: Final = 0.75
 MEDIUM: Final = 0.4
 """A confidence in 0..1 below this is low."""
 
+_NAMES: Final[tuple[Subject, ...]] = ("decision", "execution")
 # The words that name a subject.
 _SUBJECTS: Final[Mapping[str, Subject]] = {
     **dict.fromkeys("""
@@ -108,11 +109,11 @@ def read_assessment(markdown: str) -> Assessment:
     for match in _LABEL.finditer(markdown):
         stated.setdefault(field_name(match["what"]).split("_")[0], match["value"].lower())
     judged: list[tuple[dict[Subject, bool], Level]] = []
-    for section in split_sections(markdown, ("decision", "execution")):
+    for section in split_sections(markdown, _NAMES):
         if _SKIPPED.search(section.name):
             continue
         # The heading is the subject of sentences that name none.
-        about = next((subject for subject in ("decision", "execution") if subject in section.name), None)
+        about: Subject | None = next((subject for subject in _NAMES if subject in section.name), None)
         text = re.sub(r"[*_`#>]+", " ", _LABEL.sub(" ", section.body)).replace("’", "'")
         judged += filter(None, (_judgement(part.strip().lower(), about) for part in _SENTENCE.split(text)))
     decision = _TRUTH.get(stated.get("decision", ""), _majority(judged, "decision"))
@@ -146,9 +147,9 @@ def _judgement(text: str, about: Subject | None) -> tuple[dict[Subject, bool], L
     subjects: tuple[Subject, ...] = (about,) if about else ()
     for clause in _CONTRAST.split(text):
         tokens = _WORD.findall(clause)
-        named = [_SUBJECTS[word] for word in tokens if word in _SUBJECTS]
+        named: list[Subject] = [_SUBJECTS[word] for word in tokens if word in _SUBJECTS]
         both = {"both", "neither"} & {*tokens} and len({*named}) == 2
-        subjects = ("decision", "execution") if both else tuple(named[:1]) or subjects
+        subjects = _NAMES if both else tuple(named[:1]) or subjects
         if _REGRET.search(clause):
             judged["decision"] = False
         elif subjects and not _PLANNED.search(clause):

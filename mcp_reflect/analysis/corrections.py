@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mcp_reflect.analysis.call_results import Tried
+from mcp_reflect.analysis.calls import Call
 from mcp_reflect.analysis.related_calls import same_intent
 from mcp_reflect.analysis.remedies import Remedy, remedy_for
 from mcp_reflect.analysis.text import call_text, sentence, unique, word_set
@@ -14,13 +14,13 @@ from mcp_reflect.models.run import Correction, ErrorCategory, EventType, Trace
 HORIZON: Final = 30  # later calls of the same tool that are looked at for the one that worked
 
 
-def pairs_in(tried: Sequence[Tried], *, succeeded: bool) -> dict[int, Tried]:
+def pairs_in(tried: Sequence[Call], *, succeeded: bool) -> dict[int, Call]:
     """By the index of a failed call, the first later one of the same intent that worked."""
-    by_tool: dict[str, list[Tried]] = {}
+    by_tool: dict[str, list[Call]] = {}
     for item in tried:
-        if item.call.made:
-            by_tool.setdefault(item.call.tool.lower(), []).append(item)
-    pairs: dict[int, Tried] = {}
+        if item.made:
+            by_tool.setdefault(item.tool.lower(), []).append(item)
+    pairs: dict[int, Call] = {}
     for group in by_tool.values():
         for place, item in enumerate(group):
             later = group[place + 1 : place + 1 + HORIZON] if item.failed else ()
@@ -43,7 +43,7 @@ _COMMON: Final = word_set("""
 """)
 
 
-def corrections_from(tried: Sequence[Tried]) -> tuple[Correction, ...]:
+def corrections_from(tried: Sequence[Call]) -> tuple[Correction, ...]:
     """The lessons of a run, the surest first; failures with one remedy are one lesson."""
     lessons: dict[tuple[str, str], Correction] = {}
     for item in tried:
@@ -56,7 +56,7 @@ def corrections_from(tried: Sequence[Tried]) -> tuple[Correction, ...]:
     return tuple(sorted(lessons.values(), key=lambda lesson: -lesson.confidence))[:MAX_CORRECTIONS]
 
 
-def _correction(failed: Tried, remedy: Remedy, also: tuple[str, ...]) -> Correction:
+def _correction(failed: Call, remedy: Remedy, also: tuple[str, ...]) -> Correction:
     category, error = failed.category or ErrorCategory.UNKNOWN, sentence(failed.headline, 200)
     names = [name.strip(".-") for name in _IDENTIFIER.findall(f"{error} {remedy.correction}")]
     telling = [name for name in names if name.lower() not in _COMMON and len(name) >= 3]
@@ -64,12 +64,12 @@ def _correction(failed: Tried, remedy: Remedy, also: tuple[str, ...]) -> Correct
         failed_event_id=failed.failing_event,
         worked_event_id=remedy.worked.failing_event,
         also=also,
-        tool=failed.call.tool,
+        tool=failed.tool,
         category=category,
         mistake=remedy.mistake,
         correction=remedy.correction,
         symptoms=(sentence(remedy.symptom, 200) if remedy.symptom else error,),
-        keywords=unique([failed.call.tool, category.short, *telling])[:MAX_KEYWORDS],
+        keywords=unique([failed.tool, category.short, *telling])[:MAX_KEYWORDS],
         importance=CORRECTION_IMPORTANCE,
         confidence=remedy.confidence,
     )
@@ -114,11 +114,11 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word.strip("._-") for word in words) - _COMMON - {"been", "them", "tool"}
 
 
-def open_points(tried: Sequence[Tried], righted: Mapping[int, Tried], lessons: Sequence[Correction]) -> tuple[str, ...]:
+def open_points(tried: Sequence[Call], righted: Mapping[int, Call], lessons: Sequence[Correction]) -> tuple[str, ...]:
     """A sentence for each failure that was hard-won or stayed unsolved and has no lesson."""
     learned = {name for lesson in lessons for name in (lesson.failed_event_id, *lesson.also)}
     expected = (None, ErrorCategory.NO_RESULT, ErrorCategory.ASSERTION)
-    by_error: dict[str, list[Tried]] = {}
+    by_error: dict[str, list[Call]] = {}
     for item in tried:
         if item.category not in expected and item.failing_event not in learned:
             by_error.setdefault(item.fingerprint, []).append(item)
@@ -127,8 +127,8 @@ def open_points(tried: Sequence[Tried], righted: Mapping[int, Tried], lessons: S
         last, worked = same[-1], righted.get(same[-1].index)
         between = 0 if worked is None else sum(item.failed for item in tried[same[0].index + 1 : worked.index])
         if len(same) >= HARD or between >= FAR:
-            call = call_text(last.call.tool, last.call.arguments, 60)
-            end = f"worked as {call_text(worked.call.tool, worked.call.arguments, 60)}" if worked else "is unsolved"
+            call = call_text(last.tool, last.arguments, 60)
+            end = f"worked as {call_text(worked.tool, worked.arguments, 60)}" if worked else "is unsolved"
             points.append(f"{call} failed {len(same)} times ({sentence(last.headline, 100)}) and {end}.")
     return tuple(points)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Final
 
-from mcp_reflect.analysis.call_results import Tried, tried_calls
+from mcp_reflect.analysis.calls import Call, calls_of
 from mcp_reflect.analysis.corrections import corrections_from, is_told, open_points, pairs_in, told_lessons
 from mcp_reflect.analysis.error_categories import category_of
 from mcp_reflect.analysis.known_failures import failure_of, forms_of
@@ -79,7 +79,7 @@ class _Reading:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.tried = tried_calls(trace)
+        self.tried = calls_of(trace)
         self.righted = pairs_in(self.tried, succeeded=trace.outcome is Outcome.SUCCESS)
         self.failed = [item for item in self.tried if item.failed]
         self.left = [item for item in self.failed if item.index not in self.righted]
@@ -129,8 +129,8 @@ def diagnose(trace: Trace) -> Diagnosis:
         recommendation=corrections[0].correction if corrections else strategy,
         failures=_failures(reading),
         worked=_worked(reading),
-        calls=sum(item.call.made for item in reading.tried),
-        wasted=sum(item.call.made and (item.failed or item.index in again) for item in reading.tried),
+        calls=sum(item.made for item in reading.tried),
+        wasted=sum(item.made and (item.failed or item.index in again) for item in reading.tried),
         without_lesson=_without_lesson(reading, corrections),
         open_points=() if told else open_points(reading.tried, reading.righted, corrections),
     )
@@ -166,16 +166,16 @@ def _scores(
     return round(min(0.9, importance), 2), max(_MARKED if marked else 0.0, *(confidence for _, confidence in seen))
 
 
-def _failing(item: Tried) -> Finding:
+def _failing(item: Call) -> Finding:
     """A failing call in a sentence: `bash "pytest" failed with an assertion error (e4): "1 failed"`."""
     kind, text = FindingKind.ZERO_RESULTS, f"{item.text} found nothing ({item.failing_event})."
     if item.category is not None and not item.empty:
         short = item.category.short.replace("_", " ")
         short = f"an {short}" if short[0] in "aeiou" else f"a {short}"
-        call = item.text if item.call.tool else "An event"
+        call = item.text if item.tool else "An event"
         text = f"{call} failed with {short} error ({item.failing_event}): {quote(item.headline, 200)}."
         kind = FindingKind.FAILING_EVENT
-    return new_finding(kind, item.call.event_ids, text, item.category)
+    return new_finding(kind, item.event_ids, text, item.category)
 
 
 def _recovered(reading: _Reading) -> list[Finding]:
@@ -212,7 +212,7 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
         parts.append(f"The caller reports: {quote(trace.error.message, 200)}.")
     parts += [finding.text for finding in findings[:SUMMARY_FINDINGS]]
     if not findings:
-        worked = [item.call.tool for item in reading.tried if item.worked]
+        worked = [item.tool for item in reading.tried if item.worked]
         parts += [f"{_count(len(worked), 'call')} worked ({', '.join(unique(worked)[:5])})."] if worked else []
         answer = next((event for event in reversed(trace.events) if event.type is EventType.LLM_CALL), None)
         if answer is not None and answer.content.strip():
@@ -281,16 +281,16 @@ def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | Non
     loops = [loop.calls[0] for loop in reading.loops if loop.calls[0].index not in reading.righted]
     parts += [f"Do not repeat {item.text}: it gives the same answer again." for item in loops[:2]]
     for run in reading.empties[:1]:
-        queries = unique(quote(subject_only(item.call.arguments), 60) for item in run)[:3]
+        queries = unique(quote(subject_only(item.arguments), 60) for item in run)[:3]
         parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.{_proposed(run, reading.tried)}")
     return clip(" ".join(unique(parts)), STRATEGY_LIMIT) if parts else None
 
 
-def _proposed(run: Sequence[Tried], tried: Sequence[Tried]) -> str:
+def _proposed(run: Sequence[Call], tried: Sequence[Call]) -> str:
     """What the searches themselves proposed and nobody sent, the closest to a query first."""
-    sent = {str(subject_only(item.call.arguments)) for item in tried}
-    queries = [str(subject_only(item.call.arguments)) for item in run]
-    proposals = unique(text for empty in run for text in suggestions_in(empty.call.answer) if text not in sent)
+    sent = {str(subject_only(item.arguments)) for item in tried}
+    queries = [str(subject_only(item.arguments)) for item in run]
+    proposals = unique(text for empty in run for text in suggestions_in(empty.answer) if text not in sent)
     best = sorted(proposals, key=lambda text: not any(names_alike(text, query) for query in queries))[:3]
     return f" The search itself proposed {', '.join(quote(text, 60) for text in best)}." if best else ""
 
@@ -298,7 +298,7 @@ def _proposed(run: Sequence[Tried], tried: Sequence[Tried]) -> str:
 def _strengths(reading: _Reading, corrections: Sequence[Correction]) -> tuple[str, ...]:
     """What a successful run called, and what was put right on the way."""
     strengths: list[str] = []
-    worked = [item.call.tool for item in reading.tried if item.worked]
+    worked = [item.tool for item in reading.tried if item.worked]
     if reading.trace.outcome is Outcome.SUCCESS and worked:
         rest = f"{len(reading.failed)} failed" if reading.failed else "none failed"
         strengths.append(f"{_count(len(worked), 'call')} worked ({', '.join(unique(worked)[:5])}); {rest}.")
@@ -318,17 +318,16 @@ def _count(number: int, noun: str) -> str:
 def _failures(reading: _Reading) -> tuple[Failure, ...]:
     """The failing calls with their signatures; an error of no tool is left out, for no call would recall it."""
     failures: list[Failure] = []
-    for item in [item for item in reading.failed if item.call.tool][:MAX_FAILURES]:
+    for item in [item for item in reading.failed if item.tool][:MAX_FAILURES]:
         worked = reading.righted.get(item.index)
-        other = worked.call.arguments if worked and worked.exact != item.exact else None
+        other = worked.arguments if worked and worked.exact != item.exact else None
         if item.fault is not None:
-            call = item.call
-            failures.append(failure_of(call.tool, call.arguments, item.fault, item.failing_event, worked=other))
+            failures.append(failure_of(item.tool, item.arguments, item.fault, item.failing_event, worked=other))
     return tuple(failures)
 
 
 def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:
     """The calls that worked when they were last made: none of them is known to fail any more."""
-    last = {item.exact: item for item in reading.tried if item.call.made and item.call.answered}
-    forms = [forms_of(item.call.tool, item.call.arguments) for item in [*last.values()][-MAX_WORKED:] if item.worked]
+    last = {item.exact: item for item in reading.tried if item.made and item.answered}
+    forms = [forms_of(item.tool, item.arguments) for item in [*last.values()][-MAX_WORKED:] if item.worked]
     return tuple(dict.fromkeys(WorkedCall(bare=form.bare_key, exact=form.exact_key) for form in forms))

@@ -26,7 +26,7 @@ from mcp_reflect.security.fencing import fence
 from mcp_reflect.signature import bounded, dressed_call, fingerprint, normalized_call, signature, steady, unquoted
 
 if TYPE_CHECKING:
-    from mcp_reflect.analysis.call_results import Fault
+    from mcp_reflect.analysis.calls import Fault
 
 # The forms in which a call is compared with known failures, from the strictest to the loosest. A shell command is read
 # as commands, a read or an edit by its file, a search by its query, other calls by their arguments.

@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from mcp_reflect.analysis.call_results import Tried
-from mcp_reflect.analysis.calls import action_in
+from mcp_reflect.analysis.calls import Call, action_in
 from mcp_reflect.analysis.text import names, quote, subject_only, times, unique
 from mcp_reflect.analysis.tools import acts_on_screen, finishes
 from mcp_reflect.models.run import ErrorCategory, EventType, Finding, FindingKind, Outcome, Trace
@@ -37,10 +36,10 @@ class Loop(NamedTuple):
 
     period: int
     rounds: int
-    calls: tuple[Tried, ...]
+    calls: tuple[Call, ...]
 
 
-def loops_in(tried: Sequence[Tried]) -> list[Loop]:
+def loops_in(tried: Sequence[Call]) -> list[Loop]:
     """The loops, in order, none overlapping another. A word from a person in between ends one."""
     keys = [_key(item) for item in tried]
     loops: list[Loop] = []
@@ -52,32 +51,30 @@ def loops_in(tried: Sequence[Tried]) -> list[Loop]:
     return loops
 
 
-def _loop_at(tried: Sequence[Tried], keys: Sequence[object], start: int, period: int) -> Loop | None:
+def _loop_at(tried: Sequence[Call], keys: Sequence[object], start: int, period: int) -> Loop | None:
     end = start + period
     while end < len(keys) and keys[end] is not None and keys[end] == keys[end - period]:
         end += 1
     rounds = (end - start) // period
     calls = tuple(tried[start : start + period * rounds])
-    bare = all(item.call.answer.strip().lower() in BARE_ANSWERS and not item.failed for item in calls[:period])
-    enough = rounds >= BARE_REPEATS and not all(acts_on_screen(item.call.tool) for item in calls) if bare else True
+    bare = all(item.answer.strip().lower() in BARE_ANSWERS and not item.failed for item in calls[:period])
+    enough = rounds >= BARE_REPEATS and not all(acts_on_screen(item.tool) for item in calls) if bare else True
     varied = period == 1 or len(set(keys[start : start + period])) > 1
     return Loop(period, rounds, calls) if rounds >= 2 and enough and varied else None
 
 
-def _key(item: Tried) -> object:
+def _key(item: Call) -> object:
     """What two equal calls share: tool, arguments, answer, and how much people had said. None for no real call."""
-    call = item.call
-    if not call.made or finishes(call.tool):
+    if not item.made or finishes(item.tool):
         return None
-    answer = (call.error or call.answer)[:KEY_TEXT]
-    if item.failed:  # the same error at another time of day is the same answer
-        answer = steady(answer)
-    return item.exact, call.answered, call.spoken, tuple(answer.split())
+    answer = (item.error or item.answer)[:KEY_TEXT]
+    # The same error at another time of day is the same answer.
+    return item.exact, item.answered, item.spoken, tuple((steady(answer) if item.failed else answer).split())
 
 
 def loop_finding(loop: Loop) -> Finding:
     """The loop in a sentence."""
-    ids = tuple(item.call.event_id for item in loop.calls)
+    ids = tuple(item.event_id for item in loop.calls)
     steps = ", then ".join(item.text for item in loop.calls[: loop.period])
     text = f"The same {loop.period} calls were made {times(loop.rounds)} over with the same answers ({names(ids)})"
     if loop.period == 1:
@@ -85,37 +82,37 @@ def loop_finding(loop: Loop) -> Finding:
     return new_finding(FindingKind.LOOP, ids, f"{text}: {steps}.", ErrorCategory.LOOP)
 
 
-def empty_searches(tried: Sequence[Tried]) -> list[tuple[Tried, ...]]:
+def empty_searches(tried: Sequence[Call]) -> list[tuple[Call, ...]]:
     """Runs of two or more searches without a result, with no call in between that found something."""
-    runs: list[list[Tried]] = [[]]
+    runs: list[list[Call]] = [[]]
     for item in tried:
-        if item.call.made and item.empty:
+        if item.made and item.empty:
             runs[-1].append(item)
-        elif item.call.made and not item.failed:
+        elif item.made and not item.failed:
             runs.append([])
     return [tuple(run) for run in runs if len(run) > 1]
 
 
-def zero_finding(run: Sequence[Tried]) -> Finding:
+def zero_finding(run: Sequence[Call]) -> Finding:
     """The searches in a sentence: Search found nothing three times in a row (e4, e6, e8): "X", "Y", "Z"."""
-    queries = unique(quote(subject_only(item.call.arguments), 80) for item in run)
+    queries = unique(quote(subject_only(item.arguments), 80) for item in run)
     more = f" and {len(queries) - SHOWN} more" if len(queries) > SHOWN else ""
-    tools = " and ".join(unique(item.call.tool for item in run)[:3]) or "Search"
+    tools = " and ".join(unique(item.tool for item in run)[:3]) or "Search"
     ids = tuple(item.failing_event for item in run)
     text = f"{tools} found nothing {times(len(run))} in a row ({names(ids)}): {', '.join(queries[:SHOWN])}{more}."
     return new_finding(FindingKind.ZERO_RESULTS, ids, text, ErrorCategory.NO_RESULT)
 
 
-def repeated_errors(failed: Sequence[Tried]) -> list[Finding]:
+def repeated_errors(failed: Sequence[Call]) -> list[Finding]:
     """The errors that one tool gave twice or more; empty searches are told elsewhere."""
-    groups: dict[tuple[str, str], list[Tried]] = {}
+    groups: dict[tuple[str, str], list[Call]] = {}
     for item in failed:
         if not item.empty:
-            groups.setdefault((item.call.tool.lower(), item.fingerprint), []).append(item)
+            groups.setdefault((item.tool.lower(), item.fingerprint), []).append(item)
     findings: list[Finding] = []
     for group in [group for group in groups.values() if len(group) > 1]:
         first, ids = group[0], tuple(item.failing_event for item in group)
-        tool = f"{first.call.tool} gave" if first.call.tool else "There was"
+        tool = f"{first.tool} gave" if first.tool else "There was"
         text = f"{tool} the same error {times(len(group))} ({names(ids)}): {quote(first.headline, 160)}."
         findings.append(new_finding(FindingKind.REPEATED_ERROR, ids, text, first.category))
     return findings
@@ -131,7 +128,7 @@ def objections(trace: Trace) -> list[Finding]:
     ]
 
 
-def unfinished(trace: Trace, tried: Sequence[Tried]) -> Finding | None:
+def unfinished(trace: Trace, tried: Sequence[Call]) -> Finding | None:
     """How a run that did not succeed stopped before it gave an answer, where the trace shows it."""
     if trace.outcome is Outcome.SUCCESS or not trace.events:
         return None
@@ -139,13 +136,13 @@ def unfinished(trace: Trace, tried: Sequence[Tried]) -> Finding | None:
         text = event.error or event.content
         if event.type in (EventType.SYSTEM_EVENT, EventType.ERROR_EVENT) and len(text) <= 500 and _LIMIT.search(text):
             return _no_answer(event.id, "The run reached its limit before an answer was given", quote(text))
-    last, made = trace.events[-1], [item for item in tried if item.call.made]
-    if not made or finishes(made[-1].call.tool):
+    last, made = trace.events[-1], [item for item in tried if item.made]
+    if not made or finishes(made[-1].tool):
         return None
     item = made[-1]
-    if item.call.event_id == last.id and not item.call.answered and any(other.call.answered for other in tried):
+    if item.event_id == last.id and not item.answered and any(other.answered for other in tried):
         return _no_answer(last.id, "The run ends with a call that got no answer", item.text)
-    if last.id != item.failing_event or any(finishes(other.call.tool) for other in made):
+    if last.id != item.failing_event or any(finishes(other.tool) for other in made):
         return None
     # Actions as text (`Search[x]`) that never came to `Finish[x]`, or a failed call at the end.
     actions = sum(

@@ -5,7 +5,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from typing import Final
 
-from mcp_reflect.analysis.call_results import Tried
+from mcp_reflect.analysis.calls import Call
 from mcp_reflect.analysis.text import word_set
 from mcp_reflect.analysis.tools import Kind, bare_command, command_of, kind_of, program_of, suggestions_in
 from mcp_reflect.models.common import Json
@@ -32,7 +32,7 @@ _SUBJECTS = (
 )
 
 
-def same_intent(failed: Tried, worked: Tried, *, proved: bool = False) -> bool:
+def same_intent(failed: Call, worked: Call, *, proved: bool = False) -> bool:
     """True where the working call is the corrected form of the failing one, not another call of the same tool.
 
     The argument that the call is about is the same, alike, or proposed by the failing answer, and little else changed.
@@ -41,11 +41,11 @@ def same_intent(failed: Tried, worked: Tried, *, proved: bool = False) -> bool:
     """
     if failed.exact == worked.exact:
         return True
-    old, new = named_arguments(failed.call.arguments), named_arguments(worked.call.arguments)
-    changes = changes_between(failed.call.arguments, worked.call.arguments)
+    old, new = named_arguments(failed.arguments), named_arguments(worked.arguments)
+    changes = changes_between(failed.arguments, worked.arguments)
     if not old or not new or not changes or len(changes) > max(2, len(old) // 2 + 1):
         return False
-    error, subject = error_text(failed), _subject(old, failed.call.arguments)
+    error, subject = error_text(failed), _subject(old, failed.arguments)
     missing = failed.category in (ErrorCategory.NOT_FOUND, ErrorCategory.NO_RESULT)
     if missing and any(_names_another(failed, change) for change in changes if change.path != subject):
         return False
@@ -64,7 +64,7 @@ def same_intent(failed: Tried, worked: Tried, *, proved: bool = False) -> bool:
     return (proved and suggested(second, failed)) or _alike(failed, first, second)
 
 
-def _names_another(failed: Tried, change: Change) -> bool:
+def _names_another(failed: Call, change: Change) -> bool:
     """True for a changed value that names another thing: LAX is not SEA, user 5 is not user 6."""
     before, after = change.before, change.after
     if change.added or change.removed:
@@ -82,10 +82,10 @@ def _subject(old: dict[str, Json], arguments: Json) -> str | None:
     return named[0] if named else max(texts, key=lambda path: (len(texts[path]), path), default=None)
 
 
-def _alike(failed: Tried, first: str, second: str) -> bool:
+def _alike(failed: Call, first: str, second: str) -> bool:
     """True for two commands, pieces of code, paths, queries or texts with one meaning."""
-    kind, alike = kind_of(failed.call.tool, failed.call.arguments), _shared(first, second) >= SHARED_WORDS
-    if kind is Kind.RUN or command_of(failed.call.arguments) == first:
+    kind, alike = kind_of(failed.tool, failed.arguments), _shared(first, second) >= SHARED_WORDS
+    if kind is Kind.RUN or command_of(failed.arguments) == first:
         if "\n" in first:
             return alike
         (program, subcommand), other = program_of(first), program_of(second)
@@ -151,16 +151,16 @@ def _shared(first: str, second: str) -> float:
     return 2 * (one & two).total() / total if total else 0.0
 
 
-def suggested(value: str, failed: Tried) -> bool:
+def suggested(value: str, failed: Call) -> bool:
     """True where the failing answer proposed this very value."""
     wanted = plain(value).casefold()
-    proposals = suggestions_in(failed.call.error or failed.call.answer)
+    proposals = suggestions_in(failed.error or failed.answer)
     return len(wanted) >= 2 and any(plain(item).casefold() == wanted for item in proposals)
 
 
-def error_text(failed: Tried) -> str:
+def error_text(failed: Call) -> str:
     """Both ends of the failing answer in lower case."""
-    text = failed.call.error or failed.call.answer
+    text = failed.error or failed.answer
     edges = text if len(text) <= ERROR_TEXT else text[: ERROR_TEXT // 2] + "\n" + text[-ERROR_TEXT // 2 :]
     return edges.casefold()
 

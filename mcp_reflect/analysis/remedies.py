@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
-from mcp_reflect.analysis.call_results import Tried
+from mcp_reflect.analysis.calls import Call
 from mcp_reflect.analysis.related_calls import changes_between, mistyped, points_at, suggested
 from mcp_reflect.analysis.shell import commands_in, head_of, segments
 from mcp_reflect.analysis.text import call_text, pattern, quote, sentence, without_own_values, word_set
@@ -20,7 +20,6 @@ from mcp_reflect.analysis.tools import (
     Kind,
     command_of,
     file_of,
-    is_own_tool,
     is_shell,
     kind_of,
     may_change,
@@ -91,29 +90,29 @@ class Remedy:
 
     mistake: str
     correction: str
-    worked: Tried
+    worked: Call
     confidence: float = 0.9
     symptom: str | None = None
 
 
-def remedy_for(tried: Sequence[Tried], failed: Tried) -> Remedy | None:
+def remedy_for(tried: Sequence[Call], failed: Call) -> Remedy | None:
     """The remedy of a failing call, or None where the run does not show one for certain."""
-    fault, call = failed.fault, failed.call
-    if fault is None or not call.made or not call.tool or is_own_tool(call.tool, call.arguments):
+    fault = failed.fault
+    if fault is None or not failed.made or not failed.tool:
         return None
     error = fault.text[:3_000]
-    later = [item for item in tried[failed.index + 1 : failed.index + 1 + HORIZON] if item.call.made]
+    later = [item for item in tried[failed.index + 1 : failed.index + 1 + HORIZON] if item.made]
     if _STOPPED.search(error):
         return _refused(failed, later, error)
     remedy = _edit(failed, later, error) or _directory(failed, later, error)
     if remedy is not None or fault.category in _TEACHES_NOTHING:
         return remedy
-    by_difference = _command if is_shell(call.tool) else _argument
+    by_difference = _command if is_shell(failed.tool) else _argument
     remedy = by_difference(failed, later, error) or _prepared(tried, failed)
     return remedy if remedy is not None and _lasted(tried, failed, remedy.worked) else None
 
 
-def _lasted(tried: Sequence[Tried], failed: Tried, worked: Tried) -> bool:
+def _lasted(tried: Sequence[Call], failed: Call, worked: Call) -> bool:
     """True unless the call failed again with the same error, or its program failed in one of the next two calls."""
     after = tried[worked.index + 1 :]
     if any(item.failed and item.exact == worked.exact and item.fingerprint == failed.fingerprint for item in after):
@@ -122,9 +121,9 @@ def _lasted(tried: Sequence[Tried], failed: Tried, worked: Tried) -> bool:
     return not any(item.failed and not item.empty and _program(item) == program for item in after[:2])
 
 
-def _did_work(item: Tried) -> bool:
+def _did_work(item: Call) -> bool:
     """True for a call that worked and whose answer says more than that nothing was done."""
-    answer = item.call.answer.strip()
+    answer = item.answer.strip()
     return item.worked and answer not in ("", "(empty)") and not _NO_WORK.search(answer[:2_000])
 
 
@@ -161,7 +160,7 @@ _EDIT_ERRORS: Final = (
 """The error, True where the file must be read before the edit that worked, mistake and correction."""
 
 
-def _edit(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None:
+def _edit(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
     """An edit that its tool refused, and the edit of the same file that worked."""
     file = _edited(failed)
     place = next((at for at, item in enumerate(later) if item.worked and file and _edited(item) == file), None)
@@ -174,7 +173,7 @@ def _edit(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None:
             continue
         line = error[error.rfind("\n", 0, match.start()) + 1 :].split("\n", 1)[0]
         return Remedy(
-            mistake=mistake.format(tool=failed.call.tool),
+            mistake=mistake.format(tool=failed.tool),
             correction=correction,
             worked=later[place],
             symptom=re.sub(r"</?\w{1,40}>", "", line).strip(),
@@ -182,17 +181,17 @@ def _edit(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None:
     return None
 
 
-def _edited(item: Tried) -> str | None:
+def _edited(item: Call) -> str | None:
     """The name of the file that a call edits."""
-    arguments, file = item.call.arguments, file_of(item.call.arguments)
+    arguments, file = item.arguments, file_of(item.arguments)
     viewed = isinstance(arguments, dict) and arguments.get("command") == "view"
-    edits = tool_words(item.call.tool) & _EDITS or "*** Begin Patch" in (command_of(arguments) or "")[:400]
+    edits = tool_words(item.tool) & _EDITS or "*** Begin Patch" in (command_of(arguments) or "")[:400]
     return _base(file) if file and edits and not viewed else None
 
 
-def _reads(item: Tried, name: str) -> bool:
+def _reads(item: Call, name: str) -> bool:
     """True for a call that read the file of that name."""
-    command, file = _shell_command(item), file_of(item.call.arguments)
+    command, file = _shell_command(item), file_of(item.arguments)
     return name in command if command else file is not None and _base(file) == name and _edited(item) is None
 
 
@@ -200,29 +199,29 @@ def _base(file: str) -> str:
     return re.split(r"[/\\]", file.rstrip("/\\"))[-1]
 
 
-def _directory(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None:
+def _directory(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
     """A directory that was read as a file, and then listed."""
-    if is_shell(failed.call.tool) or not re.search(r"EISDIR|(?i:is a directory)", error[:500]):
+    if is_shell(failed.tool) or not re.search(r"EISDIR|(?i:is a directory)", error[:500]):
         return None
     for item in later[:6]:
-        if item.worked and _LISTS & {_program(item), *([] if is_shell(item.call.tool) else tool_words(item.call.tool))}:
+        if item.worked and _LISTS & {_program(item), *([] if is_shell(item.tool) else tool_words(item.tool))}:
             return Remedy(
-                mistake=f"`{failed.call.tool}` on a directory fails: it reads files only.",
+                mistake=f"`{failed.tool}` on a directory fails: it reads files only.",
                 correction=f"List the directory first (`{_head(item)}`), then read the files in it.",
                 worked=item,
             )
     return None
 
 
-def _refused(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None:
+def _refused(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
     """A call that the user refused with a preference, and the call that then followed it."""
     match = _REASON.search(error)
     if match is None or "?" in match[1] or not _PREFERENCE.search(match[1]):
         return None
-    wanted, before = (set(re.findall(r"[\w.-]{3,}", text.lower())) for text in (match[1], str(failed.call.arguments)))
+    wanted, before = (set(re.findall(r"[\w.-]{3,}", text.lower())) for text in (match[1], str(failed.arguments)))
     for item in later[:6]:
-        now = set(re.findall(r"[\w.-]{3,}", str(item.call.arguments).lower()))
-        if item.worked and item.call.tool == failed.call.tool and wanted & (now - before):
+        now = set(re.findall(r"[\w.-]{3,}", str(item.arguments).lower()))
+        if item.worked and item.tool == failed.tool and wanted & (now - before):
             reason = match[1].strip().rstrip(".")
             return Remedy(
                 mistake=f"The user refused {_shown(failed)}.",
@@ -246,7 +245,7 @@ _ELSEWHERE: Final = (
 )
 
 
-def _command(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None:
+def _command(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
     """The same command with one difference: its folder, sandbox, environment, program, option or quotation marks."""
     first = _shell_command(failed)
     if first is None or _PROBING.search(first):
@@ -255,7 +254,7 @@ def _command(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None
         second = _shell_command(item)
         if second is None or not _did_work(item):
             continue
-        changes = changes_between(failed.call.arguments, item.call.arguments)
+        changes = changes_between(failed.arguments, item.arguments)
         difference = _difference(first, second, error) if first != second else _run_otherwise(changes, error)
         if isinstance(difference, str):
             return Remedy(mistake=_failed(failed), correction=difference, worked=item)
@@ -337,21 +336,21 @@ def _is_short(command: str) -> bool:
 # Arguments of other tools.
 
 
-def _argument(failed: Tried, later: Sequence[Tried], error: str) -> Remedy | None:
+def _argument(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
     """The same call with one or two arguments changed that the error names, or that the tool proposed."""
-    before = failed.call.arguments
-    if not isinstance(before, dict) or _edited(failed) or kind_of(failed.call.tool, before) is Kind.SEARCH:
+    before = failed.arguments
+    if not isinstance(before, dict) or _edited(failed) or kind_of(failed.tool, before) is Kind.SEARCH:
         return None
     for item in later:
-        changes = changes_between(before, item.call.arguments)
-        related = item.call.tool == failed.call.tool and 0 < len(changes) <= 2 and _did_work(item)
+        changes = changes_between(before, item.arguments)
+        related = item.tool == failed.tool and 0 < len(changes) <= 2 and _did_work(item)
         if related and all(_proved(failed, change, error) for change in changes):
             sent = ", and ".join(_sent(change) for change in changes)
             return Remedy(mistake=_failed(failed, changes), correction=f"{sent[0].upper()}{sent[1:]}.", worked=item)
     return None
 
 
-def _proved(failed: Tried, change: Change, error: str) -> bool:
+def _proved(failed: Call, change: Change, error: str) -> bool:
     """True where the error names the argument or proposes its value, and both values can stand in a lesson."""
     before, after = str(change.before), str(change.after)
     if any(isinstance(value, dict | list) for value in (change.before, change.after)):
@@ -378,7 +377,7 @@ def _sent(change: Change) -> str:
 # Steps between two equal calls.
 
 
-def _prepared(tried: Sequence[Tried], failed: Tried) -> Remedy | None:
+def _prepared(tried: Sequence[Call], failed: Call) -> Remedy | None:
     """The same call worked after one or two steps that changed the state in which it runs, and no other change."""
     after = tried[failed.index + 1 : failed.index + 1 + SAME_HORIZON]
     worked = next((item for item in after if item.exact == failed.exact), None)
@@ -387,9 +386,7 @@ def _prepared(tried: Sequence[Tried], failed: Tried) -> Remedy | None:
     steps = [
         item
         for item in tried[failed.index + 1 : worked.index]
-        if item.worked
-        and may_change(item.call.tool, item.call.arguments)
-        and kind_of(item.call.tool, item.call.arguments) is not Kind.READ
+        if item.worked and may_change(item.tool, item.arguments) and kind_of(item.tool, item.arguments) is not Kind.READ
     ]
     texts = [_step(item) for item in steps]
     if not 0 < len(steps) <= MAX_STEPS or not all(texts):
@@ -403,17 +400,17 @@ def _prepared(tried: Sequence[Tried], failed: Tried) -> Remedy | None:
     )
 
 
-def _step(item: Tried) -> str | None:
+def _step(item: Call) -> str | None:
     """A step in words; None where it is not one that prepares others, or is too long to tell."""
-    command, file = _shell_command(item), file_of(item.call.arguments)
+    command, file = _shell_command(item), file_of(item.arguments)
     if command is not None:
         words = {word.lower() for part in segments(command) for word in part[:4]}
         prepares = words & _PREPARES and _is_short(command) and not _SUPPRESSES.search(command)
         return f"run `{without_own_values(command)}`" if prepares else None
-    if file is not None and tool_words(item.call.tool) & _EDITS:
-        return _configured(item.call.arguments, file)
-    text = call_text(item.call.tool, item.call.arguments, SHOWN_COMMAND)
-    return f"call `{text}`" if tool_words(item.call.tool) & _PREPARES and " ... " not in text else None
+    if file is not None and tool_words(item.tool) & _EDITS:
+        return _configured(item.arguments, file)
+    text = call_text(item.tool, item.arguments, SHOWN_COMMAND)
+    return f"call `{text}`" if tool_words(item.tool) & _PREPARES and " ... " not in text else None
 
 
 def _configured(arguments: Json, file: str) -> str | None:
@@ -433,31 +430,31 @@ def _configured(arguments: Json, file: str) -> str | None:
 # Calls and errors in words.
 
 
-def _shell_command(item: Tried) -> str | None:
-    return command_of(item.call.arguments) if is_shell(item.call.tool) else None
+def _shell_command(item: Call) -> str | None:
+    return command_of(item.arguments) if is_shell(item.tool) else None
 
 
-def _head(item: Tried) -> str:
+def _head(item: Call) -> str:
     """The tool, or the program that a shell ran with its subcommand."""
     command = _shell_command(item)
-    return head_of(commands_in(command)) if command else item.call.tool
+    return head_of(commands_in(command)) if command else item.tool
 
 
-def _program(item: Tried) -> str:
+def _program(item: Call) -> str:
     return _head(item).split(" ")[0]
 
 
-def _failed(failed: Tried, changes: Sequence[Change] = ()) -> str:
+def _failed(failed: Call, changes: Sequence[Change] = ()) -> str:
     """The failure in words: "`pytest` failed: pytest: command not found."."""
     error = sentence(_SHELL_PREFIX.sub("", failed.headline), 160).rstrip(".")
     sent = [f"`{change.path}` = {quote(change.before)}" for change in changes if change.path and not change.added]
-    call = f"`{failed.call.tool}` with {', '.join(sent)}" if sent else _shown(failed)
+    call = f"`{failed.tool}` with {', '.join(sent)}" if sent else _shown(failed)
     return f"{call} failed: {error}."
 
 
-def _shown(item: Tried) -> str:
+def _shown(item: Call) -> str:
     """A call as it stands in a lesson: a short command in full, a long one by its program, another tool by its name."""
     command = _shell_command(item)
     if command is None:
-        return f"`{item.call.tool}`"
-    return f"`{without_own_values(command) if _is_short(command) else _head(item) or item.call.tool}`"
+        return f"`{item.tool}`"
+    return f"`{without_own_values(command) if _is_short(command) else _head(item) or item.tool}`"

@@ -66,14 +66,15 @@ def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
         if not numbered:
             raise InputError("file", bad[0] if bad else "it is empty", FIX) from None
         return numbered
+    record, listed = as_record(whole), as_list(whole)
     if type(whole) is dict:
-        return [("", as_record(whole))]
+        return [("", record)]
     if type(whole) is not list:
         raise InputError("file", "it is neither an object nor a list", FIX)
-    for number, item in enumerate(as_list(whole), start=1):
+    for number, item in enumerate(listed, start=1):
         if type(item) is not dict:
             raise InputError(f"item {number}", "it is not a JSON object", "Give task, outcome and events.")
-    return [(f"item {number}", as_record(item)) for number, item in enumerate(as_list(whole), start=1)]
+    return [(f"item {number}", as_record(item)) for number, item in enumerate(listed, start=1)]
 
 
 def _lines(text: str, bad: list[str]) -> list[tuple[str, Record]]:

@@ -125,14 +125,13 @@ async def after_call(
     project: str | None = None,
 ) -> AfterCall:
     """Record the result of a call. It failed where `error` is given, or where rules read a failure in `result`."""
-    from mcp_reflect.analysis.call_results import fault_of  # noqa: PLC0415 - not needed before a call
-    from mcp_reflect.analysis.known_failures import failure_of  # noqa: PLC0415 - same
+    from mcp_reflect.analysis.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
 
     if is_own_tool(tool, arguments):
         return AfterCall(failed=False)
     call = await _look_up(context, tool, arguments, session, project)
     forms, state, warnings = call.forms, call.state, context.bank.warnings
-    fault = fault_of(_answered(call.tool, call.arguments, clean(result), clean(error)))
+    fault = _answered(call.tool, call.arguments, clean(result), clean(error)).fault
     expected = due(call.tool, call.arguments, forms, call.same_call, call.same_head, state, failed=fault is not None)
     recurrence = fault is not None and expected is not None and expected.match is Match.EXACT
     failure = None if fault is None else failure_of(call.tool, _shortened(call.arguments), fault, "", forms=forms)
@@ -219,7 +218,6 @@ def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> An
         event_id="",
         tool=tool,
         arguments=arguments,
-        spoken=0,
         answer_id="",
         answer=answer,
         answered=True,
@@ -243,24 +241,11 @@ async def _record_correction(context: Context, call: _SessionCall) -> None:
     recent = [known for known in recent if call.state.step - known.last_step < _LOOK_BACK]
     if not recent:
         return
-    from mcp_reflect.analysis.call_results import Fault, Tried  # noqa: PLC0415 - not needed before a call
-    from mcp_reflect.analysis.related_calls import same_intent  # noqa: PLC0415 - same
-    from mcp_reflect.signature import exact_call  # noqa: PLC0415 - same
+    from mcp_reflect.analysis.related_calls import same_intent  # noqa: PLC0415 - not needed before a call
 
-    worked = Tried(
-        index=1,
-        call=_answered(call.tool, call.arguments, "ok", None),
-        exact=exact_call(call.tool, call.arguments),
-        fault=None,
-    )
+    worked = _answered(call.tool, call.arguments, "ok", None)
     for known in recent:
-        failed = Tried(
-            index=0,
-            call=_answered(known.tool, known.arguments, None, known.error),
-            exact=exact_call(known.tool, known.arguments),
-            fault=Fault(text=known.error, headline=known.error, category=known.category, marked=True),
-            fingerprint=known.fingerprint,
-        )
+        failed = _answered(known.tool, known.arguments, None, known.error)
         if failed.exact != worked.exact and same_intent(failed, worked):
             await context.bank.warnings.note_correction(call.scope, known, _shortened(call.arguments))
             return

@@ -72,7 +72,7 @@ async def test_the_hosts_scores_fill_what_rules_cannot_know(client: Client) -> N
     [
         (7, "analysis.scores: is a number"),
         ({"safety": 3}, "analysis.scores.safety: is 3, outside 0..1"),
-        ({"safety": {"score": "NaN"}}, "analysis.scores.safety: is nan"),
+        ({"safety": {"score": "NaN"}}, 'analysis.scores.safety: is the text "NaN"'),
     ],
 )
 async def test_a_score_that_is_none_is_left_out_and_named(client: Client, scores: Any, said: str) -> None:
