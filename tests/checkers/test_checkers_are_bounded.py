@@ -32,15 +32,6 @@ UNITS = [
     ", and ", " so ",
 ]  # fmt: skip
 
-GOALS = [
-    "",
-    "[ { ( <",
-    "Complete the rest of the sequence. Input: " + "[ " * 2_000,
-    "Sort the following words alphabetically: List: pear apple fig",
-    "Ann has a red ball, Bo has a blue ball. First, Ann and Bo swap balls. At the end, Ann has the",
-    "On a shelf, there are three books: a red book, a blue book, and a tan book. The red book is the leftmost.",
-]
-
 
 def spent(work: Work) -> float:
     slowest = 0.0
@@ -55,8 +46,7 @@ def spent(work: Work) -> float:
 def test_a_long_line_of_one_thing_ends_soon(unit: str) -> None:
     text = (unit * (BIG // len(unit)))[:BIG]
     result = ToolResult(content=text, tool=unit * 100, exit_code=1)
-    for goal in (GOALS[2], GOALS[3], GOALS[4], GOALS[5], text):
-        assert spent(Work(goal=goal, steps=(text,), tool_results=(result,), decided=text, executed=unit)) < LIMIT
+    assert spent(Work(goal=text, steps=(text,), tool_results=(result,), decided=text, executed=unit)) < LIMIT
 
 
 @pytest.mark.parametrize("fence", ["python", "json", "toml", "yaml", "sql"])
@@ -89,7 +79,7 @@ def test_hundreds_of_random_texts_never_raise_and_end_soon() -> None:
             )
             for _ in range(rng.randrange(3))
         )
-        goal = rng.choice(GOALS) if rng.random() < 0.7 else mixed(rng, material)
+        goal = mixed(rng, material)
         slowest = max(slowest, spent(Work(goal=goal, steps=steps, tool_results=results)))
     assert slowest < LIMIT
 

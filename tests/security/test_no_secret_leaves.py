@@ -1,5 +1,6 @@
 """All the secrets of the cases through every tool, an import and every language model: none is found anywhere after."""
 
+import functools
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -32,7 +33,11 @@ def _is_cut(case: Case) -> bool:
     return not any(survives(clean_text(one), case["secret"]) for one in wrapped)
 
 
-CASES: list[Case] = [case for case in cases("secrets") if _is_cut(case)]
+@functools.cache
+def cut_cases() -> tuple[Case, ...]:
+    return tuple(case for case in cases("secrets") if _is_cut(case))
+
+
 OPENAI = next(one for one in DIALECTS if one.name == "openai")
 
 ANSWERS: dict[Role, Any] = {
@@ -48,7 +53,7 @@ ANSWERS: dict[Role, Any] = {
 def batches(most: int = 4500) -> Iterator[list[Case]]:
     """The cases in texts that every argument has room for."""
     batch: list[Case] = []
-    for case in CASES:
+    for case in cut_cases():
         if batch and sum(len(one["text"]) + 20 for one in (*batch, case)) > most:
             yield batch
             batch = []
@@ -65,16 +70,18 @@ def telling(case: Case) -> set[str]:
     secret = case["secret"]
     middle = len(secret) // 2
     parts = (secret[:12], secret[max(middle - 6, 0) : middle + 6], secret[-12:])
-    others = "".join(one["text"] for one in CASES if one is not case)
+    others = "".join(one["text"] for one in cut_cases() if one is not case)
     return {part for part in parts if len(part) >= 7 and part not in others}
 
 
-TELLING = {part: case["text"] for case in CASES for part in telling(case)}
+@functools.cache
+def telling_parts() -> dict[str, str]:
+    return {part: case["text"] for case in cut_cases() for part in telling(case)}
 
 
 def leaks(content: bytes) -> list[str]:
     folded = content.lower()
-    return [text for part, text in TELLING.items() if part.lower().encode() in folded]
+    return [text for part, text in telling_parts().items() if part.lower().encode() in folded]
 
 
 class Talkative:
@@ -126,7 +133,7 @@ def everything(folder: Path) -> dict[str, list[str]]:
 
 
 async def test_no_secret_reaches_a_file_a_model_or_the_log(bank_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert len(CASES) >= 120
+    assert len(cut_cases()) >= 120
     llm = Talkative()
     settings = Settings(bank=bank_path, project="app", log_level="debug", critique="always")
     told: list[object] = []
@@ -143,7 +150,7 @@ async def test_no_secret_reaches_a_file_a_model_or_the_log(bank_path: Path, capf
                     "why": case["text"][:4000],
                 },
             )
-            for number, case in enumerate(CASES)
+            for number, case in enumerate(cut_cases())
         ]
         async for _ in engine.import_lessons(engine.import_drafts(lines)):
             pass
@@ -186,7 +193,7 @@ async def test_no_error_repeats_a_secret(engine: Engine) -> None:
     """
     sent: list[tuple[str, dict[str, Any]]] = []
     ignoring: list[tuple[str, dict[str, Any]]] = []
-    for case in CASES[::3]:
+    for case in cut_cases()[::3]:
         text = case["text"]
         sent += [
             ("store_lesson", {"mistake": "a", "correction": "b", text: "x"}),
@@ -215,7 +222,7 @@ async def test_no_error_repeats_a_secret(engine: Engine) -> None:
             result = await client.call_tool(tool, arguments)
             assert not result.is_error, (tool, arguments)
             said.append(str(result.content) + str(result.structured_content))
-        for case in CASES[::3]:
+        for case in cut_cases()[::3]:
             said += [
                 await _refusal(client, f"{kind}://{quote(case['text'])}") for kind in ("lesson", "reflection", "x")
             ]
