@@ -60,7 +60,7 @@ def _show(prompts: Prompts, name: str, *, as_json: bool) -> int:
     if as_json:
         write_json(described(loaded))
     else:
-        write_line(loaded.template.text.rstrip("\n"))
+        write_line(loaded.text.rstrip("\n"))
     return 0
 
 

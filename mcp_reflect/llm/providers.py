@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.llm.budget import Account, Budget, UsageStore, read_limits, read_prices
@@ -20,41 +20,32 @@ from mcp_reflect.llm.protocol import (
     TimedOutError,
 )
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
+def open_package(
+    group: str, spec: Spec, settings: Mapping[str, str], *, setting: str, ours: Iterable[str]
+) -> tuple[Any, str]:
+    """Return what another package opens for `spec` by its entry point in `group`, and the name of the package.
 
-class Package:
-    """A provider of another package, found and not yet loaded. `setting` is the one that names it."""
-
-    def __init__(self, point: "EntryPoint", setting: str) -> None:
-        self._point = point
-        self._setting = setting
-        self.name = point.dist.name if point.dist else point.value.partition(":")[0]
-
-    def opened(self, spec: Spec, settings: Mapping[str, str]) -> object:
-        """Return what the package opens for `spec`. Raises `LLMSettingError`, the package's own or ours."""
-        try:
-            return self._point.load()(spec, settings)
-        except LLMSettingError:
-            raise
-        except ImportError as error:  # its message names what is missing
-            why = str(error)
-        except Exception as error:  # noqa: BLE001 - foreign code; its message may hold a key
-            why = type(error).__name__
-        fault = f'the provider "{spec.provider}" cannot be loaded ({why})'
-        raise LLMSettingError(self._setting, fault, f"Reinstall the package {self.name}, or write to its authors")
-
-
-def find(group: str, provider: str, ours: Iterable[str], setting: str) -> Package:
-    """Return the package that brings `provider`. Raises `LLMSettingError`, which names all providers."""
+    `setting` names the provider. Raises `LLMSettingError`, the package's own or ours, which names all providers.
+    """
     from importlib.metadata import entry_points  # noqa: PLC0415 - only for a provider that is not ours
 
     points = {point.name: point for point in entry_points(group=group)}
-    if provider not in points:
+    if spec.provider not in points:
         known = ", ".join(sorted({*ours, *points}))
-        raise LLMSettingError(setting, f'there is no provider "{provider}"', f"Write one of: {known}, {OFF}")
-    return Package(points[provider], setting)
+        raise LLMSettingError(setting, f'there is no provider "{spec.provider}"', f"Write one of: {known}, {OFF}")
+    point = points[spec.provider]
+    name = point.dist.name if point.dist else point.value.partition(":")[0]
+    try:
+        return point.load()(spec, settings), name
+    except LLMSettingError:
+        raise
+    except ImportError as error:  # its message names what is missing
+        why = str(error)
+    except Exception as error:  # noqa: BLE001 - foreign code; its message may hold a key
+        why = type(error).__name__
+    fault = f'the provider "{spec.provider}" cannot be loaded ({why})'
+    raise LLMSettingError(setting, fault, f"Reinstall the package {name}, or write to its authors")
 
 
 class Foreign:
@@ -164,20 +155,24 @@ _OWN = {"anthropic": "mcp_reflect.llm.anthropic", "openai": "mcp_reflect.llm.ope
 Opener = Callable[[Spec, Mapping[str, str]], LLM]
 """The function that an entry point names: from a spec and all settings to a language model."""
 
-Wrapper = Callable[[LLM, Spec], LLM]
-"""Puts the wrappers around a provider."""
-
 
 class Registry:
-    """The language model of each role. Roles with the same spec share one.
+    """The language model of each role, held to the limits of the settings. Roles with the same spec share one.
 
     `settings` maps names to texts, as the environment does; nothing else is read but a key file that they
     name. Nothing is imported, opened or looked up before a role is first needed.
+
+    From outside in, the budget refuses, the timeout holds the rest to the request's time, and retries share that
+    time; without a `store` there are no such wrappers.
     """
 
-    def __init__(self, settings: Mapping[str, str], wrap: Wrapper | None = None) -> None:
+    def __init__(
+        self, settings: Mapping[str, str], store: UsageStore | None = None, clock: Clock | None = None
+    ) -> None:
         self._settings = settings
-        self._wrap = wrap
+        self._store = store
+        self._clock = clock
+        self._account: Account | None = None
         self._opened: dict[Spec, LLM] = {}
 
     def llm(self, role: Role) -> LLM | None:
@@ -210,37 +205,20 @@ class Registry:
 
     def problems(self) -> list[LLMSettingError]:
         """Return the errors of the settings, each once, for the person who runs the server."""
-        errors = [llm.error for llm in (self.llm(role) for role in Role) if isinstance(llm, Unusable)]
+        errors = [llm.error for llm in map(self.llm, Role) if isinstance(llm, Unusable)]
         return list({str(error): error for error in errors}.values())
 
     def _open(self, spec: Spec, setting: str) -> LLM:
-        if spec not in self._opened:
-            # Our own come first: no package can take their names.
-            if spec.provider in _OWN:
-                llm = cast("Opener", import_module(_OWN[spec.provider]).open_llm)(spec, self._settings)
-            else:
-                package = find(ENTRY_POINTS, spec.provider, _OWN, setting)
-                llm = Foreign(
-                    cast("LLM", package.opened(spec, self._settings)), spec.name, f"the package {package.name}"
-                )
-            self._opened[spec] = self._wrap(llm, spec) if self._wrap else llm
-        return self._opened[spec]
-
-
-class Stack:
-    """Puts a provider into its wrappers; a `Registry` takes it as its `wrap`.
-
-    From outside in: the budget refuses, the timeout holds the rest to the request's time, and retries share that time.
-    """
-
-    def __init__(self, settings: Mapping[str, str], *, store: UsageStore, clock: Clock | None = None) -> None:
-        self._settings = settings
-        self._store = store
-        self._clock = clock
-        self._account: Account | None = None
-
-    def __call__(self, llm: LLM, spec: Spec) -> LLM:
-        """Return the wrapped provider. Raises `LLMSettingError` where a limit or a price cannot be read."""
-        price = read_prices(self._settings).get(spec.name)
-        self._account = self._account or Account(read_limits(self._settings), self._store)
-        return Budget(Timeout(Retry(llm, clock=self._clock), spec.name), spec.name, self._account, price)
+        if spec in self._opened:
+            return self._opened[spec]
+        if spec.provider in _OWN:  # no package can take the name of one of ours
+            llm = cast("Opener", import_module(_OWN[spec.provider]).open_llm)(spec, self._settings)
+        else:
+            theirs, package = open_package(ENTRY_POINTS, spec, self._settings, setting=setting, ours=_OWN)
+            llm = Foreign(theirs, spec.name, f"the package {package}")
+        if self._store is not None:
+            price = read_prices(self._settings).get(spec.name)
+            self._account = self._account or Account(read_limits(self._settings), self._store)
+            llm = Budget(Timeout(Retry(llm, clock=self._clock), spec.name), spec.name, self._account, price)
+        self._opened[spec] = llm
+        return llm

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from mcp_reflect.clock import Clock
@@ -13,7 +13,7 @@ from mcp_reflect.llm.budget import UsageStore, one_call
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TimedOutError
-from mcp_reflect.llm.providers import Foreign, Registry, Stack, Timeout
+from mcp_reflect.llm.providers import Foreign, Registry, Timeout
 from mcp_reflect.llm.reply_schema import schema_of
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
@@ -26,6 +26,7 @@ CALL_SECONDS: Final = 45.0
 GIVEN: Final = "given in Python"
 """The name of a language model that was given in Python."""
 
+_MOST_REPLIES: Final = 2
 _LEAST_SECONDS: Final = 1.0  # less is not worth asking for a second time
 _SHOWN_ERROR: Final = 400  # characters of the error that a reply is shown
 
@@ -70,8 +71,7 @@ class ModelRunner:
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
         self._llm = Timeout(Foreign(llm, GIVEN, "the model"), GIVEN) if llm else None
         self._log = log
-        env = settings.llm_settings
-        self._registry = Registry(env, Stack(env, store=store, clock=clock))
+        self._registry = Registry(settings.llm_settings, store, clock)
 
     def llm(self, role: Role, host: ClientCapabilities) -> LLM | None:
         """Return the model for a role: the one given in Python, the configured one, the host's, or None."""
@@ -114,8 +114,17 @@ class ModelRunner:
             rendered = self.render(prompt, inputs)
             if host.progress:
                 await host.progress(0, f"asking the {role.value}")
+            template = rendered.template
+            request = Request(
+                role=role,
+                system=rendered.system,
+                user=rendered.user,
+                schema=schema_of(template.output) if template.output else None,
+                max_tokens=template.token_limit,
+                timeout=min(seconds, self._seconds),
+            )
             with one_call():
-                return await _Conversation(llm, role, rendered, read).run(read_text, min(seconds, self._seconds))
+                return await _converse(llm, request, rendered, read, read_text)
         except McpReflectError as error:
             llm_name = error.llm if isinstance(error, LLMError) else None
             self._log("llm_failed", "warning", role=role.value, kind=type(error).__name__, llm=llm_name)
@@ -124,75 +133,57 @@ class ModelRunner:
     def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
         """Return a prompt with its places filled; an override that is broken is passed over, and the log says why."""
         rendered = self.prompts.render(prompt, **inputs)
-        if rendered.problem is not None:
-            self._log("prompt_override_refused", "warning", prompt=prompt, problem=str(rendered.problem))
+        if problem := rendered.template.problem:
+            self._log("prompt_override_refused", "warning", prompt=prompt, problem=str(problem))
         return rendered
 
 
-class _Conversation(Generic[_Read]):
-    """One request, one retry that shows the model its error, and the tokens of both."""
+async def _converse(
+    llm: LLM,
+    request: Request,
+    rendered: Rendered,
+    read: Callable[[Json], _Read],
+    read_text: Callable[[str], _Read] | None,
+) -> ModelResult[_Read]:
+    """Return the value of one of at most two replies; else of the plain text of the last one."""
+    end = time.monotonic() + request.timeout
+    names = set(rendered.template.output or {})
+    replies: list[Reply] = []
+    fault = ""
 
-    def __init__(self, llm: LLM, role: Role, rendered: Rendered, read: Callable[[Json], _Read]) -> None:
-        self._llm = llm
-        self._role = role
-        self._rendered = rendered
-        self._read = read
-        self._input = self._output = 0
-
-    async def run(self, read_text: Callable[[str], _Read] | None, seconds: float) -> ModelResult[_Read]:
-        """Return the value of one of at most two replies in `seconds`; else of the plain text of the last one."""
-        end = time.monotonic() + seconds
-        user, fault = self._rendered.user, ""
-        reply: Reply | None = None
-        for turn in range(2):
-            left = end - time.monotonic()
-            if turn and left < _LEAST_SECONDS:
-                break
-            reply = await self._ask(user, left)
-            if reply.stop not in (Stop.END, Stop.LENGTH):
-                return self._result(note=f"{reply.llm} gave no answer ({reply.stop.value})")
-            try:
-                return self._result(value=self._value(reply), thinker=reply.llm)
-            except InputError as error:
-                fault = quoted(error, _SHOWN_ERROR)
-                # The fault may quote the reply, and the reply a text of the trace: it is data too.
-                shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
-                user = f"{self._rendered.user}\n\n{shown}\nReply again with the JSON object alone."
-        if reply is not None and read_text is not None and reply.stop is Stop.END and reply.text.strip():
-            with suppress(InputError):
-                value = read_text(reply.text)
-                return self._result(value=value, thinker=reply.llm, note="read from plain text: the reply was not JSON")
-        name = reply.llm if reply else "the language model"
-        return self._result(note=f"{name} sent nothing that can be used: {fault}")
-
-    async def _ask(self, user: str, seconds: float) -> Reply:
-        rendered = self._rendered
-        reply = await self._llm.complete(
-            Request(
-                role=self._role,
-                system=rendered.system,
-                user=user,
-                schema=schema_of(rendered.output) if rendered.output else None,
-                max_tokens=rendered.token_limit,
-                timeout=seconds,
-            )
-        )
-        self._input += reply.usage.input_tokens
-        self._output += reply.usage.output_tokens
-        return reply
-
-    def _value(self, reply: Reply) -> _Read:
-        names = set(self._rendered.output or {})
-        value = reply.parsed if isinstance(reply.parsed, dict) else read_object(reply.text, names)
-        if value is None:
-            raise InputError("reply", "it holds no JSON object", "Send one object of the shape that was asked for.")
-        if reply.stop is Stop.LENGTH and reply.parsed is None:
-            raise InputError("reply", "it was cut off", "Be shorter.")
-        return self._read(value)
-
-    def _result(
-        self, *, value: _Read | None = None, thinker: str | None = None, note: str | None = None
-    ) -> ModelResult[_Read]:
+    def result(value: _Read | None = None, note: str | None = None) -> ModelResult[_Read]:
         return ModelResult(
-            value=value, thinker=thinker, note=note, input_tokens=self._input, output_tokens=self._output
+            value=value,
+            thinker=None if value is None else replies[-1].llm,
+            note=note,
+            input_tokens=sum(reply.usage.input_tokens for reply in replies),
+            output_tokens=sum(reply.usage.output_tokens for reply in replies),
         )
+
+    while not replies or (len(replies) < _MOST_REPLIES and end - time.monotonic() >= _LEAST_SECONDS):
+        reply = await llm.complete(replace(request, timeout=end - time.monotonic()))
+        replies.append(reply)
+        if reply.stop not in (Stop.END, Stop.LENGTH):
+            return result(note=f"{reply.llm} gave no answer ({reply.stop.value})")
+        try:
+            return result(read(_object(reply, names)))
+        except InputError as error:
+            fault = quoted(error, _SHOWN_ERROR)
+            # The fault may quote the reply, and the reply a text of the trace: it is data too.
+            shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
+            request = replace(request, user=f"{rendered.user}\n\n{shown}\nReply again with the JSON object alone.")
+    last = replies[-1]
+    if read_text is not None and last.stop is Stop.END:
+        with suppress(InputError):
+            return result(read_text(last.text), "read from plain text: the reply was not JSON")
+    return result(note=f"{last.llm} sent nothing that can be used: {fault}")
+
+
+def _object(reply: Reply, names: set[str]) -> dict[str, Json]:
+    """Return the JSON object of a reply. Raises InputError, which the model reads."""
+    value = reply.parsed if isinstance(reply.parsed, dict) else read_object(reply.text, names)
+    if value is None:
+        raise InputError("reply", "it holds no JSON object", "Send one object of the shape that was asked for.")
+    if reply.stop is Stop.LENGTH and reply.parsed is None:
+        raise InputError("reply", "it was cut off", "Be shorter.")
+    return value

@@ -10,8 +10,9 @@ import pytest
 from mcp_reflect.llm.anthropic import Anthropic
 from mcp_reflect.llm.endpoint import Spec, is_near, parse_spec
 from mcp_reflect.llm.openai import OpenAI
-from mcp_reflect.llm.protocol import LLM, LLMSettingError, Role
+from mcp_reflect.llm.protocol import LLMSettingError, Role
 from mcp_reflect.llm.providers import Registry, Unusable
+from tests.llm.memory_usage import MemoryUsageStore
 from tests.llm.requests import asking
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1", "OPENAI_API_KEY": "sk-oai-2"}
@@ -155,17 +156,10 @@ def test_a_key_does_not_cross_a_public_network_in_clear_text(url: str, near: boo
     assert Registry({"MCP_REFLECT_LLM": f"openai:x@{url}"}).problems() == []
 
 
-def test_a_dress_is_put_around_each_provider_once() -> None:
-    dressed: list[Spec] = []
-
-    def dress(llm: LLM, spec: Spec) -> LLM:
-        dressed.append(spec)
-        return llm
-
-    registry = Registry({**KEYS, "MCP_REFLECT_LLM": "openai:gpt-5"}, dress)
-    for role in Role:
-        registry.llm(role)
-    assert dressed == [Spec("openai", "gpt-5")]
+def test_roles_with_the_same_model_share_its_wrappers() -> None:
+    registry = Registry({**KEYS, "MCP_REFLECT_LLM": "openai:gpt-5"}, MemoryUsageStore())
+    assert len({id(registry.llm(role)) for role in Role}) == 1
+    assert not isinstance(registry.llm(Role.CRITIC), OpenAI)
 
 
 def loaded_by(code: str, environment: Mapping[str, str]) -> set[str]:
@@ -181,7 +175,6 @@ def test_neither_the_start_nor_the_binding_of_roles_imports_an_sdk_or_an_http_cl
     code = f"""
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.providers import Registry
-from mcp_reflect.llm.providers import Stack
 settings = {{"MCP_REFLECT_LLM": "anthropic:x", "MCP_REFLECT_LLM_CRITIC": "openai:y", **{KEYS!r}}}
 assert Registry(settings).problems() == []
 """

@@ -33,19 +33,19 @@ def write(folder: Path, text: str, name: str = "correct") -> Path:
 def problem(folder: Path, text: str) -> PromptError:
     path = write(folder, text)
     rendered = Prompts(folder).render("correct", **INPUTS)
-    assert rendered.version == 1  # the shipped one serves
-    assert not rendered.overridden
-    assert rendered.problem is not None
-    assert rendered.problem.file == str(path)
-    assert rendered.problem.fix
-    return rendered.problem
+    assert rendered.template.version == 1  # the shipped one serves
+    assert not rendered.template.overridden
+    assert rendered.template.problem is not None
+    assert rendered.template.problem.file == str(path)
+    assert rendered.template.problem.fix
+    return rendered.template.problem
 
 
 def test_an_override_serves_by_name(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     rendered = Prompts(tmp_path).render("correct", **INPUTS)
-    assert rendered.overridden
-    assert rendered.version == 7
+    assert rendered.template.overridden
+    assert rendered.template.version == 7
     assert rendered.system.startswith("Mine, for $5.")
     assert rendered.user.endswith("for $3")
     assert not Prompts(tmp_path).load("replan").overridden
@@ -53,14 +53,14 @@ def test_an_override_serves_by_name(tmp_path: Path) -> None:
 
 def test_an_edit_serves_on_the_next_call_and_a_removal_too(tmp_path: Path) -> None:
     prompts = Prompts(tmp_path / "later")
-    assert prompts.render("correct", **INPUTS).version == 1
+    assert prompts.render("correct", **INPUTS).template.version == 1
     (tmp_path / "later").mkdir()
     path = write(tmp_path / "later", GOOD)
-    assert prompts.render("correct", **INPUTS).version == 7
+    assert prompts.render("correct", **INPUTS).template.version == 7
     write(tmp_path / "later", GOOD.replace("version: 7", "version: 18"))
-    assert prompts.render("correct", **INPUTS).version == 18
+    assert prompts.render("correct", **INPUTS).template.version == 18
     path.unlink()
-    assert prompts.render("correct", **INPUTS).version == 1
+    assert prompts.render("correct", **INPUTS).template.version == 1
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_an_empty_override_is_refused(tmp_path: Path) -> None:
 def test_an_override_may_have_as_many_bytes_as_the_limit_and_no_more(tmp_path: Path) -> None:
     most = GOOD + "x" * (SIZE_LIMIT - len(GOOD))
     write(tmp_path, most)
-    assert Prompts(tmp_path).render("correct", **INPUTS).overridden
+    assert Prompts(tmp_path).render("correct", **INPUTS).template.overridden
     assert "bytes" in str(problem(tmp_path, most + "x"))
 
 

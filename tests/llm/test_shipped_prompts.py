@@ -32,7 +32,7 @@ def test_all_templates_are_there() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_template_renders_with_its_inputs(name: str) -> None:
     prompts = Prompts()
-    template = prompts.load(name).template
+    template = prompts.load(name)
     rendered = prompts.render(name, **{one: f"text of {one}" for one in template.inputs})
     assert all(f"text of {one}" in rendered.user for one in template.inputs)
     assert DATA_RULE in rendered.system
@@ -42,21 +42,21 @@ def test_a_template_renders_with_its_inputs(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_system_part_does_not_change_with_the_inputs(name: str) -> None:
     prompts = Prompts()
-    inputs = prompts.load(name).template.inputs
+    inputs = prompts.load(name).inputs
     systems = {prompts.render(name, **dict.fromkeys(inputs, text)).system for text in ("a", "b", "")}
     assert len(systems) == 1
 
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_a_template_asks_for_the_fields_of_an_analysis(name: str) -> None:
-    assert set(Prompts().load(name).template.output or {}) == ANALYSES[name]
+    assert set(Prompts().load(name).output or {}) == ANALYSES[name]
 
 
 def test_a_changed_template_has_a_new_version() -> None:
     """On failure: raise the version in the file's front matter, and add its hash under `name@version`."""
     held: dict[str, str] = json.loads(HASHES.read_text(encoding="utf-8"))
     for name in NAMES:
-        key = f"{name}@{Prompts().load(name).template.version}"
+        key = f"{name}@{Prompts().load(name).version}"
         digest = hashlib.sha256((shipped_folder() / f"{name}.md").read_bytes()).hexdigest()[:16]
         assert held.get(key) == digest, f"{key} has hash {digest}"
 
@@ -65,4 +65,4 @@ def test_versions_only_rise() -> None:
     held: dict[str, str] = json.loads(HASHES.read_text(encoding="utf-8"))
     for name in NAMES:
         versions = [int(key.split("@")[1]) for key in held if key.split("@")[0] == name]
-        assert Prompts().load(name).template.version == max(versions) == len(versions)
+        assert Prompts().load(name).version == max(versions) == len(versions)

@@ -64,14 +64,14 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
         raise LLMSettingError(SETTING, "it is off", f"Write {EXAMPLES}")
     if named.provider == "openai":
         return Checked(_open_endpoint(named, settings), "the endpoint")
-    from mcp_reflect.llm.providers import find  # noqa: PLC0415 - only for an embedder that is not ours
+    from mcp_reflect.llm.providers import open_package  # noqa: PLC0415 - only for an embedder that is not ours
 
-    package = find(ENTRY_POINTS, named.provider, (LOCAL, "openai"), SETTING)
-    embedder = cast("Embedder", package.opened(named, settings))
+    ours = (LOCAL, "openai")
+    embedder, package = open_package(ENTRY_POINTS, named, settings, setting=SETTING, ours=ours)
     if not isinstance(getattr(embedder, "name", None), str) or not callable(getattr(embedder, "embed", None)):
         fault = f'the provider "{named.provider}" opens no embedder'
-        raise LLMSettingError(SETTING, fault, f"Write to the makers of the package {package.name}")
-    return Checked(embedder, f"the package {package.name}")
+        raise LLMSettingError(SETTING, fault, f"Write to the makers of the package {package}")
+    return Checked(embedder, f"the package {package}")
 
 
 def _open_endpoint(spec: Spec, settings: Mapping[str, str]) -> Embedder:
