@@ -4,7 +4,6 @@ The reader first finds the JSON containers (objects and lists) in the text. It r
 `json_repair` library where it is broken, and then picks the one that the text presents as its answer.
 """
 
-import itertools
 import json
 import re
 from collections.abc import Collection, Iterator
@@ -16,40 +15,31 @@ MAX_DEPTH = 60
 """Containers inside each other; a deeper value is not read."""
 REPAIR_LIMIT = 200_000
 """Characters. The library takes seconds to repair a longer text."""
-TRIES_LIMIT = 40
-"""Openers that are tried in vain before the rest of a text is given up."""
-_READ_LIMIT = 1_000_000
-"""Characters that are read in vain before the rest of a text is given up, over all tries."""
+_VAIN_LIMIT = 300_000
+"""Characters that are read as containers in vain before the rest of a text is given up."""
 
-DATA_TAGS = {"json", "json5", "jsonc", "jsonl", "jsonlines", "ndjson"}
+_DATA_TAGS = {"json", "json5", "jsonc", "jsonl", "jsonlines", "ndjson"}
 _NOTHING: Json = {"": None}
 _DECODER = json.JSONDecoder(strict=False)
 
 _BRACKET = re.compile(r"[{}\[\]]")
 _TAG = re.compile(r"<(/?)(think|thinking|thought|reasoning|scratchpad)>", re.IGNORECASE)
-_FENCE = r"(?P<fence>`{2,}|~{3,})[ \t]*(?P<tag>[\w+-]*)"
-_OBJECT = r"""\{(?=\s*(?:["'“”„‘’`}{\\]|/[/*]|\#|[\w$][\w$.\-]*(?:[ ][\w$.\-]+){0,3}\s*["']?\s*(?:[:：]|=>?)))"""
-_ARRAY = r"""\[(?=\s*(?:["'“”„‘’{\[\]]|/[/*]|[-+.]?\d|(?:true|false|null|True|False|None)\b))"""
-_MARK = re.compile(f"{_FENCE}|(?P<object>{_OBJECT})|(?P<array>{_ARRAY})")
-_FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)[ \t]*(?:\n|$)")
+_MARK = re.compile(r"(?:`{2,}|~{3,})[ \t]*(?P<tag>[\w+-]*)|(?P<bracket>[{\[])")
 _GLUE = re.compile(r"[\s,;`~>]*(?:json)?[\s,;`~>]*", re.IGNORECASE)
 _TAIL = re.compile(r"""[\s}\])]*[,"':]""")
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
+class _Container:
     """A JSON object or list in a text, and its place.
 
-    `fence` is the tag of the code fence around it, None outside a fence. `exact` is true where nothing was repaired,
-    `leads` where only such containers precede it in its fence.
+    `fence` is the tag of the code fence around it, None outside a fence.
     """
 
     value: Json
     start: int
     end: int
-    fence: str | None = None
-    leads: bool = False
-    exact: bool = True
+    fence: str | None
 
 
 def read_json(text: str) -> Json:
@@ -65,9 +55,11 @@ def read_json(text: str) -> Json:
     if whole is not _NOTHING:
         return whole
     text = without_thinking(text)
-    parts = list(find_containers(text))
-    if not parts or _is_one_broken_value(text, parts):
-        repaired = repair(text)
+    parts = list(_find_containers(text))
+    # A text that begins with a container and goes on like JSON is one broken value.
+    is_broken = parts and _GLUE.fullmatch(text, 0, parts[0].start) and any(_TAIL.match(text, one.end) for one in parts)
+    if not parts or is_broken:
+        repaired = _repair(text)
         if repaired is not None or not parts:
             return repaired
     ranks = [_rank(part) for part in parts]
@@ -77,7 +69,7 @@ def read_json(text: str) -> Json:
 
 def containers(text: str) -> list[Json]:
     """Return every outermost object and list in a text, in order."""
-    return [container.value for container in find_containers(without_thinking(text))]
+    return [container.value for container in _find_containers(without_thinking(text))]
 
 
 def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
@@ -89,12 +81,11 @@ def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
     in_text = text if whole is _NOTHING else whole
     values = containers(in_text) if isinstance(in_text, str) else [whole]
     candidates = [candidate for value in values for candidate in _objects_in(value)]
-    scores = [len(candidate.keys() & set(keys)) for candidate in candidates]
-    best = max(scores, default=0)
-    return candidates[len(scores) - 1 - scores[::-1].index(best)] if best else None
+    with_keys = [candidate for candidate in reversed(candidates) if candidate.keys() & set(keys)]
+    return max(with_keys, key=lambda candidate: len(candidate.keys() & set(keys)), default=None)
 
 
-def repair(text: str) -> Json:
+def _repair(text: str) -> Json:
     """Return what `json_repair` reads in `text`, or None where the text is too long, too deep or beyond the library."""
     if len(text) > REPAIR_LIMIT or _is_too_deep(text):
         return None
@@ -129,62 +120,43 @@ def without_thinking(text: str) -> str:
     return rest if _MARK.search(rest) else text
 
 
-def find_containers(text: str) -> Iterator[Container]:
+def _find_containers(text: str) -> Iterator[_Container]:
     """Yield the outermost containers of a text, from left to right.
 
-    A container that begins outside a fence owns every fence inside its strings; a fence owns the containers that
-    begin in it.
+    A container owns every fence inside its strings; a fence owns the containers that begin in it.
     """
     fence: str | None = None
-    fence_end = at = tries = 0
-    budget = _READ_LIMIT
-    while tries < TRIES_LIMIT and budget > 0 and (mark := _MARK.search(text, at)):
+    at, budget = 0, _VAIN_LIMIT
+    while budget > 0 and (mark := _MARK.search(text, at)):
         start, at = mark.span()
-        if mark["fence"]:
-            tag = mark["tag"].lower()
-            line_end = text.find("\n", at) % (len(text) + 1)
-            if fence is not None and not tag:
-                fence = None
+        if mark["bracket"]:
+            value, end = _read_at(text, start)
+            if value is None:
+                budget -= end - start
             else:
-                fence = tag
-                if tag and not _BRACKET.search(text, at, line_end):  # ```json title="x"
-                    at = line_end
-            fence_end = at
-            continue
-        container = _read_at(text, start, fence)
-        if container is None:
-            tries += 1
-            budget -= len(text) - start
-            continue
-        value, end, exact = container
-        leads = fence is not None and not text[fence_end:start].strip(", \t\r\n")
-        fence_end = end if leads else fence_end
-        yield Container(value, start, end, fence, leads, exact)
-        at = max(end, at)
+                yield _Container(value, start, end, fence)
+                at = end
+        else:
+            fence = None if fence is not None and not mark["tag"] else mark["tag"].lower()
 
 
-def _read_at(text: str, start: int, fence: str | None) -> tuple[Json, int, bool] | None:
-    """Return the container at `start`, its end, and whether it was read without repair; None for no container."""
+def _read_at(text: str, start: int) -> tuple[Json, int]:
+    """Return the container at `start` or None, and its end."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         pass
     else:
-        return (value, end, True) if _is_shallow(value) else None
-    # A broken one ends where its brackets balance, else at its last closer, else with its fence or the text.
-    closed = _FENCE_END.search(text, start) if fence is not None else None
-    stop = closed.start() if closed else len(text)
-    depth, last = 0, -1
-    for bracket in _BRACKET.finditer(text, start, stop):
+        return None if _is_too_deep(text[start:end]) else value, end
+    depth, end = 0, len(text)  # a broken one ends where its brackets balance, else with the text
+    for bracket in _BRACKET.finditer(text, start):
         depth += 1 if bracket[0] in "{[" else -1
-        last = bracket.end() if bracket[0] in "}]" else last
         if depth == 0:
+            end = bracket.end()
             break
-    if depth and (last < 0 or text[last:stop].lstrip().startswith((",", ":", '"'))):
-        last = stop
-    value = repair(text[start:last])
+    value = _repair(text[start:end])
     wanted = dict if text[start] == "{" else list
-    return (value, last, False) if isinstance(value, wanted) and value else None
+    return value if isinstance(value, wanted) and value else None, end
 
 
 def _read_strictly(text: str) -> Json:
@@ -192,52 +164,28 @@ def _read_strictly(text: str) -> Json:
         value: Json = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return _NOTHING
-    return value if _is_shallow(value) else _NOTHING
+    return _NOTHING if _is_too_deep(text) else value
 
 
-def _is_one_broken_value(text: str, found: list[Container]) -> bool:
-    """Return whether the text is JSON throughout, only broken between its parts: it is then repaired as a whole."""
-    first, last = found[0], found[-1]
-    if not _GLUE.fullmatch(text, 0, first.start):
-        return False
-    gaps = [text[left.end : right.start] for left, right in itertools.pairwise(found)]
-    if not all(_GLUE.fullmatch(gap) for gap in gaps):
-        return bool(_TAIL.match(text, first.end))
-    if not first.exact or _TAIL.match(text, last.end):
-        return True
-    return len(found) > 1 and not all("\n" in gap for gap in gaps)
-
-
-def _rank(container: Container) -> int:
-    """Return 0 (a note) to 4 (fenced JSON): how likely a container is the answer, by its place and kind."""
-    items = container.value if isinstance(container.value, list) else []
-    is_citation = bool(items) and all(isinstance(item, int | float) or item is None for item in items)  # [1], [0, 1]
-    in_code = container.fence not in {None, "", *DATA_TAGS} and not container.leads
-    if not container.value or is_citation or in_code:
+def _rank(container: _Container) -> int:
+    """Return 0 (code, or empty) to 3 (fenced JSON): how likely a container is the answer, by its place and kind."""
+    if not container.value or container.fence not in {None, "", *_DATA_TAGS}:
         return 0
-    if container.fence in DATA_TAGS:
-        return 4
-    if container.leads:
+    if container.fence in _DATA_TAGS:
         return 3
-    return 2 if isinstance(container.value, dict) or any(isinstance(item, dict | list) for item in items) else 1
+    return (
+        2
+        if isinstance(container.value, dict) or any(isinstance(item, dict | list) for item in _inner(container.value))
+        else 1
+    )
 
 
 def _is_too_deep(text: str) -> bool:
     """True if brackets stand inside each other deeper than the limit, brackets in strings included."""
     depth = 0
-    for char in re.findall(r"[{}\[\]()]", text):
-        depth = depth + 1 if char in "{[(" else max(0, depth - 1)
+    for bracket in _BRACKET.finditer(text):
+        depth = depth + 1 if bracket[0] in "{[" else max(0, depth - 1)
         if depth > MAX_DEPTH:
-            return True
-    return False
-
-
-def _is_shallow(value: Json) -> bool:
-    """True if at most `MAX_DEPTH` containers stand inside each other."""
-    level: list[Json] = [value]
-    for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _inner(outer) if isinstance(inner, dict | list)]
-        if not level:
             return True
     return False
 

@@ -19,6 +19,7 @@ KNOWN_MISSES = {
     *("double_comma", "cut_in_a_literal", "missing_inner_brace", "windows_path", "percent_value", "joined_strings"),
     *("equals_sign", "arrow", "undefined", "full_width_punctuation", "dialogue_in_a_string", "key_with_spaces"),
     *("string_with_brace_and_break", "value_with_a_unit", "time_without_quotes", "fence_as_a_value"),
+    *("block_comment_with_brace", "markdown_doc_in_fence"),
 }
 CASES = [*prose.CASES, *fences.CASES, *syntax.CASES, *fresh.CASES]
 
