@@ -3,23 +3,12 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mcp_reflect.llm.endpoint import (
-    MAIN,
-    ChatModel,
-    Endpoint,
-    Spec,
-    check_transport,
-    count,
-    find_key,
-    parse_base_url,
-    section,
-)
-from mcp_reflect.llm.protocol import LLM, LLMSettingError, Request, Stop, Usage
+from mcp_reflect.llm.endpoint import ChatModel, Spec, count, open_endpoint, section
+from mcp_reflect.llm.protocol import LLM, Request, Stop, Usage
 from mcp_reflect.llm.reply_schema import is_closed
 from mcp_reflect.models.common import Json
 
 _URL = "https://api.anthropic.com"
-_URL_SETTING = "ANTHROPIC_BASE_URL"
 _KEY_NAMES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 _STOPS = {
     "max_tokens": Stop.LENGTH,
@@ -32,13 +21,10 @@ _STOPS = {
 
 def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     """Return the model of `spec`. Raises `LLMSettingError` for a missing key or an unusable address."""
-    url = spec.base_url or parse_base_url(_URL_SETTING, settings.get(_URL_SETTING, "").strip() or _URL)
-    key = find_key(settings, _KEY_NAMES)
-    if key is None:
-        fix = "Set it, or name a file with the key in MCP_REFLECT_LLM_KEY_FILE"
-        raise LLMSettingError(_KEY_NAMES[0], f"the model {spec.name} needs a key", fix)
-    check_transport(key, MAIN if spec.base_url else _URL_SETTING, url)
-    return Anthropic(spec.model, Endpoint(spec.name, url, key, _KEY_NAMES[0]))
+    endpoint = open_endpoint(
+        spec, settings, _URL, "ANTHROPIC_BASE_URL", _KEY_NAMES, key_name=_KEY_NAMES[0], needs_key=True
+    )
+    return Anthropic(spec.model, endpoint)
 
 
 class Anthropic(ChatModel):

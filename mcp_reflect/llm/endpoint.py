@@ -2,10 +2,12 @@
 
 import ipaddress
 import json
+import math
 import os
 import re
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -57,16 +59,15 @@ def section(body: Mapping[str, Json], name: str) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-# The settings: `provider:model@address`.
-
-
 MAIN = "MCP_REFLECT_LLM"
 OFF = "off"
-EXAMPLES = '"anthropic:claude-sonnet-5-5", "openai:qwen3@http://localhost:11434/v1" or "off"'
+KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
+_EXAMPLES = '"anthropic:claude-sonnet-5-5", "openai:qwen3@http://localhost:11434/v1" or "off"'
 _PROVIDER = re.compile(r"[a-z][a-z0-9_-]*")
 _HOST = re.compile(r"[a-z0-9._:-]+")
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
 _BARE_ADDRESS = re.compile(r"@(localhost\b|[^@]*[:/])[^@]*$")
+_LONGEST_FILE = 16_384  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def parse_spec(setting: str, text: str) -> Spec | None:
     elif not address and _BARE_ADDRESS.search(model):
         fault = f'the address in "{quote}" does not start with http:// or https://'
     if fault:
-        raise LLMSettingError(setting, fault, f"Write {EXAMPLES}")
+        raise LLMSettingError(setting, fault, f"Write {_EXAMPLES}")
     return Spec(provider, model, parse_base_url(setting, address[0]) if address else None)
 
 
@@ -117,26 +118,15 @@ def parse_base_url(setting: str, text: str) -> str:
     try:
         parts = urlsplit(text)
         usable = parts.scheme in {"http", "https"} and parts.port != 0 and bool(_HOST.fullmatch(parts.hostname or ""))
-        has_user = usable and "@" in parts.netloc
-        usable = usable and not (parts.query or parts.fragment) and text.isprintable() and " " not in text
     except ValueError:
-        usable = has_user = False
-    if has_user:
+        parts, usable = urlsplit(""), False
+    if usable and "@" in parts.netloc:
         fix = "Put the key into a key file or the environment"
         raise LLMSettingError(setting, "the address holds a user name or a password", fix)
-    if not usable:
+    if not usable or parts.query or parts.fragment or not text.isprintable() or " " in text:
         fix = "Write an http or https address such as http://localhost:11434/v1, without a query"
         raise LLMSettingError(setting, "the address cannot be used", fix)
     return text.rstrip("/")
-
-
-def is_loopback(url: str) -> bool:
-    """True if the host is this machine, which no proxy serves."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def is_near(url: str) -> bool:
@@ -146,13 +136,6 @@ def is_near(url: str) -> bool:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
         return "." not in host or host.endswith((".local", ".localhost", ".lan", ".internal", ".home.arpa"))
-
-
-# Keys.
-
-
-KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
-_LONGEST_FILE = 16_384  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,40 +163,23 @@ def find_key(settings: Mapping[str, str], names: tuple[str, ...]) -> Key | None:
     return Key(text, source)
 
 
-def check_transport(key: Key | None, setting: str, url: str) -> None:
-    """Raise `LLMSettingError` where the key would cross a public network in clear text."""
-    if key is not None and url.lower().startswith("http://") and not is_near(url):
-        fault = f"the key from {key.source} would travel to {url} in clear text"
-        raise LLMSettingError(setting, fault, "Use an https address, or unset the key if the server needs none")
-
-
 def _read_key_file(path: Path) -> dict[str, str]:
     """Return the keys of a file by name."""
-    fault, fix = "", ""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                fault, fix = "is not a regular file", "Name a file that holds the key"
-            elif os.name == "posix" and mode & 0o077:  # Windows has no such mode bits
-                fault = f"has mode {stat.S_IMODE(mode):04o}, so others can read the key"
-                fix = f"Run: chmod 600 {path}"
-            content = "" if fault else file.read(_LONGEST_FILE).decode("utf-8-sig")
+            lines = [line.strip() for line in file.read(_LONGEST_FILE).decode("utf-8-sig", "replace").splitlines()]
     except OSError as error:
-        fault, fix = f"cannot be read ({error.strerror})", "Name a file that can"
-    except UnicodeDecodeError:
-        fault, fix = "is not text", "Write keys into it as lines of text"
-    else:
-        lines = [line.strip() for line in content.splitlines()]
-        pairs = [line.removeprefix("export ").partition("=") for line in lines if line and not line.startswith("#")]
-        if pairs and all(separator for _, separator, _ in pairs):
-            return {name.strip(): text.strip().strip("\"'") for name, _, text in pairs}
-        fault = fault or "does not hold keys"
-        fix = fix or "Write a line NAME=KEY for each key (ANTHROPIC_API_KEY=..., OPENAI_API_KEY=...)"
-    raise LLMSettingError(KEY_FILE, f"{path} {fault}", fix)
-
-
-# The endpoint and its errors.
+        fault = f"{path} cannot be read ({error.strerror})"
+        raise LLMSettingError(KEY_FILE, fault, "Name a file that holds the key") from None
+    if os.name == "posix" and mode & 0o077:  # Windows has no such mode bits
+        fault = f"{path} has mode {stat.S_IMODE(mode):04o}, so others can read the key"
+        raise LLMSettingError(KEY_FILE, fault, f"Run: chmod 600 {path}")
+    pairs = [line.removeprefix("export ").partition("=") for line in lines if line and not line.startswith("#")]
+    if not pairs or not all(separator for _, separator, _ in pairs):
+        fix = "Write a line NAME=KEY for each key (ANTHROPIC_API_KEY=..., OPENAI_API_KEY=...)"
+        raise LLMSettingError(KEY_FILE, f"{path} does not hold keys", fix)
+    return {name.strip(): text.strip().strip("\"'") for name, _, text in pairs}
 
 
 _LONGEST_QUOTE = 300
@@ -255,30 +221,28 @@ class Endpoint:
         if self.key is not None:
             sent["authorization"] = f"Bearer {self.key.text}"
         received = bytearray()
-        try:
-            # A TLS context costs some 70 ms; an http address needs none. A proxy does not serve this machine.
-            is_tls = self.url.lower().startswith("https://")
-            client = AsyncClient(timeout=seconds, verify=is_tls, trust_env=not is_loopback(self.url))
-        except (ImportError, ValueError):
-            client = None
-        if client is None:
-            fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
-            raise LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
         content = json.dumps(body).encode("ascii")
         try:
-            async with client, client.stream("POST", self.url + path, headers=sent, content=content) as response:
+            # A TLS context costs some 70 ms; an http address needs none. A proxy does not serve machines nearby.
+            is_tls = self.url.lower().startswith("https://")
+            async with (
+                AsyncClient(timeout=seconds, verify=is_tls, trust_env=not is_near(self.url)) as client,
+                client.stream("POST", self.url + path, headers=sent, content=content) as response,
+            ):
                 async for chunk in response.aiter_bytes():
                     received += chunk
                     if len(received) > _LONGEST_BODY:
                         received.clear()
                         break
         except TimeoutException:
-            fault = protocol.TimedOutError(
-                self.llm, f"no reply within {seconds:g} s", "Try again, or bind a faster model"
-            )
+            fix = "Try again, or bind a faster model"
+            fault = protocol.TimedOutError(self.llm, f"no reply within {seconds:g} s", fix)
         except (HTTPError, InvalidURL) as error:
             fault = f"no reply from {self.url} ({type(error).__name__})"
             fault = protocol.UnreachableError(self.llm, fault, "Check that it runs and is reachable")
+        except (ImportError, ValueError):
+            fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
+            fault = LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
         else:
             return self._checked(response.status_code, response.headers, strict_json(bytes(received)), key_of)
         raise fault
@@ -302,57 +266,75 @@ class Endpoint:
         )
 
     def _error_of(self, status: int, headers: Mapping[str, str], body: Json) -> LLMError:
-        """Return the error for an HTTP status outside 2xx."""
-        fault = self._fault(status, body)
+        """Return the error for an HTTP status outside 2xx, with the server's own words, cut short and without a key."""
+        words = _message(body)
+        if self.key is not None:
+            words = words.replace(self.key.text, "[key]")  # an endpoint may quote what it received
+        words = quoted(" ".join(_KEY_SHAPE.sub("[key]", words).split()).rstrip("."), _LONGEST_QUOTE)
+        fault = f"HTTP {status}: {words}" if words else f"HTTP {status}"
         error: Mapping[str, Json] = section(body, "error") if isinstance(body, dict) else {}
         codes = {str(error.get(name)) for name in ("code", "type")}
-        wait = _retry_after(headers)
-        if codes & _FILTERED:
-            return protocol.RefusedError(self.llm, fault, "Take out of the task what its filter objects to")
-        if codes & _NO_CREDIT or status in {401, 402, 403} or "credit balance" in fault:
-            fix = f"Set {self.key_name}, or a file with the key in {KEY_FILE}"
-            if self.key is not None:
-                fix = f"Check the key in {self.key.source} and the account behind it"
-            return protocol.AuthError(self.llm, fault, fix)
-        if status == 429:
-            return protocol.RateLimitedError(self.llm, fault, "Wait, or raise the account's limits", retry_after=wait)
-        if status >= 500 or status in _PASSING:
-            return protocol.OverloadedError(
-                self.llm, fault, "Wait, or bind another model to this role", retry_after=wait
-            )
-        if status in {404, 405, 410} or status < 400:
-            fix = f"Check the model's name and the address {self.url} (many servers want /v1 at its end)"
-            return protocol.NotServedError(self.llm, fault, fix)
-        too_long = any(word in fault.casefold() for word in _TOO_LONG)
-        fix = "Send less, or bind a model with a longer context" if too_long else "Check the model and the endpoint"
-        return protocol.BadRequestError(self.llm, fault, fix)
-
-    def _fault(self, status: int, body: Json) -> str:
-        """Return the status and the server's own words, cut short and without a key."""
-        quote = _message(body)
+        key_fix = f"Set {self.key_name}, or a file with the key in {KEY_FILE}"
         if self.key is not None:
-            quote = quote.replace(self.key.text, "[key]")  # an endpoint may quote what it received
-        quote = quoted(" ".join(_KEY_SHAPE.sub("[key]", quote).split()).rstrip("."), _LONGEST_QUOTE)
-        return f"HTTP {status}: {quote}" if quote else f"HTTP {status}"
+            key_fix = f"Check the key in {self.key.source} and the account behind it"
+        address_fix = f"Check the model's name and the address {self.url} (many servers want /v1 at its end)"
+        no_credit = bool(codes & _NO_CREDIT) or "credit balance" in words
+        too_long = any(word in words.casefold() for word in _TOO_LONG)
+        kinds: tuple[tuple[bool, type[LLMError], str], ...] = (
+            (bool(codes & _FILTERED), protocol.RefusedError, "Take out of the task what its filter objects to"),
+            (no_credit or status in {401, 402, 403}, protocol.AuthError, key_fix),
+            (status == 429, protocol.RateLimitedError, "Wait, or raise the account's limits"),
+            (status >= 500 or status in _PASSING, protocol.OverloadedError, "Wait, or bind another model to this role"),
+            (status in {404, 405, 410} or status < 400, protocol.NotServedError, address_fix),
+            (too_long, protocol.BadRequestError, "Send less, or bind a model with a longer context"),
+            (True, protocol.BadRequestError, "Check the model and the endpoint"),
+        )
+        kind, fix = next((kind, fix) for holds, kind, fix in kinds if holds)
+        return kind(self.llm, fault, fix, retry_after=_retry_after(headers))
+
+
+def open_endpoint(
+    spec: Spec,
+    settings: Mapping[str, str],
+    usual: str,
+    url_setting: str,
+    key_names: tuple[str, ...],
+    *,
+    key_name: str,
+    setting: str = MAIN,
+    needs_key: bool = False,
+) -> Endpoint:
+    """Return the endpoint of `spec`: its own address, else the one in `url_setting`, else the `usual` one.
+
+    `setting` is where the spec was written, `key_name` the variable in which a person would set the key; the usual
+    address needs one, others only with `needs_key`. Raises `LLMSettingError` where the address cannot be used, a key
+    is missing, or the key would cross a public network in clear text.
+    """
+    url = spec.base_url or parse_base_url(url_setting, settings.get(url_setting, "").strip() or usual)
+    key = find_key(settings, key_names)
+    if key is None and (needs_key or url == usual):
+        fix = f"Set it, or name a file with the key in {KEY_FILE}"
+        raise LLMSettingError(key_name, f"the model {spec.name} needs a key", fix)
+    if key is not None and url.lower().startswith("http://") and not is_near(url):
+        fault = f"the key from {key.source} would travel to {url} in clear text"
+        fix = "Use an https address, or unset the key if the server needs none"
+        raise LLMSettingError(setting if spec.base_url else url_setting, fault, fix)
+    return Endpoint(spec.name, url, key, key_name)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds (0 or more) that an endpoint asks to wait, from milliseconds or seconds; else None."""
+    """Return the seconds (0 or more) that an endpoint asks to wait; None where it does not."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
+        with suppress(KeyError, ValueError):
             seconds = float(headers[name]) / unit
-        except (KeyError, ValueError):
-            continue
-        return max(0.0, seconds) if abs(seconds) < float("inf") else None
+            return max(0.0, seconds) if math.isfinite(seconds) else None
     return None
 
 
 def _message(body: Json) -> str:
     """Return the words of an error body, in any of the shapes that servers send."""
-    if isinstance(body, str):
-        return body
     if not isinstance(body, dict):
-        return ""
+        return body if isinstance(body, str) else ""
     return next((_message(body[name]) for name in ("error", "message", "detail") if body.get(name)), "")
 
 

@@ -3,25 +3,14 @@
 import re
 from collections.abc import Mapping
 
-from mcp_reflect.llm.endpoint import (
-    MAIN,
-    ChatModel,
-    Endpoint,
-    Key,
-    Spec,
-    check_transport,
-    count,
-    find_key,
-    parse_base_url,
-    section,
-)
-from mcp_reflect.llm.protocol import LLM, LLMSettingError, Request, Stop, Usage
+from mcp_reflect.llm.endpoint import ChatModel, Endpoint, Spec, count, open_endpoint, section
+from mcp_reflect.llm.protocol import LLM, Request, Stop, Usage
 from mcp_reflect.llm.reply_schema import is_closed
 from mcp_reflect.models.common import Json
 
 URL = "https://api.openai.com/v1"
 KEY_NAME = "OPENAI_API_KEY"
-_URL_SETTING = "OPENAI_BASE_URL"
+URL_SETTING = "OPENAI_BASE_URL"
 _STOPS = {
     "length": Stop.LENGTH,
     "content_filter": Stop.REFUSAL,
@@ -33,21 +22,7 @@ _THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
 
 def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     """Return the model of `spec`. Raises `LLMSettingError` for an unusable address or a missing key of OpenAI."""
-    return OpenAI(spec.model, endpoint_of(spec, settings, MAIN, find_key(settings, (KEY_NAME,)), KEY_NAME))
-
-
-def endpoint_of(spec: Spec, settings: Mapping[str, str], setting: str, key: Key | None, key_name: str) -> Endpoint:
-    """Return the endpoint of `spec`: its own address, else the one in `OPENAI_BASE_URL`, else OpenAI's.
-
-    `setting` is where the spec was written, `key_name` the variable of the key. Raises `LLMSettingError` where the
-    address cannot be used, the key would cross a public network in clear text, or OpenAI's own is missing.
-    """
-    url = spec.base_url or parse_base_url(_URL_SETTING, settings.get(_URL_SETTING, "").strip() or URL)
-    if key is None and url == URL:
-        fix = f"Set it, or name a file with the key in MCP_REFLECT_LLM_KEY_FILE, or write {spec.name}@http://..."
-        raise LLMSettingError(key_name, f"the model {spec.name} needs a key", fix)
-    check_transport(key, setting if spec.base_url else _URL_SETTING, url)
-    return Endpoint(spec.name, url, key, key_name)
+    return OpenAI(spec.model, open_endpoint(spec, settings, URL, URL_SETTING, (KEY_NAME,), key_name=KEY_NAME))
 
 
 class OpenAI(ChatModel):

@@ -8,8 +8,8 @@ from operator import mul
 from typing import Final, Protocol, cast
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.endpoint import Endpoint, Spec, find_key, parse_spec, whole
-from mcp_reflect.llm.openai import KEY_NAME, endpoint_of
+from mcp_reflect.llm.endpoint import Endpoint, Spec, open_endpoint, parse_spec, whole
+from mcp_reflect.llm.openai import KEY_NAME, URL, URL_SETTING
 from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, TimedOutError
 from mcp_reflect.models.common import Json
 
@@ -80,8 +80,8 @@ def _open_endpoint(spec: Spec, settings: Mapping[str, str]) -> Embedder:
     The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
     """
     names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, KEY_NAME)
-    key = find_key(settings, names)
-    return OpenAI(spec.model, endpoint_of(spec, settings, SETTING, key, names[-1]))
+    endpoint = open_endpoint(spec, settings, URL, URL_SETTING, names, key_name=names[-1], setting=SETTING)
+    return OpenAI(spec.model, endpoint)
 
 
 class OpenAI:
