@@ -92,7 +92,7 @@ class _Handed:
 
 def _serve(env: dict[str, str], ends: list[_Handed]) -> None:
     """What the new process does: the pipes become its stdin, stdout and stderr, and it serves."""
-    from mcp_reflect.server.app import serve  # noqa: PLC0415 - imported already where this was forked off
+    from mcp_reflect.server.app import build  # noqa: PLC0415 - imported already where this was forked off
 
     for place, end in enumerate(ends):
         taken = end.taken()
@@ -100,4 +100,4 @@ def _serve(env: dict[str, str], ends: list[_Handed]) -> None:
         os.close(taken)
     sys.stdin, sys.stdout, sys.stderr = (open(place, mode, closefd=False) for place, mode in enumerate("rww"))  # noqa: SIM115 - numbers, open to the end
     os.environ.update(env)
-    serve()
+    build().run()

@@ -3,10 +3,6 @@
 Every other exception is a fault of this package.
 """
 
-HALF_CHARACTER = "\ufdd0"
-TOO_DEEP = "\ufdd1"
-"""Marks for what a transport could not pass on: Unicode reserves both for a program's own use."""
-
 
 class McpReflectError(Exception):
     """The base of every error that mcp-reflect raises on purpose."""

@@ -17,9 +17,9 @@ def add_serve_arguments(parser: CliParser) -> None:
 def run_serve(options: Namespace) -> int:
     """Serve MCP over stdio until stdin closes, or over HTTP. Settings are MCP_REFLECT_* (docs/settings.md)."""
     if options.http is None:
-        from mcp_reflect.server.app import serve  # noqa: PLC0415 - only this command needs MCP
+        from mcp_reflect.server.app import build  # noqa: PLC0415 - only this command needs MCP
 
-        serve()
+        build().run()
     else:
         from mcp_reflect.server.http import serve_http  # noqa: PLC0415 - same, and a web server
 

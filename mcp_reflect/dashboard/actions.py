@@ -50,24 +50,16 @@ async def _decide(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any
     return await _changed(engine, lesson, said)
 
 
-async def _forget(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
-    reason = _text(request, "reason") if request.get("reason") else "a person said so"
-    said = "Forgotten: out of every recall. Restore brings it back."
-    return await _set_state(engine, request, State.RETIRED, f"forgotten: {quoted(reason, 500)}", said)
+_STATES: Final = {
+    "forget": (State.RETIRED, "forgotten", "Forgotten: out of every recall. Restore brings it back."),
+    "archive": (State.ARCHIVED, "archived", "Archived: out of every recall. Restore brings it back."),
+    "restore": (State.ACTIVE, "restored", "Restored: in use again."),
+}
 
 
-async def _archive(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
-    said = "Archived: out of every recall. Restore brings it back."
-    return await _set_state(engine, request, State.ARCHIVED, "archived by a person", said)
-
-
-async def _restore(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
-    return await _set_state(engine, request, State.ACTIVE, "restored", "Restored: in use again.")
-
-
-async def _set_state(
-    engine: "Engine", request: Mapping[str, Any], state: State, reason: str, said: str
-) -> dict[str, Any]:
+async def _set_state(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
+    state, done, said = _STATES[request["action"]]
+    reason = f"{done}: {quoted(request.get('reason') or 'a person said so', 500)}"
     lesson = await engine.bank.lessons.set_state(engine.scopes.own, _text(request, "id"), state, reason)
     return await _changed(engine, lesson, said)
 
@@ -111,9 +103,9 @@ def _text(request: Mapping[str, Any], name: str) -> str:
 ACTIONS: Final[Mapping[str, Callable[["Engine", Mapping[str, Any]], Awaitable[dict[str, Any]]]]] = {
     "approve": _decide,
     "reject": _decide,
-    "forget": _forget,
-    "archive": _archive,
-    "restore": _restore,
+    "forget": _set_state,
+    "archive": _set_state,
+    "restore": _set_state,
     "edit": _edit,
     "merge": _merge,
     "undo": _undo,

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -16,6 +17,7 @@ from mcp_reflect.dashboard.data import collect
 from mcp_reflect.dashboard.page import render_page, script_json
 from mcp_reflect.errors import InputError, McpReflectError, NotFoundError
 from mcp_reflect.loopback import HOST, listening
+from mcp_reflect.security.redact import clean_text
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -47,7 +49,7 @@ class Keys:
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
-        self._tickets: set[str] = set()
+        self._tickets: set[object] = set()
 
     def issue_ticket(self) -> str:
         """Return a new ticket."""
@@ -61,10 +63,9 @@ class Keys:
 
     def redeem(self, ticket: object) -> bool:
         """Return whether this is an unused ticket, and use it up."""
-        if not isinstance(ticket, str) or ticket not in self._tickets:
-            return False
-        self._tickets.remove(ticket)
-        return True
+        unused = isinstance(ticket, str) and ticket in self._tickets
+        self._tickets -= {ticket} if unused else set()
+        return unused
 
 
 async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None]) -> None:
@@ -184,17 +185,10 @@ async def _handle(engine: "Engine", handler: Handler, request: Request) -> Respo
     """Return the handler's response, or an error: a caller's or the bank's in words; our own goes to the log."""
     try:
         return await handler(request)
-    except NotFoundError as error:
-        return _error(404, str(error))
-    except InputError as error:
-        return _error(400, str(error))
     except McpReflectError as error:
-        return _error(503, str(error))
+        status = 404 if isinstance(error, NotFoundError) else 400 if isinstance(error, InputError) else 503
+        return _error(status, str(error))
     except Exception as error:  # noqa: BLE001 - the outermost handler: the page gets a sentence
-        import traceback  # noqa: PLC0415 - only a failure needs it
-
-        from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - same
-
         trace = clean_text(traceback.format_exc())
         engine.log("board_failed", "error", error=type(error).__name__, trace=trace)
         return _error(500, "mcp-reflect failed inside the board; nothing was stored. Its log has more.")
@@ -212,9 +206,9 @@ async def _body(request: Request) -> dict[str, Any]:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        raise InputError("body", "it is not JSON", "Send an object.") from None
+        value = None
     if not isinstance(value, dict):
-        raise InputError("body", "it is not an object", "Send an object.")
+        raise InputError("body", "it is not an object of JSON", "Send one.")
     return cast("dict[str, Any]", value)
 
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, ValidationInfo
 
 from mcp_reflect.config import DEFAULT, Limits
-from mcp_reflect.errors import HALF_CHARACTER, TOO_DEEP, InputError
+from mcp_reflect.errors import InputError
 from mcp_reflect.security.redact import quoted
 
 _Arguments = TypeVar("_Arguments", bound="Arguments")
@@ -258,10 +258,10 @@ def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
         count += len(level)
         deeper: list[tuple[_Place, Any]] = []
         for place, value in level:
-            _check_value(place, value, limits)
+            _check_value(place, value)
             if isinstance(value, Mapping):
                 for name, item in cast("Mapping[Any, Any]", value).items():
-                    _check_value(place, name, limits)
+                    _check_value(place, name)
                     deeper.append(((place, name), item))
             elif isinstance(value, list | tuple):
                 items = cast("list[Any]", value)
@@ -274,23 +274,16 @@ def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
     raise _too_deep(level[0][0], limits)
 
 
-def _check_value(place: _Place, value: object, limits: Limits) -> None:
+def _check_value(place: _Place, value: object) -> None:
     if isinstance(value, str):
         if "\0" in value:
             fault = f"it holds a NUL byte at character {value.index(chr(0))}"
             raise InputError(_path(place), fault, "Send text without it.")
-        if value.isascii():
-            return
-        if TOO_DEEP in value:
-            raise _too_deep(place, limits)
-        at = value.find(HALF_CHARACTER)
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            at = error.start if at < 0 else at
-        if at >= 0:
-            fault = f"it holds half of a character (a lone surrogate) at {at}"
-            raise InputError(_path(place), fault, "Send valid Unicode text.")
+            fault = f"it holds half of a character (a lone surrogate) at {error.start}"
+            raise InputError(_path(place), fault, "Send valid Unicode text.") from None
     elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
         fault = "it is a number of more than 300 digits"
         raise InputError(_path(place), fault, "Send a smaller number, or its text.")

@@ -77,7 +77,9 @@ def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
         start = 0
         while start < len(text):
             piece = text[start : start + _PIECE + _OVERLAP]
-            found = [*_find(piece), *(span for view in _views(piece) for span in view.mapped(_find(view.text)))]
+            found = _find(piece)
+            for changes, across in _views(piece):
+                found += _find_in_view(piece, changes, across=across) if changes else ()
             spans += [(first + start, end + start, kind) for first, end, kind in found]
             start = (
                 len(text)
@@ -92,7 +94,9 @@ def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
 
 def _find(text: str) -> list[Secret]:
     """Return the secrets of a text as it stands; they may overlap."""
-    return [*private_keys(text), *shaped_secrets(text), *_told(text)]
+    folded, words = _folded(text)
+    named = named_secrets(text, folded, words) if _has_names(text) else ()
+    return [*private_keys(text), *shaped_secrets(text), *named, *placed_secrets(text, folded, words)]
 
 
 def _replaced(text: str, spans: Iterable[Secret], *, keep_lines: bool) -> str:
@@ -121,12 +125,6 @@ def _folded(text: str) -> tuple[str, bytes]:
     return folded, b" ".join(set(folded.encode(errors="replace").translate(_LETTERS).split()))
 
 
-def _told(text: str) -> list[Secret]:
-    """Return the secrets that their place or a name before them tells."""
-    folded, words = _folded(text)
-    return [*(named_secrets(text, folded, words) if _has_names(text) else ()), *placed_secrets(text, folded, words)]
-
-
 def _has_names(text: str) -> bool:
     """True if a noun of a secret may stand in a text."""
     return not text.isascii() or any(core in _folded(text)[1] for core in (*CORES, *FOREIGN_CORES))
@@ -136,38 +134,26 @@ Change = tuple[int, int, str]
 """Where a view differs from its text: start and end in the text, and what stands there in the view."""
 
 
-class View:
-    """A text as it reads once it is decoded or its lines are joined, and the way back to the text."""
+def _find_in_view(text: str, changes: Sequence[Change], *, across: bool) -> Iterator[Secret]:
+    """Yield the secrets of a text as it reads with its changes, by their places in the text.
 
-    def __init__(self, text: str, changes: Sequence[Change], *, across: bool = False) -> None:
-        """`changes` are in order and apart. With `across`, only a secret that stands across a change counts."""
-        pieces: list[str] = []
-        self._at: list[int] = []  # where each segment begins in the view
-        self._segments: list[tuple[int, int | None]] = []  # and in the text; the end, where it was changed
-        self._across = across
-        place = length = 0
-        for start, end, instead in (*changes, (len(text), len(text), "")):
-            for piece, segment in ((text[place:start], (place, None)), (instead, (start, end))):
-                self._at.append(length)
-                self._segments.append(segment)
-                pieces.append(piece)
-                length += len(piece)
-            place = end
-        self.text = "".join(pieces)
-
-    def mapped(self, spans: Iterable[Secret]) -> list[Secret]:
-        """Return where spans of the view stand in the text."""
-        return [
-            (self._place(start)[0], self._place(end - 1)[1], kind)
-            for start, end, kind in spans
-            if end > start and not (self._across and bisect_right(self._at, start) == bisect_right(self._at, end - 1))
-        ]
-
-    def _place(self, at: int) -> tuple[int, int]:
-        """Return where the character of the view begins and ends in the text."""
-        number = bisect_right(self._at, at) - 1
-        start, end = self._segments[number]
-        return (start, end) if end is not None else (start + at - self._at[number], start + at - self._at[number] + 1)
+    The changes are in order and apart. With `across`, only a secret that stands across a change counts.
+    """
+    pieces: list[str] = []
+    starts: list[int] = []  # of the segments in the view, by turns as in the text and changed
+    places: list[int] = []  # and in the text
+    place = length = 0
+    for start, end, instead in (*changes, (len(text), len(text), "")):
+        pieces += [text[place:start], instead]
+        starts += [length, length + start - place]
+        places += [place, start]
+        length += start - place + len(instead)
+        place = end
+    for start, end, kind in _find("".join(pieces)):
+        first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
+        if not (across and first == last):
+            begins = places[first] + (0 if first % 2 else start - starts[first])
+            yield begins, places[last + 1] if last % 2 else places[last] + end - starts[last], kind
 
 
 _ESCAPE: Final = lazy_compile(r"\\{1,16}(?:u([0-9a-fA-F]{4})|([nrt\"'/]))")
@@ -189,34 +175,26 @@ _MOST_LINES: Final = 100  # of a wrapped secret; more lines are data
 _SIGNS: Final = {"n": "\n", "r": "\n", "t": "\t"}
 
 
-def _views(text: str) -> Iterator[View]:  # noqa: C901 - a case for each kind of view
-    """Yield the views of a text that show more than the text itself."""
-    if "\\" in text and (changes := [(*escape.span(), _unescaped(escape)) for escape in _ESCAPE.finditer(text)]):
-        yield View(text, changes)
-    if "base64" in text and (changes := list(_plain_base64(text))):
-        yield View(text, changes)
-    if "%" in text and len(changes := [(*code.span(), unquote(code[0])) for code in _PERCENT.finditer(text)]) > 1:
-        yield View(text, changes)
-    if not text.isascii() and (
-        changes := [(*sign.span(), chr(ord(sign[0]) - 0xFEE0)) for sign in _WIDE.finditer(text)]
-    ):
-        yield View(text, changes)
+def _views(text: str) -> Iterator[tuple[list[Change], bool]]:
+    """Yield the changes by which a text shows more than it does, and True if a secret has to stand across one."""
+    if "\\" in text:
+        yield [(*escape.span(), _unescaped(escape)) for escape in _ESCAPE.finditer(text)], False
+    if "base64" in text:
+        yield [*_plain_base64(text)], False
+    if len(codes := [*_PERCENT.finditer(text)] if "%" in text else ()) > 1:  # one alone is a share
+        yield [(*code.span(), unquote(code[0])) for code in codes], False
+    if not text.isascii():
+        yield [(*sign.span(), chr(ord(sign[0]) - 0xFEE0)) for sign in _WIDE.finditer(text)], False
     if "\n" not in text and "<br" not in text:
         return
-    if changes := [(*end.span(), "") for end in _CONTINUED.finditer(text)]:
-        yield View(text, changes)
+    yield [(*end.span(), "") for end in _CONTINUED.finditer(text)], False
     if block := _FOLDED_BLOCK.search(text):
         ends = _INDENT.finditer(text, block.end() - 1)
-        yield View(text, [(*end.span(), "" if _is_broken(text, end.start()) else " ") for end in ends])
-    if len(text) > _SHORT and not _has_names(text) and not long_words(text):
-        return
-    if changes := [
-        (*prefix.span(), "\n" if prefix[0][:1] == "<" else "|" if prefix[0] == "\\|" else "")
-        for prefix in _PREFIX.finditer(text)
-    ]:
-        yield View(text, changes)
-    if changes := _wraps(text):
-        yield View(text, changes, across=True)
+        yield [(*end.span(), "" if _is_broken(text, end.start()) else " ") for end in ends], False
+    if len(text) <= _SHORT or _has_names(text) or long_words(text):
+        signs = {"<": "\n", "\\": "|"}
+        yield [(*prefix.span(), signs.get(prefix[0][0], "")) for prefix in _PREFIX.finditer(text)], False
+        yield _wraps(text), True
 
 
 def _unescaped(escape: re.Match[str]) -> str:

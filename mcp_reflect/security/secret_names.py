@@ -13,6 +13,7 @@ from mcp_reflect.security.secret_values import (
     alone,
     anything,
     credential,
+    drawn,
     in_prose,
     is_key,
     is_mixed,
@@ -24,7 +25,6 @@ from mcp_reflect.security.secret_values import (
     is_said,
     is_type,
     random,
-    strange,
     word,
 )
 
@@ -237,64 +237,38 @@ def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
     password = name.held is Holds.PASSWORD
     flag = bool(_FLAG.match(text, name.start)) and not sign["close"]
     if name.held is Holds.ANY:
-        return not sign["blank"] and is_key(value)
+        return is_key(value)
     if sign["scheme"]:
         return credential(value)
-    if sign["comma"]:
-        return bool(_ARGUMENT_ENDS.match(text, end)) and _is_argument(value, sign, password=password)
+    if sign["comma"]:  # the next argument of a call: `define("DB_PASSWORD", "…")`
+        fits = is_random if not password else word if "(" in sign[0] else drawn
+        return bool(_ARGUMENT_ENDS.match(text, end)) and fits(value)
+    if sign["line"] or (sign["blank"] and not flag):  # side by side, as in prose
+        return alone(value) and not _PAIR.match(value) and bool(sign["blank"] or _LINE_ENDS.match(text, end))
     if _CALL.match(text, sign.end()) and not sign["open"]:
         return False
-    if sign["line"]:
-        return bool(_LINE_ENDS.match(text, end)) and not _PAIR.match(value) and alone(value)
-    if sign["blank"] and not flag and not (password and sign["open"] and " " in value):  # side by side, as in prose
-        return strange(value) if password else is_random(value) and not _PAIR.match(value)
+    if not password:
+        drawn_by_person = is_password(value) and len(value) >= (8 if sign["open"] else 12)
+        names = is_reference(value) or _PAIR.match(value) or " " in value
+        return not names and (is_random(value) or drawn_by_person)
     if sign["open"]:
-        return _is_quoted(value, password=password)
+        return "://" not in value and not any(map(is_said, value.split()))
     return _is_bare(text, name, sign, value, flag=flag)
 
 
-def _is_argument(value: str, sign: re.Match[str], *, password: bool) -> bool:
-    """True if the next argument of a call is a secret: `define("DB_PASSWORD", "…")`."""
-    if not password:
-        return is_random(value)
-    return word(value) if "(" in sign[0] else len(value) >= 8 and is_password(value) and not is_reference(value)
-
-
-def _is_quoted(value: str, *, password: bool) -> bool:
-    if is_said(value) or "://" in value:
-        return False
-    if password:
-        return " " not in value or not any(map(is_said, value.split()))
-    if _PAIR.match(value) or is_reference(value):
-        return False
-    return " " not in value and (is_random(value) or (is_password(value) and len(value) >= 8))
-
-
 def _is_bare(text: str, name: _Name, sign: re.Match[str], value: str, *, flag: bool) -> bool:
+    """True if a value without quotes is a password."""
     end = sign.end() + len(value)
-    named = text[name.start : name.end]
-    ends = bool(_LINE_ENDS.match(text, end))
-    if len(value) <= _SHORTEST or named.endswith(value):
+    if is_reference(value) and ("/" in value or not value[-1].isdigit()):  # `dgXrb2.ug90` reads as an attribute
         return False
-    if is_reference(value) and not (
-        ends and "=" in sign[0] and value[-1].isdigit() and "/" not in value
-    ):  # `password = dgXrb2.ug90`
-        return False
-    if name.held is Holds.KEY:
-        strong = len(value) >= 12 and is_password(value) and any(map(str.isdigit, value)) and "/" not in value
-        return not _PAIR.match(value) and (is_random(value) or strong)
     if is_password(value) or (len(value) >= 8 and is_mixed_case(value)) or (value.isdigit() and len(value) >= 6):
         return True
     # A word of letters alone: of a connection, a tag, a flag, an environment, a file of settings
-    if is_said(value) or value.lower() == named.strip("-").lower() or value.isdigit():
+    if is_said(value) or value.lower() == text[name.start : name.end].strip("-").lower() or value.isdigit():
         return False
-    if sign[0] == "=" and text[end : end + 1] == ";":
-        return True
-    if sign["tag"] or sign[0] in (
-        "=",
-        ":=",
-    ):  # `func(password=word)` names a variable, for a text would have its quotes
+    if sign["tag"] or sign[0] in ("=", ":="):  # `func(password=word)` names a variable: a text would have its quotes
         return len(value) >= 6 and text[end : end + 1] not in (")", ",", "(")
+    ends = bool(_LINE_ENDS.match(text, end))
     return len(value) >= 8 and (flag or (":" in sign[0] and ends and not is_type(value)))
 
 

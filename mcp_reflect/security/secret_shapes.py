@@ -24,101 +24,50 @@ from mcp_reflect.security.secret_values import (
 )
 
 _ALPHABETS: Final = {
-    "hex": "[0-9a-fA-F]",
-    "lower": "[0-9a-z]",
-    "upper": "[0-9A-Z]",
-    "b62": "[0-9A-Za-z]",
+    "word": "[0-9A-Za-z]",
     "url": "[0-9A-Za-z_-]",
     "b64": "[0-9A-Za-z+/=_-]",
-    "parts": "[0-9A-Za-z+/=_.-]",
-    "escaped": "(?:[0-9A-Za-z+/=_.-]|%[0-9A-F]{2})",
-    "uuid": "[0-9a-f-]",
+    "parts": "(?:[0-9A-Za-z+/=_.-]|%[0-9A-F]{2})",
 }
 # A line: the kind, the alphabet and the least length of what follows, and the beginnings
 _PROVIDERS: Final = """
-aws_key upper 16 AKIA ASIA ABIA ACCA A3T
-aws_key escaped 40 IQoJb3JpZ2lu FwoGZXIvYXdz
-aws_key b64 40 ABSKQmVkcm9ja0FQSUtleS bedrock-api-key-
-aws_key b64 100 ABSK
-aws_key uuid 36 amzn.mws.
-google_key upper 56 GOOG1
-google_key url 33 AIza
-google_key url 20 GOCSPX-
+aws_key word 16 AKIA ASIA ABIA ACCA A3T
+aws_key parts 36 IQoJb3JpZ2lu FwoGZXIvYXdz ABSKQmVkcm9ja0FQSUtleS bedrock-api-key- amzn.mws.
+google_key word 56 GOOG1
+google_key url 20 GOCSPX- AIza
 google_token parts 30 ya29. 1//0
-alibaba_key b62 12 LTAI
-digitalocean_token hex 40 dop_v1_ doo_v1_ dor_v1_
-cloudflare_key parts 100 v1.0-
-cloudflare_token b64 80 eyJhIjoi
-heroku_key url 30 HRKU-
-vercel_token b62 20 vcp_ vck_ vca_ vci_ vcr_ vercel_blob_rw_
-supabase_token b62 30 sbp_ sbp_oauth_
-supabase_token url 20 sb_secret_
-databricks_token hex 30 dapi dkea dose
-github_token b62 36 ghp_ gho_ ghu_ ghs_ ghr_
+github_token word 36 ghp_ gho_ ghu_ ghs_ ghr_
 github_token url 22 github_pat_
-gitlab_token parts 18 glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- _gitlab_session=
-gitlab_token url 20 GR1348941
-atlassian_token b64 24 ATBB ATATT3 ATCTT3 ATTA BBDC-
-llm_key b62 36 sess-
-llm_key b62 22 gsk_ r8_ pplx- xai- pcsk_ fw_ csk- co_ tgp_v1_ jina_ esecret_ e2b_ key_
+gitlab_token parts 18 glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- _gitlab_session= GR1348941
+llm_key word 22 gsk_ r8_ pplx- xai- pcsk_ fw_ csk- co_ tgp_v1_ jina_ esecret_ e2b_ key_ sess-
 llm_key url 20 lsv2_pt_ lsv2_sk_ sk-or-v1- sk-ant- sk-proj- sk-svcacct- sk-admin- sk-lf- tvly- pa- fc- nvapi- gsk_ crsr_ ctx7sk-
-huggingface_token b62 30 hf_ api_org_
-slack_token escaped 10 xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-
+huggingface_token word 30 hf_ api_org_
+slack_token parts 10 xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-
 discord_token url 60 mfa.
-sendgrid_key parts 40 SG.
-facebook_token b62 60 EAA EAAC EAAM EAAG
-twitter_token escaped 60 AAAAAAAAAAAAAAAAAAAAA
-stripe_key b62 16 sk_live_ sk_test_ rk_live_ rk_test_ whsec_ sk_org_live_ sk_org_test_
+stripe_key word 16 sk_live_ sk_test_ rk_live_ rk_test_ sk_org_live_ sk_org_test_
 stripe_key b64 16 whsec_
-square_token url 22 sq0atp- sq0csp- sq0idp- sq0acp-
-square_token url 56 EAAA
-shopify_token hex 32 shpat_ shpca_ shppa_ shpss_ shptka_
-npm_token b62 36 npm_
+npm_token word 36 npm_
 pypi_token url 40 pypi-Ag
-rubygems_key hex 48 rubygems_
-docker_token url 20 dckr_pat_ dckr_oat_
-nuget_key lower 43 oy2
-grafana_token b64 32 glsa_ glc_ eyJrIjoi
-vault_token url 24 hvs. hvb. hvr.
-onepassword_token b64 100 ops_eyJ
-sentry_token b64 40 sntrys_ sntryu_ sntrya_
-tailscale_key parts 20 tskey-
-notion_token b62 40 ntn_ secret_
-hubspot_key url 32 pat-na1- pat-eu1- pat-ap1-
-age_key upper 40 AGE-SECRET-KEY-1 AGE-SECRET-KEY-PQ-1
-token b62 12 napi_ npg_ rzp_live_ rzp_test_
-token b62 20 rnd_
-token b62 24 AKID
-token b62 30 nfp_ nfc_ nfo_ nfu_ nfb_ ico- cio phx_ phs_ lin_api_ lin_oauth_ lin_wh_ p8e- pnu_ pnb_ apify_api_
-token b62 30 n8n_api_
-token b62 40 EZAK EZTK cmVmd
-token b62 60 AKCp
-token b62 100 xprv yprv zprv
-token b64 24 K001 K002 K003 K004 K005
-token b64 30 fo1_ fm1a_ fm1r_ fm2_ dG9rOj essu_ dbtc_ dbtu_
-token b64 40 ocid1.credential. duffel_test_ duffel_live_ fio-u- fio-p-
-token b64 60 AQE
-token b64 150 RWRTY0Iy
-token hex 30 pul- key-
-token hex 40 mlsn. cs_ shippo_live_ shippo_test_ squ_ sqp_ sqa_ sqb_
-token lower 24 hcaik_ hcxik_ hcbik_ hcamk_ hcalk_
-token lower 30 sgp_ slk_ sgd_ bkua_ bkct_ bkat_ bkpt_ bkaj_
-token lower 40 nsec1 kubeconfig-user-
-token lower 60 CLOJARS_ rdme_
-token parts 12 WPL_AP1.
-token parts 30 pscale_tkn_ pscale_oauth_ pscale_pw_ CCIPAT_ CCIPRJ_
-token parts 40 dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. PMAK- tfp_
-token parts 60 t1. dt0c01. dt0s16. dt0s01. sk.eyJ tk.eyJ sl. SWMTKN-1-
-token upper 24 NRAK- NRRA- API-
+token word 12 LTAI napi_ npg_ rzp_live_ rzp_test_
+token word 20 vcp_ vck_ vca_ vci_ vcr_ vercel_blob_rw_ rnd_
+token word 24 AKID hcaik_ hcxik_ hcbik_ hcamk_ hcalk_ NRAK- NRRA- API-
+token word 30 sbp_ dapi dkea dose shpat_ shpca_ shppa_ shpss_ shptka_ pul- key- ico- cio p8e- sgp_ slk_ sgd_ bkua_ bkct_ bkat_
+token word 40 dop_v1_ doo_v1_ dor_v1_ oy2 rubygems_ mlsn. cs_ squ_ sqp_ sqa_ sqb_ EZAK EZTK cmVmd nsec1 kubeconfig-user-
+token word 40 shippo_live_ shippo_test_ AGE-SECRET-KEY-1 AGE-SECRET-KEY-PQ-1
+token word 60 EAA EAAC EAAM EAAG AKCp CLOJARS_ rdme_
+token word 100 xprv yprv zprv
 token url 12 AVNS_ FLWSECK_TEST- FLWSECK- FLWSECK_LIVE- NRJS- NRII- NRIQ- NRAA-
-token url 20 mdb_sa_sk_ md- retool_
-token url 24 re_
-token url 30 AQVN y0_Ag y0__ xau_ syt_ mct_ packagist_ack_ packagist_ort_ packagist_uut_ xaat- xapt- figd_ figu_ figo_
-token url 30 figor_ figh_ sk-lf- RGAPI- mmk_
-token url 40 pdl_live_apikey_ pdl_sdbx_apikey_ pdl_ntfset_ klarna_live_api_ klarna_test_api_ CFPAT- sha256~ tk-us-
-token url 60 xkeysib- xsmtpsib- A21AA CfDJ8 dnkey-
-token url 200 1BVts 1AZWar
-token uuid 36 sdk- mob- api-
+token url 20 sb_secret_ sq0atp- sq0csp- sq0idp- sq0acp- dckr_pat_ dckr_oat_ mdb_sa_sk_ md- retool_ hvs. hvb. hvr.
+token url 30 HRKU- pat-na1- pat-eu1- pat-ap1- sdk- mob- api- AQVN y0_Ag y0__ xau_ syt_ mct_ xaat- xapt- figd_ figu_ figo_ re_
+token url 30 packagist_ack_ packagist_ort_ packagist_uut_ figor_ figh_ RGAPI- mmk_ CFPAT- sha256~ tk-us-
+token url 56 EAAA xkeysib- xsmtpsib- A21AA CfDJ8 dnkey-
+token b64 24 ATBB ATATT3 ATCTT3 ATTA BBDC- K001 K002 K003 K004 K005
+token b64 30 glsa_ glc_ eyJrIjoi fo1_ fm1a_ fm1r_ fm2_ dG9rOj essu_ dbtc_ dbtu_ sntrys_ sntryu_ sntrya_ duffel_test_ duffel_live_
+token b64 60 eyJhIjoi ops_eyJ AQE
+token parts 12 WPL_AP1.
+token parts 20 tskey- pscale_tkn_ pscale_oauth_ pscale_pw_ CCIPAT_ CCIPRJ_
+token parts 40 SG. dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. PMAK- tfp_ ocid1.credential.
+token parts 60 v1.0- t1. dt0c01. dt0s16. dt0s01. sk.eyJ tk.eyJ sl. SWMTKN-1- AAAAAAAAAAAAAAAAAAAAA
 """
 
 # Keys that are no beginning and a rest. A row: kind, the texts of which one is in each match, pattern. Of a match, the

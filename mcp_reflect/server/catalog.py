@@ -151,12 +151,12 @@ def listed(schema: dict[str, Any]) -> dict[str, Any]:
 
     Obvious are empty ones and the first of a choice.
     """
-    properties: dict[str, Any] = {}
-    for name, item in schema["properties"].items():
-        obvious = not item.get("default") or item["default"] == item.get("enum", [None])[0]
-        hidden = ("minimum", "maximum", *(("default",) if obvious else ()))
-        if name not in UNLISTED:
-            properties[name] = {key: value for key, value in item.items() if key not in hidden}
+    properties = {name: dict(item) for name, item in schema["properties"].items() if name not in UNLISTED}
+    for item in properties.values():
+        if not item.get("default") or item["default"] == item.get("enum", [None])[0]:
+            item.pop("default", None)
+        item.pop("minimum", None)
+        item.pop("maximum", None)
     return {**schema, "properties": properties}
 
 

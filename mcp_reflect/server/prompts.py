@@ -58,12 +58,11 @@ async def complete(engine: Engine, prompt: str, argument: str, start: str) -> li
 def _read_arguments(prompt: Prompt, arguments: Mapping[str, Any], limits: Limits) -> dict[str, str]:
     """Return the redacted arguments that are not blank: hosts send an argument that a person left out as `""`."""
     about = {item.name: item.description or "" for item in prompt.arguments or ()}
+    values = {argument: str(value) for argument, value in arguments.items() if str(value or "").strip()}
     for argument in arguments:
         if argument not in about:
             raise InputError(quoted(argument), f"{prompt.name} has no such argument", _nearest(argument, list(about)))
-    values = {argument: str(value) for argument, value in arguments.items() if str(value or "").strip()}
-    for argument, value in values.items():
-        limits.refuse_more("max_prompt_chars", argument, len(value))
+        limits.refuse_more("max_prompt_chars", argument, len(values.get(argument, "")))
     for item in prompt.arguments or ():
         if item.required and item.name not in values:
             fix = f"Send it: {about[item.name][:1].lower()}{about[item.name][1:]}."
@@ -100,9 +99,8 @@ async def _review_inputs(engine: Engine, values: dict[str, str]) -> dict[str, An
     stored = await engine.bank.reflections.by_id(engine.scopes.own, name) if name else None
     outcome = values.get("outcome", stored.outcome if stored else "").strip().lower()
     if outcome and outcome not in [*Outcome]:
-        raise InputError(
-            "outcome", f"'{quoted(outcome)}' is not one of its values", f"Send one of {', '.join(Outcome)}."
-        )
+        fault = f"'{quoted(outcome)}' is not one of its values"
+        raise InputError("outcome", fault, f"Send one of {', '.join(Outcome)}.")
     return {
         "task": values.get("task") or (without_orders(stored.task) if stored else None),
         "outcome": Outcome(outcome) if outcome else None,
@@ -125,7 +123,7 @@ async def _distill_inputs(engine: Engine, values: dict[str, str]) -> dict[str, A
     return {
         "task_type": task_type,
         "reflections": "\n".join(map(_reflection_note, reflections)),
-        "lessons": "\n".join(map(_lesson_note, lessons)),
+        "lessons": "\n".join(f"- lesson {lesson.id}: {_words(lesson)}" for lesson in lessons),
     }
 
 
@@ -139,22 +137,20 @@ async def _checklist(engine: Engine, task: str | None, task_type: str | None) ->
     lines = [f"recall_id: {recall.recall_id}"]
     for hit in recall.lessons:
         lines.append(f"- [ ] {hit.kind} {hit.id} ({hit.why})")
-        if hit.mistake and hit.correction:
-            lines += [f"      avoid: {hit.mistake}", f"      instead: {hit.correction}"]
-        else:
-            lines.append(f"      {hit.text}")
+        pair = [f"      avoid: {hit.mistake}", f"      instead: {hit.correction}"]
+        lines += pair if hit.mistake and hit.correction else [f"      {hit.text}"]
     return "\n".join(lines) if recall.lessons else None
 
 
 def _reflection_note(stored: StoredReflection) -> str:
     body = stored.body
-    lines = [f"- reflection {stored.id} by {stored.thinker}, {stored.outcome}: {without_orders(stored.task)}"]
-    lines.append(f"      {body.get('reflection')}")
-    return "\n".join([*lines, *([f"      next time: {body['strategy']}"] if body.get("strategy") else [])])
+    head = f"- reflection {stored.id} by {stored.thinker}, {stored.outcome}: {without_orders(stored.task)}"
+    strategy = f"\n      next time: {body['strategy']}" if body.get("strategy") else ""
+    return f"{head}\n      {body.get('reflection')}{strategy}"
 
 
-def _lesson_note(lesson: Lesson) -> str:
-    return f"- lesson {lesson.id}: {waits(lesson.held) if lesson.held else lesson.text}"
+def _words(lesson: Lesson) -> str:
+    return waits(lesson.held) if lesson.held else lesson.text
 
 
 def _task_type(stored: StoredReflection) -> object:

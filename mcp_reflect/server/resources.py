@@ -54,7 +54,8 @@ async def _value(engine: Engine, uri: str) -> Any:  # noqa: C901 - one case for 
             return {"scope": str(scope), "lessons": [_shown(plain(lesson)) for lesson in lessons]}
         case "bank", "reflections":
             stored = await bank.reflections.latest(scope, limit=limit)
-            return {"scope": str(scope), "reflections": [_summary(item.body, item.id) for item in stored]}
+            fields = {item.id: {name: item.body.get(name) for name in _SUMMARY} for item in stored}
+            return {"scope": str(scope), "reflections": [{"id": name, **compact(fields[name])} for name in fields]}
         case "lesson", _ if name.endswith("/neighbours"):
             lesson = await bank.lessons.get(scope, name.removesuffix("/neighbours"))
             return {"id": lesson.id, "neighbours": await _neighbors(engine, "record", lesson.id)}
@@ -81,7 +82,7 @@ async def complete(engine: Engine, template: str, start: str) -> list[str]:
     elif template == "reflection://{id}":
         ids = [reflection.id for reflection in await engine.bank.reflections.latest(scope, limit=1000)]
     else:
-        ids = engine.context.runner.prompts.names() if template == "prompt://{name}" else []
+        ids = engine.context.runner.prompts.names() if template == "prompt://{name}" else ()
     return [name for name in ids if name.startswith(start)][:_MOST_COMPLETED]
 
 
@@ -117,9 +118,7 @@ async def _reflection(engine: Engine, name: str) -> dict[str, Any]:
 async def _neighbors(engine: Engine, kind: str, name: str) -> list[dict[str, Any]]:
     """Return one step of the graph. A name that two records share came with a run, so it is judged here."""
     neighbors = await engine.bank.views.neighbors(engine.scopes.own, kind, name)
-    return [
-        {**item, "through": without_orders(str(item["through"]))} if "through" in item else item for item in neighbors
-    ]
+    return [item | {key: without_orders(item[key]) for key in item if key == "through"} for item in neighbors]
 
 
 def _shown(record: dict[str, Any]) -> dict[str, Any]:
@@ -129,10 +128,6 @@ def _shown(record: dict[str, Any]) -> dict[str, Any]:
         return record
     kept = {name: value for name, value in record.items() if name not in _WORDS}
     return {**kept, "text": waits(record.get("held") or "it waits for a person")}
-
-
-def _summary(body: Any, name: str) -> dict[str, Any]:
-    return {"id": name, **{key: body[key] for key in _SUMMARY if body.get(key) is not None}}
 
 
 def without_orders(value: Any) -> Any:

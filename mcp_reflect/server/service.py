@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +14,11 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent
 from mcp_reflect.config import PREFIX, Settings
 from mcp_reflect.errors import InputError, McpReflectError, NotFoundError
 from mcp_reflect.log import Log
+from mcp_reflect.models.common import HOST, RULES, compact, plain
+from mcp_reflect.models.critique import Critique
+from mcp_reflect.models.lesson import Forgotten, Hit, OutcomeResult, Recall, Stored
+from mcp_reflect.models.reflection import Reflection
+from mcp_reflect.models.search import SearchPlan
 from mcp_reflect.server.listing import tools
 
 if TYPE_CHECKING:
@@ -21,15 +26,6 @@ if TYPE_CHECKING:
 
     from mcp_reflect.llm.runner import ClientCapabilities
     from mcp_reflect.services.engine import Engine
-from collections.abc import Mapping
-
-from mcp_reflect.models.common import HOST, RULES, compact, plain
-from mcp_reflect.models.critique import Critique
-from mcp_reflect.models.lesson import Forgotten, Hit, OutcomeResult, Recall, Stored
-from mcp_reflect.models.reflection import Reflection
-from mcp_reflect.models.search import SearchPlan
-
-_MINUTE: Final = 60.0  # seconds
 
 Wait = Callable[[float], Awaitable[object]]
 
@@ -51,29 +47,26 @@ class Admission:
     @contextmanager
     def call(self, error: Callable[[str], Exception] | None = None) -> Generator[None]:
         """Count one call. Over a limit it raises InputError, or the `error` that the protocol wants."""
-        try:
-            self._take()
-        except InputError as refused:
-            raise (error(str(refused)) if error else refused) from None
+        if refused := self._refusal():
+            raise error(str(refused)) if error else refused
+        self._left -= 1
         self._running += 1
         try:
             yield
         finally:
             self._running -= 1
 
-    def _take(self) -> None:
+    def _refusal(self) -> InputError | None:
         if self._at_once and self._running >= self._at_once:
-            raise InputError("calls", f"{self._running} are running already", "Wait for one to be answered.")
-        if not self._a_minute:
-            return
+            return InputError("calls", f"{self._running} are running already", "Wait for one to be answered.")
         now = self._now()
-        self._left = min(self._left + (now - self._filled) * self._a_minute / _MINUTE, self._a_minute)
+        self._left = min(self._left + (now - self._filled) * self._a_minute / 60, self._a_minute)
         self._filled = now
-        if self._left < 1:
-            seconds = (1 - self._left) * _MINUTE / self._a_minute
-            fault = f"there were more than {self._a_minute} in a minute"
-            raise InputError("calls", fault, f"Wait {seconds:.1f} s ({PREFIX}MAX_CALLS_PER_MINUTE).")
-        self._left -= 1
+        if not self._a_minute or self._left >= 1:
+            return None
+        fault = f"there were more than {self._a_minute} in a minute"
+        seconds = (1 - self._left) * 60 / self._a_minute
+        return InputError("calls", fault, f"Wait {seconds:.1f} s ({PREFIX}MAX_CALLS_PER_MINUTE).")
 
 
 class Idle:
@@ -89,18 +82,19 @@ class Idle:
         self._calls = 0
         self._waiting: asyncio.Task[None] | None = None
 
-    def call_began(self) -> None:
-        """Give up dreaming, without waiting for it to end."""
+    @contextmanager
+    def call(self) -> Generator[None]:
+        """Give up dreaming for a call, and wait for a quiet time after the last running one."""
         self._calls += 1
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
-
-    def call_ended(self) -> None:
-        """Wait for a quiet time after the last running call."""
-        self._calls -= 1
-        if self._calls == 0 and self._seconds > 0:
-            self._waiting = asyncio.create_task(self._dream_later())
+        try:
+            yield
+        finally:
+            self._calls -= 1
+            if self._calls == 0 and self._seconds > 0:
+                self._waiting = asyncio.create_task(self._dream_later())
 
     async def close(self) -> None:
         """Give up dreaming, and wait for it to end."""
@@ -159,34 +153,27 @@ class Service:
 
         An error of the caller or of the bank becomes text; one of ours is logged.
         """
+        from mcp_reflect.security.redact import clean_text, quoted  # noqa: PLC0415 - see the class
+
         names = [tool["name"] for tool in tools()]
         if name not in names:
             near = get_close_matches(name[:80], names, n=1)
             fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(names)}."
-            return _failure(f"name: there is no tool '{_quoted(name)}'. {fix}")
-        from mcp_reflect.server.service import answer, wants_detail  # noqa: PLC0415 - see the class
-
-        self.idle.call_began()
+            return _failure(f"name: there is no tool '{quoted(name)}'. {fix}")
         try:
-            with self.admission.call():
+            with self.idle.call(), self.admission.call():
                 result = await self.engine().call(name, arguments, _client(context))
                 value = answer(result, detail=wants_detail(arguments))
                 text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
                 return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=value)
         except InputNeeded as needed:
             return needed.result
-        except InputError as error:
-            return _failure(f"{error}{_example(name, error)}")
         except McpReflectError as error:
-            return _failure(str(error))
+            return _failure(f"{error}{_example(name, error)}")
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
-            from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - see the class
-
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
             return _failure(f"mcp-reflect failed inside {name}; nothing was stored. A person finds more in its log.")
-        finally:
-            self.idle.call_ended()
 
 
 class InputNeeded(BaseException):
@@ -197,9 +184,9 @@ class InputNeeded(BaseException):
         self.result = result
 
 
-def _example(tool: str, error: InputError) -> str:
+def _example(tool: str, error: McpReflectError) -> str:
     """Return a call that works, for an error about the form of one."""
-    if isinstance(error, NotFoundError) or error.field in ("calls", "project"):
+    if not isinstance(error, InputError) or isinstance(error, NotFoundError) or error.field in ("calls", "project"):
         return ""
     from mcp_reflect.server.catalog import TOOLS  # noqa: PLC0415 - only an error needs it
 
@@ -224,12 +211,6 @@ def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
     return ClientCapabilities(llm=llm, progress=progress)
 
 
-def _quoted(name: str) -> str:
-    from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see the class
-
-    return quoted(name)
-
-
 def _failure(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
@@ -238,22 +219,15 @@ _WHY_CHARS: Final = 90  # of a hit: three hits and the recall's id fit 500 chara
 _REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters
 _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280
-_CRITIQUE_DETAILS: Final = {
-    "verdicts",
-    "iterations",
-    "stopped",
-    "basis",
-    "tokens",
-    "triggered_by",
-    "reflection_time_ms",
-}
+_CRITIQUE_DETAILS: Final = set("verdicts iterations stopped basis tokens triggered_by reflection_time_ms".split())
 _PLAN_DETAILS: Final = {"reasoning", "original_queries", "thinking", "retry_count"}
-_TRUE: Final = frozenset({"true", "1", "yes", "on"})
 
 
 def wants_detail(arguments: Mapping[str, Any]) -> bool:
     """True if a call asked for the whole result, or for scores by criteria of its own."""
-    return str(arguments.get("detail", "")).strip().lower() in _TRUE or bool(arguments.get("criteria"))
+    return str(arguments.get("detail", "")).strip().lower() in ("true", "1", "yes", "on") or bool(
+        arguments.get("criteria")
+    )
 
 
 def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
@@ -262,7 +236,8 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
         return plain(result)
     match result:
         case Recall():
-            values = _recall(result)
+            hits = [_hit(hit) for hit in result.lessons]
+            values = {"recall_id": result.recall_id, "lessons": hits, "hidden": result.hidden}
         case Reflection():
             values = _reflection(result)
         case Stored():
@@ -283,27 +258,19 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
 def _critique(critique: Critique) -> dict[str, Any]:
     """Return a critique without its verdicts and open claims, which `issues` and `next` quote."""
     values = {name: item for name, item in plain(critique).items() if name not in _CRITIQUE_DETAILS}
-    coverage = {"claims": critique.coverage.claims, "checked": critique.coverage.checked}
+    values["coverage"] = {"claims": critique.coverage.claims, "checked": critique.coverage.checked}
     fix = None if critique.issues else critique.suggested_fix
-    return {**values, "coverage": coverage, "suggested_fix": fix, "should_retry": critique.should_retry or None}
-
-
-def _recall(recall: Recall) -> dict[str, Any]:
-    return {"recall_id": recall.recall_id, "lessons": [_hit(hit) for hit in recall.lessons], "hidden": recall.hidden}
+    return {**values, "suggested_fix": fix, "should_retry": critique.should_retry or None}
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
-    return {"id": hit.id, "text": hit.text, "fit": hit.fit, "why": _first_clauses(hit.why)}
-
-
-def _first_clauses(why: str) -> str:
-    """Return the first reasons, as many whole ones as fit; at least one."""
-    first, *others = why.split("; ")
+    """Return a hit with its first reasons, as many whole ones as are short enough; at least one."""
+    why, *others = hit.why.split("; ")
     for clause in others:
-        if len(first) + len(clause) + 2 > _WHY_CHARS:
+        if len(why) + len(clause) + 2 > _WHY_CHARS:
             break
-        first = f"{first}; {clause}"
-    return _clipped(first, _WHY_CHARS)
+        why = f"{why}; {clause}"
+    return {"id": hit.id, "text": hit.text, "fit": hit.fit, "why": _clipped(why, _WHY_CHARS)}
 
 
 def _reflection(reflection: Reflection) -> dict[str, Any]:
@@ -315,12 +282,10 @@ def _reflection(reflection: Reflection) -> dict[str, Any]:
     }
     if reflection.thinker == HOST:
         return values
-    validation = reflection.validation
-    if validation is not None:
+    if validation := reflection.validation:
         failed = [check.detail for check in validation.checks if not check.passed]
         values["validation"] = {"valid": validation.valid, "failed_check": validation.failed_check, "detail": failed}
-    assessment = reflection.assessment
-    if assessment is not None:
+    if assessment := reflection.assessment:
         values["assessment"] = {**plain(assessment), "scores": None}
     note, text = _clipped(reflection.note or "", _NOTE_CHARS), reflection.reflection
     return {

@@ -1,8 +1,4 @@
-"""Lines of stdin that the SDK's reader would drop: made readable or answered, so that no caller waits for ever.
-
-A lone surrogate and endless nesting are not JSON to its parser. Each is replaced by a mark that no text contains; the
-reading of arguments recognizes it and names its field.
-"""
+"""Lines of stdin that the SDK's reader would drop: made readable or answered, so that no caller waits for ever."""
 
 import json
 import re
@@ -15,23 +11,15 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR
 
-from mcp_reflect.errors import HALF_CHARACTER, TOO_DEEP
-
-MOST_DEEP: Final = 150
-"""Levels that pass: more than arguments may have (64), fewer than the SDK's parser takes (200)."""
 LOOK: Final = 4096
-"""Bytes at either end of a line that is too long, in which its id is searched."""
+"""Bytes at either end of a line in which its id is searched."""
 
 _ESCAPE: Final = re.compile(
-    r"(?P<whole>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
-    r"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
-    r"|\\."
+    r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^u]|\\u(?![dD][89a-fA-F]))|\\u[dD][0-9a-fA-F]{3}"
 )
-_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
 _ID: Final = rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")'
 _FIRST_ID: Final = re.compile(_ID)
 _LAST_ID: Final = re.compile(_ID + rb'(?:\s*,\s*"jsonrpc"\s*:\s*"2\.0")?\s*\}\s*$')
-_NO_JSON: Final = "message: it is not JSON, or has a number out of range. Send one JSON object a line."
 _NO_MESSAGE: Final = "message: it is not a request of JSON-RPC 2.0. Send jsonrpc, id, method and params (an object)."
 
 
@@ -77,36 +65,19 @@ def request_id(head: bytes, tail: bytes) -> int | str | None:
 
 
 def readable(line: str) -> str:
-    """Return the line, with marks in the places of lone surrogates and of values that are too deep."""
-    line = line.removeprefix("\ufeff")  # some shells write a byte order mark first
-    if "\\ud" in line or "\\uD" in line:
-        line = _ESCAPE.sub(lambda escape: HALF_CHARACTER if escape["half"] else escape[0], line)
-    return _without_depth(line) if line.count("[") + line.count("{") > MOST_DEEP else line
-
-
-def _without_depth(line: str) -> str:
-    """Return the line with a mark in the place of each value that is deeper than the limit."""
-    depth = start = cut_from = 0
-    pieces: list[str] = []
-    for token in _TOKEN.finditer(line):
-        if token[0] in "[{":
-            depth += 1
-            cut_from = token.start() if depth == MOST_DEEP + 1 else cut_from
-        elif token[0] in "]}":
-            depth -= 1
-            if depth == MOST_DEEP:
-                pieces += [line[start:cut_from], f'"{TOO_DEEP}"']
-                start = token.end()
-    return "".join([*pieces, line[start:]])
+    """Return the line without a byte order mark, and with U+FFFD for halves of characters that an escape names."""
+    line = line.removeprefix("\ufeff")
+    return _ESCAPE.sub(lambda escape: escape[1] or "\ufffd", line) if "\\ud" in line or "\\uD" in line else line
 
 
 def fault_of(error: Exception) -> LineError | None:
     """Return the answer to a line that the SDK's reader refused with `error`; None where nobody waits for one."""
     faults: list[dict[str, Any]] = getattr(error, "errors", list)()
-    line = next((fault["input"] for fault in faults if fault["type"] == "json_invalid"), None)
-    if isinstance(line, str):
-        data = line.encode("utf-8", "replace")
-        return LineError(request_id(data[:LOOK], data[-LOOK:]), PARSE_ERROR, _NO_JSON) if line.strip() else None
+    for fault in faults:
+        if fault["type"] == "json_invalid":
+            data = fault["input"].encode("utf-8", "replace")
+            text = f"message: {fault['ctx']['error']}. Send one JSON object a line."
+            return LineError(request_id(data[:LOOK], data[-LOOK:]), PARSE_ERROR, text) if data.strip() else None
     message = next((fault["input"] for fault in faults if fault["type"] in ("missing", "model_type")), None)
     name = None
     if isinstance(message, dict):

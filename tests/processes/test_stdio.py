@@ -16,12 +16,12 @@ from tests.server.servers import LESSON, ROOT, SERVE, server, told
 CRASHING = (
     "import warnings\n"
     "from mcp_reflect.services import lessons\n"
-    "from mcp_reflect.server.app import serve\n"
+    "from mcp_reflect.server.app import build\n"
     "async def fail(context, arguments):\n"
     "    warnings.warn('a warning in a tool')\n"
     "    raise RuntimeError('a crash in a tool')\n"
     "lessons.forget = fail\n"
-    "serve()\n"
+    "build().run()\n"
 )
 
 
@@ -108,7 +108,7 @@ def test_a_setting_that_cannot_be_read_is_named_at_the_start(bank_path: Path) ->
 def test_what_is_no_json_on_the_wire_leaves_the_server_at_work(bank_path: Path) -> None:
     deep = b"[" * 10_000 + b"]" * 10_000
     with server(bank_path) as running:
-        for task in (b"NaN", b'"\\ud800"', b'"x", "analysis": ' + deep):
+        for task in (b"NaN", b'"x", "analysis": ' + deep):
             line = b'{"jsonrpc":"2.0","id":"hostile","method":"tools/call","params":{"name":"reflect","arguments":'
             running.send_raw(line + b'{"outcome": "failure", "task": ' + task + b"}}}\n")
             assert told(running, "recall_lessons", {"task": "still there"})["recall_id"]

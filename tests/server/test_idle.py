@@ -33,8 +33,8 @@ async def dreams(engine: Engine) -> int:
 
 async def quiet_time(idle: Idle) -> None:
     """Let a quiet time pass, and the dream of it end."""
-    idle.call_began()
-    idle.call_ended()
+    with idle.call():
+        pass
     waiting = idle._waiting  # pyright: ignore[reportPrivateUsage]
     assert waiting is not None
     await waiting
@@ -55,15 +55,14 @@ async def test_a_call_ends_the_waiting_and_the_dream(engine: Engine) -> None:
     await reflections(engine, *SAME)
     quiet = Quiet()
     idle = Idle(lambda: engine, 300, quiet)
-    idle.call_began()
-    idle.call_ended()
+    with idle.call():
+        pass
     quiet.over.set()
     for _ in range(6):
         await asyncio.sleep(0)
-    idle.call_began()
-    assert (await engine.recall(task="search the wrong page of the orders service")).lessons
-    assert await dreams(engine) == 0
-    idle.call_ended()
+    with idle.call():
+        assert (await engine.recall(task="search the wrong page of the orders service")).lessons
+        assert await dreams(engine) == 0
     await idle.close()
 
 
