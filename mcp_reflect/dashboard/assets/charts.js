@@ -3,7 +3,7 @@
 const DAY = 86400;
 const FONT = "12px system-ui, sans-serif";
 
-// A figure with a title, room for a chart, a line that says what the pointer is at, and the table.
+// A figure with a title, space for a chart, a line that says what the pointer is at, and the table.
 // `draw(width)` gives uPlot's options and data, or null where there is nothing to draw.
 function figure(title, summary, draw, table) {
   const stage = el("div", { class: "stage", role: "img", "aria-label": `${title}. ${summary}` });

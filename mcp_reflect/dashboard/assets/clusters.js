@@ -60,7 +60,7 @@ function clustersView(context) {
       el("details", null, el("summary", null, "As a list"), asList(groups, ties))));
   }
 
-  function picture(groups, ties, room) {
+  function picture(groups, ties, available) {
     const at = new Map();
     const rings = [];
     let [x, y, tall] = [0, 0, 0];
@@ -68,7 +68,7 @@ function clustersView(context) {
       const places = spots(group);
       const wide = Math.max(...group.map((lesson, place) => Math.hypot(...places[place]) + radius(lesson))) + 12;
       const cell = Math.max(2 * wide, 190);
-      if (x && x + cell > room) [x, y, tall] = [0, y + tall + GAP, 0];
+      if (x && x + cell > available) [x, y, tall] = [0, y + tall + GAP, 0];
       const [cx, cy] = [x + cell / 2, y + wide];
       group.forEach((lesson, place) => at.set(lesson, [cx + places[place][0], cy + places[place][1]]));
       rings.push(svg("circle", { class: "ring", cx, cy, r: wide }),
@@ -82,7 +82,7 @@ function clustersView(context) {
       return svg("line", { class: `tie ${relation}`, x1, y1, x2, y2 });
     });
     const drawn = svg("svg", { class: "clusters", role: "group", "aria-label": "Groups of lessons; arrow keys move, Enter opens",
-      viewBox: `0 0 ${room} ${y + tall + 8}`, width: room, height: y + tall + 8 }, rings, lines, nodes);
+      viewBox: `0 0 ${available} ${y + tall + 8}`, width: available, height: y + tall + 8 }, rings, lines, nodes);
     drawn.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
       const here = nodes.indexOf(document.activeElement);
