@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Fix, Work
 from mcp_reflect.models.critique import Status
@@ -25,23 +25,21 @@ _KINDS: Final = dict(zip("DTWN", "\ue000\ue001\ue002\ue003", strict=True))
 _MONTHS: Final = tuple("January February March April May June July August September October November December".split())
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SMALL: Final = tuple("zero a one two three four five six seven eight nine ten eleven twelve".split())
-_ZONES: Final = {
-    "UTC": 0,
-    "GMT": 0,
-    "Z": 0,
-    "PST": -480,
-    "PDT": -420,
-    "EST": -300,
-    "EDT": -240,
-    "CET": 60,
-    "CEST": 120,
-    "JST": 540,
-}
+_ZONES: Final = dict(
+    zip("UTC GMT Z PST PDT EST EDT CET CEST JST".split(), (0, 0, 0, -480, -420, -300, -240, 60, 120, 540), strict=True)
+)
 _MONTH: Final = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|"
     r"Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
 )
-_UNITS: Final = "second|minute|hour|day|week|month|year"
+_MINUTES: Final = {
+    "second": Fraction(1, 60),
+    "minute": Fraction(1),
+    "hour": Fraction(60),
+    "day": Fraction(_DAY),
+    "week": Fraction(7 * _DAY),
+}
+_UNIT: Final = "|".join((*_MINUTES, "month", "year"))
 _SCANNER: Final = re.compile(
     rf"""
     (?<![\w.])(?:
@@ -52,26 +50,19 @@ _SCANNER: Final = re.compile(
     | (?P<clock>\d{{1,2}}):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?!\d)(?:\ ?(?P<half>[AaPp])\.?[Mm]\b\.?)?
       (?:\ ?(?:\(?(?:UTC|GMT)\ ?)?(?P<offset>[+\-−]\d{{1,2}}(?::?\d\d)?)\b|\ ?(?P<zone>{"|".join(_ZONES)})\b)?
     | (?P<weekday>(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs?)?|Fri|Sat(?:ur)?|Sun)(?:day)?)(?![\w-])
-    | (?P<count>\d{{1,6}}(?:\.\d{{1,2}})?|(?:{"|".join(_SMALL[1:])})(?=\ ))[\ -]?(?P<unit>{_UNITS})s?(?!\w)
-      (?:,?\ (?:and\ )?(?P<count2>\d{{1,3}})\ (?P<unit2>{_UNITS})s?(?!\w))?
+    | (?P<count>\d{{1,6}}(?:\.\d{{1,2}})?|(?:{"|".join(_SMALL[1:])})(?=\ ))[\ -]?(?P<unit>{_UNIT})s?(?!\w)
+      (?:,?\ (?:and\ )?(?P<count2>\d{{1,3}})\ (?P<unit2>{_UNIT})s?(?!\w))?
     )
     """,
     re.VERBOSE,
 )
-_MINUTES: Final = {
-    "second": Fraction(1, 60),
-    "minute": Fraction(1),
-    "hour": Fraction(60),
-    "day": Fraction(_DAY),
-    "week": Fraction(7 * _DAY),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
     """One mention at `start` to `end`.
 
-    `kind` is a letter: D date, T time, W weekday, N span. `day` of a date (None where the calendar
+    `kind` is a letter: D date, T time, W weekday, N span. `day` of a date or timestamp (None where the calendar
     has no such day); `minutes` since midnight, or of a span; `offset` in minutes east of UTC; `months` of a span that
     is not a number of days; `number` is a weekday from 0 (Monday).
     """
@@ -104,7 +95,8 @@ def _mention(match: re.Match[str]) -> Mention | None:
         parts = [int(part) for part in match["iso"].split("-")]
         return Mention("D", *place, day=_date(*parts)) if 1 <= parts[1] <= 12 and 1 <= parts[2] <= 31 else None
     if day:
-        return Mention("D", *place, day=_date(int(year), _month(month), int(day)))
+        number = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(month[:3]))
+        return Mention("D", *place, day=_date(int(year), number, int(day)))
     if match["clock"]:
         return _clock(match, place)
     if match["weekday"]:
@@ -135,13 +127,9 @@ def _clock(match: re.Match[str], place: tuple[str, int, int]) -> Mention | None:
 def _amount(count: str, unit: str) -> tuple[Fraction, int]:
     """Return the minutes and the months of a span."""
     number = Fraction(max(1, _SMALL.index(count) - 1)) if count in _SMALL else Fraction(count)
-    return (
-        (number * _MINUTES[unit], 0) if unit in _MINUTES else (Fraction(0), int(number * (12 if unit == "year" else 1)))
-    )
-
-
-def _month(name: str) -> int:
-    return next(i for i, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
+    if unit in _MINUTES:
+        return number * _MINUTES[unit], 0
+    return Fraction(0), int(number * (12 if unit == "year" else 1))
 
 
 def _date(year: int, month: int, day: int) -> date | None:
@@ -151,15 +139,8 @@ def _date(year: int, month: int, day: int) -> date | None:
         return None
 
 
-class _Skeleton(NamedTuple):
-    """The text with one character per mention; `mentions[i]` is the i-th of them, at `places[i]`."""
-
-    text: str
-    mentions: list[Mention]
-    places: list[int]
-
-
-def _skeleton(text: str) -> _Skeleton:
+def _skeleton(text: str) -> tuple[str, list[Mention], list[int]]:
+    """Return the text with one character per mention, the mentions, and the place of each in that text."""
     text = text[:_MAX_CHARACTERS]
     parts: list[str] = []
     mentions: list[Mention] = []
@@ -173,31 +154,19 @@ def _skeleton(text: str) -> _Skeleton:
             mentions.append(mention)
             length += len(between) + 1
             position = match.end()
-    return _Skeleton("".join([*parts, _clean(text[position:])]), mentions, places)
+    return "".join([*parts, _clean(text[position:])]), mentions, places
 
 
 def _clean(text: str) -> str:
     """Lower case letter by letter, so that no place moves."""
-    if text.isascii():
-        return text.lower()
     return "".join(c.lower() if c.isascii() else " " if "\ue000" <= c <= "\ue003" else c for c in text)
 
 
 def _write_date(day: date, like: str) -> str:
     if like[:4].isdigit():
         return day.isoformat()
-    words = re.findall(r"[A-Za-z]{3,9}", like)
-    name = _MONTHS[day.month - 1][: 3 if words and len(words[0]) <= 3 else None]
-    number = str(day.day)
-    if re.search(r"\d(?:st|nd|rd|th)", like):
-        number += "th" if 11 <= day.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
-    if like[0].isdigit():
-        return f"{number} {'of ' if ' of ' in like else ''}{name} {day.year}"
-    return f"{name} {number}{',' if ',' in like else ''} {day.year}"
-
-
-def _write_weekday(number: int, like: str) -> str:
-    return _WEEKDAYS[number][: None if like.lower().endswith("day") else 3]
+    name = _MONTHS[day.month - 1]
+    return f"{day.day} {name} {day.year}" if like[0].isdigit() else f"{name} {day.day}, {day.year}"
 
 
 def _write_time(minutes: Fraction, like: str) -> str | None:
@@ -228,91 +197,97 @@ _Ruling = tuple[bool, Mention, str | None] | None
 
 
 def _findings(number: int, step: str) -> Iterator[Finding]:
-    bones = _skeleton(step) if _HINT.search(step, 0, _MAX_CHARACTERS) else None
-    if bones is None or not bones.mentions:
-        return
-    for mention, place in zip(bones.mentions, bones.places, strict=True):
-        if (
-            mention.kind == "D"
-            and mention.day is None
-            and not _REFUTED.search(bones.text[max(0, place - 60) : place + 60])
-        ):
+    text, mentions, places = _skeleton(step) if _HINT.search(step, 0, _MAX_CHARACTERS) else ("", [], [])
+    for mention, place in zip(mentions, places, strict=True):
+        missing = mention.kind == "D" and mention.day is None
+        if missing and not _REFUTED.search(text[max(0, place - 60) : place + 60]):
             detail = f"{mention.text}: there is no such day"
             yield Finding(step=number, status=Status.FAIL, claim=mention.text, detail=detail)
     taken: set[int] = set()
-    for pattern, law in _LAWS if len(bones.mentions) > 1 else ():
-        for match in pattern.finditer(bones.text):
-            first, last = bisect_left(bones.places, match.start()), bisect_left(bones.places, match.end())
-            found = bones.mentions[first:last]
-            if found[-1].start in taken or bones.text[match.end() : match.end() + 4].startswith((" or ", "?")):
+    for pattern, law in _LAWS if len(mentions) > 1 else ():
+        for match in pattern.finditer(text):
+            first, last = bisect_left(places, match.start()), bisect_left(places, match.end())
+            found = mentions[first:last]
+            if found[-1].start in taken or text[match.end() : match.end() + 4].startswith((" or ", "?")):
                 continue
             ruling = law(match[0], found)
             if ruling is None:
                 continue
             taken.add(found[-1].start)
-            holds, wrong, text = ruling
+            holds, wrong, right = ruling
             claim = step[found[0].start : found[-1].end]
             if holds:
                 yield Finding(step=number, status=Status.PASS, claim=claim)
-            elif not _REFUTED.search(bones.text[max(0, match.start() - 40) : match.end() + 40]):
-                fix = Fix(start=wrong.start, end=wrong.end, text=text) if text else None
-                detail = f"{claim[:200]}: {text} would be right" if text else f"{claim[:200]} does not hold"
-                yield Finding(step=number, status=Status.FAIL, claim=claim, expected=text, detail=detail, fix=fix)
+            elif not _REFUTED.search(text[max(0, match.start() - 40) : match.end() + 40]):
+                fix = Fix(start=wrong.start, end=wrong.end, text=right) if right else None
+                detail = f"{claim[:200]}: {right} would be right" if right else f"{claim[:200]} does not hold"
+                yield Finding(step=number, status=Status.FAIL, claim=claim, expected=right, detail=detail, fix=fix)
 
 
-def _of_kind(found: list[Mention], kind: str) -> list[Mention]:
-    return [mention for mention in found if mention.kind == kind]
+def _of_kind(found: list[Mention], kinds: str) -> list[Mention]:
+    return [mention for mention in found if mention.kind in kinds]
 
 
 def _weekday_of(_text: str, found: list[Mention]) -> _Ruling:
     (dated,), (named,) = _of_kind(found, "D"), _of_kind(found, "W")
     if dated.day is None:
         return None
-    right = dated.day.weekday()
-    return right == named.number, named, _write_weekday(right, named.text)
+    right = _WEEKDAYS[dated.day.weekday()][: None if named.text.endswith("day") else 3]
+    return dated.day.weekday() == named.number, named, right
 
 
-def _spell(span: Mention, number: Fraction) -> str | None:
-    if number.denominator != 1 or not span.text[0].isdigit():
+def _same_clock(first: Mention, second: Mention) -> bool:
+    """True if two moments are both dates of the calendar, or both times of day with one offset."""
+    if first.kind == second.kind == "D":
+        return first.day is not None and second.day is not None
+    return first.kind == second.kind and first.offset == second.offset and not first.day and not second.day
+
+
+def _between(text: str, found: list[Mention]) -> _Ruling:
+    (span,), (first, second) = _of_kind(found, "N"), _of_kind(found, "DT")
+    if not _same_clock(first, second):
         return None
-    return re.sub(r"^[\d.]+", str(number), span.text)
-
-
-def _between_days(text: str, found: list[Mention]) -> _Ruling:
-    (span,) = _of_kind(found, "N")
-    first, second = (mention.day for mention in _of_kind(found, "D"))
-    if first is None or second is None or not span.unit:
+    if first.day and second.day:
+        if span.months:
+            months = abs((second.day.year - first.day.year) * 12 + second.day.month - first.day.month)
+            return (True, span, None) if first.day.day == second.day.day and months == span.months else None
+        apart = Fraction(abs((second.day - first.day).days) * _DAY)
+        if span.unit not in {"day", "week"} or apart % _MINUTES[span.unit]:
+            return None
+        holds = span.minutes == apart or (span.minutes == apart + _DAY and "between" not in text)  # both ends counted
+    elif span.months or not span.minutes:
         return None
-    days = abs((second - first).days)
+    else:
+        apart = (second.minutes - first.minutes) % _DAY
+        holds = apart == span.minutes or (first.twelve and second.twelve and (apart - span.minutes) % 720 == 0)
+    if span.unit in {"day", "week", "minute"}:
+        number = apart / _MINUTES[span.unit]
+        return holds, span, re.sub(r"^[\d.]+|^[a-z]+", str(number), span.text) if number.denominator == 1 else None
+    hours, rest = divmod(apart, 60)
+    right = f"{hours} hour{'' if hours == 1 else 's'}{f' {rest} minutes' if rest else ''}"
+    return holds, span, right if rest.denominator == 1 else None
+
+
+def _add(text: str, found: list[Mention]) -> _Ruling:
+    (span,), (source, target) = _of_kind(found, "N"), _of_kind(found, "DT")
+    sign = -1 if re.search(r" before| prior|minus| [-−] |earlier", text) else 1
+    if not _same_clock(source, target):
+        return None
+    if source.day:
+        if span.minutes % _DAY:
+            return None
+        try:
+            year, index = divmod(source.day.year * 12 + source.day.month - 1 + sign * span.months, 12)
+            start = date(year, index + 1, min(source.day.day, monthrange(year, index + 1)[1]))
+            right = start + timedelta(days=sign * int(span.minutes / _DAY))
+        except (ValueError, OverflowError):
+            return None
+        return right == target.day, target, _write_date(right, target.text)
     if span.months:
-        months = abs((second.year - first.year) * 12 + second.month - first.month)
-        return (True, span, None) if first.day == second.day and months == span.months else None
-    stated = span.minutes / _DAY
-    if span.unit == "week":
-        return (stated == days, span, _spell(span, Fraction(days, 7))) if days % 7 == 0 else None
-    if span.unit != "day":
         return None
-    if stated == days + 1:  # both ends counted
-        return (True, span, None) if "from" in text or "to" in text else None
-    return stated == days, span, _spell(span, Fraction(days))
-
-
-def _sign(text: str) -> int:
-    return -1 if any(word in text for word in (" before", " prior", "minus", " - ", " − ", "earlier")) else 1
-
-
-def _add_to_day(text: str, found: list[Mention]) -> _Ruling:
-    (span,) = _of_kind(found, "N")
-    source, target = _of_kind(found, "D")
-    if span.minutes % _DAY or source.day is None or target.day is None:
-        return None
-    try:
-        year, index = divmod(source.day.year * 12 + source.day.month - 1 + _sign(text) * span.months, 12)
-        start = date(year, index + 1, min(source.day.day, monthrange(year, index + 1)[1]))
-        right = start + timedelta(days=_sign(text) * int(span.minutes / _DAY))
-    except (ValueError, OverflowError):
-        return None
-    return right == target.day, target, _write_date(right, target.text)
+    apart = source.minutes + sign * span.minutes - target.minutes
+    holds = apart % (_DAY // 2 if source.twelve and target.twelve else _DAY) == 0
+    return holds, target, _write_time(target.minutes + apart, target.text)
 
 
 def _same_moment(_text: str, found: list[Mention]) -> _Ruling:
@@ -320,36 +295,10 @@ def _same_moment(_text: str, found: list[Mention]) -> _Ruling:
     if first.offset is None or second.offset is None or first.offset == second.offset:
         return None
     right = first.minutes - first.offset + second.offset
-    if first.day and second.day:
-        same = first.day.toordinal() * _DAY + right == second.day.toordinal() * _DAY + second.minutes
-        return same, second, None
-    return (right - second.minutes) % _DAY == 0, second, _write_time(right, second.text)
-
-
-def _between_times(_text: str, found: list[Mention]) -> _Ruling:
-    (span,) = _of_kind(found, "N")
-    first, second = _of_kind(found, "T")
-    if span.months or not span.minutes or first.day or second.day or first.offset != second.offset:
-        return None
-    apart = (second.minutes - first.minutes) % _DAY
-    if apart == span.minutes or (first.twelve and second.twelve and (apart - span.minutes) % 720 == 0):
-        return True, span, None
-    if span.unit == "minute":
-        return False, span, _spell(span, apart)
-    hours, rest = divmod(apart, 60)
-    text = f"{hours} hour{'' if hours == 1 else 's'}{f' {rest} minutes' if rest else ''}"
-    return False, span, text if rest.denominator == 1 else None
-
-
-def _add_to_time(text: str, found: list[Mention]) -> _Ruling:
-    (span,) = _of_kind(found, "N")
-    source, target = _of_kind(found, "T")
-    if span.months or source.day or source.offset != target.offset:
-        return None
-    right = (source.minutes + _sign(text) * span.minutes) % _DAY
-    if right == target.minutes or (source.twelve and target.twelve and (right - target.minutes) % 720 == 0):
-        return True, target, None
-    return False, target, _write_time(right, target.text)
+    days = (first.day - second.day).days * _DAY if first.day and second.day else 0
+    apart = right - second.minutes + days
+    holds = apart == 0 if first.day and second.day else apart % _DAY == 0
+    return holds, second, _write_time(right, second.text)
 
 
 _IS: Final = r"(?: ?=| ?→|:| is| was| will be| would be| gives| equals| falls on| fell on| lands on| comes to| makes)"
@@ -359,25 +308,22 @@ _CLOSED: Final = (
     r"(?= ?(?:$|[.,;:!)\]\n]|in all|in total|total|altogether|inclusive|including|counting|long|"
     r"and\b|so\b|because|which))"
 )
-_ENDS: Final = r"(?:arriv\w*|end\w*|finish\w*|until|done|over|land\w*|stop\w*)"
-# D date, T time, W weekday, N span; small letters and signs stand for themselves.
+# D date, T time, M either, W weekday, N span; small letters and signs stand for themselves.
 _LAWS: Final[tuple[tuple[re.Pattern[str], Callable[[str, list[Mention]], _Ruling]], ...]] = tuple(
-    (re.compile(re.sub(r"(?<!\\)[DTWN]", lambda letter: _KINDS[letter[0]], pattern)), law)
+    (re.compile(re.sub(r"[DTWN]", lambda letter: _KINDS[letter[0]], pattern.replace("M", "[DT]"))), law)
     for pattern, law in (
-        (r"W,?(?: the)? D", _weekday_of),
+        (r"W,?(?: the)? D|D \(W\)|W \(D\)", _weekday_of),
         (r"D,? (?:is|was|will be|falls on|fell on|lands on|=)(?: on)?(?: an?)? W", _weekday_of),
-        (r"D \(W\)|W \(D\)", _weekday_of),
-        (rf"(?:from )?D (?:to|until|till|through|–) D(?:,|{_LASTS})(?: exactly)? N{_CLOSED}", _between_days),
-        (r"there (?:are|is|were|was)(?: exactly)? N (?:between|from) D (?:and|to|until) D", _between_days),
-        (rf"between D and D(?:{_LASTS}|,? there (?:are|is))(?: exactly)? N{_CLOSED}", _between_days),
-        (rf"N (?:after|from|before|later than|prior to) D{_IS}(?: on)?(?: W,?)? D", _add_to_day),
-        (rf"D (?:plus|minus|\+|-|−) N{_IS}(?: W,?)? D", _add_to_day),
-        (r"D[^D.N]{0,20}\b(?:due in N(?: is|:|,| on| ?=| →)|in N is) D", _add_to_day),
+        (rf"(?:from )?M (?:to|until|till|through|–) M(?:,|{_LASTS})(?: exactly)? N{_CLOSED}", _between),
+        (r"there (?:are|is|were|was)(?: exactly)? N (?:between|from) M (?:and|to|until) M", _between),
+        (rf"between M and M(?:{_LASTS}|,? there (?:are|is))(?: exactly)? N{_CLOSED}", _between),
+        (rf"N (?:after|from|before|past|later than|prior to) M{_IS}(?: on)?(?: W,?)? M", _add),
+        (rf"M (?:plus|minus|\+|-|−) N{_IS}(?: W,?)? M", _add),
+        (r"D[^DN.]{0,20}\b(?:due in N(?: is|:|,| on| ?=| →)|in N is) D", _add),
+        (
+            r"at T[^TND.]{0,40}\b(?:takes|lasts) N[^TND.]{0,12}\b(?:arriv|end|finish|until|over|land)\w*(?: at)? T",
+            _add,
+        ),
         (r"T(?: ?=| is| equals| ?\(| i\.e\.| corresponds to) ?T", _same_moment),
-        (rf"(?:from )?T (?:to|until|till|–) T(?:,|{_LASTS})(?: exactly)? N{_CLOSED}", _between_times),
-        (rf"between T and T(?:{_LASTS}|,? there (?:are|is))(?: exactly)? N{_CLOSED}", _between_times),
-        (rf"N (?:after|before|later than|past) T{_IS} T", _add_to_time),
-        (rf"T (?:plus|minus|\+|-|−) N{_IS} T", _add_to_time),
-        (rf"at T[^TND.]{{0,40}}\b(?:takes|lasts) N[^TND.]{{0,12}}\b{_ENDS}(?: at)? T", _add_to_time),
     )
 )
