@@ -149,7 +149,7 @@ def _compare(left: _Sum, target: Quantity, *, about: bool) -> tuple[Match, Fract
         value, stated = wanted / factor, given / factor
         expected = expected or value
         if len(target.parts) == 1 and exact:
-            match = matches(value, stated, shown.decimals, inexact=False, about=about)
+            match = matches(value, stated, shown.decimals, about=about)
         else:
             match = _loosely(value, stated, shown.unit.factor / factor / 10**shown.decimals)
         if match is Match.YES:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from mcp_reflect.checkers.arithmetic.numerals import fixed, read, terminates, write
+from mcp_reflect.checkers.arithmetic.numerals import fixed, scientific, terminates, write
 from mcp_reflect.checkers.arithmetic.sums import Sum, parse
 from mcp_reflect.checkers.arithmetic.tokens import FRACTION_WORDS, LEADS, STOPS, Kind, Token, words
 from mcp_reflect.checkers.base import Fix
@@ -111,15 +111,14 @@ def _read_right(tokens: list[Token], known: Mapping[str, Fraction]) -> Sum | Non
     token = tokens[result.end]
     behind = tokens[result.end + 1] if result.end + 1 < len(tokens) else None
     if token.kind is Kind.OP:
-        if token.end - token.start >= len("plus"):
-            return result  # "= 5 times as many"
-        dash = token.text in "-–" and token.gap and behind is not None and behind.gap and behind.kind is Kind.WORD
-        return result if dash and behind is not None and behind.text.lower() in STOPS else None
+        word = token.end - token.start >= len("plus")  # "= 5 times as many"
+        dash = token.text in "-–" and behind is not None and behind.gap and behind.text.lower() in STOPS
+        return result if word or dash else None
     if token.kind in {Kind.OPAQUE, Kind.NAME, Kind.FACTORIAL} or (token.kind is Kind.OPEN and not token.gap):
         return None
     two_numbers = token.kind is Kind.NUMBER and tokens[result.end - 1].kind is Kind.NUMBER
     result.unsure |= two_numbers or _changed(tokens[result.end : result.end + 4])
-    result.unsure |= token.text == "of" and (result.literal is None or result.percent)
+    result.unsure |= token.text == "of" and (result.literal is None or result.percents)
     return result
 
 
@@ -202,22 +201,15 @@ def _literal_fix(step: str, tokens: list[Token], number: Token, right: Sum, expe
     if number.text == "mixed" or not number.text[0].isascii():
         return None
     # 0.25 before a percent sign is 25, 60 before dozen is 5, unless the sum has seen to that itself.
-    factor = Fraction(100) if right.percent else Fraction(1, right.scale)
+    factor = Fraction(100) if right.percents else Fraction(1, right.scale)
     value = min((expected * factor, expected), key=lambda value: abs(value - number.value))
-    written, tail, end = read(number.text), "", number.end
-    if written and written[0] and written[0] != number.value:  # 3.98 × 10^-19: only the 3.98 is written anew
-        value = value * written[0] / number.value
-        if not 1 <= abs(value) < 10:
-            return None
-        end = max(token.end for token in tokens if token.kind in {Kind.NUMBER, Kind.CLOSE})
-        tail = step[number.end : end]
     signs = [token for token in tokens if token.kind is Kind.OP and token.start < number.start]
     money = any(token.kind is Kind.CURRENCY for token in tokens)
     start = signs[0].start if signs else number.start
     currency = next((t.text for t in tokens if t.kind is Kind.CURRENCY and start <= t.start < number.start), "")
     grouped = abs(value) >= 1000 and re.search(r"\d,\d{3}", step[max(0, start - 80) : start]) is not None
-    text = write(abs(value), number.text, money=money, grouped=grouped)
-    return Fix(start=start, end=end, text=("-" if value < 0 else "") + currency + text + tail)
+    text = write(abs(value), scientific(number.text), money=money, grouped=grouped).replace("e", " × 10^")
+    return Fix(start=start, end=number.end, text=("-" if value < 0 else "") + currency + text)
 
 
 _COINS: Final = {
@@ -251,4 +243,4 @@ def _units(labels: list[str]) -> set[Unit]:
     if "in" in labels and any(unit.family == "foot" for unit in units):
         units.add(UNITS["in"])
     coins = (_COINS.get(label.lower()) for label in labels)
-    return units | {Unit("coin", (0,) * 8, (Fraction(coin),), "") for coin in coins if coin}
+    return units | {Unit("coin", (0,) * 7, (Fraction(coin),), "") for coin in coins if coin}

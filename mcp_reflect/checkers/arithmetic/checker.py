@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
 
 from mcp_reflect.checkers.arithmetic.chains import Chain, chains, fix_of, other_units, plain_text
 from mcp_reflect.checkers.arithmetic.numerals import Match, in_english, matches, same, within_percent
-from mcp_reflect.checkers.arithmetic.sums import Sum, parse
+from mcp_reflect.checkers.arithmetic.sums import Sum
 from mcp_reflect.checkers.arithmetic.tokens import Kind, Token, tokens
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
@@ -44,61 +44,23 @@ class ArithmeticChecker:
     def check(self, work: Work) -> Iterable[Finding]:
         if _OTHER_ARITHMETIC.search(work.goal[:20_000]):
             return
-        steps = tuple(in_english(step) for step in work.steps)
-        for finding in _findings(steps):
-            place = finding.step - 1
-            start = steps[place].find(finding.claim)
-            if work.steps[place] == steps[place] or start < 0:
-                yield finding
-            else:  # quote the claim as it was written; a step whose numbers were rewritten is not corrected
-                yield replace(finding, claim=work.steps[place][start : start + len(finding.claim)], fix=None)
-
-
-def _findings(steps: tuple[str, ...]) -> Iterator[Finding]:
-    known: dict[str, Fraction] = {}
-    solutions: dict[str, Fraction] = {}
-    left = _MAX_TOKENS
-    for number, step in enumerate(steps[:_MAX_STEPS], 1):
-        if left > 0 and (re.search(r"[=≈<>≤≥\\]| is |equals| are ", step)):
+        known: dict[str, Fraction] = {}
+        left = _MAX_TOKENS
+        for number, original in enumerate(work.steps[:_MAX_STEPS], 1):
+            step = in_english(original)
+            if left <= 0 or not re.search(r"[=≈<>≤≥\\]| is |equals| are ", step):
+                continue
             found = tokens(step, left)
             left -= len(found)
-            if not _OTHER_ARITHMETIC.search(step):
-                for chain in chains(found, known):
-                    for index in range(len(chain.relations)):
-                        if finding := _judged(step, number, chain, index):
-                            yield finding
-                    if (solved := _solved(chain)) is not None:
-                        name, solution, start, end = solved
-                        if solutions.get(name) == solution:
-                            yield Finding(step=number, status=Status.PASS, claim=step[start:end])
-                        solutions[name] = solution
-                    _bind(chain, known)
-
-
-def _solved(chain: Chain) -> tuple[str, Fraction, int, int] | None:
-    """Return the unknown of a linear equation, its value, and where the equation stands: 2x + 6 = 10 holds for x = 2.
-
-    The equation that follows from another one has the same solution; one that has not may be of another problem.
-    """
-    left, right = chain.members[0].left, chain.members[-1].right
-    names = {token.text for member in chain.members for token in member.tokens if token.kind is Kind.NAME}
-    if chain.relations != ["="] or len(names) != 1 or left is None or right is None or left.unsure or right.unsure:
-        return None
-    name, (first, second) = names.pop(), (member.tokens for member in chain.members)
-    apart: list[Fraction] = []
-    for value in (0, 1, 2):
-        sides = [
-            parse(found, start, {name: Fraction(value)})
-            for found, start in ((first, left.start), (second, right.start))
-        ]
-        values = [side.value for side in sides if side and side.value is not None]
-        if len(values) < 2:
-            return None
-        apart.append(values[0] - values[1])
-    slope = apart[1] - apart[0]
-    if not slope or apart[2] - apart[1] != slope:
-        return None
-    return name, -apart[0] / slope, first[left.start].start, second[right.end - 1].end
+            for chain in chains(found, known) if not _OTHER_ARITHMETIC.search(step) else ():
+                for index in range(len(chain.relations)):
+                    if judged := _judged(step, number, chain, index):
+                        start, finding = judged
+                        if step != original:  # quoted as it was written; rewritten numbers are not corrected
+                            claim = original[start : start + len(finding.claim)]
+                            finding = replace(finding, claim=claim, fix=None)
+                        yield finding
+                _bind(chain, known)
 
 
 def _bind(chain: Chain, known: dict[str, Fraction]) -> None:
@@ -118,53 +80,41 @@ def _bind(chain: Chain, known: dict[str, Fraction]) -> None:
                 break  # the member ends one claim and begins another
 
 
-def _judged(step: str, number: int, chain: Chain, index: int) -> Finding | None:
+def _judged(step: str, number: int, chain: Chain, index: int) -> tuple[int, Finding] | None:
+    """Return the finding on one relation and the place where its claim begins."""
     left, relation, right = chain.members[index].left, chain.relations[index], chain.members[index + 1].right
     if left is None or right is None or left.name is not None:
         return None
     if relation == "is" and (not left.operators or right.literal is None):
         return None
-    before, behind = chain.members[index].tokens, chain.members[index + 1].tokens
-    start, end = before[left.start].start, _end_of_sum(behind[right.start : right.end])
-    ruling = _rule(left, relation, right, about=_ABOUT.search(step, max(0, start - 30), end + 40) is not None)
+    before, behind = chain.members[index].tokens, chain.members[index + 1].tokens[right.start : right.end]
+    # The sum ends without the words behind its last number.
+    end = next((token.end for token in reversed(behind) if token.kind is not Kind.WORD), behind[-1].end)
+    start = before[left.start].start
     claim = step[start:end]
-    if ruling.match is Match.YES:
-        return Finding(step=number, status=Status.PASS, claim=claim)
-    if ruling.match is Match.UNSURE or left.unsure or right.unsure or _refuted(step, start, end):
+    about = relation == "≈" or _ABOUT.search(step, max(0, start - 30), end + 40) is not None
+    match, expected = _rule(left, relation, right, about=about)
+    if match is Match.YES:
+        return start, Finding(step=number, status=Status.PASS, claim=claim)
+    # The text may only be quoting, supposing, asking or rejecting the claim.
+    refuted = _REFUTED.search(step[max(0, start - 60) : start]) or _REFUTED.search(step[end : end + 50])
+    if match is Match.UNSURE or left.unsure or right.unsure or refuted or re.match(r"[ .)*`]*\?", step[end : end + 12]):
         return None
-    if _reads_otherwise(chain, index, left, right, ruling):
+    if _reads_otherwise(chain, index, left, right, expected):
         return None
-    fix, expected, detail = None, None, "the relation does not hold"
-    if ruling.expected is not None:
-        fix = fix_of(step, chain, index, right, ruling.expected)
-        expected = fix.text if fix else plain_text(ruling.expected)
-        detail = f"{claim[:200]}: the left side is {expected}"
-    return Finding(step=number, status=Status.FAIL, claim=claim, expected=expected, detail=detail, fix=fix)
+    fix, shown, detail = None, None, "the relation does not hold"
+    if expected is not None:
+        fix = fix_of(step, chain, index, right, expected)
+        shown = fix.text if fix else plain_text(expected)
+        detail = f"{claim[:200]}: the left side is {shown}"
+    return start, Finding(step=number, status=Status.FAIL, claim=claim, expected=shown, detail=detail, fix=fix)
 
 
-def _end_of_sum(found: list[Token]) -> int:
-    """Where the sum ends without the words behind its last number."""
-    return next((token.end for token in reversed(found) if token.kind is not Kind.WORD), found[-1].end)
+_Ruling = tuple[Match, Fraction | None]
+"""How the sides stand to each other, and the exact value of the side that was not shown as a number."""
 
 
-def _refuted(step: str, start: int, end: int) -> bool:
-    """True if the text may only be quoting, supposing or rejecting the claim."""
-    if step[end : end + 12].lstrip(" .)*`").startswith("?"):
-        return True
-    return bool(_REFUTED.search(step[max(0, start - 60) : start]) or _REFUTED.search(step[end : end + 50]))
-
-
-class _Ruling(NamedTuple):
-    """`expected` is the exact value of the side that was not shown as a number."""
-
-    match: Match
-    expected: Fraction | None = None
-
-
-_UNSURE: Final = _Ruling(Match.UNSURE)
-
-
-def _reads_otherwise(chain: Chain, index: int, left: Sum, right: Sum, ruling: _Ruling) -> bool:
+def _reads_otherwise(chain: Chain, index: int, left: Sum, right: Sum, expected: Fraction | None) -> bool:
     """Ways in which a false equality may be no claim of one."""
     first, second = chain.members[index], chain.members[index + 1]
     joined = (index > 0 and first.left is first.right) or (
@@ -178,7 +128,7 @@ def _reads_otherwise(chain: Chain, index: int, left: Sum, right: Sum, ruling: _R
         return True  # "Day 4 = 3 × 2": a name that ends in a number; "48 = 100% + 20%" of something
     # 5 + 3 = 8 × 2 = 16: written as one would press the keys
     begins = second.tokens[right.start].kind in {Kind.NUMBER, Kind.CURRENCY}
-    return begins and right.operators > 0 and right.lead == ruling.expected
+    return begins and right.operators > 0 and right.lead == expected
 
 
 def _rule(left: Sum, relation: str, right: Sum, *, about: bool) -> _Ruling:
@@ -186,55 +136,44 @@ def _rule(left: Sum, relation: str, right: Sum, *, about: bool) -> _Ruling:
     rulings: list[_Ruling] = []
     for a, b in _readings(left, right):
         if a is None or b is None:
-            return _UNSURE
-        ruling = _compare(relation, a, b) if relation in "<>≤≥≠" else _equate(left, a, right, b, about=relation == "≈")
-        if about and ruling.match is not Match.YES and relation not in "<>≤≥≠":
-            ruling = _equate(left, a, right, b, about=True)
-        if ruling.match is Match.YES:
-            return ruling
-        rulings.append(ruling)
-    return _UNSURE if any(ruling.match is Match.UNSURE for ruling in rulings) else rulings[0]
+            return Match.UNSURE, None
+        if relation in "<>≤≥≠":
+            holds = {"<": a < b, ">": a > b, "≤": a <= b, "≥": a >= b, "≠": a != b}[relation]
+            unsure = relation == "≠" or within_percent(a, b)  # 0.1 + 0.2 != 0.3 is true of floating point
+            rulings.append((Match.YES if holds else Match.UNSURE if unsure else Match.NO, None))
+        else:
+            rulings.append(_equate(left, a, right, b, about=about))
+        if rulings[-1][0] is Match.YES:
+            return rulings[-1]
+    return (Match.UNSURE, None) if any(match is Match.UNSURE for match, _ in rulings) else rulings[0]
 
 
 def _readings(left: Sum, right: Sum) -> Iterator[tuple[Fraction | None, Fraction | None]]:
     """Pairs of values, the plain ones first: 80% may count as 80, and 5 dozen as 5."""
     yield left.value, right.value
-    for a in (left.value, *left.others):
-        yield from ((a, b) for b in (right.value, *right.others))
-    if right.percent and (not left.percents or left.hundred):
-        yield left.value, right.in_percent
-    if left.percent and (not right.percents or right.hundred):
-        yield left.in_percent, right.value
-    if (left.percents or right.percents) and not left.percent_factor:
-        yield left.in_percent, right.in_percent
-        if not right.percent:
-            yield left.in_percent, right.value
-
-
-def _compare(relation: str, a: Fraction, b: Fraction) -> _Ruling:
-    holds = {"<": a < b, ">": a > b, "≤": a <= b, "≥": a >= b, "≠": a != b}[relation]
-    if not holds and (relation == "≠" or within_percent(a, b)):
-        return _UNSURE  # 0.1 + 0.2 != 0.3 is true of floating point
-    return _Ruling(Match.YES if holds else Match.NO)
+    if left.scale > 1 or right.scale > 1:
+        yield from ((left.bare, right.value), (left.value, right.bare), (left.bare, right.bare))
+    if (left.percents or right.percents) and not left.shares:
+        yield from ((left.value, right.in_percent), (left.in_percent, right.value), (left.in_percent, right.in_percent))
 
 
 def _equate(left: Sum, a: Fraction, right: Sum, b: Fraction, *, about: bool) -> _Ruling:
-    inexact = left.inexact or right.inexact
-    if (left.pi or right.pi) and within_percent(a, b):
-        return _Ruling(Match.YES)  # 3.14 and 22/7 are π as well
+    close = within_percent(a, b)
+    if (left.pi or right.pi) and close:
+        return Match.YES, None  # 3.14 and 22/7 are π as well
     bare = [not side.operators or side.literal is not None for side in (left, right)]
     if right.literal and not bare[0]:
-        return _shown(a, right.literal, b, inexact=inexact, about=about)
+        return _shown(a, right.literal, b, about=about)
     if left.literal and not bare[1]:
-        return _shown(b, left.literal, a, inexact=inexact, about=about)
-    if same(a, b, inexact=inexact) or (about and within_percent(a, b)):
-        return _Ruling(Match.YES)
-    if all(bare) or ((about or inexact) and within_percent(a, b, 5)):
-        return _UNSURE
-    return _UNSURE if (left.decimals or right.decimals) and within_percent(a, b) else _Ruling(Match.NO, a)
+        return _shown(b, left.literal, a, about=about)
+    if same(a, b) or (about and close):
+        return Match.YES, None
+    if all(bare) or (about and within_percent(a, b, 5)):
+        return Match.UNSURE, None
+    return (Match.UNSURE, None) if (left.decimals or right.decimals) and close else (Match.NO, a)
 
 
-def _shown(exact: Fraction, literal: Token, value: Fraction, *, inexact: bool, about: bool) -> _Ruling:
+def _shown(exact: Fraction, literal: Token, value: Fraction, *, about: bool) -> _Ruling:
     """Compare an exact value with a number as it is written; a percent sign adds decimals, a scale takes some."""
     decimals = literal.decimals
     if value and literal.value:
@@ -243,4 +182,4 @@ def _shown(exact: Fraction, literal: Token, value: Fraction, *, inexact: bool, a
             ratio, decimals = ratio / 10, decimals + 1
         while ratio < 1:
             ratio, decimals = ratio * 10, decimals - 1
-    return _Ruling(matches(exact, value, decimals, inexact=inexact, about=about), exact)
+    return matches(exact, value, decimals, about=about), exact

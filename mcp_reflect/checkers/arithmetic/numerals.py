@@ -27,7 +27,7 @@ VULGAR = {
     "⅝": Fraction(5, 8),
     "⅞": Fraction(7, 8),
 }
-_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−", "0123456789-+-")
 
 
 def read(text: str) -> tuple[Fraction, int] | None:
@@ -54,6 +54,12 @@ def read_raised(text: str) -> Fraction | None:
     if not digits.isdecimal() or len(digits) > len("999"):
         return None
     return Fraction(int(plain))
+
+
+def scientific(text: str) -> str:
+    """Write `3.98 × 10^-19` and `3.98 × 10⁻¹⁹` as 3.98e-19, other numbers as they are."""
+    mantissa, power, exponent = re.sub(r" ?(?:[×·*]|\\times) ?10", "e", text).partition("e")
+    return mantissa + power + exponent.translate(_RAISED).strip("^{}")
 
 
 def fixed(value: Fraction, decimals: int) -> str:
@@ -98,7 +104,7 @@ def _scientific(value: Fraction, decimals: int) -> str:
 
 
 _FLOAT_DECIMALS = 10  # from here on the noise of floating point is no error: 0.30000000000000004
-_ROOT_NOISE = 10**12  # roots are cut at 40 digits, π at 50
+_NOISE = 10**12  # of roots, which are floats
 
 
 class Match(Enum):
@@ -107,16 +113,16 @@ class Match(Enum):
     NO = auto()
 
 
-def same(left: Fraction, right: Fraction, *, inexact: bool) -> bool:
-    """True if two values are one, but for roots and π cut short."""
-    return left == right or (inexact and abs(left - right) * _ROOT_NOISE <= max(abs(left), abs(right)))
+def same(left: Fraction, right: Fraction) -> bool:
+    """True if two values are one, but for roots cut short."""
+    return left == right or abs(left - right) * _NOISE <= max(abs(left), abs(right))
 
 
 def within_percent(exact: Fraction, shown: Fraction, percent: int = 1) -> bool:
     return abs(exact - shown) * 100 <= percent * abs(exact)
 
 
-def matches(exact: Fraction, shown: Fraction, decimals: int, *, inexact: bool, about: bool) -> Match:
+def matches(exact: Fraction, shown: Fraction, decimals: int, *, about: bool) -> Match:
     """True if `shown`, written with so many decimals, is `exact` or a display of it.
 
     A display is less than one unit of its last place away and within 1 %; a value that the decimals
@@ -124,7 +130,7 @@ def matches(exact: Fraction, shown: Fraction, decimals: int, *, inexact: bool, a
     things, and two digits rounded well may be all the digits that count (1.2 × 1.3 = 1.6), so both prove
     nothing. With `about`, 5 % away proves nothing yet.
     """
-    if same(exact, shown, inexact=inexact):
+    if same(exact, shown):
         return Match.YES
     if decimals >= _FLOAT_DECIMALS and abs(exact - shown) * 10**9 <= abs(exact):
         return Match.YES
@@ -134,7 +140,7 @@ def matches(exact: Fraction, shown: Fraction, decimals: int, *, inexact: bool, a
         if apart <= unit or close:
             return Match.YES
         return Match.UNSURE if within_percent(exact, shown, 5) else Match.NO
-    if not inexact and terminates(exact, decimals):
+    if terminates(exact, decimals):
         return Match.NO
     if apart < unit:
         if close:

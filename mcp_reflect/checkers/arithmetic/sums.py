@@ -1,17 +1,15 @@
 """Tokens to the value of a sum: recursive descent that evaluates as it reads, bounded in depth, length and size."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import factorial, isqrt
 from typing import Final
 
-from mcp_reflect.checkers.arithmetic.numerals import EXACT, MAX_EXPONENT
+from mcp_reflect.checkers.arithmetic.numerals import EXACT
 from mcp_reflect.checkers.arithmetic.tokens import BREAK, DETERMINERS, SCALES, STOPS, Kind, Token
 
 PI: Final = Fraction(314159265358979323846264338327950288419716939937510, 10**50)
-_HUNDREDTH: Final = Fraction(1, 100)
-_ONE: Final = Fraction(1)
 _MAX_BITS: Final = 4096
 _MAX_POWER: Final = 400
 _MAX_FACTORIAL: Final = 60
@@ -26,26 +24,22 @@ class NoSumError(Exception):
     """There is no sum here that can be read."""
 
 
-class UnknownError(Exception):
-    """The value cannot be known: an unknown in it, too large, not real, divided by zero."""
-
-
 @dataclass(slots=True)
 class Sum:
     """One sum: tokens `start` to `end` of its list.
 
-    `value` is None where it cannot be known, `in_percent` the value if 80% counts as 80, and `others` are those if
-    5 dozen counts as 5, or a / b × c is meant as a / (b × c). `literal` is the number token
-    where the sum is nothing but a number, its sign and its unit; `name` the name where it is nothing but a name.
-    `unsure` means that a mismatch proves nothing, since the sum may be read otherwise; `inexact` that it holds a root
-    or π. `weak` labels are single letters that could be variables.
+    `value` is None where it cannot be known (an unknown, too large, not real, divided by zero), `in_percent` the
+    value if 80% counts as 80, `bare` that if 5 dozen counts as 5. `literal` is the number token where the sum is
+    nothing but a number, its sign and its unit; `name` the name where it is nothing but a name. `unsure` means that a
+    mismatch proves nothing, since the sum may be read otherwise. `weak` labels are single letters that could be
+    variables. `shares` is True where a percentage is taken of something.
     """
 
     start: int
     end: int = 0
     value: Fraction | None = None
     in_percent: Fraction | None = None
-    others: list[Fraction] = field(default_factory=list[Fraction])
+    bare: Fraction | None = None
     literal: Token | None = None
     name: str | None = None
     names: bool = False
@@ -55,38 +49,32 @@ class Sum:
     operators: int = 0
     adds: bool = False
     unsure: bool = False
-    inexact: bool = False
     weak: bool = False
     pi: bool = False
     percents: bool = False
-    percent: bool = False
-    percent_factor: bool = False
-    hundred: bool = False
+    shares: bool = False
     scale: int = 1
 
 
 def parse(tokens: list[Token], start: int, known: Mapping[str, Fraction]) -> Sum | None:
     """Return the longest sum that begins at `start`, None where none does. `known` are the values of names."""
     reader = _Reader(tokens, start, known)
-    result = reader.sum
+    result, numbers = reader.sum, reader.numbers
     try:
-        result.value = reader.expression(0)
+        result.value = result.in_percent = result.bare = reader.expression(0)
     except NoSumError:
         return None
     result.end = reader.at
-    if result.operators == 0 and len(reader.numbers) == 1 and not result.names:
-        result.literal = reader.numbers[0]
-    if result.operators == 0 and result.names and not reader.numbers and tokens[result.end - 1].kind is Kind.NAME:
+    if result.operators == 0 and len(numbers) == 1 and not result.names:
+        result.literal = numbers[0]
+    if result.operators == 0 and result.names and not numbers and tokens[result.end - 1].kind is Kind.NAME:
         result.name = tokens[result.end - 1].text
-    result.lead = reader.numbers[0].value if reader.numbers else None
-    result.decimals = any(number.decimals > 0 for number in reader.numbers)
-    result.hundred = any(number.value == 100 for number in reader.numbers)
-    result.percent = result.percents and result.literal is not None
-    result.in_percent = result.value
+    result.lead = numbers[0].value if numbers else None
+    result.decimals = any(number.decimals > 0 for number in numbers)
     if result.percents:
-        result.in_percent = _Reader(tokens, start, known, hundredth=_ONE).expression(0)
-    if result.scale > 1 and (bare := _Reader(tokens, start, known, scaled=False).expression(0)) is not None:
-        result.others.append(bare)
+        result.in_percent = _Reader(tokens, start, known, hundredth=Fraction(1)).expression(0)
+    if result.scale > 1:
+        result.bare = _Reader(tokens, start, known, scaled=False).expression(0)
     return result
 
 
@@ -96,7 +84,7 @@ class _Reader:
         tokens: list[Token],
         start: int,
         known: Mapping[str, Fraction],
-        hundredth: Fraction = _HUNDREDTH,
+        hundredth: Fraction = Fraction(1, 100),
         *,
         scaled: bool = True,
     ) -> None:
@@ -110,61 +98,48 @@ class _Reader:
         index = self.at + ahead
         return self.tokens[index] if index < self.stop else BREAK
 
-    def _operator_here(self, operators: str) -> str | None:
-        """The operator at this place, if an operand stands behind it."""
-        token = self.peek()
+    def _operator(self, operators: str) -> str | None:
+        """Take an operator, if an operand stands behind it."""
+        token, behind = self.peek(), self.peek(1)
         if token.kind is not Kind.OP or token.text not in operators:
             return None
-        behind = self.peek(1)
-        signed = behind.kind is Kind.OP and behind.text in "+-" and self.peek(2).kind in _STARTS | {Kind.OP}
-        return token.text if behind.kind in _STARTS or signed else None
-
-    def _take(self) -> None:
-        self.at += 1
-        self.sum.operators += 1
+        if behind.kind in _STARTS or (behind.text in {"+", "-"} and self.peek(2).kind in _STARTS | {Kind.OP}):
+            self.at += 1
+            self.sum.operators += 1
+            return token.text
+        return None
 
     def expression(self, depth: int) -> Fraction | None:
         if depth > _MAX_DEPTH:
             raise NoSumError
         value = self.term(depth)
         kind = self.kind
-        while operator := self._operator_here("+-–"):
+        while operator := self._operator("+-–"):
             self.sum.unsure |= operator == "–"  # 5–10 may be a range
-            self._take()
             self.sum.adds = True
             right = self.term(depth)
             self.sum.unsure |= self.kind == "percent" != kind  # 50 - 20% may be 40
             value, self.kind = _apply("+" if operator == "+" else "-", value, right), ""
-            self.sum.others = []
         return value
 
     def term(self, depth: int) -> Fraction | None:
         value = self.factor(depth)
-        over: Fraction | None = None  # what stands before the first "/" and
-        under: Fraction | None = None  # all that stands behind it: a / b × c may be meant as a / (b × c)
+        divided = False
         while True:
             kind = self.kind
-            if operator := self._operator_here("*/"):
-                self._take()
+            if operator := self._operator("*/"):
                 right = self.factor(depth)
-                if operator == "*":
-                    self.sum.percent_factor |= "percent" in {kind, self.kind}
-                    if under is not None:
-                        under = _apply("*", under, right)
-                        self.sum.others = [other for other in (_apply("/", over, under),) if other is not None]
-                    value, self.kind = _apply("*", value, right), ""
-                else:
-                    over, under = value, right
-                    value, self.kind = _apply("/", value, right), "quotient"
+                self.sum.shares |= operator == "*" and "percent" in {kind, self.kind}
+                divided |= operator == "/"
+                value, self.kind = _apply(operator, value, right), "quotient" if operator == "/" else ""
             elif self._implicit():
-                self.sum.unsure |= under is not None
+                self.sum.unsure |= divided
                 self.sum.operators += 1
                 value, self.kind = _apply("*", value, self.power(depth)), ""
-            elif (word := self._of(kind)) is not None:
-                self.sum.percent_factor |= kind == "percent"
-                right = self.factor(depth)
-                share = value if word == "of" else _apply("+" if word == "more" else "-", _ONE, value)
-                value, self.kind = _apply("*", share, right), ""
+            elif word := self._of(kind):
+                self.sum.shares |= kind == "percent"
+                share = value if word == "of" else _apply("+" if word == "more" else "-", Fraction(1), value)
+                value, self.kind = _apply("*", share, self.factor(depth)), ""
                 self.sum.unsure |= self.peek().kind is Kind.OP and self.peek().text in "+-"
             else:
                 return value
@@ -174,19 +149,16 @@ class _Reader:
         token, before = self.peek(), self.tokens[self.at - 1]
         if token.kind in {Kind.NAME, Kind.PI, Kind.ROOT}:
             return before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PI, Kind.NAME} and token.text != "X"
-        if token.kind is Kind.FRAC:
-            self.sum.unsure = True  # 1\frac{1}{2} may be mixed
-            return before.kind is Kind.CLOSE
-        if token.kind is Kind.OPEN and token.text == "(":
-            self.sum.unsure |= token.gap and before.kind is not Kind.CLOSE
-            words = token.gap and before.kind is Kind.NUMBER and self.peek(1).kind is Kind.WORD
-            return before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PI} and not words
-        return False
+        if token.kind is not Kind.OPEN or token.text != "(":
+            return False
+        self.sum.unsure |= token.gap and before.kind is not Kind.CLOSE
+        words = token.gap and before.kind is Kind.NUMBER and self.peek(1).kind is Kind.WORD
+        return before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PI} and not words
 
     def _of(self, kind: str) -> str | None:
         """Take the words of `20% of 50`, `1/2 of 8`, `20% off 50`, `20% more than 50`: "of", "off" or "more"."""
         word, skip = self.peek().text, 1
-        if word in {"more", "less", "greater", "fewer"} and self.peek(1).text == "than":
+        if word in {"more", "less"} and self.peek(1).text == "than":
             skip = 2
         elif word not in {"of", "off"}:
             return None
@@ -196,13 +168,12 @@ class _Reader:
             return None
         self.at += skip
         self.sum.operators += 1
-        return {"of": "of", "more": "more", "greater": "more"}.get(word, "off")
+        return "off" if word == "less" else word
 
     def factor(self, depth: int) -> Fraction | None:
-        signs, negative = 0, False
-        while (self.peek().kind is Kind.OP and self.peek().text in "+-") or (
-            self.peek().kind is Kind.CURRENCY and self.peek(1).text == "-"
-        ):
+        signs = 0
+        negative = False
+        while self.peek().text in {"+", "-"} or (self.peek().kind is Kind.CURRENCY and self.peek(1).text == "-"):
             negative ^= self.peek().text == "-"
             self.at += 1
             signs += 1
@@ -215,51 +186,18 @@ class _Reader:
         return _apply("*", Fraction(-1), value)
 
     def power(self, depth: int) -> Fraction | None:
-        value = self.postfix(self.atom(depth))
-        if not self._operator_here("^"):
-            return value
         if depth > _MAX_DEPTH:
             raise NoSumError
-        self.sum.unsure |= self.peek().gap and self.peek(1).gap  # 5 ^ 3 is 6 in code
-        self._take()
-        negative = self.peek().kind is Kind.OP and self.peek().text == "-"
+        value = self.postfix(self.atom(depth))
+        spaced = self.peek().gap and self.peek(1).gap
+        if not self._operator("^"):
+            return value
+        self.sum.unsure |= spaced  # 5 ^ 3 is 6 in code
+        negative = self.peek().text == "-"
         self.at += negative
         exponent = self.group(depth) if self.peek().text == "{" else self.power(depth + 1)
         self.kind = "power"
-        try:
-            value = self._raised(value, -exponent if negative and exponent is not None else exponent)
-        except UnknownError:
-            value = None
-        return self.postfix(value)
-
-    def _raised(self, base: Fraction | None, exponent: Fraction | None) -> Fraction | None:
-        if base is None or exponent is None:
-            return None
-        if exponent.denominator != 1:
-            base = self._rooted(base, exponent.denominator)
-            self.sum.inexact = True
-        count = exponent.numerator
-        size = max(base.numerator.bit_length(), base.denominator.bit_length())
-        if abs(count) > _MAX_POWER or size * abs(count) > _MAX_BITS or (not base and count <= 0):
-            raise UnknownError
-        return base**count
-
-    def _rooted(self, value: Fraction, degree: int) -> Fraction:
-        """Return the root, exact where it is a square root of whole squares, else as a float gives it."""
-        if value < 0 or degree > 9:
-            raise UnknownError
-        over, under = isqrt(value.numerator), isqrt(value.denominator)
-        if degree == 2 and over**2 == value.numerator and under**2 == value.denominator:
-            return Fraction(over, under)
-        try:
-            near = float(value) ** (1 / degree)
-        except OverflowError:
-            raise UnknownError from None
-        whole = Fraction(round(near))
-        if whole**degree == value:
-            return whole
-        self.sum.inexact = True
-        return Fraction(near)
+        return self.postfix(_raised(value, -exponent if negative and exponent is not None else exponent))
 
     def atom(self, depth: int) -> Fraction | None:
         self.kind = ""
@@ -267,30 +205,31 @@ class _Reader:
             self.sum.labels.append(self.peek().text[-1])
             self.at += 1
         token = self.peek()
+        if token.kind in {Kind.OPEN, Kind.BREAK}:
+            return self.group(depth)
+        self.at += 1
         if token.kind is Kind.NUMBER:
-            self.at += 1
-            number = self._scientific(self._mixed(token))
+            number = self._mixed(token)
             self.numbers.append(number)
             return number.value
-        if token.kind is Kind.PI:
-            self.at += 1
-            self.sum.pi = self.sum.inexact = True
-            self.sum.operators += 1
-            return PI
         if token.kind is Kind.NAME:
-            self.at += 1
             self.sum.names = True
             if self.peek().kind is Kind.OPEN and not self.peek().gap:
                 raise NoSumError  # f(2): a function, or a product nobody can tell from one
             return self.known.get(token.text)
-        if token.kind is Kind.ROOT:
-            return self._root(depth)
+        if token.kind not in {Kind.PI, Kind.ROOT, Kind.FRAC}:
+            raise NoSumError
+        self.sum.operators += 1
+        if token.kind is Kind.PI:
+            self.sum.pi = True
+            return PI
         if token.kind is Kind.FRAC:
-            self._take()
-            value = _apply("/", self.group(depth), self.group(depth))
-            self.kind = "quotient"
+            value, self.kind = _apply("/", self.group(depth), self.group(depth)), "quotient"
             return value
-        return self.group(depth)
+        if depth > _MAX_DEPTH:
+            raise NoSumError
+        value, self.kind = self.group(depth) if self.peek().kind is Kind.OPEN else self.atom(depth + 1), ""
+        return _raised(value, Fraction(1, 2))
 
     def _mixed(self, whole: Token) -> Token:
         """Take `1/2` or `½` behind a whole number, with or without "and"."""
@@ -298,7 +237,7 @@ class _Reader:
         over, slash, under = (self.peek(skip + ahead) for ahead in range(3))
         if over.kind is not Kind.NUMBER or whole.value.denominator != 1:
             return whole
-        if over.value.denominator != 1 and not over.text[0].isdigit() and over.text[0] != ".":
+        if over.decimals == EXACT:
             part, taken, end = over.value, skip + 1, over.end
         elif slash.text == "/" and under.kind is Kind.NUMBER and under.value > over.value > 0 and (skip or over.gap):
             part, taken, end = over.value / under.value, skip + 3, under.end
@@ -307,38 +246,6 @@ class _Reader:
             return whole
         self.at += taken
         return whole._replace(value=whole.value + part, end=end, text="mixed", decimals=EXACT)
-
-    def _scientific(self, number: Token) -> Token:
-        """Take `× 10^-19` behind 3.98: its token has that value, the decimals of the whole, and the place of 3.98."""
-        star, ten, raised = self.peek(), self.peek(1), self.peek(2)
-        if star.text != "*" or ten.text != "10" or raised.text != "^":
-            return number
-        braces = self.peek(3).kind is Kind.OPEN
-        minus = self.peek(3 + braces).text == "-"
-        power = self.peek(3 + braces + minus)
-        if power.kind is not Kind.NUMBER or power.value.denominator != 1 or power.value > MAX_EXPONENT:
-            return number
-        self.sum.unsure |= self.at > 1 and self.tokens[self.at - 2].text == "/"
-        self.at += 4 + minus + 2 * braces
-        shift = -int(power.value) if minus else int(power.value)
-        return number._replace(value=number.value * Fraction(10) ** shift, decimals=number.decimals - shift)
-
-    def _root(self, depth: int) -> Fraction | None:
-        self._take()
-        degree = 2
-        if self.peek().text == "[" and self.peek(1).kind is Kind.NUMBER and self.peek(2).text == "]":
-            if self.peek(1).value not in range(2, 10):
-                raise NoSumError
-            degree = int(self.peek(1).value)
-            self.at += 3
-        if depth > _MAX_DEPTH:
-            raise NoSumError
-        value = self.group(depth) if self.peek().kind is Kind.OPEN else self.atom(depth + 1)
-        self.kind = ""
-        try:
-            return None if value is None else self._rooted(value, degree)
-        except UnknownError:
-            return None
 
     def group(self, depth: int) -> Fraction | None:
         """A bracketed sum; commas, relations or words in it make it no sum."""
@@ -361,7 +268,8 @@ class _Reader:
                 value, self.kind = _apply("*", value, self.hundredth), "percent"
             elif token.kind is Kind.FACTORIAL:
                 self.sum.operators += 1
-                value = _factorial(value)
+                whole = value is not None and value.denominator == 1 and 0 <= value <= _MAX_FACTORIAL
+                value = Fraction(factorial(int(value))) if whole and value is not None else None
             elif token.kind is Kind.LABEL:
                 self.sum.labels.append(token.text)
                 self.sum.weak |= len(token.text) == 1
@@ -377,41 +285,55 @@ class _Reader:
             self.at += 1
 
     def _words(self) -> bool:
-        """Take the words of a label: `5 apples per basket`, `$5 / period`, `60 minutes/hour`."""
+        """Take the words of a label: `5 apples per basket`, `90 pieces of straw`, `$5 / period`, `60 minutes/hour`."""
         begun = self.at
         while self.at - begun < _MAX_LABEL_WORDS:
-            token = self.peek()
+            token, behind = self.peek(), self.peek(1)
             word = token.text.lower()
+            joins = (word == "of" and self.at > begun) or (token.text == "/" and behind.text.lower() not in STOPS)
             if token.kind is Kind.WORD and word not in STOPS and (word not in SCALES or self.at > begun):
                 if self.at == begun or self.peek(-1).text == "/":
                     self.sum.labels.append(token.text)
-                self.at += 1
-            elif (word == "of" and self.at > begun and self.peek(1).kind is Kind.WORD) or (
-                token.text == "/" and self.peek(1).kind is Kind.WORD and self.peek(1).text.lower() not in STOPS
-            ):
-                self.at += 1  # 90 pieces of straw
-            else:
+            elif not (joins and behind.kind is Kind.WORD):
                 break
+            self.at += 1
         return self.at > begun
 
 
-_OPERATIONS: Final[dict[str, Callable[[Fraction, Fraction], Fraction]]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-}
+def _bounded(value: Fraction) -> Fraction | None:
+    return None if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MAX_BITS else value
 
 
 def _apply(operator: str, left: Fraction | None, right: Fraction | None) -> Fraction | None:
     """Return the result; None where a side is unknown or the result is not one to be known."""
     if left is None or right is None or (operator == "/" and not right):
         return None
-    result = _OPERATIONS[operator](left, right)
-    return None if max(result.numerator.bit_length(), result.denominator.bit_length()) > _MAX_BITS else result
+    match operator:
+        case "+":
+            return _bounded(left + right)
+        case "-":
+            return _bounded(left - right)
+        case "*":
+            return _bounded(left * right)
+        case _:
+            return _bounded(left / right)
 
 
-def _factorial(value: Fraction | None) -> Fraction | None:
-    if value is None or value.denominator != 1 or not 0 <= value <= _MAX_FACTORIAL:
+def _raised(base: Fraction | None, exponent: Fraction | None) -> Fraction | None:
+    """Return a power: a root exactly where it is one of whole squares, else as a float gives it; None if not real."""
+    if base is None or exponent is None or exponent.denominator > 9 or (exponent.denominator > 1 and base < 0):
         return None
-    return Fraction(factorial(int(value)))
+    if exponent.denominator > 1:
+        over, under = isqrt(base.numerator), isqrt(base.denominator)
+        if exponent.denominator == 2 and over**2 == base.numerator and under**2 == base.denominator:
+            base = Fraction(over, under)
+        else:
+            try:
+                base = Fraction(float(base) ** (1 / exponent.denominator)).limit_denominator(10**15)
+            except OverflowError:
+                return None
+    count = exponent.numerator
+    size = max(base.numerator.bit_length(), base.denominator.bit_length())
+    if abs(count) > _MAX_POWER or size * abs(count) > _MAX_BITS or (not base and count <= 0):
+        return None
+    return base**count

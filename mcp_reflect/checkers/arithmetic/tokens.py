@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Final, NamedTuple
 
-from mcp_reflect.checkers.arithmetic.numerals import EXACT, VULGAR, read, read_raised
+from mcp_reflect.checkers.arithmetic.numerals import EXACT, VULGAR, read, read_raised, scientific
 
 ONE = Fraction(1)
 
@@ -107,7 +107,8 @@ SCANNER = re.compile(
     |(?P<calc><<[^<>\n]{0,200}>>)
     |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.\d[\d.]*|0\d+(?![\d.,])
         |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b|\d[\d,.]{0,12}['’]\d+)
-    |(?P<number>(?:\d{1,3}(?:(?:,|\{,\})\d{2,3}){0,8}(?:,|\{,\})\d{3}(?![\d])|\d+)(?:\.\d+)?(?:[eE][+\-]?\d{1,4}(?![\w.]))?
+    |(?P<number>(?:\d{1,3}(?:(?:,|\{,\})\d{2,3}){0,8}(?:,|\{,\})\d{3}(?![\d])|\d+)(?:\.\d+)?
+            (?:[eE][+\-]?\d{1,4}(?![\w.])|\ ?(?:[×·*]|\\times)\ ?10(?:\^\{?[-−]?\d{1,3}\}?|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]{1,4}))?
         |\.\d+(?:[eE][+\-]?\d{1,4}(?!\w))?)
     |(?P<vulgar>[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])
     |(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)
@@ -214,7 +215,7 @@ def _scan(text: str) -> Iterator[Token]:
 
 def _number(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
     """A number with the unit (`5 m/s²`) or the rest of the word (`5-year`) behind it."""
-    parsed, tail = read(text[start:end]), NUMBER_TAIL.match(text, end)
+    parsed, tail = read(scientific(text[start:end])), NUMBER_TAIL.match(text, end)
     if parsed is None or (tail and text[end] != "x"):
         end = tail.end() if tail else end
         yield Token(Kind.OPAQUE, text[start:end], start, end, gap)
