@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
+from itertools import cycle, pairwise, product
 
 from mcp_reflect.checkers.arithmetic.numerals import Match, matches, within_percent, write
 from mcp_reflect.checkers.base import Finding, Fix, Work
@@ -38,27 +38,8 @@ _WORK_SHARES = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """Quantities with their signs."""
-
-    terms: tuple[tuple[int, Quantity], ...]
-
-    @property
-    def end(self) -> int:
-        return self.terms[-1][1].end
-
-    @property
-    def start(self) -> int:
-        return self.terms[0][1].start
-
-    def units(self) -> set[str]:
-        return {part.unit.name for _, quantity in self.terms for part in quantity.parts}
-
-    def amounts(self) -> list[Fraction]:
-        lists = [[sign * amount for amount in quantity.amounts()] for sign, quantity in self.terms]
-        longest = max(map(len, lists))
-        return [sum((amounts[min(k, len(amounts) - 1)] for amounts in lists), Fraction(0)) for k in range(longest)]
+_Terms = list[tuple[int, Quantity]]
+"""Quantities with their signs, as they are added up."""
 
 
 class UnitsChecker:
@@ -67,85 +48,72 @@ class UnitsChecker:
     name = "units"
 
     def check(self, work: Work) -> Iterable[Finding]:
-        return [finding for number, step in enumerate(work.steps, 1) for finding in _step(number, step)]
+        return [finding for number, step in enumerate(work.steps, 1) for finding in _findings(number, step)]
 
 
-def _step(number: int, step: str) -> Iterator[Finding]:
-    found = list(quantities(step))
-    index = 0
-    left: _Sum | None = None
-    about: re.Match[str] | None = None
-    while index < len(found):
-        current, index = _sum_from(step, found, index)
-        if left is not None and about is not None:
-            finding = _judge(number, step, left, about, current)
-            if finding is not None:
-                yield finding
-        about = _EQUAL.fullmatch(step, current.end, found[index].start) if index < len(found) else None
-        left = current
+def _findings(number: int, step: str) -> Iterator[Finding]:
+    sums: list[_Terms] = []
+    for quantity in quantities(step):
+        joint = _PLUS.fullmatch(step, sums[-1][-1][1].end, quantity.start) if sums else None
+        if joint:
+            sums[-1].append((1 if joint[1] in {"+", "plus"} else -1, quantity))
+        else:
+            sums.append([(1, quantity)])
+    for left, right in pairwise(sums):
+        said = _EQUAL.fullmatch(step, left[-1][1].end, right[0][1].start)
+        if said and len(right) == 1 and (finding := _judged(number, step, left, said, right[0][1])):
+            yield finding
 
 
-def _sum_from(step: str, found: list[Quantity], index: int) -> tuple[_Sum, int]:
-    terms = [(1, found[index])]
-    index += 1
-    while index < len(found):
-        joint = _PLUS.fullmatch(step, terms[-1][1].end, found[index].start)
-        if joint is None:
-            break
-        terms.append((1 if joint[1] in {"+", "plus"} else -1, found[index]))
-        index += 1
-    return _Sum(tuple(terms)), index
-
-
-def _judge(number: int, step: str, left: _Sum, said: re.Match[str], right: _Sum) -> Finding | None:
-    target = right.terms[0][1]
-    dimensions = {quantity.dimension for _, quantity in left.terms}
-    if len(right.terms) > 1 or target.dimension not in dimensions or not _is_claim(step, left, said, right):
+def _judged(number: int, step: str, left: _Terms, said: re.Match[str], target: Quantity) -> Finding | None:
+    units = {part.unit.name for _, quantity in left for part in quantity.parts}
+    dimensions = {quantity.dimension for _, quantity in left}
+    start = left[0][1].start
+    if target.dimension not in dimensions or not _is_claim(step, start, said, target):
         return None
-    claim = step[left.start : right.end]
+    claim = step[start : target.end]
     if len(dimensions) > 1:
         # 5 kg + 3 m = 8 kg; but m beside seconds may be minutes.
-        if said["mark"] != "=" or ("m" in left.units() and TIME in dimensions):
+        if said["mark"] != "=" or ("m" in units and TIME in dimensions):
             return None
         detail = f"{claim}: different kinds of quantity cannot be added"
         return Finding(step=number, status=Status.FAIL, claim=claim, detail=detail)
+    if len(units | {part.unit.name for part in target.parts}) < 2:
+        return None
     match, expected = _compare(left, target, about=said["mark"] == "≈" or said["about"] is not None)
     if match is Match.YES:
         return Finding(step=number, status=Status.PASS, claim=claim)
-    near = step[max(0, left.start - 60) : right.end + 40]
+    near = step[max(0, start - 60) : target.end + 40]
     if match is Match.UNSURE or said["word"] == "or" or _OTHER_MEANING.search(near):
         return None
     fix = _fix(step, target, expected)
     text = fix.text if fix else write(expected, "0.00")
-    detail = f"{claim}: {step[left.start : left.end]} is {text} {target.parts[0].unit.name}"
+    detail = f"{claim}: {step[start : left[-1][1].end]} is {text} {target.parts[0].unit.name}"
     return Finding(step=number, status=Status.FAIL, claim=claim, expected=text, detail=detail, fix=fix)
 
 
-def _is_claim(step: str, left: _Sum, said: re.Match[str], right: _Sum) -> bool:
+def _is_claim(step: str, start: int, said: re.Match[str], right: Quantity) -> bool:
     """True if the two are said to be one: not `× 2 km = …`, not `(500 m uphill)`, not `is 5 m longer`."""
-    if len(left.units() | right.units()) < 2:
-        return False
-    before = step[: left.start].rstrip(" (")[-1:]
-    behind = step[right.end :]
-    if (
-        before in _OPERATORS
-        or step[: left.start].rstrip().endswith(" and")
-        or behind.lstrip()[:1] in _OPERATORS - {"-", "–"}
-    ):
+    before, behind = step[:start].rstrip(" ("), step[right.end :].lstrip()
+    if before[-1:] in _OPERATORS or before.endswith(" and") or behind[:1] in _OPERATORS - {"-", "–"}:
         return False
     if said["bracket"]:
-        return behind.lstrip().startswith(")")
-    return not (said["word"] and _COMPARED.match(behind))
+        return behind.startswith(")")
+    return not (said["word"] and _COMPARED.match(step, right.end))
 
 
-def _compare(left: _Sum, target: Quantity, *, about: bool) -> tuple[Match, Fraction]:
+def _compare(left: _Terms, target: Quantity, *, about: bool) -> tuple[Match, Fraction]:
     """How the right side stands to the left, and what it should be in its first unit."""
     if target.dimension == TEMPERATURE:
         return _temperatures(left, target, about=about)
     best, expected = Match.NO, Fraction(0)
-    exact = len({part.unit.family for _, q in (*left.terms, (1, target)) for part in q.parts}) == 1
-    shown = target.parts[-1]
-    for wanted, given, factor in _meanings(left, target):
+    exact = len({part.unit.family for _, quantity in (*left, (1, target)) for part in quantity.parts}) == 1
+    shown, factors = target.parts[-1], target.parts[0].unit.factors
+    ours = [sum((sign * amount for sign, amount in way), Fraction(0)) for way in _ways(left)]
+    theirs = list(zip(target.amounts(), cycle(factors), strict=False))
+    # A US gallon goes with US quarts; else each meaning of one side is tried with each of the other.
+    pairs = zip(ours, theirs, strict=True) if len(ours) == len(theirs) else product(ours, theirs)
+    for wanted, (given, factor) in pairs:
         value, stated = wanted / factor, given / factor
         expected = expected or value
         if len(target.parts) == 1 and exact:
@@ -154,21 +122,17 @@ def _compare(left: _Sum, target: Quantity, *, about: bool) -> tuple[Match, Fract
             match = _loosely(value, stated, shown.unit.factor / factor / 10**shown.decimals)
         if match is Match.YES:
             return match, value
-        if match is Match.UNSURE and not within_percent(value, stated, 50):
-            match = Match.NO  # no rounding, whatever is counted
-        if match is Match.UNSURE or (value and stated / value in _WORK_SHARES):
+        rounded = match is Match.UNSURE and within_percent(value, stated, 50)
+        if rounded or (value and stated / value in _WORK_SHARES):
             best = Match.UNSURE
     return best, expected
 
 
-def _meanings(left: _Sum, target: Quantity) -> list[tuple[Fraction, Fraction, Fraction]]:
-    """Amounts of the left, of the right, and of one unit of it; a US gallon goes with US quarts."""
-    factors = target.parts[0].unit.factors
-    ours = left.amounts()
-    theirs = [(amount, factors[min(k, len(factors) - 1)]) for k, amount in enumerate(target.amounts())]
-    if len(ours) == len(theirs):
-        return [(wanted, *given) for wanted, given in zip(ours, theirs, strict=True)]
-    return [(wanted, *given) for wanted in ours for given in theirs]
+def _ways(left: _Terms) -> Iterator[list[tuple[int, Fraction]]]:
+    """Return the signed amounts of a sum for each meaning of its units."""
+    amounts = [(sign, quantity.amounts()) for sign, quantity in left]
+    for meaning in range(max(len(values) for _, values in amounts)):
+        yield [(sign, values[min(meaning, len(values) - 1)]) for sign, values in amounts]
 
 
 def _loosely(value: Fraction, stated: Fraction, unit: Fraction) -> Match:
@@ -181,10 +145,10 @@ def _loosely(value: Fraction, stated: Fraction, unit: Fraction) -> Match:
     return Match.NO
 
 
-def _temperatures(left: _Sum, target: Quantity, *, about: bool) -> tuple[Match, Fraction]:
-    if len(left.terms) != 1 or len(left.terms[0][1].parts) != 1 or len(target.parts) != 1:
+def _temperatures(left: _Terms, target: Quantity, *, about: bool) -> tuple[Match, Fraction]:
+    if len(left) != 1:
         return Match.UNSURE, Fraction(0)
-    source, shown = left.terms[0][1].parts[0], target.parts[0]
+    source, shown = left[0][1].parts[0], target.parts[0]
     value = (source.value + _ZERO[source.unit.name]) * source.unit.factor / shown.unit.factor - _ZERO[shown.unit.name]
     apart, place = abs(value - shown.value), Fraction(1, 10**shown.decimals)
     if apart * 2 <= place or (apart < 1 and (about or shown.unit.name == "K")):
