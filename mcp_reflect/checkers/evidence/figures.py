@@ -7,7 +7,6 @@ beside it in the claim, in a row that the claim names where there are several. R
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, cast
@@ -19,45 +18,35 @@ _MOST_LINES: Final = 2_000
 _MOST_FACTS: Final = 6_000
 _LONGEST_LINE: Final = 400
 
-# Factors to seconds and bytes. A size is compared with both 1000 and 1024 as its base.
-_TIME: Final = {
-    **dict.fromkeys(("us", "µs"), 1e-6),
-    **dict.fromkeys(("ms", "millisecond"), 1e-3),
-    **dict.fromkeys(("s", "sec", "second", "sekunde"), 1.0),
-    **dict.fromkeys(("min", "minute"), 60.0),
-    **dict.fromkeys(("h", "hour"), 3600.0),
-}
-_SIZE: Final = {
-    **dict.fromkeys(("b", "byte"), 0),
-    **dict.fromkeys(("kb", "kib", "k"), 1),
-    **dict.fromkeys(("mb", "mib", "m"), 2),
-    **dict.fromkeys(("gb", "gib", "g"), 3),
-    **dict.fromkeys(("tb", "tib", "t"), 4),
+# The kind of a unit and its factor to seconds or bytes. A size is compared with both 1000 and 1024 as its base.
+_UNITS: Final = {
+    "%": ("%", 1.0),
+    **dict.fromkeys(("us", "µs"), ("time", 1e-6)),
+    **dict.fromkeys(("ms", "millisecond"), ("time", 1e-3)),
+    **dict.fromkeys(("s", "sec", "second"), ("time", 1.0)),
+    **dict.fromkeys(("min", "minute"), ("time", 60.0)),
+    **dict.fromkeys(("h", "hour"), ("time", 3600.0)),
+    **{
+        name: ("size", 1e3**power)
+        for power, prefix in enumerate(("", *"kmgt"))
+        for name in (f"{prefix}b", f"{prefix}ib")
+    },
+    **{prefix: ("size", 1e3**power) for power, prefix in enumerate("kmg", 1)},
+    "byte": ("size", 1.0),
 }
 STOP: Final = frozenset(
-    word
-    for line in (
-        "a an the of in on at to for from by with and or but so as is are was were be been has have had it its this",
-        "that these those there all both each every no not none only now then than also still just about some around",
-        "over under up out i we you he she they them their our my your which who what when where will would can could",
-        "per if while because",
-    )
-    for word in line.split()
+    "a an the of in on at to for from by with and or but so as is are was were be been has have had it its this that "
+    "these those there all both each every no not none only now then than also still just about some around over under "
+    "up out i we you he she they them their our my your which who what when where will would can could per if while "
+    "because".split()
 )
 _NUMBER: Final = re.compile(
-    r"(?<![\w.,:/-])(?P<money>[$€£¥])?(?P<n>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
-    r"(?![\d]|[.:/-]\d|[,'’]\d{3})"
+    r"(?<![\w.,:/-])[$€£¥]?(?P<n>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\d]|[.:/-]\d|[,'’]\d{3})"
     r"(?:\s?(?P<u>%|µs|us|ms|[kKMGT]i?B|[kMG](?=\s|$|\t)|seconds?|secs?|milliseconds?|minutes?|min|hours?|bytes?|"
-    r"[sh]|B)"
-    r"(?!\w)|(?!\w))"
-)
-_VERSION: Final = re.compile(
-    r"(?<![\w.-])v?(\d+\.\d+(?:\.\d+)+(?:[-+.][\w.]+)?|(?<=v)\d+\.\d+)(?![\w])|\bv(\d+\.\d+)\b"
+    r"[sh]|B)(?!\w)|(?!\w))"
 )
 _WORD: Final = re.compile(r"[^\W\d_][\w./@-]*[^\W_]|[^\W\d_]")
-_KEY: Final = re.compile(r"([A-Za-z][\w ./()%-]{0,40}?)\s*[:=]\s*[\"']?$")
 _RULE: Final = re.compile(r"^[\s|+:=─━═┌┐└┘├┤┬┴┼-]{3,}$")
-_SOURCE: Final = re.compile(r"[{};]\s*$|^\s*>?\s*\d+ \|")
 _BOXES: Final = str.maketrans("│┃║", "|||")
 _PERCENTILE: Final = re.compile(
     r"\bp\(?(\d{2})(?:\.\d+)?\)?|\b(\d{2})(?:\.0+)?\s?%(?=\s+\d|ile)|\b(\d{2})th percentile"
@@ -81,8 +70,7 @@ class Figure:
 class Fact:
     """A figure of a tool result.
 
-    `noun` and `verb` are the stems of the words behind it ("files changed"), `keys` label it, `row` names the line or
-    object it stands in. `alone` is True for the only plain number of its line: it belongs to whatever the line names.
+    `noun` is the stem of the word behind it ("files"), `keys` label it, `row` names the line or object it stands in.
     """
 
     figure: Figure
@@ -90,56 +78,28 @@ class Fact:
     keys: frozenset[str]
     row: frozenset[str]
     line: str
-    alone: bool = False
-    verb: str = ""
 
 
 def stem(word: str) -> str:
     """Cut the endings of plural and past, so that "packages" and "package", "added" and "add" are the same."""
-    word = word.lower().rstrip(".-/")
-    if len(word) < 4 or not word.isalpha():
-        return word
-    for ending, replacement in (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", "")):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word.removesuffix(ending) + replacement
-            break
-    return word.rstrip("e") if len(word) > 3 else word
+    return re.sub(r"(?<=\w{3})(?:ies|y|ing|ed|es|(?<!s)s|e)$", "", word.lower().rstrip(".-/"))
 
 
 def stems(text: str) -> frozenset[str]:
     """Return the stems of the words that carry meaning, parts of paths and names among them."""
-    words: set[str] = set()
-    for word in _WORD.findall(text):
-        parts = [word, *re.split(r"[/_.@-]", word)] if re.search(r"[/_.@-]", word) else [word]
-        words |= {stem(part) for part in parts if part and part.lower() not in STOP}
-    words |= {f"p{''.join(found)}" for found in _PERCENTILE.findall(text)}
-    if re.search(r"\bmed(?:ian)?\b", text, re.IGNORECASE):
-        words |= {"p50", "median"}
-    return frozenset(words)
+    words = {part for word in _WORD.findall(text) for part in (word, *re.split(r"[/_.@-]", word))}
+    percentiles = {f"p{''.join(found)}" for found in _PERCENTILE.findall(text)}
+    return frozenset({stem(word) for word in words if word and word.lower() not in STOP} | percentiles)
 
 
 def figures(text: str) -> Iterator[Figure]:
     """Every number in a text with its unit, without versions, dates, times and ids."""
     for found in _NUMBER.finditer(text):
-        number = re.sub(r"[,'’]", "", found["n"])
-        if len(number) > 15:
-            continue
-        unit = (found["u"] or "").rstrip("s") if len(found["u"] or "") > 2 else (found["u"] or "")
-        value, kind, factor = float(number), "", 1.0
-        low = unit.lower()
-        if unit == "%":
-            kind = "%"
-        elif low in _TIME and unit != "M":
-            kind, factor = "time", _TIME[low]
-        elif low in _SIZE:
-            kind, factor = "size", 1000.0 ** _SIZE[low]
-        places = len(number.partition(".")[2])
-        yield Figure(value * factor, kind, places, factor, found.start(), found.end(), found[0])
-
-
-def versions(text: str) -> list[tuple[str, int, int]]:
-    """Every version number with its place: three parts, or two after a v."""
-    return [(found[1] or found[2], found.start(), found.end()) for found in _VERSION.finditer(text)]
+        number, unit = re.sub(r"[,'’]", "", found["n"]), found["u"] or ""
+        kind, factor = _UNITS.get(unit.lower().rstrip("s") if len(unit) > 2 else unit.lower(), ("", 1.0))
+        if len(number) <= 15:
+            places = len(number.partition(".")[2])
+            yield Figure(float(number) * factor, kind, places, factor, found.start(), found.end(), found[0])
 
 
 def facts(seen: Iterable[Seen]) -> list[Fact]:
@@ -147,37 +107,33 @@ def facts(seen: Iterable[Seen]) -> list[Fact]:
     found: list[Fact] = []
     for result in seen:
         parsed = parsed_json(result.text)
-        if any(report.kind is Kind.TESTS for report in result.reports):
-            found += [fact for fact in _from_lines(result.text) if fact.figure.kind]
-        else:
-            found += _from_lines(result.text) if parsed is None else _from_json(parsed, "", frozenset())
+        facts = _from_lines(result.text) if parsed is None else _from_json(parsed, "", frozenset())
+        tested = any(report.kind is Kind.TESTS for report in result.reports)
+        found += [fact for fact in facts if fact.figure.kind or not tested]
     return found[:_MOST_FACTS]
 
 
 def _from_json(value: object, key: str, row: frozenset[str]) -> Iterator[Fact]:
     if isinstance(value, dict):
         entries = cast("dict[str, object]", value)
-        names = " ".join(str(v) for v in entries.values() if isinstance(v, str) and len(v) < 60)
-        ids = " ".join(str(v) for k, v in entries.items() if k.lower().endswith(("id", "no", "number")))
-        own = row | stems(names) | frozenset(ids.lower().split())
+        row |= stems(" ".join(str(v) for v in entries.values() if isinstance(v, str)))
         for name, inner in entries.items():
-            yield from _from_json(inner, f"{key} {name}", own)
+            yield from _from_json(inner, f"{key} {name}", row)
     elif isinstance(value, list):
         for inner in cast("list[object]", value):
             yield from _from_json(inner, key, row)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        label = re.sub(r"([a-z])([A-Z])", r"\1 \2", key).replace("_", " ")
+        label = re.sub(r"([a-z])([A-Z])", r"\1 \2", key).replace("_", " ").strip()
         for figure in figures(repr(value)):
-            yield Fact(figure, "", stems(label), row, f"{label.strip()}: {value!r}")
+            yield Fact(figure, "", stems(label), row, f"{label}: {value!r}")
 
 
 def _from_lines(text: str) -> Iterator[Fact]:
     header: list[str] = []
-    lines = text.translate(_BOXES).split("\n")[:_MOST_LINES]
-    for place, raw in enumerate(lines):
-        line = raw[:_LONGEST_LINE]
+    lines = [line[:_LONGEST_LINE] for line in text.translate(_BOXES).split("\n")[:_MOST_LINES]]
+    for place, line in enumerate(lines):
         cells = _cells(line)
-        if _RULE.match(line) or _SOURCE.search(line):
+        if _RULE.match(line):
             continue
         if _is_header(lines, place, cells):
             header = cells
@@ -200,30 +156,23 @@ def _cells(line: str) -> list[str]:
 
 
 def _is_header(lines: Sequence[str], place: int, cells: list[str]) -> bool:
-    """True for a first line of words over lines with as many cells, of which some are numbers."""
-    if len(cells) < 2 or any(re.match(r"[-+]?\d", cell) for cell in cells) or any(len(cell) > 30 for cell in cells):
+    """True for a first line of words over a ruled line, or over a line with as many cells and a number."""
+    if len(cells) < 2 or any(re.match(r"[-+]?\d", cell) or len(cell) > 30 for cell in cells) or place + 1 >= len(lines):
         return False
-    after = [line for line in lines[place + 1 : place + 3] if line.strip() and not _RULE.match(line)]
-    ruled = place + 1 < len(lines) and bool(_RULE.match(lines[place + 1]))
-    if ruled:
-        return True
-    return bool(after) and len(_cells(after[0])) == len(cells) and bool(re.search(r"\d", after[0]))
+    after = lines[place + 1]
+    return bool(_RULE.match(after)) or (len(_cells(after)) == len(cells) and bool(re.search(r"\d", after)))
 
 
 def _from_line(line: str) -> Iterator[Fact]:
-    row, previous, found = stems(line), 0, list(figures(line))[:40]
+    row, previous = stems(line), 0
     percentiles = frozenset(name for name in row if re.fullmatch(r"p\d\d", name))
-    alone = sum(not figure.kind for figure in found) == 1 and len(line.split()) < 4
-    for figure in found:
+    for figure in list(figures(line))[:40]:
         before = re.split(r"[,;|(]\s", line[previous : figure.start])[-1]
-        noun = re.match(r"(?:\s*\(\+\)|\s)?\s?([^\W\d_][\w-]*)(?![./])(?: ([^\W\d_]+))?", line[figure.end :])
-        label = stem(noun[1]) if noun and not figure.kind else ""
-        key = _KEY.search(before)
-        words = [word for word in (key[1] if key else before).split() if not re.search(r"[./]\w", word)]
-        keys = stems(" ".join(words if key else words[-2:]))
-        keys |= percentiles if figure.kind != "%" else keys
-        verb = stem(noun[2]) if noun and noun[2] else ""
-        yield Fact(figure, "" if label in STOP else label, keys, row, line.strip(), alone, verb)
+        noun = re.match(r"(?:\s*\(\+\)|\s)?\s?([^\W\d_][\w-]*)(?![\w./-])", line[figure.end :])
+        label = stem(noun[1]) if noun and not figure.kind and noun[1].lower() not in STOP else ""
+        words = before.split() if re.search(r"[:=]\s*[\"']?$", before) else before.split()[-2:]
+        keys = stems(" ".join(word for word in words if not re.search(r"[./]\w", word)))
+        yield Fact(figure, label, keys if figure.kind == "%" else keys | percentiles, row, line.strip())
         previous = figure.end
 
 
@@ -235,9 +184,9 @@ _ABOUT: Final = re.compile(
 )
 _TOLERANCE: Final = 0.05
 _NO_CLAIM: Final = re.compile(
-    r"\b(?:line|lines|step|steps|port|chapter|page|issue|section|item|option|rule|pr|#|version|v|node|python|day|"
-    r"from|threshold|limit|target|goal|least|most|than|max(?:imum)?|min(?:imum)?|every|last|next|first|of|error|"
-    r"january|february|march|april|may|june|july|august|september|october|november|december)\W{0,2}$",
+    r"\b(?:lines?|steps?|port|chapter|page|issue|section|item|option|rule|pr|#|version|v|node|python|day|from|threshold|"
+    r"limit|target|goal|least|most|than|max(?:imum)?|min(?:imum)?|every|last|next|first|of|error|january|february|march|"
+    r"april|may|june|july|august|september|october|november|december)\W{0,2}$",
     re.IGNORECASE,
 )
 _MONTH_AFTER: Final = re.compile(
@@ -250,12 +199,11 @@ _LEAST: Final = 4
 _SURE: Final = 7
 """The score of a fact with the claim's noun and key: it contradicts though another number on its line agrees."""
 
-_IDENTIFIER: Final = re.compile(r"\w[./_-]\w|[a-z]\d|\d[a-z]")
 _GENERIC: Final = stems("time way thing part place case other more new number value result run day step")
 _COMMON: Final = stems(
     "file test line error warning issue problem package item second minute commit step byte row user order"
 )
-"""Nouns of many texts: they label a number only together with the word behind them, as in "files changed"."""
+"""Nouns of many texts: they label a number only together with a word of its line beside it, as in "files changed"."""
 _LIMIT: Final = re.compile(
     r"\b(?:targets?|thresholds?|limits?|goals?|timeouts?|minimum|maximum|budget|required|retr\w+|port|wrote|by hand|"
     r"days?|weeks?|months?|years?)\b",
@@ -265,7 +213,7 @@ _LIMIT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A figure of the work: the nouns behind it, the stems of its clause, and if it is only approximate."""
+    """A figure of the work: the nouns behind it, the stems beside it and of its sentence, if it is approximate."""
 
     figure: Figure
     nouns: frozenset[str]
@@ -305,16 +253,13 @@ def compare(claim: Claimed, facts: Sequence[Fact]) -> tuple[bool | None, str]:
     kind = claim.figure.kind
     same_kind = [f for f in facts if kind == f.figure.kind or (not f.figure.kind and kind in {"time", "size"})]
     labelled = [fact for fact in same_kind if _labels(claim, fact)]
-    everywhere = (
-        {word for word in labelled[0].row if all(word in fact.row for fact in labelled)} if labelled[1:] else set[str]()
-    )
-    scored = [(_score(claim, fact, everywhere), fact) for fact in labelled]
+    scored = [(_score(claim, fact), fact) for fact in labelled]
     best = max((score for score, _ in scored), default=0)
     top = [fact for score, fact in scored if score == best]
     equal = [fact for fact in same_kind if _equal(claim, fact)]
     if shown := [fact for fact in top if fact in equal]:
         return True, shown[0].line
-    if not top or best < _LEAST or len({fact.figure.value for fact in top}) > 1 or _derived(claim, labelled):
+    if best < _LEAST or len({fact.figure.value for fact in top}) > 1 or _derived(claim, labelled):
         return None, ""
     if equal and not (best >= _SURE and all(fact.line == top[0].line for fact in equal)):
         return None, ""
@@ -322,43 +267,37 @@ def compare(claim: Claimed, facts: Sequence[Fact]) -> tuple[bool | None, str]:
 
 
 def _labels(claim: Claimed, fact: Fact) -> bool:
-    """True if a fact carries the noun of a claim, a label near its number, or alone stands with a name it gives."""
+    """True if a fact carries the noun of a claim or a label near its number, or is alone in its line with a name."""
     if fact.noun in claim.nouns:
-        return fact.noun not in _COMMON or bool(fact.verb and fact.verb in claim.near) or bool(fact.keys & claim.near)
-    if fact.keys & (claim.near | claim.nouns) - _GENERIC - _COMMON and not fact.noun:
-        return True
-    return fact.alone and any(_IDENTIFIER.search(name) for name in fact.row & claim.near)
+        return fact.noun not in _COMMON or bool((fact.keys | fact.row - claim.nouns) & claim.near)
+    named = len(fact.line.split()) < 3 and any(re.search(r"\w[./_-]\w", name) for name in fact.row & claim.near)
+    return not fact.noun and (named or bool(fact.keys & (claim.near | claim.nouns) - _GENERIC - _COMMON))
 
 
-def _score(claim: Claimed, fact: Fact, everywhere: AbstractSet[str]) -> int:
-    """Score how well the labels fit: noun 4, key 3, each word of the row that tells rows apart 2."""
+def _score(claim: Claimed, fact: Fact) -> int:
+    """Score how well the labels fit: noun 4, key 3, each word of the row 2."""
     keys = fact.keys & (claim.near | claim.nouns)
-    rows = (fact.row & claim.words) - keys - everywhere - claim.nouns
+    rows = (fact.row & claim.words) - keys - claim.nouns
     return 4 * (fact.noun in claim.nouns) + 3 * bool(keys) + 2 * min(2, len(rows))
 
 
 def _equal(claim: Claimed, fact: Fact) -> bool:
     """True if the two agree as the claim rounds, either as written or with 1024 as the base of a size."""
     written, shown = claim.figure, fact.figure
-    step = 0.5 * 10.0**-written.places * written.factor
     values = [shown.value]
     if written.kind and not shown.kind:
         values += [shown.value * scale for scale in (written.factor, 1e-3, 1e-6, 1e-9, 60.0, 3600.0, 1e3, 1e6)]
     if written.kind == "size":
-        power = round(len(str(int(max(1.0, shown.factor)))) // 3)
-        values += [shown.value * 1.024**n for n in range(-3, power + 4)]
-    for value in values:
-        if abs(value - written.value) <= step * 1.0001:
-            return True
-        if claim.about and abs(value - written.value) <= _TOLERANCE * max(abs(value), 1e-12):
-            return True
-    return False
+        values += [shown.value * 1.024**n for n in range(-3, 8)]
+    step = 0.5001 * 10.0**-written.places * written.factor
+    return any(
+        abs(value - written.value) <= max(step, _TOLERANCE * abs(value) if claim.about else 0.0) for value in values
+    )
 
 
 def _derived(claim: Claimed, labelled: Sequence[Fact]) -> bool:
-    """True if the value is the sum or difference of two labelled facts, or the sum or number of all of them."""
+    """True if the value is the sum or difference of two labelled facts, or the sum of all of them."""
     values = [fact.figure.value for fact in labelled[:60] if fact.figure.value]
-    target, step = claim.figure.value, 0.5 * 10.0**-claim.figure.places * claim.figure.factor
-    results = [sum(values), *(a + b for a, b in combinations(values, 2))]
-    results += [abs(a - b) for a, b in combinations(values, 2)]
-    return any(abs(result - target) <= step for result in results)
+    results = [sum(values), *(value for a, b in combinations(values, 2) for value in (a + b, abs(a - b)))]
+    step = 0.5 * 10.0**-claim.figure.places * claim.figure.factor
+    return any(abs(result - claim.figure.value) <= step for result in results)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple, cast
 
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
-from mcp_reflect.checkers.evidence.figures import stems, versions
+from mcp_reflect.checkers.evidence.figures import stems
 from mcp_reflect.checkers.evidence.reading import parsed_json
 from mcp_reflect.checkers.evidence.states import NEGATED
 from mcp_reflect.checkers.sentences import Sentence, quotations
@@ -111,13 +111,18 @@ def _same(said: str, shown: str) -> bool:
     return said == shown or (len(said) >= 7 and shown.startswith(said))
 
 
+_VERSION: Final = re.compile(
+    r"(?<![\w.-])v?(\d+\.\d+(?:\.\d+)+(?:[-+.][\w.]+)?|(?<=v)\d+\.\d+)(?![\w])|\bv(\d+\.\d+)\b"
+)
+
+
 def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """A version number behind a name against the versions that the results give for the name."""
     for clause in sentence.clauses:
-        for said, start, _ in () if clause.hedged else versions(clause.text):
-            name = stems(" ".join(clause.text[:start].split()[-2:]))
+        for found in () if clause.hedged else _VERSION.finditer(clause.text):
+            said, name = _name(found), stems(" ".join(clause.text[: found.start()].split()[-2:]))
             lines = [line for line in evidence.text.split("\n")[:3_000] if name & stems(line)]
-            shown = [version for line in lines for version, _, _ in versions(line)]
+            shown = [_name(version) for line in lines for version in _VERSION.finditer(line)]
             if any(version == said or version.startswith(said + ".") for version in shown):
                 yield Judgement(Status.PASS, clause.text)
             elif shown and said not in evidence.text:
