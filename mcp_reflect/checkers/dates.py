@@ -25,7 +25,7 @@ _KINDS: Final = dict(zip("DTWN", "\ue000\ue001\ue002\ue003", strict=True))
 _MONTHS: Final = tuple("January February March April May June July August September October November December".split())
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SMALL: Final = tuple("zero a one two three four five six seven eight nine ten eleven twelve".split())
-_ZONES: Final = dict(
+_ZONES: Final[dict[str, int]] = dict(
     zip("UTC GMT Z PST PDT EST EDT CET CEST JST".split(), (0, 0, 0, -480, -420, -300, -240, 60, 120, 540), strict=True)
 )
 _MONTH: Final = (
