@@ -185,8 +185,7 @@ async def make(path: Path, *, project: str = "shop", more: int = 0, days: int = 
     async with Engine(settings, clock=clock) as engine:
         worth = await _stored(engine)
         if more:
-            drafts = engine.import_drafts(enumerate(_many(more, clock.chance)))
-            async for _ in engine.import_lessons(drafts):
+            async for _ in engine.import_lessons(enumerate(_many(more, clock.chance))):
                 clock.time += 60
         for number in range(days):
             clock.time = BEGAN + (number + 1) * _DAY
@@ -195,7 +194,7 @@ async def make(path: Path, *, project: str = "shop", more: int = 0, days: int = 
             await _alike(engine, kind, mistake, correction)
         for kind, mistake, correction in SUSPICIOUS:
             line = {"mistake": mistake, "correction": correction, "task_type": kind}
-            async for _ in engine.import_lessons(engine.import_drafts([(1, line)])):
+            async for _ in engine.import_lessons([(1, line)]):
                 pass  # imports are judged: this one waits in quarantine
 
 

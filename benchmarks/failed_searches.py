@@ -27,7 +27,6 @@ from mcp_reflect.models.search import Query, SearchRequest, SearchState
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.schemas.search import read_catalog, read_queries
-from mcp_reflect.services.replan import likeness
 
 CASES = Path(__file__).parents[1] / "tests/replan/cases/failed"
 CALLS = 2
@@ -158,7 +157,7 @@ def mended_at(search: dict[str, Any], corpus: Corpus) -> tuple[int, list[Query]]
     found, ran = set[str](), list[Query]()
     most = max(3, len(corpus.docs) // 3)
     for call in range(1, CALLS + 1):
-        planned = plan(request, state, likeness)
+        planned = plan(request, state)
         state = attempts.record(state, request, planned)
         for query in planned.new_queries:
             rows = corpus.search(query)

@@ -61,11 +61,7 @@ async def population(engine: Engine, count: int) -> list[str]:
         {"mistake": f"Deployed the orders service without {_word(number)}", "correction": f"Check {_word(number)}"}
         for number in range(count)
     ]
-    return [
-        stored.lesson_id
-        async for batch in engine.import_lessons(engine.import_drafts(enumerate(lines, start=1)))
-        for stored in batch
-    ]
+    return [stored.lesson_id async for batch in engine.import_lessons(enumerate(lines, start=1)) for stored in batch]
 
 
 def _word(number: int) -> str:

@@ -78,7 +78,7 @@ async def _engine_over(lessons: Sequence[dict[str, Any]], embed: str) -> AsyncGe
     with TemporaryDirectory() as folder:
         options: dict[str, Any] = {"embeddings": embed, "provider_env": dict(os.environ)}
         async with Engine(Settings(bank=Path(folder) / "bank.db", project="benchmark", **options)) as engine:
-            async for _ in engine.import_lessons(engine.import_drafts(enumerate(lessons, 1))):
+            async for _ in engine.import_lessons(enumerate(lessons, 1)):
                 pass
             await _embed_all(engine)
             yield engine

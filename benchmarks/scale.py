@@ -35,6 +35,8 @@ from benchmarks.recall import lesson_line
 from benchmarks.retrieval import Document, Judged, collections
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
+from mcp_reflect.models.lesson import Source
+from mcp_reflect.schemas.lessons import ImportArguments, read
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS
@@ -127,9 +129,9 @@ async def _imported(engine: Engine, size: int, texts: Texts) -> dict[str, float]
     start, used, batches = time.perf_counter(), time.process_time(), list[float]()
     for first in range(1, size + 1, PAGE):
         numbers = range(first, min(first + PAGE, size + 1))
-        drafts = engine.import_drafts([(place, texts.lesson(place)) for place in numbers])
+        lines = [(place, texts.lesson(place)) for place in numbers]
         last = time.perf_counter()
-        async for _ in engine.import_lessons(drafts):
+        async for _ in engine.import_lessons(lines):
             batches.append(1000 * (time.perf_counter() - last))
             last = time.perf_counter()
     return {
@@ -144,8 +146,8 @@ async def _written(engine: Engine, size: int, texts: Texts) -> dict[str, float]:
     database = Database(engine.bank.path)
     for first in range(1, size + 1, DIRECT):
         numbers = range(first, min(first + DIRECT, size + 1))
-        drafts = engine.import_drafts([(place, texts.lesson(place)) for place in numbers])
-        made = [(own, lessons.prepared(draft, own, clock)) for _, draft in drafts]
+        drafts = [read(ImportArguments, texts.lesson(place)).draft(Source.IMPORT) for place in numbers]
+        made = [(own, lessons.prepared(draft, own, clock)) for draft in drafts]
         rows = [lessons.lesson_rows(scope, lesson) for scope, lesson in made]
         await database.write(lambda tx, rows=rows: lessons.insert_rows(tx, rows))
     await database.close()

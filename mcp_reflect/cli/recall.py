@@ -33,7 +33,7 @@ def run_recall(options: Namespace) -> int:
 
     async def work(engine: Engine) -> None:
         # A person who looks is not an agent who applies: it does not count as a use.
-        recall = await engine.recall_for(request, options.project, applied=False)
+        recall = await engine.context.recall(request, options.project, applied=False)
         if options.json:
             write_json(plain(recall))
             return

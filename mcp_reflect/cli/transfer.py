@@ -134,8 +134,7 @@ def run_import(options: Namespace) -> int:
                 for stored in restored:
                     write_json(plain(stored))
             return Counter(stored.status for stored in restored)
-        drafts = engine.import_drafts(_parse_lines(lines, progress))
-        async for batch in engine.import_lessons(drafts, merge=options.merge):
+        async for batch in engine.import_lessons(_parse_lines(lines, progress), merge=options.merge):
             for stored in batch:
                 counts[stored.status] += 1
                 if options.json:

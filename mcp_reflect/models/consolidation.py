@@ -6,21 +6,13 @@ from mcp_reflect.models.lesson import LessonDraft, RecordKind, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wording:
-    """A mistake and its correction in the words of the host or a language model."""
-
-    mistake: str
-    correction: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """Records that say the same: `gone` are archived, `keep` is strengthened and may get a new `wording`."""
+    """Records that say the same: `gone` are archived, `keep` is strengthened and may get the words of `wording`."""
 
     keep: str
     gone: tuple[str, ...]
     reason: str
-    wording: Wording | None = None
+    wording: LessonDraft | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

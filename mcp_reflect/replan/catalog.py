@@ -1,16 +1,15 @@
 """What is known of the data: its tables and modes, the words in it, and how well a table fits a need."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from operator import mul
+from typing import Any, Final, NamedTuple
 
+from mcp_reflect.llm.embeddings.word_vectors import shared_table
 from mcp_reflect.models.search import CatalogEntry, EmptyCause, Query, SearchRequest
 from mcp_reflect.replan.words import CAMEL, STOP_WORDS, content, fold, stem, tokens
-
-Likeness: TypeAlias = Callable[[str, str], float]
-"""How near two texts are in meaning: 1 for the same, 0 or less for unrelated ones."""
 
 _LEAST_LIKENESS: Final = 0.2
 _MOST_COMPARED: Final = 2_000  # entries; comparing more would take longer than a person waits
@@ -18,9 +17,15 @@ _SHORTEST: Final = 4  # letters; a shorter word has too many neighbors to be res
 _LONGEST: Final = 30  # letters; longer words are keys and hashes
 
 
-def nothing_alike(_one: str, _other: str) -> float:
-    """Return 0: nothing is known of meanings."""
-    return 0.0
+@lru_cache(maxsize=8192)
+def _vector(text: str) -> Any:
+    return shared_table().embed(text)
+
+
+def likeness(one: str, other: str) -> float:
+    """Return how near two texts are in meaning: the cosine of their word vectors, 0 where one is unknown."""
+    first, second = _vector(one), _vector(other)
+    return 0.0 if first is None or second is None else sum(map(mul, first, second))
 
 
 class Mended(NamedTuple):
@@ -36,10 +41,9 @@ class Vocabulary:
     Each part of the index is built on its first use: most calls look up a few words only.
     """
 
-    def __init__(self, entries: tuple[str, ...], likeness: Likeness = nothing_alike) -> None:
+    def __init__(self, entries: tuple[str, ...]) -> None:
         self.entries = entries
         self.words = frozenset(part for entry in entries for part in _parts(entry))
-        self._likeness = likeness
         self.mended = lru_cache(maxsize=1024)(self._mended)
         self.near = lru_cache(maxsize=1024)(self._near)
 
@@ -63,7 +67,7 @@ class Vocabulary:
 
     def _near(self, text: str) -> tuple[str, ...]:
         """Return up to three entries that are nearest to a text in meaning, the nearest first."""
-        scores = ((self._likeness(text, entry), entry) for entry in self.entries[:_MOST_COMPARED])
+        scores = ((likeness(text, entry), entry) for entry in self.entries[:_MOST_COMPARED])
         best = sorted((pair for pair in scores if pair[0] >= _LEAST_LIKENESS), key=lambda pair: -pair[0])
         return tuple(entry for _, entry in best[:3])
 
@@ -106,9 +110,9 @@ class Vocabulary:
 
 
 @lru_cache(maxsize=128)
-def vocabulary(entries: tuple[str, ...], likeness: Likeness = nothing_alike) -> Vocabulary:
+def vocabulary(entries: tuple[str, ...]) -> Vocabulary:
     """Return the index of a word list; the last ones are cached, since a catalog seldom changes."""
-    return Vocabulary(entries, likeness)
+    return Vocabulary(entries)
 
 
 def one_slip(word: str, letters: Iterable[str]) -> Iterator[str]:
@@ -165,7 +169,6 @@ class Catalog:
 
     described: tuple[CatalogEntry, ...]
     seen: tuple[CatalogEntry, ...] = ()
-    likeness: Likeness = nothing_alike
 
     def entry(self, table: str) -> CatalogEntry | None:
         """Return the table of exactly that name, or None."""
@@ -185,8 +188,8 @@ class Catalog:
         """Return the vocabulary of a table; of all tables where the table is not described."""
         entry = self.entry(table)
         if entry and (entry.vocabulary or self.is_described(table)):
-            return vocabulary(entry.vocabulary, self.likeness)
-        return vocabulary(tuple(word for entry in self.described for word in entry.vocabulary), self.likeness)
+            return vocabulary(entry.vocabulary)
+        return vocabulary(tuple(word for entry in self.described for word in entry.vocabulary))
 
     def fit(self, entry: CatalogEntry, need: str) -> float:
         """Return how well a table's name and description answer a need; 0 is not at all.
@@ -197,13 +200,13 @@ class Catalog:
         described, named = _stems(f"{entry.description} {' '.join(entry.fields)}"), _stems(entry.table)
         words = content(need)
         shared = {stem(word) for word in words}
-        known = vocabulary(entry.vocabulary, self.likeness)
+        known = vocabulary(entry.vocabulary)
         share = sum(map(known.knows, words)) / len(words) if entry.vocabulary and words else 0.0
-        alike = _ALIKE * max(0.0, self.likeness(need, f"{entry.table} {entry.description}"))
+        alike = _ALIKE * max(0.0, likeness(need, f"{entry.table} {entry.description}"))
         return len(shared & described) + 2.0 * len(shared & named) + share + alike
 
 
-def catalog_of(request: SearchRequest, likeness: Likeness = nothing_alike) -> Catalog:
+def catalog_of(request: SearchRequest) -> Catalog:
     """Return the caller's catalog, and the searched tables that are neither in it nor a slip of one that is.
 
     A table that is not described has the modes that it was searched in, and no others.
@@ -216,7 +219,7 @@ def catalog_of(request: SearchRequest, likeness: Likeness = nothing_alike) -> Ca
         entry = seen.get(query.table, CatalogEntry(table=query.table))
         modes = tuple(dict.fromkeys((*entry.search_modes, query.search_mode)))
         seen[query.table] = replace(entry, search_modes=modes)
-    return Catalog(request.catalog, tuple(seen.values()), likeness)
+    return Catalog(request.catalog, tuple(seen.values()))
 
 
 @lru_cache(maxsize=256)

@@ -56,9 +56,8 @@ def choose(
     kind = findings[0].kind if findings else EmptyCause.NOTHING_THERE
 
     def value(strategy: Strategy) -> float:
-        """The heaviest finding and a tenth of the next two, times what the strategy brought: 1 without experience."""
-        weights = sorted((finding.weight for finding in findings if finding.strategy is strategy), reverse=True)
-        weight = min(1.0, weights[0] + 0.1 * sum(weights[1:3])) if weights else 0.05
+        """The heaviest finding, times what the strategy brought: 1 without experience."""
+        weight = max((finding.weight for finding in findings if finding.strategy is strategy), default=0.05)
         same = [payoff for payoff in payoffs if (payoff.kind, payoff.strategy) == (kind, strategy)]
         used, paid = sum(payoff.used for payoff in same), sum(payoff.paid for payoff in same)
         return weight * 2 * (paid + _PRIOR / 2) / (used + _PRIOR) * (_FAILED if strategy is failed else 1.0)

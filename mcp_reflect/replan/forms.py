@@ -58,8 +58,7 @@ def plain_variants(text: str, known: Vocabulary | None = None) -> tuple[str, ...
     words = text.split()
     if len(words) == 1:
         split = _compound(words[0], known)
-        bare = words[0][:-3] if words[0].endswith("ing") and len(words[0]) > 6 else ""
-        return _others(text, (*(sign.join(split) for sign in " -_"), bare, other_number(words[0])))
+        return _others(text, (*(sign.join(split) for sign in " -_"), other_number(words[0])))
     numbers = [word if word.endswith("ed") else other_number(word) for word in words]
     plural_first = sorted(range(len(words)), key=lambda place: (not words[place].endswith("s"), -place))
     changed = [" ".join((*words[:place], numbers[place], *words[place + 1 :])) for place in plural_first]

@@ -79,12 +79,10 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
     entry, known, tool = places.entry(query.table), places.words_of(query.table), tool_of(query)
     if tool in {Tool.SQL, Tool.COMMAND}:
         text = query.query_text
-        texts = rewrite_sql(text, entry, known) if tool is Tool.SQL else rewrite_command(text, known)
+        texts = rewrite_sql(text, entry) if tool is Tool.SQL else rewrite_command(text, known)
         yield from (replace(query, query_text=text) for text in texts)
         return
     base = loosened(in_table(query, entry) if entry else query, entry, retry + 1)
-    if entry and breadth(base.search_mode) == 0:
-        base = replace(base, search_mode=widest(entry))
     corrected = misspelled_values(query, entry) if entry else {}
     base = replace(base, filters={**query.filters, **corrected} if retry <= 0 else {})
     if corrected:
@@ -130,7 +128,7 @@ def pivoted(query: Query, places: Catalog, message: str, searched: frozenset[str
     if here is None and (near := places.nearest(query.table)):
         better = [near, *(entry for entry in better if entry is not near)]
     visits = [_visit(query, entry, places, message) for entry in better[:_OTHER_TABLES]]
-    yield from chain(*(islice(visit, 1) if retry <= 0 else islice(visit, 1, 2) for visit in visits), *visits)
+    yield from chain(*(islice(visit, 1) for visit in visits), *visits)
 
 
 def _visit(query: Query, entry: CatalogEntry, places: Catalog, message: str) -> Iterator[Query]:

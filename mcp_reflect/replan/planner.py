@@ -19,7 +19,7 @@ from mcp_reflect.models.search import (
     Tried,
 )
 from mcp_reflect.replan import attempts
-from mcp_reflect.replan.catalog import Catalog, Likeness, catalog_of, in_table, nothing_alike
+from mcp_reflect.replan.catalog import Catalog, catalog_of, in_table
 from mcp_reflect.replan.diagnosis import Finding, choose, diagnose
 from mcp_reflect.replan.moves import ladder, loosened, pivoted, relaxed, rewritten
 from mcp_reflect.replan.words import fold, normalized, tokens
@@ -42,7 +42,6 @@ class _Case:
 
     request: SearchRequest
     earlier: SearchState
-    likeness: Likeness = nothing_alike
 
     @cached_property
     def state(self) -> SearchState:
@@ -50,7 +49,7 @@ class _Case:
 
     @cached_property
     def places(self) -> Catalog:
-        return catalog_of(self.request, self.likeness)
+        return catalog_of(self.request)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -130,9 +129,9 @@ class _Case:
         return query.search_mode in modes and bool(query.query_text.strip() or query.filters)
 
 
-def plan(request: SearchRequest, state: SearchState, likeness: Likeness = nothing_alike) -> SearchPlan:
+def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
     """Return what to search next. Every new query names a table and mode that exist and was never tried here."""
-    case = _Case(request, state, likeness)
+    case = _Case(request, state)
     order = choose(case.findings, case.state.payoffs, state.pending.strategy if state.pending else None)
     moves = () if case.is_over or case.is_found else tuple(_moves(case, order))
     last = state.pending.strategy if state.pending and not case.is_found else order[0]
@@ -216,14 +215,12 @@ def needs_plan(request: SearchRequest, state: SearchState) -> bool:
     return not case.is_over and not case.is_found
 
 
-def accept(
-    proposal: Proposal, request: SearchRequest, state: SearchState, likeness: Likeness = nothing_alike
-) -> SearchPlan:
+def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> SearchPlan:
     """Return the proposed plan, corrected, or the plan of the rules with the reasons where nothing of it is left.
 
     To replace the pending plan of the same failure, pass `attempts.reopen(state)`.
     """
-    case = _Case(request, state, likeness)
+    case = _Case(request, state)
     new: tuple[Query, ...] = ()
     notes: tuple[str, ...] = ()
     for number, proposed in enumerate(proposal.new_queries if needs_plan(request, state) else (), 1):
@@ -233,7 +230,7 @@ def accept(
         new += () if refused else (query,)
         notes += tuple(f"query {number}: {remark}" for remark in remarks)
     if not new:
-        mechanical = plan(request, state, likeness)
+        mechanical = plan(request, state)
         why = "; ".join(notes) or (
             "it has no queries" if needs_plan(request, state) else "nothing is empty, or no retry is left"
         )

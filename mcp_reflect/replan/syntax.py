@@ -129,24 +129,17 @@ _JOIN: Final = re.compile(r"\b(?:INNER\s+)?JOIN\b", re.IGNORECASE)
 _LONG_NUMBER: Final = 7  # digits: parcels, accounts and telephones, which are stored with and without separators
 
 
-def rewrite_sql(text: str, entry: CatalogEntry | None, known: Vocabulary) -> Iterator[str]:
-    """Compare loosely (any case, part of the value, any separators), then by other words, then in other columns."""
-    conditions = _conditions(text)
-    loose = [_TEXT.sub(_loosely, condition) for condition in conditions]
-    yield _with_where(text, loose)
-    for place, condition in enumerate(conditions):
-        match = _TEXT.search(condition)
-        for other in known.near(match[2].strip("%*")) if match else ():
-            changed = _TEXT.sub(lambda found, other=other: _like(found[1], other), condition)
-            yield _with_where(text, [*loose[:place], changed, *loose[place + 1 :]])
-    for condition in conditions if entry and entry.fields else ():
-        if entry and (match := _TEXT.search(condition)):
+def rewrite_sql(text: str, entry: CatalogEntry | None) -> Iterator[str]:
+    """Compare loosely (any case, part of the value, any separators), then in other columns."""
+    yield _with_where(text, _loosened(text))
+    for match in map(_TEXT.search, _conditions(text)) if entry and entry.fields else ():
+        if entry and match:
             yield _with_where(text, [f"({_in_any(entry, match[2])})"])
 
 
 def relax_sql(text: str) -> Iterator[str]:
     """Leave joins open, keep one condition, then look at a sample."""
-    loose = [_TEXT.sub(_loosely, condition) for condition in _conditions(text)]
+    loose = _loosened(text)
     if _JOIN.search(text):
         yield _JOIN.sub("LEFT JOIN", _with_where(text, loose))
     if len(loose) > 1:
@@ -167,6 +160,10 @@ def _conditions(text: str) -> list[str]:
     """The conditions of a WHERE that AND joins."""
     where = _WHERE.search(text)
     return [part.strip() for part in _SQL_AND.split(where[1])] if where else []
+
+
+def _loosened(text: str) -> list[str]:
+    return [_TEXT.sub(_loosely, condition) for condition in _conditions(text)]
 
 
 def _with_where(text: str, conditions: list[str]) -> str:

@@ -11,9 +11,8 @@ from mcp_reflect.replan.words import OTHER_STOP_WORDS, STOP_WORDS, content, fold
 
 _PLACE: Final = 0.05  # cost of a place further down the tool's list: a tool orders by likeness
 _LENGTH: Final = 0.03  # cost of a word more: a short text finds the longer ones as well
-_FOUND: Final = 0.3  # cost of having all words of an earlier suggestion, which finds it too
 _READ: Final = 50  # suggestions read; tools propose ten or so
-"""The first three were set on the development episodes, in the middle of a flat stretch, not at its peak."""
+"""The first two were set on the development episodes, in the middle of a flat stretch, not at its peak."""
 
 _OFFERED: Final = 2  # suggestions before our own words: bad ones must not take all three places
 _MOST_WORDS: Final = 12  # a text of more words is a document; search engines weigh the rest as noise
@@ -52,12 +51,7 @@ def ranked_suggestions(suggestions: tuple[str, ...], text: str, message: str) ->
         score = len(own & wanted) / max(1, len(own | wanted)) + len((own & asked) - wanted) / max(1, len(own))
         if set(tokens(suggestion)) not in (failed, set()):
             rest.setdefault(tokens(suggestion), (score - _PLACE * place - _LENGTH * len(own), suggestion.strip()))
-    picked: list[str] = []
-    while rest:
-        covered = [_stems(suggestion) for suggestion in picked]
-        best = max(rest, key=lambda key: rest[key][0] - _FOUND * any(c <= _stems(rest[key][1]) for c in covered))
-        picked.append(rest.pop(best)[1])
-    return tuple(picked)
+    return tuple(suggestion for _, suggestion in sorted(rest.values(), key=lambda pair: -pair[0]))
 
 
 def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
@@ -71,8 +65,7 @@ def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     formed = [term for term in found if has_form(term)]
     if reading.has_operators:
         yield from reading.groups or (plain,)
-    if len(found) <= _SHORT:
-        yield loose_pattern(plain, known)
+    yield loose_pattern(plain, known)
     for term in formed:
         yield loose_pattern(term, known)
         yield term
@@ -125,9 +118,7 @@ def _texts(text: str, message: str, known: Vocabulary, suggestions: tuple[str, .
     short = plain_variants(plain, known) if is_short and is_english else ()
     yield from short[: 2 if len(words) == 1 else 1]
     yield longer
-    ranked = telling(mended, message)
-    yield " ".join(word for word in mended if word in ranked[:2]) if len(ranked) > 2 else ""
-    yield from ranked[:1]
+    yield from telling(mended, message)[:1]
     yield " ".join(mended)
     yield from short
     yield from families

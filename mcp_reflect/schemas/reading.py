@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, ValidationInfo
 
@@ -176,9 +176,6 @@ def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, contex
     return True
 
 
-# Pydantic's errors as InputError.
-
-
 _FAULTS: Final = {
     "missing": ("it is missing", "Send it."),
     "greater_than_equal": ("{value} is too small", "Send {ge} or more."),
@@ -235,71 +232,46 @@ def _error_path(loc: Sequence[str | int]) -> str:
     for part in loc:
         if isinstance(part, int):
             path += f"[{part}]"
-        elif part.isidentifier() or not path:
-            path += f".{part}"
+        elif str(part).isidentifier() or not path:
+            path += f".{quoted(part, 40)}"
     return quoted(path.removeprefix("."), 120) or "arguments"
 
 
-# Values that no store should hold: refused before anything else is read.
-
-
-_Place: TypeAlias = "tuple[_Place | None, object]"
-"""The container of a value, and the value's name or number in it. Written out only for an error."""
-
-
 def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
-    """Refuse deep nesting, text that is not Unicode, NUL characters, and numbers that are not finite.
-
-    Goes level by level without recursion, so that depth cannot exhaust the stack.
-    """
-    level: list[tuple[_Place, Any]] = [((None, name), value) for name, value in sent.items()]
+    """Refuse deep nesting, text that is not Unicode, NUL characters, and numbers that are not finite."""
     count = 0
-    for _ in range(limits.max_depth):
-        count += len(level)
-        deeper: list[tuple[_Place, Any]] = []
-        for place, value in level:
-            _check_value(place, value)
-            if isinstance(value, Mapping):
-                for name, item in cast("Mapping[Any, Any]", value).items():
-                    _check_value(place, name)
-                    deeper.append(((place, name), item))
-            elif isinstance(value, list | tuple):
-                items = cast("list[Any]", value)
-                limits.refuse_more("max_values", "arguments", count + len(deeper) + len(items), "values")
-                deeper += [((place, at), item) for at, item in enumerate(items)]
-        limits.refuse_more("max_values", "arguments", count + len(deeper), "values")
-        if not deeper:
-            return
-        level = deeper
-    raise _too_deep(level[0][0], limits)
+
+    def check(value: object, path: tuple[Any, ...]) -> None:
+        nonlocal count
+        if isinstance(value, Mapping | list | tuple):
+            mapping = isinstance(value, Mapping)
+            items: Any = cast("Any", value).items() if mapping else enumerate(cast("Any", value))
+            count += len(cast("list[Any]", value))
+            limits.refuse_more("max_values", "arguments", count, "values")
+            if value and len(path) >= limits.max_depth:
+                fault = f"it is nested more than {limits.max_depth} levels deep"
+                raise InputError(_error_path(path)[:80], fault, "Send a flatter value, or its text.")
+            for name, item in items:
+                _check_value(name, path)
+                check(item, (*path, name))
+        else:
+            _check_value(value, path)
+
+    check(sent, ())
 
 
-def _check_value(place: _Place, value: object) -> None:
+def _check_value(value: object, path: tuple[Any, ...]) -> None:
+    fault, fix = "", "Send valid Unicode text."
     if isinstance(value, str):
         if "\0" in value:
-            fault = f"it holds a NUL byte at character {value.index(chr(0))}"
-            raise InputError(_path(place), fault, "Send text without it.")
+            fault, fix = f"it holds a NUL byte at character {value.index(chr(0))}", "Send text without it."
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            fault = f"it holds half of a character (a lone surrogate) at {error.start}"
-            raise InputError(_path(place), fault, "Send valid Unicode text.") from None
+            fault = fault or f"it holds half of a character (a lone surrogate) at {error.start}"
     elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
-        fault = "it is a number of more than 300 digits"
-        raise InputError(_path(place), fault, "Send a smaller number, or its text.")
+        fault, fix = "it is a number of more than 300 digits", "Send a smaller number, or its text."
     elif isinstance(value, float) and not math.isfinite(value):
-        raise InputError(_path(place), f"{value} is not a number", "Send a finite number.")
-
-
-def _too_deep(place: _Place, limits: Limits) -> InputError:
-    fault = f"it is nested more than {limits.max_depth} levels deep"
-    return InputError(_path(place)[:80], fault, "Send a flatter value, or its text.")
-
-
-def _path(place: _Place) -> str:
-    parts: list[str] = []
-    inside: _Place | None = place
-    while inside is not None:
-        inside, part = inside
-        parts.append(f"[{part}]" if isinstance(part, int) else f".{quoted(part, 40)}")
-    return quoted("".join(reversed(parts)).removeprefix("."), 120)
+        fault, fix = f"{value} is not a number", "Send a finite number."
+    if fault:
+        raise InputError(_error_path(path), fault, fix)

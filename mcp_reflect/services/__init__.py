@@ -1,1 +1,16 @@
-"""One module a use case. Each reads its arguments, calls the packages below, and stores the result."""
+"""One module a use case, and the Engine that composes them. A module is imported when it is first used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcp_reflect.services import consolidate, critique, lessons, reflect, replan, transcripts, triggers, warnings
+
+__all__ = ["consolidate", "critique", "lessons", "reflect", "replan", "transcripts", "triggers", "warnings"]
+
+
+def __getattr__(name: str) -> object:
+    """Import a service, so that a recall on the command line does not load analysis, checkers or language models."""
+    if name not in __all__:
+        raise AttributeError(name)
+    return import_module(f"mcp_reflect.services.{name}")

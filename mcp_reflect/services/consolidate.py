@@ -7,13 +7,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
+from mcp_reflect.analysis.text import clip
 from mcp_reflect.errors import DreamBusyError, InputError
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT
 from mcp_reflect.models.common import HOST, Json, Scope
-from mcp_reflect.models.consolidation import Archiving, Dream, DreamPlan, Generalisation, Merge, Undone, Wording
-from mcp_reflect.models.lesson import UNKNOWN_SCORE, Lesson, LessonDraft, RecordKind, Source, State, Trust, lesson_text
+from mcp_reflect.models.consolidation import Archiving, Dream, DreamPlan, Generalisation, Merge, Undone
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
+from mcp_reflect.schemas.lessons import LessonArguments, read
 from mcp_reflect.security.redact import clean, quoted
 from mcp_reflect.services.context import Context
 from mcp_reflect.storage.consolidation import digest_of, may_archive, planned
@@ -38,16 +40,8 @@ async def dream(
 ) -> Dream:
     """Plan, and apply the plan unless `plan_only`.
 
-    Args:
-        context: The engine's context.
-        plan_only: Change nothing.
-        analysis: The host's answer to the prompt `dream`; no model is asked then.
-        idle: True if this counts towards the day's budget of dreams at idle.
-        project: Another project than the server's own.
-
-    Raises:
-        DreamBusyError: Another process consolidates this project.
-        InputError: `analysis` contains no object.
+    `analysis` is the host's answer to the prompt `dream`; no model is asked then. `idle` counts towards the day's
+    budget. DreamBusyError if another process consolidates this project, InputError if `analysis` contains no object.
     """
     scope = context.scopes.named(project)
     if plan_only:
@@ -159,8 +153,8 @@ async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tupl
     """
     plan, records, rates = await by_rules(context, scope)
     if analysis is not None:
-        proposals = Proposals(_object(analysis), records, rates, Source.AGENT)
-        return replace(proposals.joined_with(plan), thinker=HOST), records
+        joined = _with_proposals(plan, _object(analysis), records, rates, Source.AGENT)
+        return replace(joined, thinker=HOST), records
     consolidations = context.bank.consolidations
     _, tokens = await consolidations.used_today(scope)
     if context.runner.llm(Role.DREAMER, NO_CLIENT) is None or len(records) < 2:
@@ -174,7 +168,7 @@ async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tupl
     spent, note = reply.input_tokens + reply.output_tokens, clean(reply.note)
     if reply.value is None or reply.thinker is None:
         return replace(plan, note=note, tokens=spent), records
-    joined = Proposals(reply.value, records, rates, Source.MODEL).joined_with(plan)
+    joined = _with_proposals(plan, reply.value, records, rates, Source.MODEL)
     return replace(joined, thinker=reply.thinker, note=note, tokens=max(spent, 1)), records
 
 
@@ -184,8 +178,7 @@ def prompt_inputs(plan: DreamPlan, records: Sequence[Lesson]) -> dict[str, str]:
     shown: set[str] = set()
     left = _SHOWN_CHARS
     for record in records:
-        text = " ".join(record.text.split())
-        text = text if len(text) <= _RECORD_CHARS else f"{text[:_RECORD_CHARS]} …"
+        text = clip(record.text, _RECORD_CHARS)
         task_type = f", {record.task_type}" if record.task_type else ""
         line = f"- {record.id} ({record.kind.value}{task_type}): {text}"
         left -= len(line)
@@ -200,13 +193,13 @@ def prompt_inputs(plan: DreamPlan, records: Sequence[Lesson]) -> dict[str, str]:
     }
 
 
-_KEYS: Final = frozenset({"merge", "generalise", "archive"})
+_KEYS: Final = ("merge", "generalise", "archive")
 
 
 def _object(value: "Answer | Json") -> dict[str, Any]:
     """Return the object in an answer; InputError if it contains none of the expected shape."""
-    answer: Any = read_object(value, set(_KEYS)) if isinstance(value, str) else value
-    if not isinstance(answer, Mapping) or not _KEYS & set(cast("Mapping[str, Any]", answer)):
+    answer: Any = read_object(value, {*_KEYS}) if isinstance(value, str) else value
+    if not isinstance(answer, Mapping) or not {*_KEYS} & set(cast("Mapping[str, Any]", answer)):
         fault = "it holds no object with merge, generalise or archive"
         raise InputError("analysis", fault, "Send what the prompt `dream` asks for.")
     return clean(dict(cast("Mapping[str, Any]", answer)))
@@ -214,106 +207,84 @@ def _object(value: "Answer | Json") -> dict[str, Any]:
 
 _LEAST_SOURCES: Final = 3  # records that a generalisation needs
 _LEAST_TRIED: Final = 3  # uses after which a model may propose to archive a record
-_MOST_TEXT: Final = 2000
 _MOST_ENTRIES: Final = 50
+_LESSON_FIELDS: Final = ("mistake", "correction", "task_type", "tags", "importance", "confidence")
 
 
-class Proposals:
-    """The merges, generalisations and archivings of an answer that can be applied; `refused` says why others cannot."""
+def _with_proposals(
+    plan: DreamPlan, answer: Mapping[str, Any], records: Sequence[Lesson], rates: Rates, source: Source
+) -> DreamPlan:
+    """Return the plan of rules with the entries of an answer that can be applied; `refused` says why others cannot.
 
-    def __init__(self, answer: Mapping[str, Any], records: Sequence[Lesson], rates: Rates, source: Source) -> None:
-        self._known = {record.id: record for record in records}
-        self._rates = rates
-        self._source = source
-        self._used: set[str] = set()
-        self.merges: list[Merge] = []
-        self.generalisations: list[Generalisation] = []
-        self.archivings: list[Archiving] = []
-        self.refused: list[str] = []
-        for name, take in (("merge", self._merge), ("generalise", self._generalise), ("archive", self._archive)):
-            entries: list[Any] = [item for item in _list(answer, name) if isinstance(item, dict)]
-            for entry in entries[:_MOST_ENTRIES]:
-                if fault := take(entry):
-                    names = ", ".join(map(str, _list(entry, "ids"))) or str(entry.get("id") or "nothing")
-                    self.refused.append(f"{name} {quoted(names, 200)}: {fault}")
+    A record is changed by one entry at most: those of rules come first.
+    """
+    known = {record.id: record for record in records}
+    used = {name for merge in plan.merges for name in (merge.keep, *merge.gone)}
+    used |= {archiving.id for archiving in plan.archivings}
+    refused: list[str] = []
+    for kind in _KEYS:
+        entries: list[Any] = [item for item in _list(answer, kind) if isinstance(item, dict)]
+        for entry in entries[:_MOST_ENTRIES]:
+            names = [*dict.fromkeys(map(str, _list(entry, "ids") or [entry.get("id", "nothing")]))]
+            try:
+                if not known.keys() >= set(names):
+                    raise _refusal("it names records that were not shown")
+                if kind != "generalise":
+                    if used & set(names):
+                        raise _refusal("one of them is in another entry")
+                    used.update(names)
+                plan = _ADD[kind](plan, entry, [known[name] for name in names], rates, source)
+            except InputError as error:
+                refused.append(f"{kind} {quoted(', '.join(names), 200)}: {error.fault}")
+    return replace(plan, refused=tuple(refused))
 
-    def joined_with(self, plan: DreamPlan) -> DreamPlan:
-        """Return the plan of rules with the proposals; rules win if both are about one record."""
-        taken = {name for merge in plan.merges for name in (merge.keep, *merge.gone)}
-        taken |= {archiving.id for archiving in plan.archivings}
-        merges = (merge for merge in self.merges if not taken & {merge.keep, *merge.gone})
-        archivings = (archiving for archiving in self.archivings if archiving.id not in taken)
-        return replace(
-            plan,
-            merges=(*plan.merges, *merges),
-            generalisations=tuple(self.generalisations),
-            archivings=(*plan.archivings, *archivings),
-            refused=tuple(self.refused),
-        )
 
-    def _merge(self, entry: dict[str, Any]) -> str | None:
-        """Take a merge, or return its fault."""
-        records, mistake, correction = self._records(entry), _text(entry, "mistake"), _text(entry, "correction")
-        if len(records) < 2:
-            return "it names records that were not shown, or fewer than two"
-        kinds = {record.kind for record in records}
-        if kinds != {RecordKind.LESSON} or len({record.task_type for record in records}) > 1:
-            return "only lessons of one task type can become one"
-        if self._used & {record.id for record in records}:
-            return "one of them is in another entry"
-        if not (mistake and correction):
-            return "mistake and correction are missing"
-        texts = (*(record.text for record in records), lesson_text(mistake, correction))
-        if len(set(map(codes, texts))) > 1:
-            return "they differ in a number, a name, a path or code"
-        best = max(records, key=lambda record: (record.wins + record.losses, record.strength, record.importance))
-        self._used.update(record.id for record in records)
-        gone = tuple(record.id for record in records if record is not best)
-        wording = Wording(mistake=mistake, correction=correction)
-        self.merges.append(Merge(keep=best.id, gone=gone, reason=_reason(entry), wording=wording))
-        return None
+def _merged(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], _: Rates, source: Source) -> DreamPlan:
+    kinds = {record.kind for record in records}
+    if len(records) < 2:
+        raise _refusal("it names fewer than two records")
+    if kinds != {RecordKind.LESSON} or len({record.task_type for record in records}) > 1:
+        raise _refusal("only lessons of one task type can become one")
+    wording = _wording(entry, source)
+    if len({codes(item.text) for item in (*records, wording)}) > 1:
+        raise _refusal("they differ in a number, a name, a path or code")
+    best = max(records, key=lambda record: (record.wins + record.losses, record.strength, record.importance))
+    gone = tuple(record.id for record in records if record is not best)
+    return replace(plan, merges=(*plan.merges, Merge(keep=best.id, gone=gone, reason=_reason(entry), wording=wording)))
 
-    def _generalise(self, entry: dict[str, Any]) -> str | None:
-        """Take a generalisation, or return its fault."""
-        records, mistake, correction = self._records(entry), _text(entry, "mistake"), _text(entry, "correction")
-        if len(records) < _LEAST_SOURCES:
-            return f"it names records that were not shown, or fewer than {_LEAST_SOURCES}"
-        contexts = {record.context_hash for record in records}
-        if len(contexts) == 1 and None not in contexts:
-            return "all of them are from one task"
-        if not (mistake and correction):
-            return "mistake and correction are missing"
-        lesson = LessonDraft(
-            text=lesson_text(mistake, correction),
-            mistake=mistake,
-            correction=correction,
-            task_type=_text(entry, "task_type")[:200] or None,
-            tags=tuple(str(tag)[:100] for tag in _list(entry, "tags"))[:20],
-            importance=_score(entry.get("importance")),
-            confidence=_score(entry.get("confidence")),
-            source=self._source,
-        )
-        self.generalisations.append(Generalisation(lesson=lesson, sources=tuple(record.id for record in records)))
-        return None
 
-    def _archive(self, entry: dict[str, Any]) -> str | None:
-        """Take an archiving, or return its fault."""
-        record = self._known.get(str(entry.get("id")))
-        if record is None or record.id in self._used:
-            return "it was not shown, or is in another entry"
-        if not may_archive(record):
-            return "what matters most, or is trusted, is never archived by itself"
-        tried = record.times_applied >= _LEAST_TRIED and record.effectiveness is not None
-        if not tried or self._rates.mean(record) >= self._rates.base_rate(record):
-            return "it has not been tried and found wanting"
-        self._used.add(record.id)
-        self.archivings.append(Archiving(id=record.id, reason=_reason(entry)))
-        return None
+def _generalised(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], _: Rates, source: Source) -> DreamPlan:
+    if len(records) < _LEAST_SOURCES:
+        raise _refusal(f"it names fewer than {_LEAST_SOURCES} records")
+    contexts = {record.context_hash for record in records}
+    if len(contexts) == 1 and None not in contexts:
+        raise _refusal("all of them are from one task")
+    added = Generalisation(lesson=_wording(entry, source), sources=tuple(record.id for record in records))
+    return replace(plan, generalisations=(*plan.generalisations, added))
 
-    def _records(self, entry: dict[str, Any]) -> list[Lesson]:
-        """Return the records that an entry names; none if one of them was not shown."""
-        names = dict.fromkeys(map(str, _list(entry, "ids")))
-        return [self._known[name] for name in names] if self._known.keys() >= names.keys() else []
+
+def _archived(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], rates: Rates, _: Source) -> DreamPlan:
+    record = records[0]
+    if not may_archive(record):
+        raise _refusal("what matters most, or is trusted, is never archived by itself")
+    tried = record.times_applied >= _LEAST_TRIED and record.effectiveness is not None
+    if not tried or rates.mean(record) >= rates.base_rate(record):
+        raise _refusal("it has not been tried and found wanting")
+    return replace(plan, archivings=(*plan.archivings, Archiving(id=record.id, reason=_reason(entry))))
+
+
+_ADD: Final = {"merge": _merged, "generalise": _generalised, "archive": _archived}
+
+
+def _wording(entry: Mapping[str, Any], source: Source) -> LessonDraft:
+    sent = read(LessonArguments, {name: entry[name] for name in _LESSON_FIELDS if name in entry})
+    if not (sent.mistake and sent.correction):
+        raise _refusal("mistake and correction are missing")
+    return sent.draft(source)
+
+
+def _refusal(fault: str) -> InputError:
+    return InputError("analysis", fault, "Leave the entry out.")
 
 
 def _list(entry: Mapping[str, Any], name: str) -> list[Any]:
@@ -321,14 +292,5 @@ def _list(entry: Mapping[str, Any], name: str) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
-def _text(entry: Mapping[str, Any], name: str) -> str:
-    value = entry.get(name)
-    return value.strip()[:_MOST_TEXT] if isinstance(value, str) else ""
-
-
 def _reason(entry: Mapping[str, Any]) -> str:
-    return _text(entry, "reason")[:200] or "no reason given"
-
-
-def _score(value: Any) -> float:
-    return float(value) if type(value) in (int, float) and 0 <= value <= 1 else UNKNOWN_SCORE
+    return str(entry.get("reason") or "no reason given").strip()[:200]

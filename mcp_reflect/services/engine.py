@@ -1,24 +1,22 @@
 """The engine: the Python interface to every service. Needs no MCP.
 
 Each method takes the arguments of the tool of its name (docs/tools.md). It raises InputError for arguments that
-cannot be used and BankError where the bank cannot do what was asked; nothing is stored then. Services are imported in
-the methods, so that a recall on the command line does not load the analysis, the checkers or the language models.
+cannot be used and BankError where the bank cannot do what was asked; nothing is stored then.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from mcp_reflect import services
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.log import Log
-from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, LessonDraft, OutcomeResult, Recall, RecallQuery, Stored
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, OutcomeResult, Recall, Stored
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.services import lessons
 from mcp_reflect.services.context import Context
 from mcp_reflect.storage.bank import Bank
 
@@ -101,12 +99,8 @@ class Engine:
     async def call(self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None) -> Any:
         """Call a tool by its name; KeyError where there is none. `client`, the MCP client, may offer its model."""
         module, function = _TOOLS[tool]
-        service = getattr(import_module(f"mcp_reflect.services.{module}"), function)
-        if tool not in _ASK_A_MODEL:
-            return await service(self.context, arguments)
-        from mcp_reflect.llm.runner import NO_CLIENT
-
-        return await service(self.context, arguments, client or NO_CLIENT)
+        service = getattr(getattr(services, module), function)
+        return await service(self.context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ()))
 
     # Reflections.
 
@@ -124,15 +118,11 @@ class Engine:
 
     async def generate_reflection(self, /, **arguments: Any) -> "Generated":
         """Analyze a run and store nothing. The arguments are those of `reflect`."""
-        from mcp_reflect.services.reflect import generate
-
-        return await generate(self.context, arguments)
+        return await services.reflect.generate(self.context, arguments)
 
     async def store_reflection(self, generated: "Generated") -> "Reflection":
         """Store the result of `generate_reflection`. InputError where a check of its decision failed."""
-        from mcp_reflect.services.reflect import store
-
-        return await store(self.context, generated)
+        return await services.reflect.store(self.context, generated)
 
     async def query_reflections(
         self, query_text: str | None = None, k: int = 5, min_importance: float = 0.5, tags: Sequence[str] = ()
@@ -145,10 +135,8 @@ class Engine:
             min_importance: The least importance, 0 to 1.
             tags: Any of these tags; empty for no filter.
         """
-        from mcp_reflect.services.reflect import query
-
         arguments = {"task": query_text, "limit": k, "min_importance": min_importance, "tags": tuple(tags)}
-        return await query(self.context, arguments)
+        return await services.reflect.query(self.context, arguments)
 
     async def reflected(self, run_id: str) -> str | None:
         """Return the id of the latest reflection on a run, or None."""
@@ -156,9 +144,7 @@ class Engine:
 
     def build_reflection_prompt(self, /, **arguments: Any) -> "Rendered":
         """Build the prompt that asks a language model to reflect on a run. Opens no bank."""
-        from mcp_reflect.services.reflect import reflection_prompt
-
-        return reflection_prompt(self.context, arguments)
+        return services.reflect.reflection_prompt(self.context, arguments)
 
     def build_improvement_prompt(
         self,
@@ -168,9 +154,7 @@ class Engine:
         tool_results: Sequence[Mapping[str, Any]] = (),
     ) -> "Rendered":
         """Build the prompt that asks a language model to correct `steps`; `critique` may be issues or one issue."""
-        from mcp_reflect.services.critique import improvement_prompt
-
-        return improvement_prompt(self.context, goal, steps, critique, tool_results)
+        return services.critique.improvement_prompt(self.context, goal, steps, critique, tool_results)
 
     @staticmethod
     def parse_reflection(text: Any, event_ids: Sequence[str] = ()) -> "Analysis":
@@ -188,15 +172,11 @@ class Engine:
 
         `on_start(iteration, issues)` and `on_complete(iteration, steps)` are called for each correction.
         """
-        from mcp_reflect.services.critique import critique
-
-        return await critique(self.context, arguments, on_start=on_start, on_complete=on_complete)
+        return await services.critique.critique(self.context, arguments, on_start=on_start, on_complete=on_complete)
 
     async def critique_stream(self, /, **arguments: Any) -> "AsyncIterator[Iteration | Critique]":
         """Yield each correction after it was verified, and the critique last."""
-        from mcp_reflect.services.critique import stream
-
-        async with aclosing(stream(self.context, arguments)) as results:
+        async with aclosing(services.critique.stream(self.context, arguments)) as results:
             async for result in results:
                 yield result
 
@@ -213,11 +193,7 @@ class Engine:
 
     async def recall(self, /, **arguments: Any) -> Recall:
         """Return the few lessons that fit a task, best first."""
-        return await lessons.recall(self.context, arguments)
-
-    async def recall_for(self, query: RecallQuery, project: str | None = None, *, applied: bool = True) -> Recall:
-        """Recall by a query that was read already. `applied=False` does not count the lessons as applied."""
-        return await lessons.recall_for(self.context, query, project, applied=applied)
+        return await services.lessons.recall(self.context, arguments)
 
     async def get_relevant_lessons(self, task: str, /, **arguments: Any) -> tuple[Hit, ...]:
         """Return the lessons of a recall without its other fields."""
@@ -225,11 +201,11 @@ class Engine:
 
     async def store_lesson(self, /, **arguments: Any) -> Stored:
         """Store a lesson."""
-        return await lessons.store(self.context, arguments)
+        return await services.lessons.store(self.context, arguments)
 
     async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
         """Record whether lessons helped. Evidence decides how much the outcome counts."""
-        return await lessons.record_outcome(self.context, arguments)
+        return await services.lessons.record_outcome(self.context, arguments)
 
     async def record_lesson_outcome(self, lesson_id: str, success: bool | str, /, **arguments: Any) -> OutcomeResult:
         """Record whether one lesson helped; `success` is True, False or "partial"."""
@@ -237,32 +213,31 @@ class Engine:
 
     async def forget_lesson(self, /, **arguments: Any) -> Forgotten:
         """Retire a lesson. It leaves every recall and stays in the history."""
-        return await lessons.forget(self.context, arguments)
+        return await services.lessons.forget(self.context, arguments)
 
     async def add_lesson(self, /, **arguments: Any) -> Stored:
         """Store a lesson that a person wrote, with the fields of an import line. It is trusted."""
-        return await lessons.add(self.context, arguments)
+        return await services.lessons.add(self.context, arguments)
 
     async def edit_lesson(self, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
         """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
-        return await lessons.edit(self.context, lesson_id, changes)
-
-    def import_drafts(self, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
-        """Read numbered lines of an import. InputError names the first bad line; nothing is stored."""
-        return lessons.import_drafts(self.context, lines)
+        return await services.lessons.edit(self.context, lesson_id, changes)
 
     async def import_own(self, lines: Iterable[tuple[int, Mapping[str, Any]]], *, screen: bool = False) -> list[Stored]:
         """Store numbered lines of a person's own export with their ids, dates, trust, history and outcomes.
 
         With `screen` suspicious words are quarantined, as those of an import are.
         """
-        return await lessons.import_own(self.context, lines, screen=screen)
+        return await services.lessons.import_own(self.context, lines, screen=screen)
 
     def import_lessons(
-        self, drafts: list[tuple[Scope, LessonDraft]], *, merge: bool = False
+        self, lines: Iterable[tuple[int, Mapping[str, Any]]], *, merge: bool = False
     ) -> AsyncIterator[list[Stored]]:
-        """Store drafts in short transactions and yield the results of each batch."""
-        return self.bank.transfer.import_lessons(drafts, merge=merge)
+        """Store numbered lines in short transactions and yield the results of each batch.
+
+        InputError names the first bad line; nothing is stored then. `merge` strengthens near-duplicates instead.
+        """
+        return services.lessons.import_lessons(self.context, lines, merge=merge)
 
     # Calls of a session: warnings before them, and what came of them.
 
@@ -279,10 +254,10 @@ class Engine:
 
         `session` is the id of the agent's session (default: one for this engine), `call_id` the id of the call.
         """
-        from mcp_reflect.services.warnings import before_call
-
         session = clean_text(session or self._session)
-        return await before_call(self.context, tool, arguments, session=session, call_id=call_id, project=project)
+        return await services.warnings.before_call(
+            self.context, tool, arguments, session=session, call_id=call_id, project=project
+        )
 
     async def after_call(
         self,
@@ -298,25 +273,21 @@ class Engine:
 
         The call failed where `error` is given, or where `result` (text or JSON) reads as a failure.
         """
-        from mcp_reflect.services.warnings import after_call
-
         session = clean_text(session or self._session)
-        return await after_call(self.context, tool, arguments, result, error=error, session=session, project=project)
+        return await services.warnings.after_call(
+            self.context, tool, arguments, result, error=error, session=session, project=project
+        )
 
     async def remind(self, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
         """Return at most three lessons that the session has not seen, fenced, or None.
 
         With `task` the lessons fit it; without, they are the project's best. `anew` forgets what the session has seen.
         """
-        from mcp_reflect.services.warnings import remind
-
-        return await remind(self.context, clean_text(session), task, anew=anew)
+        return await services.warnings.remind(self.context, clean_text(session), task, anew=anew)
 
     async def ask_once(self, session: str, transcript: str) -> str | None:
         """Return the question for a lesson when a session stops, once a session; None where nothing is open."""
-        from mcp_reflect.services.transcripts import ask_once
-
-        return await ask_once(self.context, clean_text(session), transcript)
+        return await services.transcripts.ask_once(self.context, clean_text(session), transcript)
 
     async def end_session(self, session: str) -> None:
         """End a session. Warned calls that were never made count as heeded."""
@@ -341,12 +312,8 @@ class Engine:
         self, *, plan_only: bool = False, analysis: Mapping[str, Any] | str | None = None, idle: bool = False
     ) -> "Dream":
         """Consolidate the project's records: plan merges and removals, then apply them unless `plan_only`."""
-        from mcp_reflect.services.consolidate import dream
-
-        return await dream(self.context, plan_only=plan_only, analysis=analysis, idle=idle)
+        return await services.consolidate.dream(self.context, plan_only=plan_only, analysis=analysis, idle=idle)
 
     async def undo_dream(self, dream_id: str) -> "Undone":
         """Revert the changes of a dream."""
-        from mcp_reflect.services.consolidate import undo
-
-        return await undo(self.context, dream_id)
+        return await services.consolidate.undo(self.context, dream_id)

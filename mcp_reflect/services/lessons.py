@@ -1,35 +1,40 @@
-"""Recall, store, forget, edit and import lessons, and record whether they helped.
+"""Recall, store, forget, edit and import lessons, and record whether they helped."""
 
-The schemas are imported in the functions: a hook recalls by a query of its own, without pydantic.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from mcp_reflect import services
 from mcp_reflect.config import stored_name
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, Scope
+from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import (
     Evidence,
     Forgotten,
     Lesson,
-    LessonDraft,
     OutcomeDraft,
     OutcomeResult,
     Recall,
-    RecallQuery,
     Source,
     State,
     Stored,
     Trust,
 )
+from mcp_reflect.schemas.lessons import (
+    ForgetArguments,
+    ImportArguments,
+    LessonArguments,
+    OutcomeArguments,
+    OwnExportArguments,
+    RecallArguments,
+)
+from mcp_reflect.schemas.reading import read
 from mcp_reflect.services.context import Context
+from mcp_reflect.storage.lessons import screened
+from mcp_reflect.storage.transfer import Exported
 
-if TYPE_CHECKING:
-    from mcp_reflect.schemas.lessons import ImportArguments
-
-_Line = TypeVar("_Line", bound="ImportArguments")
+_Line = TypeVar("_Line", bound=ImportArguments)
 
 _SEARCH_ID: Final = "srch_"
 _SUCCESS: Final[Mapping[object, Any]] = {"partial": 0.5, "irrelevant": 0.0}
@@ -39,28 +44,12 @@ _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 
 async def recall(context: Context, arguments: Mapping[str, Any]) -> Recall:
     """Return the few lessons that fit a task, best first."""
-    from mcp_reflect.schemas.lessons import RecallArguments
-    from mcp_reflect.schemas.reading import read
-
     sent = read(RecallArguments, arguments, context.settings)
-    return replace(await recall_for(context, sent.ask(), sent.project), ignored=sent.ignored)
-
-
-async def recall_for(
-    context: Context, query: RecallQuery, project: str | None = None, *, applied: bool = True
-) -> Recall:
-    """Recall by a query that was read already. `applied=False` does not count the lessons as applied."""
-    scope = context.scopes.named(project)
-    result = await context.bank.recalls.recall(scope, query, applied=applied, holdout=context.settings.holdout)
-    context.log("lessons_recalled", recall_id=result.recall_id, hits=len(result.lessons), project=scope.project)
-    return result
+    return replace(await context.recall(sent.ask(), sent.project), ignored=sent.ignored)
 
 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson, or strengthen the one that says the same."""
-    from mcp_reflect.schemas.lessons import LessonArguments
-    from mcp_reflect.schemas.reading import read
-
     sent = read(LessonArguments, arguments, context.settings)
     scope = _visible(context.scopes.named(sent.project), sent.visibility)
     stored = await context.bank.lessons.store(scope, sent.draft(Source.AGENT))
@@ -70,9 +59,6 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
 
 async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson that a person wrote: it is trusted, and never quarantined."""
-    from mcp_reflect.schemas.lessons import ImportArguments
-    from mcp_reflect.schemas.reading import read
-
     sent = read(ImportArguments, arguments, context.settings)
     scope = _visible(context.scopes.own, sent.visibility)
     return await context.bank.lessons.store(scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED))
@@ -83,18 +69,11 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
 
     The `recall_id` of a search records whether its last plan found something. An irrelevant lesson keeps its worth.
     """
-    from mcp_reflect.checkers.agreement import doubt_of
-    from mcp_reflect.models.critique import ToolResult
-    from mcp_reflect.schemas.lessons import OutcomeArguments
-    from mcp_reflect.schemas.reading import read
-
     sent = read(OutcomeArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     success = float(_SUCCESS.get(sent.success, sent.success))
     if sent.recall_id is not None and sent.recall_id.startswith(_SEARCH_ID):
-        from mcp_reflect.services.replan import settle
-
-        await settle(context, scope, sent.recall_id, paid=success)
+        await services.replan.settle(context, scope, sent.recall_id, paid=success)
         reason = "counted for the strategy of that search"
         return OutcomeResult(updated=(), evidence=Evidence.SELF, reason=reason, ignored=sent.ignored)
     draft = OutcomeDraft(
@@ -105,6 +84,8 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
         draft, reason = replace(draft, evidence=Evidence.SELF), _IRRELEVANT
         updated = await context.bank.outcomes.record_irrelevant(scope, draft)
     else:
+        from mcp_reflect.checkers.agreement import doubt_of
+
         reason = doubt_of(draft, results)
         draft = replace(draft, evidence=Evidence.SELF) if reason else draft
         updated = await context.bank.outcomes.record(scope, draft)
@@ -115,9 +96,6 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
 
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson. It leaves every recall and stays in the history."""
-    from mcp_reflect.schemas.lessons import ForgetArguments
-    from mcp_reflect.schemas.reading import read
-
     sent = read(ForgetArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     lesson = await context.bank.lessons.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
@@ -128,9 +106,6 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
 
 async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
     """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
-    from mcp_reflect.schemas.lessons import ImportArguments
-    from mcp_reflect.schemas.reading import read
-
     lessons = context.bank.lessons
     before = await lessons.get(context.scopes.own, lesson_id)
     values = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}
@@ -141,12 +116,13 @@ async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> 
     return await lessons.edit(context.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes})
 
 
-def import_drafts(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[Scope, LessonDraft]]:
-    """Read numbered lines of an import. InputError names the first bad line; nothing is stored."""
-    from mcp_reflect.schemas.lessons import ImportArguments
-
+def import_lessons(
+    context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]], *, merge: bool
+) -> AsyncIterator[list[Stored]]:
+    """Store the lines of an import. InputError names the first bad line; nothing is stored."""
     read_lines = _read_lines(context, ImportArguments, lines)
-    return [(_visible(scope, sent.visibility), sent.draft(Source.IMPORT)) for scope, sent in read_lines]
+    drafts = [(_visible(scope, sent.visibility), sent.draft(Source.IMPORT)) for scope, sent in read_lines]
+    return context.bank.transfer.import_lessons(drafts, merge=merge)
 
 
 async def import_own(
@@ -156,10 +132,6 @@ async def import_own(
 
     With `screen` the words may be somebody else's: they are judged as those of an import are.
     """
-    from mcp_reflect.schemas.lessons import OwnExportArguments
-    from mcp_reflect.storage.lessons import screened
-    from mcp_reflect.storage.transfer import Exported
-
     records: list[Exported] = []
     for scope, sent in _read_lines(context, OwnExportArguments, lines):
         versions = [
@@ -177,8 +149,6 @@ def _read_lines(
     context: Context, kind: type[_Line], lines: Iterable[tuple[int, Mapping[str, Any]]]
 ) -> Iterator[tuple[Scope, _Line]]:
     """Yield the scope and the fields of each line."""
-    from mcp_reflect.schemas.reading import read
-
     own = context.scopes.own
     for number, line in lines:
         try:

@@ -69,7 +69,7 @@ class Generated:
     before: StoredReflection | None = None
 
 
-async def reflect(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities) -> Reflection:
+async def reflect(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT) -> Reflection:
     """Reflect on a run, or add an analysis to a stored one."""
     generated = await generate(context, arguments, client)
     return generated.reflection if generated.draft is None else await store(context, generated)

@@ -5,13 +5,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from operator import mul
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.clock import iso
 from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.embeddings.word_vectors import shared_table
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
@@ -36,17 +34,6 @@ from mcp_reflect.storage.sessions import StoredCatalog
 
 _SHOWN: Final = 6_000  # characters of queries, catalog and results that a language model is shown each
 _SHOWN_WORDS: Final = 50  # words of a vocabulary that it is shown: every table's description must fit as well
-
-
-@lru_cache(maxsize=8192)
-def _vector(text: str) -> Any:
-    return shared_table().embed(text)
-
-
-def likeness(one: str, other: str) -> float:
-    """Return how near two texts are in meaning: the cosine of their word vectors, 0 where one is unknown."""
-    first, second = _vector(one), _vector(other)
-    return 0.0 if first is None or second is None else sum(map(mul, first, second))
 
 
 class _Catalog(NamedTuple):
@@ -114,7 +101,7 @@ class _Call:
     again: SearchPlan | None = None
 
 
-async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCapabilities) -> SearchPlan:
+async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCapabilities = NO_CLIENT) -> SearchPlan:
     """Plan the next queries of a search that found nothing.
 
     Calls on one search may come at once, in one process or in several: each is planned on top of the ones
@@ -302,9 +289,9 @@ def _inputs(request: SearchRequest, state: SearchState) -> dict[str, Any]:
 def _planned(thought: ModelResult[Proposal], call: _Call) -> SearchPlan:
     """The proposal as rules corrected it, else their own plan."""
     if thought.value is None:
-        plan = planner.plan(call.request, call.state, likeness)
+        plan = planner.plan(call.request, call.state)
         return replace(plan, note=thought.note, stopped="deadline" if thought.late else None)
-    plan = planner.accept(thought.value, call.request, call.state, likeness)
+    plan = planner.accept(thought.value, call.request, call.state)
     if planner.REPLACED in plan.notes:
         return replace(plan, note=f"the plan of {thought.thinker} was not used: see notes")
     return replace(plan, thinker=thought.thinker or RULES, note=thought.note)

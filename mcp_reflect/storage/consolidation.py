@@ -10,7 +10,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import RULES, Scope
 from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalisation, Merge, Undone
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust, lesson_text
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust
 from mcp_reflect.models.reflection import Link
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.effectiveness import Rates
@@ -277,9 +277,8 @@ class _Changes:
                 lessons.keep_version(self.tx, keep.id, f"merged from {record.id}", record)
             after = lessons.merged(after, record)
         if merge.wording is not None:
-            mistake, correction = merge.wording.mistake, merge.wording.correction
-            text = lesson_text(mistake, correction)
-            after = lessons.redacted(replace(after, mistake=mistake, correction=correction, text=text))
+            new = merge.wording
+            after = lessons.redacted(replace(after, mistake=new.mistake, correction=new.correction, text=new.text))
         self.write(keep, after, f"merged in dream {self.dream}")
         for record in gone:
             self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")

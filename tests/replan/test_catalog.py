@@ -4,10 +4,9 @@ import pytest
 
 from mcp_reflect.models.search import CatalogEntry
 from mcp_reflect.replan import catalog, moves
-from mcp_reflect.services.replan import likeness
 from tests.replan.samples import FAIR, query, request
 
-_PLACES = catalog.catalog_of(request(), likeness)
+_PLACES = catalog.catalog_of(request())
 
 
 @pytest.mark.parametrize("said", ["Sessions", "session", "sesions", "SESSIONS ", "Session_s"])

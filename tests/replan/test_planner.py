@@ -3,7 +3,6 @@ from dataclasses import replace
 from mcp_reflect.models.search import CatalogEntry, EmptyCause, Query, Strategy
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import plan, relax_only
-from mcp_reflect.services.replan import likeness
 from tests.replan.samples import FAIR, empty_state, query, request, texts
 
 
@@ -19,7 +18,7 @@ def test_who_can_help_is_looked_for_among_the_exhibitors() -> None:
         query("ML deployment problems", score_threshold=0.3),
         message="Who can help me with my ML deployment problems?",
     )
-    made = plan(asked, empty_state(), likeness)
+    made = plan(asked, empty_state())
     assert made.strategy is Strategy.PIVOT
     assert made.new_queries[0].table == "exhibitors"
     assert "exhibitors" in made.user_message

@@ -12,7 +12,6 @@ from mcp_reflect.replan.words import (
     telling,
     tokens,
 )
-from mcp_reflect.services.replan import likeness
 
 
 def _vocabulary(*entries: str) -> Vocabulary:
@@ -81,8 +80,8 @@ def test_any_text_can_be_cut_into_words(text: str) -> None:
 
 
 def test_words_near_in_meaning_are_offered_only_where_the_data_has_them() -> None:
-    assert Vocabulary(("invoice", "number", "lamp"), likeness).near("bills") == ("invoice",)
-    assert Vocabulary(("number", "lamp"), likeness).near("bills") == ()
+    assert Vocabulary(("invoice", "number", "lamp")).near("bills") == ("invoice",)
+    assert Vocabulary(("number", "lamp")).near("bills") == ()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from typing import Any
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import plan
-from mcp_reflect.services.replan import likeness
 from tests.replan.small_engine import Engine, words
 
 CASES = Path(__file__).parent / "cases"
@@ -55,7 +54,7 @@ def search(case: Case, engine: Engine) -> Ending:
     ran = list(request.queries)
     assert not any(engine.search(query) for query in request.queries), "the case is not an empty search"
     while True:
-        planned = plan(request, state, likeness)
+        planned = plan(request, state)
         state = attempts.record(state, request, planned)
         if planned.give_up:
             return Ending((), tuple(ran), gave_up=True)

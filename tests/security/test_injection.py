@@ -47,7 +47,7 @@ async def poisoned(engine: Engine) -> Engine:
         (1, {"mistake": f"{MARK} once more", "correction": EVIL}),
         (2, {"mistake": MARK, "correction": "x", "why": EVIL}),
     ]
-    async for _ in engine.import_lessons(engine.import_drafts(lines), merge=True):
+    async for _ in engine.import_lessons(lines, merge=True):
         pass
     return engine
 
@@ -149,7 +149,7 @@ def test_an_attack_waits_wherever_in_a_lesson_it_stands(order: str) -> None:
 
 async def test_no_attack_is_ever_recalled(engine: Engine) -> None:
     lines = [(at, {"mistake": f"Case {at} failed", "correction": text}) for at, text in enumerate(ATTACKS)]
-    async for batch in engine.import_lessons(engine.import_drafts(lines)):
+    async for batch in engine.import_lessons(lines):
         assert {stored.status for stored in batch} == {"quarantined"}
         assert all(stored.reason for stored in batch)
     for text in ATTACKS[::9]:
@@ -185,9 +185,7 @@ async def test_what_waits_is_shown_on_no_way_out(poisoned: Engine) -> None:
 
 
 async def imported(engine: Engine, **lesson: object) -> Stored:
-    [stored] = [
-        one async for batch in engine.import_lessons(engine.import_drafts([(1, lesson)]), merge=True) for one in batch
-    ]
+    [stored] = [one async for batch in engine.import_lessons([(1, lesson)], merge=True) for one in batch]
     return stored
 
 

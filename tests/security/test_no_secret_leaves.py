@@ -152,7 +152,7 @@ async def test_no_secret_reaches_a_file_a_model_or_the_log(bank_path: Path, capf
             )
             for number, case in enumerate(cut_cases())
         ]
-        async for _ in engine.import_lessons(engine.import_drafts(lines)):
+        async for _ in engine.import_lessons(lines):
             pass
         exported = json.dumps([line async for line in engine.bank.transfer.export("local", None)])
         with (

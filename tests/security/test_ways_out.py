@@ -54,7 +54,7 @@ async def test_an_imported_id_that_is_an_order_is_shown_to_no_model(engine: Engi
         (1, {**LESSON, "external_id": EVIL}),
         (2, {"mistake": "Lost the key", "correction": "Hang it up", "external_id": "R-7"}),
     ]
-    async for _ in engine.import_lessons(engine.import_drafts(lines), merge=False):
+    async for _ in engine.import_lessons(lines, merge=False):
         pass
     (waiting,) = await engine.bank.lessons.latest(engine.scopes.own, held=True)
     assert (waiting.external_id, waiting.trust) == (EVIL, Trust.QUARANTINED)
@@ -88,7 +88,7 @@ async def test_what_a_run_and_a_reason_say_is_withheld_from_resources_and_prompt
 
 
 async def test_what_a_person_let_out_of_quarantine_is_shown(engine: Engine) -> None:
-    async for _ in engine.import_lessons(engine.import_drafts([(1, {**LESSON, "correction": EVIL})])):
+    async for _ in engine.import_lessons([(1, {**LESSON, "correction": EVIL})]):
         pass
     (stored,) = await engine.bank.lessons.latest(engine.scopes.own, held=True)
     await engine.bank.lessons.decide(engine.scopes.own, stored.id, approved=True)

@@ -19,7 +19,7 @@ from mcp_reflect.config import Settings
 async def main():
     lines = [(n, {"mistake": f"Row {n} failed with code {n}x", "correction": f"Mend row {n}"}) for n in range(260)]
     async with Engine(Settings(bank=Path(sys.argv[1]), project="app")) as engine:
-        async for batch in engine.import_lessons(engine.import_drafts(lines)):
+        async for batch in engine.import_lessons(lines):
             print(len(batch), flush=True)
             sys.stdin.readline()
 

@@ -92,8 +92,7 @@ async def test_each_project_and_each_kind_has_its_own_room(engine: Engine) -> No
 
 async def test_an_import_fills_the_bank_to_its_size_and_no_further(engine: Engine) -> None:
     lines = [{"mistake": f"Shipped {name} late", "correction": f"Ship {name} on Monday"} for name in NAMES]
-    drafts = engine.import_drafts(enumerate(lines, start=1))
-    async for _ in engine.import_lessons(drafts):
+    async for _ in engine.import_lessons(enumerate(lines, start=1)):
         pass
     assert len(await active(engine)) == 3
     assert len(await engine.bank.lessons.latest(engine.scopes.own, state=None)) == len(NAMES)

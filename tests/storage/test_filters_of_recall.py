@@ -20,8 +20,7 @@ TASK = "flush the cache of the shard before the deploy"
 
 
 async def imported(engine: Engine, lines: list[dict[str, object]]) -> list[str]:
-    drafts = engine.import_drafts(list(enumerate(lines, start=1)))
-    return [one.lesson_id async for batch in engine.import_lessons(drafts) for one in batch]
+    return [one.lesson_id async for batch in engine.import_lessons(enumerate(lines, start=1)) for one in batch]
 
 
 @pytest.fixture

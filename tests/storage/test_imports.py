@@ -4,26 +4,24 @@ import asyncio
 from pathlib import Path
 
 from mcp_reflect.config import Settings
-from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import LessonDraft, State, Stored
+from mcp_reflect.models.lesson import State, Stored
 from mcp_reflect.services.engine import Engine
 
 
-def drafts_of(engine: Engine, many: int) -> list[tuple[Scope, LessonDraft]]:
-    lines = [
+def lines_of(many: int) -> list[tuple[int, dict[str, str]]]:
+    return [
         (place, {"mistake": f"Flushed cache {place} of shard {place % 7}", "correction": f"Warm cache {place} before"})
         for place in range(many)
     ]
-    return engine.import_drafts(lines)
 
 
 async def test_others_write_and_recall_while_an_import_goes_on(engine: Engine, bank_path: Path) -> None:
-    drafts = drafts_of(engine, 1200)
+    lines = lines_of(1200)
     written, over = 0, False
 
     async def imported() -> None:
         nonlocal written, over
-        async for batch in engine.import_lessons(drafts):
+        async for batch in engine.import_lessons(lines):
             written += len(batch)
         over = True
 
@@ -35,15 +33,14 @@ async def test_others_write_and_recall_while_an_import_goes_on(engine: Engine, b
             assert stored.lesson_id in [hit.id for hit in found.lessons]
             assert not over
         await task
-    assert written == len(drafts)
+    assert written == len(lines)
 
 
 DOOR: dict[str, object] = {"mistake": "Left the door open", "correction": "Close doors at night", "tags": ["night"]}
 
 
 async def imported(engine: Engine, *lines: dict[str, object]) -> list[Stored]:
-    drafts = engine.import_drafts(enumerate(lines, start=1))
-    return [one async for batch in engine.import_lessons(drafts) for one in batch]
+    return [one async for batch in engine.import_lessons(enumerate(lines, start=1)) for one in batch]
 
 
 async def test_a_lesson_that_is_there_word_for_word_is_not_imported_again(engine: Engine) -> None:

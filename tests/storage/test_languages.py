@@ -9,10 +9,8 @@ from tests.storage.languages import CASES
 @pytest.fixture
 async def told(engine: Engine) -> dict[str, str]:
     """The id of each lesson by its task, all in one bank."""
-    drafts = engine.import_drafts(
-        [(place, {"mistake": case[1], "correction": case[2]}) for place, case in enumerate(CASES, start=1)]
-    )
-    stored = [one async for batch in engine.import_lessons(drafts) for one in batch]
+    lines = [(place, {"mistake": case[1], "correction": case[2]}) for place, case in enumerate(CASES, start=1)]
+    stored = [one async for batch in engine.import_lessons(lines) for one in batch]
     return {case[3]: one.lesson_id for case, one in zip(CASES, stored, strict=True)}
 
 

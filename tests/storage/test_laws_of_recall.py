@@ -31,8 +31,7 @@ async def recalled(
                 (place, {"mistake": f"Mishandled {' '.join(one)}", "correction": " ".join(other)})
                 for place, (one, other) in enumerate(lessons, start=1)
             ]
-            drafts = engine.import_drafts(lines)
-            stored = [one async for batch in engine.import_lessons(drafts) for one in batch]
+            stored = [one async for batch in engine.import_lessons(lines) for one in batch]
             gone = {one.lesson_id for one in stored[:retired]}
             for name in gone:
                 await engine.bank.lessons.set_state(engine.scopes.own, name, State.RETIRED, "gone")
@@ -78,7 +77,7 @@ async def test_a_small_project_is_found_in_beside_a_large_one(engine: Engine) ->
         (place, {"mistake": f"Flushed the cache of shard {place}", "correction": "Warm it", "project": "other"})
         for place in range(1, 600)
     ]
-    async for _ in engine.import_lessons(engine.import_drafts(lines)):
+    async for _ in engine.import_lessons(lines):
         pass
     own = await engine.store_lesson(mistake="Flushed the cache at noon", correction="Flush it at night")
     found = await engine.recall(task="flush the cache", limit=50)
@@ -90,7 +89,7 @@ async def test_a_rare_tag_is_found_among_many_lessons(engine: Engine) -> None:
         (place, {"mistake": f"Flushed the cache of shard {place}", "correction": "Warm it", "tags": ["shards"]})
         for place in range(1, 2100)
     ]
-    async for _ in engine.import_lessons(engine.import_drafts(lines)):
+    async for _ in engine.import_lessons(lines):
         pass
     own = await engine.store_lesson(mistake="Flushed a cache", correction="Wait a minute before", tags=["night"])
     found = await engine.recall(task="flush the cache of shard 7", tags=["night"], limit=50)

@@ -135,8 +135,7 @@ async def test_a_context_is_known_again_by_the_hash_of_what_is_kept_of_it(engine
 
 async def test_an_import_makes_nothing_trusted_and_lets_nothing_out_of_quarantine(engine: Engine) -> None:
     lines = [{**LESSON, "trust": "trusted"}, {**OTHER, "trust": "quarantined"}]
-    drafts = engine.import_drafts(enumerate(lines, start=1))
-    async for _ in engine.import_lessons(drafts):
+    async for _ in engine.import_lessons(enumerate(lines, start=1)):
         pass
     found = await engine.recall(task="deploy the orders service with a migration and a stale image")
     assert [hit.trust for hit in found.lessons] == ["observed"]

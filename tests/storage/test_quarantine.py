@@ -25,8 +25,7 @@ async def stored(engine: Engine, honest: Sequence[str], held: Sequence[str]) -> 
     lines = [
         (place, {"mistake": one, "correction": other, "external_id": one}) for place, (one, other) in enumerate(texts)
     ]
-    drafts = engine.import_drafts(lines)
-    done = [one.status async for batch in engine.import_lessons(drafts) for one in batch]
+    done = [one.status async for batch in engine.import_lessons(lines) for one in batch]
     assert done == ["stored"] * len(honest) + ["quarantined"] * len(held)
 
 

@@ -152,10 +152,10 @@ async def test_many_lessons_are_embedded_in_batches_and_an_interrupted_run_goes_
 ) -> None:
     async with served() as server:
         async with engine_at(server, settings, clock) as engine:
-            drafts = engine.import_drafts(
+            lessons = (
                 (number, {"mistake": f"Mistake {number}", "correction": "Mend it"}) for number in range(2 * BATCH + 5)
             )
-            assert [len(batch) async for batch in engine.import_lessons(drafts)] == [2 * BATCH + 5]
+            assert [len(batch) async for batch in engine.import_lessons(lessons)] == [2 * BATCH + 5]
             async with aclosing(meaning(engine).embed_all()) as working:
                 assert await anext(working) == BATCH
         clock.time += CLAIM_SECONDS

@@ -42,7 +42,7 @@ async def embedding(settings: Settings, clock: Clock | None = None) -> AsyncGene
 
 async def imported(engine: Engine, lesson: dict[str, Any]) -> str:
     """The id of an imported lesson, whose words are judged; an agent's own are not."""
-    (stored,) = [one async for batch in engine.import_lessons(engine.import_drafts([(1, lesson)])) for one in batch]
+    (stored,) = [one async for batch in engine.import_lessons([(1, lesson)]) for one in batch]
     return stored.lesson_id
 
 
