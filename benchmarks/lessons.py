@@ -31,7 +31,6 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.run import Correction, EventType
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
-from mcp_reflect.security.redact import clean, clean_text
 
 LEAST_RIGHT, MOST_NOISE, LEAST_FOUND = 0.90, 0.02, 0.60
 Record = dict[str, Any]
@@ -51,7 +50,7 @@ class Made:
 
 def lessons_of(run: Record, sent: Record, responses: Sequence[int]) -> Iterator[Made]:
     """The lessons of one reading; `responses` are the indices of the answers in it, in their order."""
-    trace = trace_from(clean(plain_run(read(ReflectArguments, sent), Limits(), clean_text)))
+    trace = trace_from(plain_run(read(ReflectArguments, sent), Limits()))
     answers = [event.id for event in trace.events if event.type is EventType.TOOL_RESPONSE]
     index = dict(zip(answers, responses, strict=False))
     for lesson in diagnose(trace).corrections:

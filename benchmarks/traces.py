@@ -26,7 +26,6 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import FindingKind, Trace
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
-from mcp_reflect.security.redact import clean, clean_text
 
 REACT = "reflexion_hotpotqa"
 LEAST_LOOPS = 15
@@ -99,7 +98,7 @@ def report(counts: Mapping[str, Counter[str]], seconds: Mapping[str, list[float]
 
 
 def _trace(case: Mapping[str, Json]) -> Trace:
-    return trace_from(clean(plain_run(read(ReflectArguments, case), Limits(), clean_text)))
+    return trace_from(plain_run(read(ReflectArguments, case), Limits()))
 
 
 if __name__ == "__main__":

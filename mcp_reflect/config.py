@@ -264,16 +264,7 @@ def data_directory() -> Path:
     return base / "mcp-reflect"
 
 
-_TRUTH: Final = {
-    "true": True,
-    "false": False,
-    "1": True,
-    "0": False,
-    "yes": True,
-    "no": False,
-    "on": True,
-    "off": False,
-}
+_TRUTH: Final = {word: word in ("true", "1", "yes", "on") for word in "true false 1 0 yes no on off".split()}
 
 
 def _read(name: str, text: str, item: Field[Any]) -> Any:

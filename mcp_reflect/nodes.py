@@ -1,7 +1,4 @@
-"""Plain functions over graph state, for LangGraph and its like. They plan and look back; acting stays the graph's.
-
-Each gives the keys that change, and leaves the state that came in as it is.
-"""
+"""Plain functions over graph state, for LangGraph and its like: each returns the keys that change."""
 
 import asyncio
 import hashlib
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
 
 _T = TypeVar("_T")
+_VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
 
 
 def reflection_node(
@@ -89,11 +87,7 @@ def reflection_node(
             "recommendation": insights.recommendation or reflection.strategy,
             "raw_sections": dict(insights.raw_sections),
         },
-        "reflection_analysis": {
-            "decision_appropriate": assessment.decision_appropriate,
-            "execution_effective": assessment.execution_effective,
-            "confidence": assessment.confidence,
-        },
+        "reflection_analysis": {name: getattr(assessment, name) for name in _VERDICTS},
     }
 
 
@@ -126,12 +120,7 @@ def _failed(state: Mapping[str, Any], checked: Validation, text: str, error: str
             "recommendation": f"Debug error: {error}",
             "error": error,
         },
-        "reflection_analysis": {
-            "decision_appropriate": False,
-            "execution_effective": False,
-            "confidence": "low",
-            "error": True,
-        },
+        "reflection_analysis": {**dict.fromkeys(_VERDICTS, False), "confidence": "low", "error": True},
     }
 
 
@@ -178,10 +167,6 @@ def reflect_and_replan(
 def relax_and_retry(state: Mapping[str, Any], clock: Clock | None = None) -> dict[str, Any]:
     """Relax by a fixed ladder: lower threshold and double limit first, later the widest mode."""
     return _advance(state, planner.relax_only, "relax_and_retry", clock)
-
-
-_MAX_RETRIES: Final = 2
-_PEOPLE: Final = frozenset({"human", "user"})
 
 
 def _advance(
@@ -243,14 +228,14 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
         catalog=read_catalog(list(state.get("catalog") or ()))[0],
         suggestions=tuple(str(text) for text in state.get("suggestions") or ()),
         # The graph's own edges decide when to stop: where it comes here with the last retry, that one is planned too.
-        max_retries=int(state.get("max_retries", _MAX_RETRIES)) + 1,
+        max_retries=int(state.get("max_retries", 2)) + 1,
     )
 
 
 def _last_question(messages: Sequence[Any]) -> str:
     """The last message of a person; the last of all where none is marked as a person's."""
     texts = [(_part(message, "type") or _part(message, "role"), _part(message, "content")) for message in messages]
-    of_people = [text for author, text in texts if author in _PEOPLE] or [text for _, text in texts]
+    of_people = [text for author, text in texts if author in ("human", "user")] or [text for _, text in texts]
     return of_people[-1] if of_people else ""
 
 

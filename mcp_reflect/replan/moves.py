@@ -83,6 +83,8 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
         yield from (replace(query, query_text=text) for text in texts)
         return
     base = loosened(in_table(query, entry) if entry else query, entry, retry + 1)
+    if entry and breadth(base.search_mode) == 0:
+        base = replace(base, search_mode=widest(entry))
     corrected = misspelled_values(query, entry) if entry else {}
     base = replace(base, filters={**query.filters, **corrected} if retry <= 0 else {})
     if corrected:

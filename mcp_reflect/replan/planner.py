@@ -1,12 +1,11 @@
 """The plan for a failed search: by rules, or as a model or the host proposes it and rules check it. Deterministic."""
 
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice
-from typing import Final, TypeAlias, TypeVar
+from itertools import chain, islice, zip_longest
+from typing import Final, TypeAlias
 
 from mcp_reflect.models.search import (
     EmptyCause,
@@ -32,7 +31,6 @@ REPLACED: Final = "replaced by the plan of the rules"
 
 _MOST_IN_ALL: Final = 30  # where more tables are empty than that allows, each has fewer, and at least one
 _READ_CANDIDATES: Final = 24  # candidates looked at for a table and strategy; the moves list the likeliest first
-_T = TypeVar("_T")
 _Move: TypeAlias = tuple[Strategy, Query]
 
 
@@ -62,6 +60,11 @@ class _Case:
     @property
     def cause(self) -> EmptyCause:
         return self.findings[0].kind if self.findings else EmptyCause.NOTHING_THERE
+
+    @property
+    def is_open(self) -> bool:
+        """True if something is empty, and a retry is left."""
+        return not self.is_over and not self.is_found
 
     @property
     def is_over(self) -> bool:
@@ -133,7 +136,7 @@ def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
     """Return what to search next. Every new query names a table and mode that exist and was never tried here."""
     case = _Case(request, state)
     order = choose(case.findings, case.state.payoffs, state.pending.strategy if state.pending else None)
-    moves = () if case.is_over or case.is_found else tuple(_moves(case, order))
+    moves = tuple(_moves(case, order)) if case.is_open else ()
     last = state.pending.strategy if state.pending and not case.is_found else order[0]
     return case.plan(moves[0][0] if moves else last, tuple(query for _, query in moves))
 
@@ -141,7 +144,7 @@ def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
 def relax_only(request: SearchRequest, state: SearchState) -> SearchPlan:
     """Return the fixed ladder: each empty query with lower threshold and higher limit, later in the widest mode."""
     case, new = _Case(request, state), list[Query]()
-    for query in () if case.is_over or case.is_found else case.failed:
+    for query in case.failed if case.is_open else ():
         entry = case.places.entry(query.table) or case.places.nearest(query.table)
         base = in_table(query, entry) if entry else query
         retry = case.state.retry_count
@@ -162,57 +165,41 @@ def _moves(case: _Case, order: tuple[Strategy, ...]) -> Iterator[_Move]:
     most = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
     tried = list(case.state.tried)
     for table in tables:
-        sources = [_candidates(case, strategy, table, tried) for strategy in order]
+        sources = [_candidates(case, strategy, table) for strategy in order]
         candidates = _taking_turns(sources) if case.state.retry_count else chain(*sources)
-        for strategy, query in islice(candidates, most):
+        fresh = (move for move in candidates if case.can_run(move[1]) and not attempts.repeated(move[1], tried))
+        for strategy, query in islice(fresh, most):
             tried.append(Tried(query=query))
             yield strategy, query
 
 
-def _candidates(case: _Case, strategy: Strategy, table: str, tried: list[Tried]) -> Iterator[_Move]:
-    """The strategy's queries for a table that can be run and are new; several failed queries take turns.
-
-    On a later try the original ones come first.
-    """
+def _candidates(case: _Case, strategy: Strategy, table: str) -> Iterator[_Move]:
+    """The strategy's queries for a table; several failed queries take turns, on a later try the original ones first."""
     now = [query for query in case.failed if query.table == table]
-    groups = [[_moved(case, strategy, query) for query in now]]
-    if case.state.retry_count:
-        first = [query for query in case.state.original_queries if query.table == table and query not in now]
-        groups.insert(0, [_moved(case, strategy, query) for query in first])
-    for query in islice(chain(*map(_taking_turns, groups)), _READ_CANDIDATES):
-        if case.can_run(query) and attempts.repeated(query, tried) is None:
-            yield strategy, query
+    first = [query for query in case.state.original_queries if query.table == table and query not in now]
+    groups = [first, now] if case.state.retry_count else [now]
+    moves = [[((strategy, new) for new in _moved(case, strategy, query)) for query in group] for group in groups]
+    return islice(chain(*map(_taking_turns, moves)), _READ_CANDIDATES)
 
 
 def _moved(case: _Case, strategy: Strategy, query: Query) -> Iterator[Query]:
     message, retry = case.request.user_message, case.state.retry_count
-    match strategy:
-        case Strategy.RELAX:
-            return relaxed(query, case.places.entry(query.table), retry)
-        case Strategy.REWRITE:
-            return rewritten(query, case.places, message, case.request.suggestions, retry)
-        case Strategy.PIVOT:
-            searched = frozenset(entry.query.table for entry in case.state.tried)
-            return pivoted(query, case.places, message, searched, retry)
+    if strategy is Strategy.RELAX:
+        return relaxed(query, case.places.entry(query.table), retry)
+    if strategy is Strategy.REWRITE:
+        return rewritten(query, case.places, message, case.request.suggestions, retry)
+    searched = frozenset(entry.query.table for entry in case.state.tried)
+    return pivoted(query, case.places, message, searched, retry)
 
 
-def _taking_turns(sources: Iterable[Iterator[_T]]) -> Iterator[_T]:
+def _taking_turns(sources: Iterable[Iterator[_Move]]) -> Iterator[_Move]:
     """One from each in turn, until all have given what they have."""
-    waiting = deque(sources)
-    while waiting:
-        source = waiting.popleft()
-        for item in islice(source, 1):
-            yield item
-            waiting.append(source)
-
-
-# Proposals of a model or the host
+    return (move for row in zip_longest(*sources) for move in row if move is not None)
 
 
 def needs_plan(request: SearchRequest, state: SearchState) -> bool:
     """True if a proposal could be used: something is empty, and a retry is left."""
-    case = _Case(request, state)
-    return not case.is_over and not case.is_found
+    return _Case(request, state).is_open
 
 
 def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> SearchPlan:
@@ -223,7 +210,7 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Se
     case = _Case(request, state)
     new: tuple[Query, ...] = ()
     notes: tuple[str, ...] = ()
-    for number, proposed in enumerate(proposal.new_queries if needs_plan(request, state) else (), 1):
+    for number, proposed in enumerate(proposal.new_queries if case.is_open else (), 1):
         query, remarks = _corrected(proposed, case)
         refused = _refusal(query, case, new)
         remarks += (f"refused: {refused}",) if refused else ()
@@ -231,9 +218,7 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Se
         notes += tuple(f"query {number}: {remark}" for remark in remarks)
     if not new:
         mechanical = plan(request, state)
-        why = "; ".join(notes) or (
-            "it has no queries" if needs_plan(request, state) else "nothing is empty, or no retry is left"
-        )
+        why = "; ".join(notes) or ("it has no queries" if case.is_open else "nothing is empty, or no retry is left")
         reasoning = f"The proposed plan was replaced by that of the rules: {why}. {mechanical.reasoning}"
         return replace(mechanical, reasoning=reasoning, notes=(*notes, REPLACED))
     strategy = proposal.strategy or _strategy_of(new, request)
@@ -284,9 +269,6 @@ def _strategy_of(new: tuple[Query, ...], request: SearchRequest) -> Strategy:
     if not {table for table, _ in after} & {table for table, _ in before}:
         return Strategy.PIVOT
     return Strategy.RELAX if after <= before else Strategy.REWRITE
-
-
-# Sentences for the person: friendly, without technical terms
 
 
 TECHNICAL: Final = frozenset(

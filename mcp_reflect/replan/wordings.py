@@ -11,8 +11,9 @@ from mcp_reflect.replan.words import OTHER_STOP_WORDS, STOP_WORDS, content, fold
 
 _PLACE: Final = 0.05  # cost of a place further down the tool's list: a tool orders by likeness
 _LENGTH: Final = 0.03  # cost of a word more: a short text finds the longer ones as well
+_FOUND: Final = 0.3  # cost of having all words of an earlier suggestion, which finds it too
 _READ: Final = 50  # suggestions read; tools propose ten or so
-"""The first two were set on the development episodes, in the middle of a flat stretch, not at its peak."""
+"""The first three were set on the development episodes, in the middle of a flat stretch, not at its peak."""
 
 _OFFERED: Final = 2  # suggestions before our own words: bad ones must not take all three places
 _MOST_WORDS: Final = 12  # a text of more words is a document; search engines weigh the rest as noise
@@ -51,7 +52,12 @@ def ranked_suggestions(suggestions: tuple[str, ...], text: str, message: str) ->
         score = len(own & wanted) / max(1, len(own | wanted)) + len((own & asked) - wanted) / max(1, len(own))
         if set(tokens(suggestion)) not in (failed, set()):
             rest.setdefault(tokens(suggestion), (score - _PLACE * place - _LENGTH * len(own), suggestion.strip()))
-    return tuple(suggestion for _, suggestion in sorted(rest.values(), key=lambda pair: -pair[0]))
+    picked: list[str] = []
+    while rest:
+        covered = [_stems(suggestion) for suggestion in picked]
+        best = max(rest, key=lambda key: rest[key][0] - _FOUND * any(c <= _stems(rest[key][1]) for c in covered))
+        picked.append(rest.pop(best)[1])
+    return tuple(picked)
 
 
 def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:

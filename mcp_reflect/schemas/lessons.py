@@ -256,13 +256,9 @@ _OUTCOMES: Final[dict[str, Any]] = {
 
 def _outcome(value: Any) -> Any:
     """Return true, false, partial or irrelevant for a word or number that means it."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | float):
-        return True if value >= 1 else False if value <= 0 else "partial"
-    if not isinstance(value, str):
-        return value
-    return _OUTCOMES.get(normalized(value), value.strip().lower())
+    if isinstance(value, str):
+        return _OUTCOMES.get(normalized(value), value.strip().lower())
+    return ("partial" if 0 < value < 1 else value > 0) if isinstance(value, int | float) else value
 
 
 class OutcomeArguments(Arguments):

@@ -1,12 +1,12 @@
 """The arguments of reflect, the forms in which agents send events, and the run made of them."""
 
 import re
-from collections.abc import Callable
+from itertools import accumulate, chain, count, takewhile
 from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJsonSchema, model_validator
 
-from mcp_reflect.config import Limits
+from mcp_reflect.config import Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import from_json
 from mcp_reflect.models.run import ErrorCategory, EventType, Outcome, Trace
@@ -25,7 +25,7 @@ from mcp_reflect.schemas.fields import (
     most,
 )
 from mcp_reflect.schemas.reading import ReadContext, field_of, named, normalized, parsed
-from mcp_reflect.security.redact import quoted
+from mcp_reflect.security.redact import clean, clean_text, quoted
 
 Content = Annotated[str, BeforeValidator(as_text)]
 
@@ -101,10 +101,8 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
                 context.ignored.append(f"events[{place}]: it has neither content, tool nor error")
                 continue
             name = str(event.get("id") or f"e{len(events) + 1}")
-            own, number = name, 2
-            while own in ids:  # a response may have the id of its call
-                own, number = f"{name}-{number}", number + 1
-            ids.add(own)
+            own = next(own for own in chain([name], (f"{name}-{n}" for n in count(2))) if own not in ids)
+            ids.add(own)  # a response may have the id of its call
             if own != name:
                 event["metadata"] = {**event.get("metadata", {}), "tool_call_id": name}
             events.append({**event, "id": own})
@@ -130,28 +128,21 @@ def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) ->
         call = {name: event[name] for name in ("id", "tool", "arguments", "timestamp") if name in event}
         result = {name: event[name] for name in ("tool", "content", "error", "metadata", "timestamp") if name in event}
         return [{"type": "tool_call", **call}, {"type": "tool_response", **result}]
-    if kind is None:
-        if has_call or not has_result:
-            event["type"] = "tool_call"
-        elif event.get("tool") or after_call:
-            event["type"] = "tool_response"
-        else:
-            event["type"] = "error_event" if failed else "observation"
-    return [event]
+    alone = "error_event" if failed else "observation"
+    of_tool = "tool_response" if event.get("tool") or after_call else alone
+    return [{**event, "type": kind or ("tool_call" if has_call or not has_result else of_tool)}]
 
 
 def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
     """Return an event under our names. `metadata` has the rest: unknown fields, the exit code, the command."""
     event: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
-    for name, value in item.items():
-        own = field_of(EventArguments, str(name)) or str(name)
-        if value is None:
-            continue
+    for name, value in ((str(name), value) for name, value in item.items() if value is not None):
+        own = field_of(EventArguments, name) or name
         if own in EventArguments.model_fields and own not in event:
             event[own] = value
         else:
-            metadata[own if own in ("exit_code", "command") else str(name)] = value
+            metadata[own if own in ("exit_code", "command") else name] = value
     own_metadata = event.pop("metadata", {})
     metadata = {**(own_metadata if isinstance(own_metadata, dict) else {"metadata": own_metadata}), **metadata}
     if "command" in metadata and "arguments" not in event:
@@ -321,15 +312,12 @@ def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | N
     """Return a title for a run without a task: the person's words, the goal, or the start of the analysis."""
     analysis = parsed(sent.get("analysis"))
     fields = cast("dict[str, Any]", analysis) if isinstance(analysis, dict) else {"text": analysis}
-    texts = [
-        *[event.get("content") for event in events if event.get("type") == "user_feedback"][:1],
-        sent.get("goal"),
-        *[fields.get(name) for name in ("mistake", "reflection", "correction", "strategy")],
-        *fields.values(),
-        "A run without a task in its record" if events else None,
-    ]
+    asked = [event.get("content") for event in events if event.get("type") == "user_feedback"]
+    told = [fields.get(name) for name in ("mistake", "reflection", "correction", "strategy")]
+    last = "A run without a task in its record" if events else None
+    texts = (*asked[:1], sent.get("goal"), *told, *fields.values(), last)
     title = next((text for text in texts if isinstance(text, str) and text.strip()), None)
-    return None if title is None else " ".join(title.split())[:_TITLE_CHARS]
+    return title and " ".join(title.split())[:_TITLE_CHARS]
 
 
 def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
@@ -346,21 +334,20 @@ def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str 
     return Outcome.PARTIAL if sent.get("analysis") or events else None
 
 
-# From the arguments to the JSON values that are stored, and from those to a `Trace`.
-#
-# An oversized run is cut, not refused. A long text loses its middle. A long run loses events from its middle: one
-# fifth of the limit is for the start, where the plan is, the rest for the end, where it failed.
-
-
-_START_SHARE: Final = 5
+_START_SHARE: Final = 5  # one fifth of a limit is for the start of a run, where the plan is, the rest for its end
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
 _LOOK: Final = 8  # of a long text, this many times the part that is kept is cleaned, half at each end
 
 
-def plain_run(sent: ReflectArguments, limits: Limits, clean: Callable[[str], str]) -> dict[str, Any]:
-    """Return the run as JSON values, cut to its limits; `cut` is there where something was lost.
+def trace_from(run: dict[str, Any]) -> Trace:
+    """Return the stored values of a run as the record that rules and prompts read."""
+    return from_json(Trace, run)
 
-    `clean` takes the secrets out of a text before it is cut: half of one would not be known as one.
+
+def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
+    """Return the run as JSON values without secrets, cut to its limits; `cut` is there where something was lost.
+
+    An oversized run is cut, not refused: a long text loses its middle, a long run events from its middle.
     """
     names = {"task", "outcome", "goal", "error", "task_type", "tags", "run_id", *_DECIDED}
     run = sent.model_dump(mode="json", include=names, exclude_none=True, exclude_defaults=True)
@@ -374,29 +361,24 @@ def plain_run(sent: ReflectArguments, limits: Limits, clean: Callable[[str], str
             return [cut(item) for item in cast("list[Any]", value)]
         if not isinstance(value, str) or len(value) <= limits.max_event_chars:
             return value
-        text, gone = _cut_text(value, limits.max_event_chars, clean)
+        text, gone = _cut_text(value, limits.max_event_chars)
         lost["characters"] += gone
         return text
 
     places = _kept_places([1] * len(sent.events), limits.max_events)
     dumped = [sent.events[place].model_dump(mode="json", exclude_defaults=True) for place in places]
     events: list[dict[str, Any]] = [{**cut(event), "id": event["id"]} for event in dumped]
-    sizes = [_size(event) for event in events]
+    sizes = [characters(event) for event in events]
     run["events"] = [events[place] for place in _kept_places(sizes, limits.max_trace_chars)]
     lost["events"] = len(sent.events) - len(run["events"])
     for name in ("error", *_DECIDED):
         if name in run:
             run[name] = cut(run[name])
-    context_size = _size(run.get("error", {}).get("context"))
+    context_size = characters(run.get("error", {}).get("context"))
     if context_size > limits.max_trace_chars:
         lost["characters"] += context_size
         del run["error"]["context"]
-    return {**run, "cut": lost} if any(lost.values()) else run
-
-
-def trace_from(run: dict[str, Any]) -> Trace:
-    """Return the stored values of a run as the record that rules and prompts read."""
-    return from_json(Trace, run)
+    return clean({**run, "cut": lost} if any(lost.values()) else run)
 
 
 def _kept_places(sizes: list[int], most: int) -> list[int]:
@@ -404,35 +386,22 @@ def _kept_places(sizes: list[int], most: int) -> list[int]:
     if sum(sizes) <= most:
         return list(range(len(sizes)))
     left_at_start, left_at_end = most // _START_SHARE, most - most // _START_SHARE
-    start = end = 0
-    while start < len(sizes) and sizes[start] <= left_at_start:
-        left_at_start -= sizes[start]
-        start += 1
-    while end < len(sizes) - start and sizes[-1 - end] <= left_at_end:
-        left_at_end -= sizes[-1 - end]
-        end += 1
+    start = sum(1 for _ in takewhile(lambda size: size <= left_at_start, accumulate(sizes)))
+    end = sum(1 for _ in takewhile(lambda size: size <= left_at_end, accumulate(reversed(sizes))))
     return [*range(start), *range(len(sizes) - end, len(sizes))]
 
 
-def _cut_text(text: str, most: int, clean: Callable[[str], str]) -> tuple[str, int]:
-    """Return a cleaned text without its middle, and the number of characters that were cut."""
+def _cut_text(text: str, most: int) -> tuple[str, int]:
+    """Return a text without its secrets and middle, and the number of characters that were cut.
+
+    It is cleaned first: half of a secret would not be known as one.
+    """
     half = most * _LOOK // 2
     parts = [text] if len(text) <= 2 * half else [text[:half], text[-half:]]
-    cleaned = "".join(map(clean, parts))
+    cleaned = "".join(map(clean_text, parts))
     gone = len(text) - sum(map(len, parts)) + max(len(cleaned) - most, 0)
     if not gone:
         return cleaned, 0
     kept = min(most, len(cleaned))
     tail = cleaned[len(cleaned) - (kept - kept // 2) :]
     return f"{cleaned[: kept // 2]}\n[… {gone} characters cut …]\n{tail}", gone
-
-
-def _size(value: Any) -> int:
-    """Return the characters of text in a value, and one for each thing in it."""
-    if isinstance(value, str):
-        return len(value) + 1
-    if isinstance(value, dict):
-        return sum(_size(name) + _size(item) for name, item in cast("dict[str, Any]", value).items())
-    if isinstance(value, list):
-        return sum(map(_size, cast("list[Any]", value))) + 1
-    return 1

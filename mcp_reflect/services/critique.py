@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from mcp_reflect.checkers import loop
@@ -99,23 +100,17 @@ class _Call:
             "criteria": "\n".join(criteria),
             "lessons": self.session["lessons"],
         }
-        opinion = await self._ask(
-            Role.CRITIC, "critique", verified, inputs, lambda value: read_opinion(clean(value), "reply")
-        )
-        if opinion is None:
-            return None
-        self.critic_replied = True
-        return capped(opinion, verified)
+        opinion = await self._ask(Role.CRITIC, "critique", verified, inputs, _opinion)
+        self.critic_replied = self.critic_replied or opinion is not None
+        return opinion and capped(opinion, verified)
 
     async def _corrector(self, verified: Verified, issues: Sequence[str]) -> tuple[str, ...]:
         """Return the corrector's steps; empty where nobody can be asked or gave all of them."""
         if self.context.settings.critique == "off":
             return ()
         inputs, least = {"issues": "\n".join(issues)[:_PROMPT_CHARS]}, len(verified.steps)
-        return (
-            await self._ask(Role.CORRECTOR, "correct", verified, inputs, lambda value: _corrected_steps(value, least))
-            or ()
-        )
+        read_steps = partial(_corrected_steps, least=least)
+        return await self._ask(Role.CORRECTOR, "correct", verified, inputs, read_steps) or ()
 
     async def _ask(
         self, role: Role, prompt: str, verified: Verified, inputs: Mapping[str, Any], read: Callable[[Any], Any]
@@ -153,8 +148,12 @@ class _Call:
             await self.client.progress(iteration, progress_of(version))
 
 
+def _opinion(value: Any) -> Opinion:
+    return read_opinion(clean(value), "reply")
+
+
 def _corrected_steps(value: Any, least: int) -> tuple[str, ...]:
-    opinion = read_opinion({name: clean(value).get(name) for name in ("corrected_steps", "suggested_fix")}, "reply")
+    opinion = _opinion({name: value.get(name) for name in ("corrected_steps", "suggested_fix")})
     if not opinion.corrected_steps:
         raise InputError("reply.corrected_steps", "it is missing", "Send all steps, the wrong ones put right.")
     if len(opinion.corrected_steps) < least:
@@ -184,13 +183,11 @@ def improvement_prompt(
     tool_results: Sequence[Mapping[str, Any]],
 ) -> Rendered:
     """Build the corrector's prompt for steps with the issues of `critique`; a text is one issue."""
-    issues = (
-        critique.issues if isinstance(critique, Critique) else (critique,) if isinstance(critique, str) else critique
-    )
+    issues = critique.issues if isinstance(critique, Critique) else critique
     inputs = {
         "goal": goal,
         "steps": _numbered([steps] if isinstance(steps, str) else steps),
-        "issues": "\n".join(issues),
+        "issues": issues if isinstance(issues, str) else "\n".join(issues),
         "evidence": _evidence(tool_results),
     }
     return context.runner.render("correct", {name: clean_text(text) for name, text in inputs.items()})
@@ -237,9 +234,8 @@ async def critique(
         "answer": json.loads(json.dumps(asdict(answer))),
     }
     await context.bank.critique_sessions.save(scope, session["critique_id"], after)
-    context.log(
-        "critique_generated", critique_id=answer.critique_id, action=answer.action.value, thinker=answer.thinker
-    )
+    keys = {"action": answer.action.value, "thinker": answer.thinker}
+    context.log("critique_generated", "info", critique_id=answer.critique_id, **keys)
     return replace(answer, ignored=sent.ignored)
 
 

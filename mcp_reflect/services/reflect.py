@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from mcp_reflect.analysis import agent_analysis, decisions, reflector
 from mcp_reflect.analysis.agent_analysis import read_analysis
@@ -24,7 +24,7 @@ from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Json, Scope, from_json
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.models.decision import ACTIONS, Decision, Validation
+from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.lesson import RecordKind, Source
 from mcp_reflect.models.reflection import (
     Analysis,
@@ -39,7 +39,7 @@ from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
 from mcp_reflect.schemas.lessons import RecallArguments
 from mcp_reflect.schemas.reading import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
-from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.transcripts import with_own_events
 
@@ -123,7 +123,7 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
             rejected = Reflection(thinker=RULES, validation=validation, triggered_by=sent.trigger, **values)
             return Generated(reflection=rejected, scope=scope)
         # In a thread: a long log takes a while, and other calls go on meanwhile.
-        run = await asyncio.to_thread(lambda: clean(plain_run(sent, context.settings, clean_text)))
+        run = await asyncio.to_thread(plain_run, sent, context.settings)
     for place, name in enumerate(sent.related_ids):
         await context.bank.lessons.get(scope, name, f"related_ids[{place}]")
     if sent.recall_id is not None:
@@ -147,29 +147,20 @@ class _Judgement:
     failed: bool = False
 
 
-class _Review(NamedTuple):
-    """A decision that passed its checks, the metrics of its execution, and the reflection that rules wrote on it."""
-
-    decision: Decision
-    metrics: Mapping[str, Json]
-    written: decisions.Written
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """A run that is analyzed: its JSON, its events, the findings of rules, and their review of its decision."""
+    """A run that is analyzed: its JSON, its events, the findings of rules, and what they wrote on its decision."""
 
     context: Context
     run: Mapping[str, Any]
     trace: Trace
     diagnosis: Diagnosis
-    review: _Review | None
+    review: decisions.Written | None
     client: ClientCapabilities = NO_CLIENT
 
     async def judge(self, sent: ReflectArguments) -> _Judgement:
         """Use the agent's analysis if it sent one, else ask a language model, else leave the judgement to rules."""
-        settings = self.context.settings
-        ids = tuple(event.id for event in self.trace.events)
+        settings, ids = self.context.settings, tuple(event.id for event in self.trace.events)
         if sent.analysis is not None:
             analysis = read_analysis(clean(sent.analysis), ids, settings, lenient=True)
             if analysis.source_event_ids and not ids:
@@ -195,7 +186,7 @@ class _Run:
         """Return the name and inputs of the reflector's prompt."""
         trace, findings = self.trace, self.diagnosis.summary
         if self.review is not None:
-            findings = f"{decisions.markdown(self.review.written.insights.raw_sections)}\n\n{findings}"
+            findings = f"{decisions.markdown(self.review.insights.raw_sections)}\n\n{findings}"
         inputs: dict[str, Any] = {
             "task": trace.task,
             "goal": trace.goal,
@@ -232,7 +223,7 @@ class _Run:
         """Return the evaluator's assessment of the decision with its scores, empty where it gave none."""
         sent = {name: self.run.get(name) for name in ("decision", "execution", "allowed_actions")}
         inputs = {
-            **{name: None if value is None else str(value)[:_EVALUATOR_CHARS] for name, value in sent.items()},
+            **{name: value and str(value)[:_EVALUATOR_CHARS] for name, value in sent.items()},
             "task": self.trace.task,
             "outcome": self.trace.outcome,
             "criteria": "\n".join((*reflector.CRITERIA, *criteria)),
@@ -249,9 +240,8 @@ class _Run:
 
     async def _installed_scores(self) -> dict[str, Score]:
         """Return the scores of installed scorers. One that fails is skipped and logged."""
-        scorers: list[tuple[str, reflector.Scorer | Exception]] = [*reflector.installed()]
-        if self.context.scorer is not None:
-            scorers.append(("engine", self.context.scorer))
+        own = [("engine", self.context.scorer)] if self.context.scorer else []
+        scorers: list[tuple[str, reflector.Scorer | Exception]] = [*reflector.installed(), *own]
         scores: dict[str, Score] = {}
         for name, scorer in scorers:
             try:
@@ -316,9 +306,8 @@ async def _draft(
 ) -> ReflectionDraft:
     """Analyze a run, and put together all that is stored of it."""
     trace = trace_from(run)
-    outcome, count = trace.outcome.value, len(trace.events)
-    event = "reflection_generation_started"
-    context.log(event, tenant=scope.tenant, project=scope.project, outcome=outcome, event_count=count)
+    keys: dict[str, Any] = {"outcome": trace.outcome.value, "event_count": len(trace.events)}
+    context.log("reflection_generation_started", "info", tenant=scope.tenant, project=scope.project, **keys)
     diagnosis = await asyncio.to_thread(diagnose, trace)
     earlier: Mapping[str, Json] = {}
     if run.get("decision") is not None:
@@ -330,16 +319,15 @@ async def _draft(
     analysis = judgement.analysis
     judged = reflector.judge(trace, diagnosis, analysis, judgement.source)
     if review is not None:
-        judged = _with_review(judged, judgement, review)
+        judged = _with_review(judged, judgement, review, run)
     assessment = await analyzed.score(sent.criteria, judged.assessment, analysis.scores if analysis else None)
-    for name in ("importance", "confidence"):  # an installed scorer may set them
-        if assessment is not None and (score := assessment.scores.get(name)) and score.score is not None:
-            judged = replace(judged, **{name: score.score})
+    for name, score in assessment.scores.items() if assessment else ():  # a scorer may set them
+        judged = replace(judged, **{name: score.score}) if name in ("importance", "confidence") else judged
     if validation is not None:
         validation = replace(validation, reflection_success=not judgement.failed)
-    copied: dict[str, Any] = {field.name: getattr(judged, field.name) for field in fields(judged)}
+    names = [field.name for field in fields(judged) if field.name not in ("lessons", "assessment")]
     reflection = Reflection(
-        **{name: value for name, value in copied.items() if name not in ("lessons", "assessment")},
+        **{name: getattr(judged, name) for name in names},
         thinker=judgement.thinker,
         note=judgement.note,
         assessment=assessment,
@@ -351,13 +339,12 @@ async def _draft(
         scope=str(scope),
         ignored=(*sent.ignored, *(analysis.ignored if analysis else ())),
     )
-    importance, confidence = reflection.importance, reflection.confidence
-    has_strategy = reflection.strategy is not None
-    context.log("reflection_generated", importance=importance, confidence=confidence, has_strategy=has_strategy)
+    keys = {"importance": reflection.importance, "confidence": reflection.confidence}
+    context.log("reflection_generated", "info", **keys, has_strategy=reflection.strategy is not None)
     return ReflectionDraft(
         task=trace.task,
         task_type=trace.task_type,
-        outcome=outcome,
+        outcome=trace.outcome.value,
         run_id=trace.run_id,
         thinker=judgement.thinker,
         trace=run,
@@ -383,30 +370,32 @@ async def _draft(
 
 def _review(
     settings: Settings, run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
-) -> _Review | None:
+) -> decisions.Written | None:
     """Compare the metrics of a run's decision with the component's earlier ones. None where the run has no decision."""
     if run.get("decision") is None:
         return None
-    decision = decisions.decision_of(run["decision"])
-    execution: Mapping[str, Any] = run.get("execution") or {}
-    metrics: Mapping[str, Json] = execution.get("metrics") or {}
+    metrics = _metrics(run)
     thresholds = {decisions.ACCURACY: settings.quality_threshold}
     if settings.latency_threshold is not None:
         thresholds[decisions.LATENCY] = settings.latency_threshold
     findings = [finding.text for finding in diagnosis.findings[:_DECISION_FINDINGS]]
     measures = decisions.measures(metrics, earlier, thresholds)
-    written = decisions.write(decision, measures, decisions.others(metrics), findings)
-    return _Review(decision, metrics, written)
+    return decisions.write(decisions.decision_of(run["decision"]), measures, decisions.others(metrics), findings)
 
 
-def _with_review(judged: Judged, judgement: _Judgement, review: _Review) -> Judged:
+def _metrics(run: Mapping[str, Any]) -> Mapping[str, Json]:
+    execution: Any = run.get("execution") or {}
+    return execution.get("metrics") or {}
+
+
+def _with_review(judged: Judged, judgement: _Judgement, written: decisions.Written, run: Mapping[str, Any]) -> Judged:
     """Add the text of rules on the decision where neither the agent nor a model wrote one."""
-    decision, written = review.decision, review.written
+    decision = decisions.decision_of(run["decision"])
     added = (decision.action, decision.component, *(("fallback",) if judgement.failed else ()))
     judged = replace(judged, tags=tuple(dict.fromkeys((*judged.tags, *added))))
     if judgement.analysis is not None:
         return replace(judged, assessment=judged.assessment or written.assessment)
-    failed = decisions.fallback(decision, review.metrics, judgement.note or "") if judgement.failed else None
+    failed = decisions.fallback(decision, _metrics(run), judgement.note or "") if judgement.failed else None
     return replace(
         judged,
         reflection=failed or written.text,
@@ -424,7 +413,7 @@ def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendere
     validation = _validation(sent)
     if validation is not None and not validation.valid:
         raise InputError("decision", validation.checks[-1].detail or "", "Correct it, or leave it out.")
-    run: dict[str, Any] = clean(plain_run(sent, context.settings, clean_text))
+    run: dict[str, Any] = plain_run(sent, context.settings)
     trace = trace_from(run)
     diagnosis = diagnose(trace)
     review = _review(context.settings, run, diagnosis, earlier={})
@@ -445,7 +434,7 @@ async def _equal_reflection(
 
     Not where an analysis was sent, which is a new judgement. Where a model failed before, it is asked again.
     """
-    if sent.analysis is not None or sent.reflection_id is not None:
+    if sent.analysis is not None:
         return None
     by_model = context.runner.llm(Role.REFLECTOR, client) is not None
     wanted = {criterion_name(name) for name in sent.criteria}
@@ -459,7 +448,7 @@ async def _equal_reflection(
 def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
     """Return the stored run. InputError where an argument differs from it."""
     stored = cast("dict[str, Any]", before.trace)
-    again: dict[str, Any] = clean(plain_run(sent, limits, clean_text))
+    again: dict[str, Any] = plain_run(sent, limits)
     for name in sorted(sent.model_fields_set - _ABOUT_THE_CALL):
         if again.get(name) != stored.get(name):
             fix = "Leave it out, or reflect anew without reflection_id."

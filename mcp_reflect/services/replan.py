@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.clock import iso
-from mcp_reflect.config import DEFAULT, Limits
+from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
@@ -51,21 +51,12 @@ class _Catalog(NamedTuple):
 _NO_CATALOG: Final = _Catalog()
 
 
-def _sent_catalog(catalog: list[Any], limits: Limits = DEFAULT) -> _Catalog:
-    """The catalog that a call brought. Raises InputError for what cannot be read."""
-    if not catalog:
-        return _NO_CATALOG
-    try:
-        text = json.dumps(catalog, ensure_ascii=False)
-    except (TypeError, ValueError) as error:
-        raise InputError("catalog", f"it is no JSON: {str(error)[:80]}", "Send a list of objects.") from None
-    names = ("max_query_chars", "max_catalog_words", "max_catalog_chars")
-    return _read_catalog(text, Limits(**{name: getattr(limits, name) for name in names}))
-
-
 @lru_cache(maxsize=8)
-def _read_catalog(text: str, limits: Limits) -> _Catalog:
+def _read_catalog(text: str, max_query_chars: int, max_catalog_words: int, max_catalog_chars: int) -> _Catalog:
     """The catalog cleaned, read and cut. An agent sends the same one with every search of a session."""
+    limits = Limits(
+        max_query_chars=max_query_chars, max_catalog_words=max_catalog_words, max_catalog_chars=max_catalog_chars
+    )
     entries, notes = read_catalog([_clean_entry(entry) for entry in json.loads(text)], limits=limits)
     stored = json.dumps([asdict(entry) for entry in entries])
     return _Catalog(entries, notes, StoredCatalog(hashlib.sha256(stored.encode()).hexdigest(), stored))
@@ -73,12 +64,11 @@ def _read_catalog(text: str, limits: Limits) -> _Catalog:
 
 def _clean_entry(entry: Any) -> Any:
     """The entry without secrets. A vocabulary is read as one text, and word by word only where that text changes."""
-    if not is_object(entry):
-        return entry
-    rest = dict(entry)
-    words: Any = rest.pop("vocabulary", ())
+    words: Any = entry.get("vocabulary") if is_object(entry) else None
     text = "\n".join(map(str, words)) if is_list(words) else ""
-    return {**clean(rest), "vocabulary": words if text and clean(text) == text else clean(words)}
+    if not text or clean(text) != text:
+        return clean(entry)
+    return {**clean({name: value for name, value in entry.items() if name != "vocabulary"}), "vocabulary": words}
 
 
 @lru_cache(maxsize=8)
@@ -107,29 +97,35 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     Calls on one search may come at once, in one process or in several: each is planned on top of the ones
     that were stored before it. Where one was stored meanwhile, it is planned again, and nobody is asked twice.
     """
-    sent = read(ReplanArguments, arguments, context.settings)
+    settings, searches = context.settings, context.bank.searches
+    sent = read(ReplanArguments, arguments, settings)
     scope = context.scopes.named(sent.project)
-    given = _sent_catalog(sent.catalog, context.settings)
+    limits = settings.max_query_chars, settings.max_catalog_words, settings.max_catalog_chars
+    text = json.dumps(sent.catalog, ensure_ascii=False, default=str)
+    catalog = _read_catalog(text, *limits) if sent.catalog else _NO_CATALOG
+    suggestions = clean(list(sent.suggestions))
+    # A suggestion that gives orders to its reader would come back as a query.
+    offered = tuple(suggestion for suggestion in suggestions if suspicion([suggestion]) is None)
+    held = len(suggestions) - len(offered)
+    remarks = (f"{held} of the suggestions left out: they read as orders to their reader",) if held else ()
     search_id = sent.search_id or context.clock.new_id("srch")
-    thought: ModelResult[Proposal] | None = None
+    proposal: ModelResult[Proposal] | None = None
     while True:
-        call = await _opened(context, scope, sent, search_id, given, host)
+        call = await _opened(context, scope, sent, search_id, offered, catalog, host)
         if call.again is not None:
             return call.again
-        thought = thought or await _think(context, sent, call, host)
-        plan = _completed(_planned(thought, call), call, iso(context.clock.now()))
-        plan = replace(plan, notes=(*call.catalog.notes, *_held_back(sent), *plan.notes))
+        proposal = proposal or await _think(context, sent, call, host)
+        plan = _completed(_planned(proposal, call), call, iso(context.clock.now()))
+        plan = replace(plan, notes=(*call.catalog.notes, *remarks, *plan.notes))
         after = attempts.record(call.state, call.request, plan)
         body: dict[str, Any] = {
-            "request": _stored_request(call.request),
+            "request": _as_json(replace(call.request, catalog=())),  # a catalog is stored once for all searches
             "catalog": call.catalog.digest,
             "state": _as_json(replace(after, payoffs=(), learned=())),  # these belong to the bank as a whole
             "analysis": _digest(sent.analysis),
         }
-        searches = context.bank.searches
-        if await searches.save(
-            scope, search_id, body, version=call.version, learned=after.learned, catalog=given.stored
-        ):
+        version, learned = call.version, after.learned
+        if await searches.save(scope, search_id, body, version=version, learned=learned, catalog=catalog.stored):
             break
     context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=plan.thinker)
     return replace(plan, notes=(*plan.notes, *sent.ignored))
@@ -152,89 +148,73 @@ async def settle(context: Context, scope: Scope, search_id: str, *, paid: float)
 
 
 async def _opened(
-    context: Context, scope: Scope, sent: ReplanArguments, search_id: str, given: _Catalog, host: ClientCapabilities
+    context: Context,
+    scope: Scope,
+    sent: ReplanArguments,
+    search_id: str,
+    offered: tuple[str, ...],
+    catalog: _Catalog,
+    host: ClientCapabilities,
 ) -> _Call:
     """The call on top of what is stored now."""
-    payoffs = await context.bank.searches.payoffs(scope)
+    searches = context.bank.searches
+    state = SearchState(search_id=search_id, payoffs=await searches.payoffs(scope))
     if sent.search_id is None:
-        request = _request(context, sent, SearchRequest(search_id=search_id, user_message="", queries=()), given)
-        return _Call(request=request, catalog=given, state=SearchState(search_id=search_id, payoffs=payoffs))
-    body, version = await context.bank.searches.load(scope, search_id)
-    catalog = given if given.stored or not body["catalog"] else await _stored_catalog(context, scope, body["catalog"])
-    state = replace(from_json(SearchState, body["state"]), payoffs=payoffs)
+        before = SearchRequest(search_id=search_id, user_message="", queries=(), catalog=catalog.entries)
+        return _Call(request=_request(context, sent, before, offered), catalog=catalog, state=state)
+    body, version = await searches.load(scope, search_id)
+    if catalog.stored is None and body["catalog"]:
+        text = await searches.catalog(scope, body["catalog"])
+        catalog = _Catalog(notes=("the catalog of this search is kept no longer: send it again",))
+        if text is not None:
+            catalog = _Catalog(_stored_entries(text), (), StoredCatalog(body["catalog"], text))
+    state = replace(from_json(SearchState, body["state"]), payoffs=state.payoffs)
     before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
-    request = _request(context, sent, before, catalog, state)
-    same = body["request"] == _stored_request(request) and body["catalog"] == catalog.digest
+    request = _request(context, sent, before, offered, state)
+    same = body["request"] == _as_json(replace(request, catalog=())) and body["catalog"] == catalog.digest
     asked_again = sent.analysis is None or body["analysis"] == _digest(sent.analysis)
-    if same and state.pending and asked_again and not _could_be_better(context, state.pending, host):
-        return _Call(request=request, state=state, again=state.pending)
+    plan = state.pending
+    if same and plan and asked_again:
+        in_vain = plan.thinker != RULES or plan.stopped or planner.REPLACED in plan.notes
+        has_model = context.settings.replan_llm and context.runner.llm(Role.PLANNER, host) is not None
+        if in_vain or not has_model:
+            return _Call(request=request, state=state, again=plan)
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
     state = attempts.reopen(state) if same or not _reports(sent) else state
     return _Call(request=request, catalog=catalog, state=state, version=version)
 
 
-def _could_be_better(context: Context, plan: SearchPlan, host: ClientCapabilities) -> bool:
-    """True for a plan of rules if a language model is there now that has not been tried in vain."""
-    in_vain = plan.thinker != RULES or plan.stopped or planner.REPLACED in plan.notes
-    return not in_vain and context.settings.replan_llm and context.runner.llm(Role.PLANNER, host) is not None
-
-
-async def _stored_catalog(context: Context, scope: Scope, digest: str) -> _Catalog:
-    """The catalog of the calls before."""
-    text = await context.bank.searches.catalog(scope, digest)
-    if text is None:
-        return _Catalog(notes=("the catalog of this search is kept no longer: send it again",))
-    return _Catalog(_stored_entries(text), (), StoredCatalog(digest, text))
-
-
-def _stored_request(request: SearchRequest) -> dict[str, Any]:
-    """The request, so that a later call may leave its arguments out; its catalog is stored once for all searches."""
-    return _as_json(replace(request, catalog=()))
-
-
 def _request(
-    context: Context, sent: ReplanArguments, before: SearchRequest, catalog: _Catalog, state: SearchState | None = None
+    context: Context,
+    sent: ReplanArguments,
+    before: SearchRequest,
+    offered: tuple[str, ...],
+    state: SearchState | None = None,
 ) -> SearchRequest:
-    """The call as a value; what it leaves out is taken from the call before.
-
-    A report without queries is about the plan that was handed out, else about the queries before it.
-    """
+    """The call as a value; what it leaves out is taken from the plan that was handed out, else the call before."""
     pending = state.pending.new_queries if state and state.pending else ()
-    queries = (
-        read_queries(clean(sent.queries), limits=context.settings, table=DEFAULT_TABLE) or pending or before.queries
-    )
+    sent_queries = read_queries(clean(sent.queries), limits=context.settings, table=DEFAULT_TABLE)
+    queries = sent_queries or pending or before.queries
     message = clean(sent.user_message or "") or before.user_message or queries[0].query_text
     if before.user_message and message != before.user_message:
         fault = f"it differs from what {before.search_id} holds"
         raise InputError("user_message", fault, "Leave it out, or search anew.")
-    suggestions = _offered(sent) or before.suggestions
+    request = replace(before, suggestions=offered or before.suggestions)
     if state and not _reports(sent):
-        return replace(before, suggestions=suggestions)
-    return SearchRequest(
-        search_id=before.search_id,
+        return request
+    return replace(
+        request,
         user_message=message,
         queries=queries,
         results=None if sent.results is None else {clean(table): n for table, n in read_results(sent.results).items()},
         zero_result_tables=tuple(clean(list(sent.zero_result_tables))),
         retry_count=sent.retry_count,
-        catalog=catalog.entries,
-        suggestions=suggestions,
         max_retries=context.settings.max_retries,
     )
 
 
 def _as_json(model: SearchRequest | SearchState) -> Any:
     return json.loads(json.dumps(asdict(model)))
-
-
-def _offered(sent: ReplanArguments) -> tuple[str, ...]:
-    """The search tool's proposals, without those that give orders to their reader: they would come back as a query."""
-    return tuple(text for text in clean(list(sent.suggestions)) if suspicion([text]) is None)
-
-
-def _held_back(sent: ReplanArguments) -> tuple[str, ...]:
-    count = len(sent.suggestions) - len(_offered(sent))
-    return (f"{count} of the suggestions left out: they read as orders to their reader",) if count else ()
 
 
 def _reports(sent: ReplanArguments) -> bool:
@@ -286,45 +266,39 @@ def _inputs(request: SearchRequest, state: SearchState) -> dict[str, Any]:
     }
 
 
-def _planned(thought: ModelResult[Proposal], call: _Call) -> SearchPlan:
+def _planned(proposal: ModelResult[Proposal], call: _Call) -> SearchPlan:
     """The proposal as rules corrected it, else their own plan."""
-    if thought.value is None:
+    if proposal.value is None:
         plan = planner.plan(call.request, call.state)
-        return replace(plan, note=thought.note, stopped="deadline" if thought.late else None)
-    plan = planner.accept(thought.value, call.request, call.state)
+        return replace(plan, note=proposal.note, stopped="deadline" if proposal.late else None)
+    plan = planner.accept(proposal.value, call.request, call.state)
     if planner.REPLACED in plan.notes:
-        return replace(plan, note=f"the plan of {thought.thinker} was not used: see notes")
-    return replace(plan, thinker=thought.thinker or RULES, note=thought.note)
+        return replace(plan, note=f"the plan of {proposal.thinker} was not used: see notes")
+    return replace(plan, thinker=proposal.thinker or RULES, note=proposal.note)
 
 
 def _completed(plan: SearchPlan, call: _Call, ts: str) -> SearchPlan:
     """The plan with its search, an update for the person, and what the agent may do with it."""
     search_id = call.request.search_id
+    analysis = {
+        "reasoning": "why it found nothing",
+        "strategy": "relax | rewrite | pivot",
+        "user_message": "one friendly sentence",
+        "new_queries": [{"table": "where to search", "query_text": "what for"}],
+    }
     following = {
         "why": "Run new_queries, then report queries and results with search_id. Or send a better plan.",
         "tool": "replan_search",
-        "arguments": {"search_id": search_id, "analysis": _ANALYSIS},
+        "arguments": {"search_id": search_id, "analysis": analysis},
     }
+    thinking = {"message": plan.user_message, "strategy": plan.strategy.value, "retry_count": plan.retry_count}
     return replace(
         plan,
         search_id=search_id,
         original_queries=call.state.original_queries or call.request.queries,
-        thinking={
-            "message": plan.user_message,
-            "strategy": plan.strategy.value,
-            "retry_count": plan.retry_count,
-            "ts": ts,
-        },
+        thinking={**thinking, "ts": ts},
         next=following if plan.new_queries and plan.thinker == RULES else {},
     )
-
-
-_ANALYSIS: Final[dict[str, Any]] = {
-    "reasoning": "why it found nothing",
-    "strategy": "relax | rewrite | pivot",
-    "user_message": "one friendly sentence",
-    "new_queries": [{"table": "where to search", "query_text": "what for"}],
-}
 
 
 def _digest(analysis: Any) -> str | None:

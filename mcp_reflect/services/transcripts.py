@@ -11,7 +11,6 @@ from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.schemas.reading import check_values, read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
-from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.warnings import session_state
 
@@ -63,7 +62,7 @@ async def ask_once(context: Context, session: str, transcript: str) -> str | Non
         return None
     open_points: list[str] = []
     for _, run in runs:
-        trace = trace_from(clean(plain_run(read(ReflectArguments, run, settings), settings, clean_text)))
+        trace = trace_from(plain_run(read(ReflectArguments, run, settings), settings))
         if told_lessons(trace):
             return None
         open_points += diagnose(trace).open_points

@@ -87,16 +87,9 @@ async def before_call(
         return None
     lesson_id, lesson = await _lesson(context, call.scope, warning.known)
     text = warning_text(warning, lesson)
+    record: dict[str, Any] = {"exact": call.forms.exact_key, "call_id": call_id, "lesson": lesson_id, "size": len(text)}
     try:
-        warning_id = await context.bank.warnings.add(
-            call.scope,
-            call.state,
-            warning,
-            exact=call.forms.exact_key,
-            call_id=call_id,
-            lesson=lesson_id,
-            size=len(text),
-        )
+        warning_id = await context.bank.warnings.add(call.scope, call.state, warning, **record)
     except BankError:  # read-only or busy: the warning is worth more than its record
         warning_id = None
     context.log("call_warned", warning_id=warning_id, match=warning.match.value, shown=not call.state.held_out)
@@ -165,8 +158,8 @@ async def after_call(
 async def remind(context: Context, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
     """Return at most three lessons that a session has not been shown, or None.
 
-    With a task they surely fit it. Without, at the start of a session, they are those of the whole project: a person
-    vouched for them and named no task type. `anew` forgets what the session has been shown.
+    With a task they surely fit it. Without, they are those of the whole project that a person vouched for, without a
+    task type. `anew` forgets what the session has been shown.
     """
     scope = context.scopes.own
     state = await session_state(context, scope, session)
@@ -214,16 +207,9 @@ def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> An
     from mcp_reflect.analysis.calls import Call  # noqa: PLC0415 - not needed before a call
 
     answer = result if isinstance(result, str) else "" if result is None else json.dumps(result, ensure_ascii=False)
-    return Call(
-        event_id="",
-        tool=tool,
-        arguments=arguments,
-        answer_id="",
-        answer=answer,
-        answered=True,
-        error=error or "",
-        marked=error is not None,
-    )
+    shared: dict[str, Any] = {"event_id": "", "answer_id": "", "answered": True}
+    marked = error is not None
+    return Call(tool=tool, arguments=arguments, answer=answer, error=error or "", marked=marked, **shared)
 
 
 async def _lesson(context: Context, scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:

@@ -86,7 +86,7 @@ async def test_a_merge_in_new_words_is_a_version_and_the_others_stay_tied(engine
     [
         ({"generalise": [{"ids": ["0", "1"], **GENERAL}]}, "fewer than 3"),
         ({"generalise": [{"ids": ["0", "1", "les_none"], **GENERAL}]}, "not shown"),
-        ({"generalise": [{"ids": ["0", "1", "2"], "mistake": "x"}]}, "are missing"),
+        ({"generalise": [{"ids": ["0", "1", "2"], "mistake": "Sent nothing"}]}, "are missing"),
         ({"merge": [{"ids": ["0"], **GENERAL}]}, "fewer than two"),
         ({"merge": [{"ids": ["0", "1"], **GENERAL, "correction": "Retry 3 times"}]}, "differ in a number"),
         ({"archive": [{"id": "0", "reason": "old"}]}, "not been tried"),

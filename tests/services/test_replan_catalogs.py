@@ -80,11 +80,6 @@ async def test_a_bad_word_among_thousands_is_named(engine: Engine, word: str) ->
         await engine.replan(**{**QUANTUM, "catalog": [{**CATALOG[0], "vocabulary": [*WORDS, word]}]})
 
 
-async def test_what_is_no_json_is_named(engine: Engine) -> None:
-    with pytest.raises(InputError, match="catalog: it is no JSON"):
-        await engine.replan(**{**QUANTUM, "catalog": [{"table": "sessions", "fields": object()}]})
-
-
 async def test_an_entry_that_is_no_object_is_named(client: Client) -> None:
     assert (await refused(client, "replan_search", {**QUANTUM, "catalog": ["sessions"]})).startswith("catalog[0]: ")
 
