@@ -1,34 +1,14 @@
-"""Failing calls that later worked, the lessons that rules are sure of, and what is left to ask the agent about."""
+"""The lessons that rules are sure of, and what is left to ask the agent about."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mcp_reflect.analysis.calls import Call
-from mcp_reflect.analysis.related_calls import same_intent
 from mcp_reflect.analysis.remedies import Remedy, remedy_for
 from mcp_reflect.analysis.text import call_text, sentence, unique, word_set
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Correction, ErrorCategory, EventType, Trace
-
-HORIZON: Final = 30  # later calls of the same tool that are looked at for the one that worked
-
-
-def pairs_in(tried: Sequence[Call], *, succeeded: bool) -> dict[int, Call]:
-    """By the index of a failed call, the first later one of the same intent that worked."""
-    by_tool: dict[str, list[Call]] = {}
-    for item in tried:
-        if item.made:
-            by_tool.setdefault(item.tool.lower(), []).append(item)
-    pairs: dict[int, Call] = {}
-    for group in by_tool.values():
-        for place, item in enumerate(group):
-            later = group[place + 1 : place + 1 + HORIZON] if item.failed else ()
-            worked = next((one for one in later if one.worked and same_intent(item, one, proved=succeeded)), None)
-            if worked is not None:
-                pairs[item.index] = worked
-    return dict(sorted(pairs.items()))
-
 
 # Lessons: what to do instead, and by which symptoms to recognize the failure.
 

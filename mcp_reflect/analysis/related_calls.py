@@ -1,7 +1,8 @@
-"""Whether a later call is the corrected form of a failing one, and what differs between the two."""
+"""Failing calls and the later ones that are their corrected form, and what differs between the two."""
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -12,6 +13,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Change, ErrorCategory
 from mcp_reflect.signature import plain
 
+HORIZON: Final = 30  # later calls of the same tool that are looked at for the one that worked
 NAME_LIMIT: Final = 80  # characters of names that are compared letter by letter, which takes quadratic time
 TEXT_LIMIT: Final = 8_000  # characters of longer texts that are compared word by word
 ERROR_TEXT: Final = 3_000  # characters of an error in which names are looked for
@@ -32,6 +34,22 @@ _SUBJECTS = (
 )
 
 
+def pairs_in(calls: Sequence[Call], *, succeeded: bool) -> dict[int, Call]:
+    """By the index of a failed call, the first later one of the same intent that worked."""
+    by_tool: dict[str, list[Call]] = {}
+    for call in calls:
+        if call.made:
+            by_tool.setdefault(call.tool.lower(), []).append(call)
+    pairs: dict[int, Call] = {}
+    for group in by_tool.values():
+        for place, failed in enumerate(group):
+            later = group[place + 1 : place + 1 + HORIZON] if failed.failed else ()
+            worked = next((call for call in later if call.worked and same_intent(failed, call, proved=succeeded)), None)
+            if worked is not None:
+                pairs[failed.index] = worked
+    return dict(sorted(pairs.items()))
+
+
 def same_intent(failed: Call, worked: Call, *, proved: bool = False) -> bool:
     """True where the working call is the corrected form of the failing one, not another call of the same tool.
 
@@ -45,7 +63,7 @@ def same_intent(failed: Call, worked: Call, *, proved: bool = False) -> bool:
     changes = changes_between(failed.arguments, worked.arguments)
     if not old or not new or not changes or len(changes) > max(2, len(old) // 2 + 1):
         return False
-    error, subject = error_text(failed), _subject(old, failed.arguments)
+    error, subject = (failed.error or failed.answer)[:ERROR_TEXT].casefold(), _subject(old, failed.arguments)
     missing = failed.category in (ErrorCategory.NOT_FOUND, ErrorCategory.NO_RESULT)
     if missing and any(_names_another(failed, change) for change in changes if change.path != subject):
         return False
@@ -84,23 +102,23 @@ def _subject(old: dict[str, Json], arguments: Json) -> str | None:
 
 def _alike(failed: Call, first: str, second: str) -> bool:
     """True for two commands, pieces of code, paths, queries or texts with one meaning."""
-    kind, alike = kind_of(failed.tool, failed.arguments), _shared(first, second) >= SHARED_WORDS
+    kind, shared = kind_of(failed.tool, failed.arguments), _shared(first.split(), second.split()) >= SHARED_WORDS
     if kind is Kind.RUN or command_of(failed.arguments) == first:
         if "\n" in first:
-            return alike
+            return shared
         (program, subcommand), other = program_of(first), program_of(second)
         same = program == other[0] and (subcommand == other[1] or not subcommand.isalpha())
         return first.strip() in second or (
-            same and (_operands(first) == _operands(second) or (alike and kind is Kind.RUN))
+            same and (_operands(first) == _operands(second) or (shared and kind is Kind.RUN))
         )
     if _PATH.search(first) and _PATH.search(second) and " " not in first.strip():
         return _paths_alike(first, second)
     if kind is not Kind.SEARCH:
-        return alike
+        return shared
     one, two = _telling(first), _telling(second)
     if one & two in (one, two):  # words left out or added: at most as many as stay
         return bool(one & two) and 2 * len(one & two) >= max(len(one), len(two))
-    return 2 * len(one & two) / (len(one) + len(two)) >= SHARED_WORDS
+    return _shared(one, two) >= SHARED_WORDS
 
 
 def names_alike(first: str, second: str) -> bool:
@@ -144,9 +162,9 @@ def _telling(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text[:TEXT_LIMIT].casefold())) - _SMALL
 
 
-def _shared(first: str, second: str) -> float:
+def _shared(first: Iterable[str], second: Iterable[str]) -> float:
     """The share of common words of two texts, in 0..1 (Dice)."""
-    one, two = Counter(_WORD.findall(first[:TEXT_LIMIT])), Counter(_WORD.findall(second[:TEXT_LIMIT]))
+    one, two = Counter(first), Counter(second)
     total = one.total() + two.total()
     return 2 * (one & two).total() / total if total else 0.0
 
@@ -158,24 +176,13 @@ def suggested(value: str, failed: Call) -> bool:
     return len(wanted) >= 2 and any(plain(item).casefold() == wanted for item in proposals)
 
 
-def error_text(failed: Call) -> str:
-    """Both ends of the failing answer in lower case."""
-    text = failed.error or failed.answer
-    edges = text if len(text) <= ERROR_TEXT else text[: ERROR_TEXT // 2] + "\n" + text[-ERROR_TEXT // 2 :]
-    return edges.casefold()
-
-
 def points_at(change: Change, error: str) -> bool:
     """True where the error, in lower case, names the argument or one of its values."""
-    words = _words(error)
+    words = {*_TOKEN.findall(error), *_WORD.findall(error)}
     values = [value for value in (change.before, change.after) if type(value) in (str, int, float)]
     shown = [plain(str(value)).casefold()[:200] for value in values]
     named = any(value in words if value.isalnum() else len(value) >= 3 and value in error for value in shown)
     return named or (len(change.path) >= 3 and change.path.casefold() in words)
-
-
-def _words(error: str) -> frozenset[str]:
-    return frozenset(_TOKEN.findall(error)) | frozenset(_WORD.findall(error))
 
 
 def changes_between(before: Json, after: Json) -> tuple[Change, ...]:
