@@ -64,11 +64,6 @@ def installed() -> tuple[tuple[str, Scorer | Exception], ...]:
     return tuple(found)
 
 
-def forget() -> None:
-    """Look for scorers anew: packages may have come or gone."""
-    installed.cache_clear()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """A run as it was judged: by the analysis where there is one, by rules where not. Scores are in 0..1 or None."""
@@ -89,34 +84,24 @@ class Judged:
 def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Source) -> Judged:
     """Combine the diagnosis of rules with the analysis of `source`."""
     category = seen.category.value if seen.category else None
-    if trace.error is not None and trace.error.category is not None:
-        category = trace.error.category.value
     tags = _tags(trace, seen, analysis, category)
-    ruled = Judged(
-        reflection=clip(seen.summary, MOST_SUMMARY),
-        strategy=seen.strategy and clip(seen.strategy, MOST_CHARS * 2),
-        importance=seen.importance,
-        confidence=seen.confidence,
+    lessons = sorted(seen.corrections, key=lambda one: (-one.importance, -one.confidence, one.failed_event_id))
+    drafts = tuple(_seen(trace, lesson) for lesson in lessons[:MOST_LESSONS])
+    if analysis is not None and (text := told_lesson(analysis.mistake, analysis.correction)):
+        drafts = (_told(trace, analysis, text, tags, source),)
+    by = analysis or Analysis(reflection=clip(seen.summary, MOST_SUMMARY))
+    return Judged(
+        reflection=by.reflection,
+        strategy=by.strategy or (seen.strategy and clip(seen.strategy, MOST_CHARS * 2)),
+        importance=seen.importance if by.importance is None else by.importance,
+        confidence=seen.confidence if by.confidence is None else by.confidence,
         tags=tags,
         error_category=category,
         first_failing_event=seen.first_failing_event,
-        source_event_ids=seen.source_event_ids[:MOST_EVENTS],
-        insights=_insights(seen),
-        lessons=_lessons(trace, seen),
-    )
-    if analysis is None:
-        return ruled
-    text = told_lesson(analysis.mistake, analysis.correction)
-    return replace(
-        ruled,
-        reflection=analysis.reflection,
-        strategy=analysis.strategy or ruled.strategy,
-        importance=ruled.importance if analysis.importance is None else analysis.importance,
-        confidence=ruled.confidence if analysis.confidence is None else analysis.confidence,
-        source_event_ids=analysis.source_event_ids or ruled.source_event_ids,
-        insights=_insights_of(analysis),
-        assessment=analysis.assessment,
-        lessons=ruled.lessons if text is None else (_told(trace, analysis, text, tags, source),),
+        source_event_ids=by.source_event_ids or seen.source_event_ids[:MOST_EVENTS],
+        insights=_insights_of(analysis) if analysis else _insights(seen),
+        lessons=drafts,
+        assessment=by.assessment,
     )
 
 
@@ -138,13 +123,10 @@ def strategy_draft(trace: Trace, judged: Judged, source: Source) -> LessonDraft 
     """The strategy as a record of its own: tagged, and 10 % more important than its reflection."""
     if not judged.strategy:
         return None
-    return replace(
-        reflection_draft(trace, judged, source),
-        kind=RecordKind.STRATEGY,
-        text=judged.strategy,
-        tags=tuple(dict.fromkeys(("strategy", *judged.tags))),
-        importance=min(1.0, round(_known(judged.importance) * STRATEGY_BONUS, 4)),
-    )
+    importance = min(1.0, round(_known(judged.importance) * STRATEGY_BONUS, 4))
+    tags = tuple(dict.fromkeys(("strategy", *judged.tags)))
+    draft = reflection_draft(trace, judged, source)
+    return replace(draft, kind=RecordKind.STRATEGY, text=judged.strategy, tags=tags, importance=importance)
 
 
 def links(seen: Diagnosis, judged: Judged) -> tuple[Link, ...]:
@@ -184,11 +166,6 @@ def _insights_of(analysis: Analysis) -> Insights | None:
     return replace(insights, raw_sections=raw) if raw else None
 
 
-def _lessons(trace: Trace, seen: Diagnosis) -> tuple[LessonDraft, ...]:
-    best = sorted(seen.corrections, key=lambda lesson: (-lesson.importance, -lesson.confidence, lesson.failed_event_id))
-    return tuple(_seen(trace, lesson) for lesson in best[:MOST_LESSONS])
-
-
 def _told(trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], source: Source) -> LessonDraft:
     return LessonDraft(
         text=text,
@@ -207,18 +184,10 @@ def _told(trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], so
 
 
 def _seen(trace: Trace, lesson: Correction) -> LessonDraft:
-    tags = (*trace.tags, lesson.category.short, lesson.tool, trace.task_type)
-    analysis = Analysis(
-        reflection="",
-        mistake=lesson.mistake,
-        correction=lesson.correction,
-        symptoms=lesson.symptoms,
-        keywords=lesson.keywords,
-        importance=lesson.importance,
-        confidence=lesson.confidence,
-    )
-    text = lesson_text(lesson.mistake, lesson.correction)
-    return _told(trace, analysis, text, tuple(dict.fromkeys(tag for tag in tags if tag)), Source.RULES)
+    names = ("mistake", "correction", "symptoms", "keywords", "importance", "confidence")
+    analysis = Analysis(reflection="", **{name: getattr(lesson, name) for name in names})
+    tags = dict.fromkeys(filter(None, (*trace.tags, lesson.category.short, lesson.tool, trace.task_type)))
+    return _told(trace, analysis, lesson_text(lesson.mistake, lesson.correction), tuple(tags), Source.RULES)
 
 
 def _known(value: float | None) -> float:

@@ -39,7 +39,7 @@ def quote(value: Json, limit: int = QUOTE_LIMIT) -> str:
     if isinstance(value, str):
         text = clip(value, limit)
         return f"'{text}'" if '"' in text and "'" not in text else f'"{text}"'
-    return clip(_json(value, ordered=True) or "(deeply nested)", limit)
+    return clip(_json(value) or "(deeply nested)", limit)
 
 
 def sentence(text: str, limit: int) -> str:
@@ -109,38 +109,30 @@ def trace_text(trace: Trace, limit_chars: int) -> str:
     Where the whole is too long, an event longer than a quarter of the limit loses the middle of its text, and events
     in the middle are left out; a line says how many.
     """
-    limit = max(limit_chars, LEAST)
-    events = [event_text(event) for event in trace.events]
-    cut = trace.cut
+    limit, events, cut = max(limit_chars, LEAST), [_event_text(event) for event in trace.events], trace.cut
     before = f"[{cut.events} events and {cut.characters} characters were cut earlier]\n" if cut else ""
     whole = before + "\n".join(events)
     if len(whole) <= limit:
         return whole
     left = limit - len(before) - _NOTE_CHARS
     events = [shortened(text, max(left // 4, 80)) for text in events]
-    head: list[str] = []
-    tail: list[str] = []
-    while events:
-        last = len(tail) <= len(head)
-        text = events[-1 if last else 0]
-        left -= len(text) + 1
+    head, tail = 0, len(events)
+    while head < tail:
+        at = tail - 1 if len(events) - tail <= head else head
+        left -= len(events[at]) + 1
         if left < 0:
             break
-        (tail if last else head).append(events.pop(-1 if last else 0))
-    if events:
-        characters = sum(map(len, events))
-        head.append(f"[{len(events)} of {len(trace.events)} events in the middle left out, {characters:,} characters]")
-    return before + "\n".join([*head, *reversed(tail)])
+        head, tail = (head, at) if at == tail - 1 else (head + 1, tail)
+    out = events[head:tail]
+    note = f"[{len(out)} of {len(events)} events in the middle left out, {sum(map(len, out)):,} characters]"
+    return before + "\n".join([*events[:head], *([note] if out else []), *events[tail:]])
 
 
-def event_text(event: Event) -> str:
+def _event_text(event: Event) -> str:
     """`[e3] tool_call search {"q": "x"}: content | error: what failed`."""
-    parts = [f"[{event.id}] {event.type.value}"]
-    if event.tool:
-        parts.append(event.tool)
-    if event.arguments is not None:
-        parts.append(_json(event.arguments) or "(arguments nested too deep to show)")
-    text = " ".join(parts) + (f": {event.content}" if event.content else "")
+    arguments = None if event.arguments is None else _json(event.arguments) or "(arguments nested too deep to show)"
+    text = " ".join(filter(None, (f"[{event.id}] {event.type.value}", event.tool, arguments)))
+    text += f": {event.content}" if event.content else ""
     return f"{text} | error: {event.error}" if event.error else text
 
 
@@ -153,9 +145,9 @@ def shortened(text: str, limit: int) -> str:
     return f"{text[:head]} [… {len(text) - kept:,} characters cut …] {text[len(text) - (kept - head) :]}"
 
 
-def _json(value: Json, *, ordered: bool = False) -> str | None:
+def _json(value: Json) -> str | None:
     """A value as JSON; None where it is nested too deep to write, as arguments of a library caller may be."""
     try:
-        return json.dumps(value, ensure_ascii=False, sort_keys=ordered)
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
     except RecursionError:
         return None
