@@ -39,8 +39,7 @@ _WRAPPERS: Final = {"analysis", "result", "output", "response", "reflection", "d
 _FIX: Final = (
     'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
 )
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
-_LEADING: Final = re.compile(r"[\s*_`]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)\s*%?)(?=[\s*_`(,;—–-]|\.?\s*$)(?!\s*/)")
+_LEADING: Final = re.compile(r"[\s*_`]*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*(%?)(?=[\s*_`(,;—–-]|\.?\s*$)(?!\s*/)")
 _OF_ONE: Final = re.compile(r"(?<=\d)\s*/\s*1(?:\.0*)?(?=\s|$)")
 _SPLIT: Final = re.compile(r"\s*[,;\n]\s*")
 _ID: Final = re.compile(r"[eE]\d{1,9}")
@@ -104,10 +103,9 @@ class _Reader:
         aside: dict[str, str] = {}
         for key, inner in value.items():
             name = _field(key)
-            before = named.get(name) if name else None
-            if name is not None and before in (None, "", []):
+            if name is not None and named.get(name) in (None, "", []):
                 named[name] = inner
-            elif name == "reflection" and isinstance(before, str) and isinstance(inner, str):
+            elif name == "reflection" and isinstance(before := named[name], str) and isinstance(inner, str):
                 named[name] = before if inner in before else f"{before}\n\n{inner}"
             elif name is None or inner not in (None, "", []):
                 aside[key[:100]] = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
@@ -143,10 +141,10 @@ class _Reader:
         if "reflection" not in bodies and any(other.values()):
             bodies["reflection"] = other.pop("", text)
         raw = {title or "preamble": body for title, body in other.items()}
-        analysis = _with_prose(self._checked(bodies, raw, prose=True), text)
+        analysis = _with_prose(self._checked(bodies, raw), text)
         return analysis if raw else replace(analysis, insights=None)  # its headings are the fields
 
-    def _checked(self, named: Mapping[str, Json], aside: Mapping[str, str], *, prose: bool = False) -> Analysis:
+    def _checked(self, named: Mapping[str, Json], aside: Mapping[str, str]) -> Analysis:
         """The fields as an analysis. A lenient reading leaves out optional fields that cannot be read."""
 
         def passage(name: str, limit: str = "max_lesson_chars") -> str | None:
@@ -161,7 +159,7 @@ class _Reader:
             )
 
         def number(name: str) -> float | None:
-            return self._optional(lambda: score(f"analysis.{name}", named.get(name), prose=prose), None)
+            return self._optional(lambda: score(f"analysis.{name}", named.get(name)), None)
 
         mistake, correction, strategy = passage("mistake"), passage("correction"), passage("strategy")
         symptoms, tags = strings("symptoms", commas=False), strings("tags", "max_list_items")
@@ -242,8 +240,8 @@ def _single(value: Json) -> Json:
 # The values of fields.
 
 
-def score(field: str, value: Json, *, prose: bool = False) -> float | None:
-    """A score in 0..1 from a number, `"0.8"` or `"80%"`; None for none. With `prose`, words may follow the number.
+def score(field: str, value: Json) -> float | None:
+    """A score in 0..1 from a number, `"0.8"` or `"80% (words)"`; None for none.
 
     Raises:
         InputError: The value is not a number from 0 to 1.
@@ -253,9 +251,8 @@ def score(field: str, value: Json, *, prose: bool = False) -> float | None:
         return None
     number: float | None = None
     if isinstance(value, str):
-        text = _OF_ONE.sub("", value.strip())
-        leading = _LEADING.match(text) if prose else None
-        number = _number(leading[1] if leading else text)
+        match = _LEADING.match(_OF_ONE.sub("", value[:100]))
+        number = round(float(match[1]) / (100 if match[2] else 1), 12) if match else None
     elif isinstance(value, int | float) and not isinstance(value, bool):
         number = value
     if number is None:
@@ -336,11 +333,3 @@ def _texts(field: str, value: Json, limits: Limits, limit: str, *, commas: bool)
     limits.refuse_more(limit, field, len(value or ()), "items")
     found = [_text(f"{field}[{place}]", item, limits, "max_item_chars") for place, item in enumerate(value or ())]
     return tuple(dict.fromkeys(item for item in found if item))
-
-
-def _number(value: str) -> float | None:
-    """The number that a text is, percent taken as hundredths."""
-    digits = value.removesuffix("%").strip()
-    if not _NUMBER.fullmatch(digits) or len(digits) > 40:
-        return None
-    return round(float(digits) / 100, 12) if value.endswith("%") else float(digits)

@@ -109,7 +109,6 @@ def diagnose(trace: Trace) -> Diagnosis:
     told = told_lessons(trace)
     corrections = tuple(lesson for lesson in corrections_from(reading.tried) if not is_told(lesson, told))
     findings = _findings(reading)
-    strategy = _strategy(reading, corrections)
     again = {item.index for loop in reading.loops for item in loop.calls[loop.period :]}
     kinds = [*_SCORES]
     ordered = sorted(findings, key=lambda finding: kinds.index(finding.kind))
@@ -123,10 +122,7 @@ def diagnose(trace: Trace) -> Diagnosis:
         importance=importance,
         confidence=confidence,
         source_event_ids=unique(event_id for finding in findings for event_id in finding.event_ids),
-        strategy=strategy,
-        strengths=_strengths(reading, corrections),
-        improvements=tuple(finding.text for finding in ordered if finding.kind is not FindingKind.RECOVERED)[:5],
-        recommendation=corrections[0].correction if corrections else strategy,
+        strategy=_strategy(reading, corrections),
         failures=_failures(reading),
         worked=_worked(reading),
         calls=sum(item.made for item in reading.tried),
@@ -282,33 +278,12 @@ def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | Non
     parts += [f"Do not repeat {item.text}: it gives the same answer again." for item in loops[:2]]
     for run in reading.empties[:1]:
         queries = unique(quote(subject_only(item.arguments), 60) for item in run)[:3]
-        parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.{_proposed(run, reading.tried)}")
+        parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.")
+        sent = {str(subject_only(item.arguments)) for item in reading.tried}
+        proposed = unique(text for item in run for text in suggestions_in(item.answer) if text not in sent)
+        near = sorted(proposed, key=lambda text: not any(names_alike(text, query.strip('"')) for query in queries))[:3]
+        parts += [f"The search itself proposed {', '.join(quote(text, 60) for text in near)}."] if near else []
     return clip(" ".join(unique(parts)), STRATEGY_LIMIT) if parts else None
-
-
-def _proposed(run: Sequence[Call], tried: Sequence[Call]) -> str:
-    """What the searches themselves proposed and nobody sent, the closest to a query first."""
-    sent = {str(subject_only(item.arguments)) for item in tried}
-    queries = [str(subject_only(item.arguments)) for item in run]
-    proposals = unique(text for empty in run for text in suggestions_in(empty.answer) if text not in sent)
-    best = sorted(proposals, key=lambda text: not any(names_alike(text, query) for query in queries))[:3]
-    return f" The search itself proposed {', '.join(quote(text, 60) for text in best)}." if best else ""
-
-
-def _strengths(reading: _Reading, corrections: Sequence[Correction]) -> tuple[str, ...]:
-    """What a successful run called, and what was put right on the way."""
-    strengths: list[str] = []
-    worked = [item.tool for item in reading.tried if item.worked]
-    if reading.trace.outcome is Outcome.SUCCESS and worked:
-        rest = f"{len(reading.failed)} failed" if reading.failed else "none failed"
-        strengths.append(f"{_count(len(worked), 'call')} worked ({', '.join(unique(worked)[:5])}); {rest}.")
-    strengths += [
-        f"Put right: {lesson.mistake} ({lesson.failed_event_id}, {lesson.worked_event_id})"
-        for lesson in corrections[:3]
-    ]
-    if reading.righted and not corrections:
-        strengths.append(f"{_count(len(reading.righted), 'failing call')} worked later.")
-    return tuple(strengths)
 
 
 def _count(number: int, noun: str) -> str:

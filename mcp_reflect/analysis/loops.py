@@ -6,13 +6,13 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.analysis.calls import Call, action_in
 from mcp_reflect.analysis.text import names, quote, subject_only, times, unique
-from mcp_reflect.analysis.tools import acts_on_screen, finishes
+from mcp_reflect.analysis.tools import finishes
 from mcp_reflect.models.run import ErrorCategory, EventType, Finding, FindingKind, Outcome, Trace
 from mcp_reflect.signature import steady
 
 LONGEST_CYCLE: Final = 4  # calls; what repeats with a longer period is a procedure as often as a loop
+# Answers that carry nothing: keys, clicks and writes are rightly made again and again.
 BARE_ANSWERS: Final = frozenset({"", "ok", "okay", "done", "true", "success", "none", "null", "{}", "[]", "succeeded"})
-BARE_REPEATS: Final = 3  # an answer that carries nothing must come this often; any other twice
 KEY_TEXT: Final = 20_000  # characters of an answer that are compared
 SHOWN: Final = 4  # queries quoted in a sentence
 LAST_EVENTS: Final = 3  # a step limit is announced in the last events, or it is about something else
@@ -57,10 +57,9 @@ def _loop_at(tried: Sequence[Call], keys: Sequence[object], start: int, period: 
         end += 1
     rounds = (end - start) // period
     calls = tuple(tried[start : start + period * rounds])
-    bare = all(item.answer.strip().lower() in BARE_ANSWERS and not item.failed for item in calls[:period])
-    enough = rounds >= BARE_REPEATS and not all(acts_on_screen(item.tool) for item in calls) if bare else True
+    telling = any(item.failed or item.answer.strip().lower() not in BARE_ANSWERS for item in calls[:period])
     varied = period == 1 or len(set(keys[start : start + period])) > 1
-    return Loop(period, rounds, calls) if rounds >= 2 and enough and varied else None
+    return Loop(period, rounds, calls) if rounds >= 2 and telling and varied else None
 
 
 def _key(item: Call) -> object:
@@ -128,36 +127,35 @@ def objections(trace: Trace) -> list[Finding]:
     ]
 
 
-def unfinished(trace: Trace, tried: Sequence[Call]) -> Finding | None:
+def unfinished(trace: Trace, calls: Sequence[Call]) -> Finding | None:
     """How a run that did not succeed stopped before it gave an answer, where the trace shows it."""
     if trace.outcome is Outcome.SUCCESS or not trace.events:
         return None
     for event in reversed(trace.events[-LAST_EVENTS:]):
         text = event.error or event.content
         if event.type in (EventType.SYSTEM_EVENT, EventType.ERROR_EVENT) and len(text) <= 500 and _LIMIT.search(text):
-            return _no_answer(event.id, "The run reached its limit before an answer was given", quote(text))
-    last, made = trace.events[-1], [item for item in tried if item.made]
+            return _no_answer(
+                event.id, f"The run reached its limit before an answer was given ({event.id}): {quote(text)}"
+            )
+    end, made = trace.events[-1].id, [call for call in calls if call.made]
     if not made or finishes(made[-1].tool):
         return None
-    item = made[-1]
-    if item.event_id == last.id and not item.answered and any(other.answered for other in tried):
-        return _no_answer(last.id, "The run ends with a call that got no answer", item.text)
-    if last.id != item.failing_event or any(finishes(other.tool) for other in made):
+    last = made[-1]
+    if last.event_id == end and not last.answered and any(call.answered for call in calls):
+        return _no_answer(end, f"The run ends with a call that got no answer ({end}): {last.text}")
+    if end != last.failing_event or any(finishes(call.tool) for call in made):
         return None
     # Actions as text (`Search[x]`) that never came to `Finish[x]`, or a failed call at the end.
-    actions = sum(
-        event.type is not EventType.OBSERVATION and action_in(event.content) is not None for event in trace.events
-    )
-    if actions >= len(made):
-        text = f"The run stopped after {len(made)} actions without an answer; the last was {item.text} ({last.id})."
-        return new_finding(FindingKind.NO_ANSWER, (last.id,), text)
-    return (
-        _no_answer(last.id, "The run ends on a call that failed, without an answer", item.text) if item.failed else None
-    )
+    texts = [event.content for event in trace.events if event.type is not EventType.OBSERVATION]
+    if sum(action_in(text) is not None for text in texts) >= len(made):
+        text = f"The run stopped after {len(made)} actions without an answer; the last was {last.text} ({end})"
+        return _no_answer(end, text)
+    ended = f"The run ends on a call that failed, without an answer ({end}): {last.text}"
+    return _no_answer(end, ended) if last.failed else None
 
 
-def _no_answer(event_id: str, how: str, detail: str) -> Finding:
-    return new_finding(FindingKind.NO_ANSWER, (event_id,), f"{how} ({event_id}): {detail}.")
+def _no_answer(event_id: str, text: str) -> Finding:
+    return new_finding(FindingKind.NO_ANSWER, (event_id,), f"{text}.")
 
 
 def new_finding(kind: FindingKind, ids: tuple[str, ...], text: str, category: ErrorCategory | None = None) -> Finding:

@@ -1,7 +1,7 @@
 """Markdown split at its headings, and the insights in a reflection written so."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -88,7 +88,7 @@ def _is_title(line: str, known: Collection[str]) -> bool:
 
 
 def _clean(title: str) -> str:
-    return title.strip().strip("*_`:： ").strip()
+    return title.strip("*_`:： \t")
 
 
 def items(body: str) -> list[str]:
@@ -128,32 +128,25 @@ def read_insights(markdown: str) -> Insights:
 
     Text before any heading is the summary where no heading gives one.
     """
-    sections = split_sections(markdown, _KNOWN)
-    intro = next((section.body for section in sections if not section.title), None)
     raw: dict[str, str] = {}
-    for section in sections:
+    bodies: dict[str | None, list[str]] = {}
+    for section in split_sections(markdown, _KNOWN):
         if section.title:
-            before = raw.get(section.title)
-            raw[section.title] = f"{before}\n\n{section.body}".strip() if before else section.body
+            raw[section.title] = f"{raw.get(section.title, '')}\n\n{section.body}".strip()
+        bodies.setdefault(_kind(section), []).append(section.body)
+    texts = {kind: "\n\n".join(filter(None, parts)) or None for kind, parts in bodies.items()}
     return Insights(
-        summary=_text(sections, "summary") or intro,
-        strengths=_items(sections, "strengths"),
-        improvements=_items(sections, "improvements"),
-        recommendation=_text(sections, "recommendation"),
+        summary=texts.get("summary") or texts.get("intro"),
+        strengths=tuple(item for body in bodies.get("strengths", ()) for item in items(body)),
+        improvements=tuple(item for body in bodies.get("improvements", ()) for item in items(body)),
+        recommendation=texts.get("recommendation"),
         raw_sections=raw,
     )
 
 
-def _kind(name: str) -> str | None:
-    """The meaning of a section by the name of its heading; None for another, such as the title of a decision."""
-    if name.startswith(("reflection_on_", "decision_", "execution_")):
+def _kind(section: Section) -> str | None:
+    """The meaning of a section by its heading; None for another, such as the title of a decision."""
+    if section.name.startswith(("reflection_on_", "decision_", "execution_")):
         return None
-    return next((kind for kind, stem in _STEMS.items() if stem.search(name)), None)
-
-
-def _text(sections: Sequence[Section], kind: str) -> str | None:
-    return "\n\n".join(section.body for section in sections if _kind(section.name) == kind and section.body) or None
-
-
-def _items(sections: Sequence[Section], kind: str) -> tuple[str, ...]:
-    return tuple(item for section in sections if _kind(section.name) == kind for item in items(section.body))
+    kind = next((kind for kind, stem in _STEMS.items() if stem.search(section.name)), None)
+    return kind if section.title else "intro"

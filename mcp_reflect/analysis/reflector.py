@@ -17,7 +17,6 @@ STRATEGY_BONUS: Final = 1.1  # a strategy is worth 10 % more than the reflection
 # An answer to an agent, which has the run before it, stays within 2.5 kB.
 MOST_SUMMARY: Final = 600
 MOST_CHARS: Final = 140
-MOST_POINTS: Final = 2
 MOST_EVENTS: Final = 12
 MOST_LESSONS: Final = 3  # of one run; the most important and surest ones
 
@@ -99,7 +98,7 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
         error_category=category,
         first_failing_event=seen.first_failing_event,
         source_event_ids=by.source_event_ids or seen.source_event_ids[:MOST_EVENTS],
-        insights=_insights_of(analysis) if analysis else _insights(seen),
+        insights=_insights_of(by),
         lessons=drafts,
         assessment=by.assessment,
     )
@@ -143,18 +142,6 @@ def _tags(trace: Trace, seen: Diagnosis, analysis: Analysis | None, category: st
     tools += [failure.tool for failure in seen.failures]
     always = (category and category.removesuffix("_error"), *tools[:1], trace.task_type)
     return tuple(dict.fromkeys(tag for tag in (*trace.tags, *(analysis.tags if analysis else ()), *always) if tag))
-
-
-def _insights(seen: Diagnosis) -> Insights | None:
-    improvements = tuple(text for text in seen.improvements if text not in seen.summary)
-    recommendation = None if seen.recommendation == seen.strategy else seen.recommendation
-    if not (seen.strengths or improvements or recommendation):
-        return None
-    return Insights(
-        strengths=tuple(clip(text, MOST_CHARS) for text in seen.strengths[:MOST_POINTS]),
-        improvements=tuple(clip(text, MOST_CHARS) for text in improvements[:MOST_POINTS]),
-        recommendation=recommendation and clip(recommendation, MOST_CHARS),
-    )
 
 
 def _insights_of(analysis: Analysis) -> Insights | None:

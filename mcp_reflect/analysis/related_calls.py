@@ -142,13 +142,9 @@ def mistyped(one: str, two: str) -> bool:
 
 
 def _paths_alike(first: str, second: str) -> bool:
-    """True for one file name in two folders, with two endings, or with a slip."""
+    """True for one file name in two folders, or a slip in it."""
     one, two = (re.split(r"[/\\]", text.strip().rstrip("/\\").casefold()) for text in (first, second))
-    if one[-1] == two[-1]:
-        return one[-1] not in {"index.html", "__init__.py", "readme.md", "index.js", "index.ts", "mod.rs", "."}
-    stem, _, ending = one[-1].rpartition(".")
-    same_stem = bool(stem and ending) and two[-1].startswith(f"{stem}.")
-    return same_stem or (names_alike(one[-1], two[-1]) and (one[:-1] == two[:-1] or len(one[-1]) > 12))
+    return one[-1] == two[-1] or (names_alike(one[-1], two[-1]) and one[:-1] == two[:-1])
 
 
 def _operands(command: str) -> list[str]:

@@ -62,15 +62,13 @@ _NOT_THERE: Final = re.compile(
     r"|not a git repository"
 )
 _EDITS: Final = word_set("edit write replace patch multiedit create insert update str")
-_LISTS: Final = word_set("glob ls list dir tree find")
-_ACTIVATES: Final = word_set("source . activate conda nvm export eval module workon pyenv")
 _RUNNERS: Final = word_set("sudo doas uv poetry pipenv npx pnpm yarn bundle python python3 pdm rye hatch conda env")
 # Words of commands and tools that change the state in which others run.
 _PREPARES: Final = word_set("""
     install add sync ci restore i login auth authenticate sso checkout switch pull fetch rebase merge stash submodule
     migrate migration upgrade export use-context update-kubeconfig set-context build rebuild reindex index init setup
     configure config bootstrap generate compile seed refresh up start restart enable register unlock link mkdir chmod
-    chown ln source activate use approve grant connect
+    chown ln source . activate conda nvm eval module workon pyenv use approve grant connect
 """)
 _CONFIGURATION: Final = re.compile(
     r"(?i)(?:^|/)(?:\.[\w.-]+|[\w.-]+\.(?:toml|ini|cfg|conf|ya?ml|env|properties)|dockerfile|makefile|package\.json"
@@ -104,7 +102,7 @@ def remedy_for(tried: Sequence[Call], failed: Call) -> Remedy | None:
     later = [item for item in tried[failed.index + 1 : failed.index + 1 + HORIZON] if item.made]
     if _STOPPED.search(error):
         return _refused(failed, later, error)
-    remedy = _edit(failed, later, error) or _directory(failed, later, error)
+    remedy = _edit(failed, later, error)
     if remedy is not None or fault.category in _TEACHES_NOTHING:
         return remedy
     by_difference = _command if is_shell(failed.tool) else _argument
@@ -199,20 +197,6 @@ def _base(file: str) -> str:
     return re.split(r"[/\\]", file.rstrip("/\\"))[-1]
 
 
-def _directory(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
-    """A directory that was read as a file, and then listed."""
-    if is_shell(failed.tool) or not re.search(r"EISDIR|(?i:is a directory)", error[:500]):
-        return None
-    for item in later[:6]:
-        if item.worked and _LISTS & {_program(item), *([] if is_shell(item.tool) else tool_words(item.tool))}:
-            return Remedy(
-                mistake=f"`{failed.tool}` on a directory fails: it reads files only.",
-                correction=f"List the directory first (`{_head(item)}`), then read the files in it.",
-                worked=item,
-            )
-    return None
-
-
 def _refused(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
     """A call that the user refused with a preference, and the call that then followed it."""
     match = _REASON.search(error)
@@ -286,7 +270,7 @@ def _difference(first: str, second: str, error: str) -> str | tuple[str, str] | 
         if all(words[0] == "cd" for words in added):
             folder = "the project's root" if added[0][-1].startswith(("/", "~")) else f"`{added[0][-1]}`"
             return f"Run it in {folder}: `cd` there in the same command." if _NOT_THERE.search(error) else None
-        return _run_as(second) if any(words[0] in _ACTIVATES or set(words[:3]) & _PREPARES for words in added) else None
+        return _run_as(second) if any(set(words[:3]) & _PREPARES for words in added) else None
     places = [place for place, words in enumerate(old) if len(old) == len(new) and words != new[place]]
     if len(places) != 1 or (old[places[0]][0] in _PROBES and not _NOT_THERE.search(error)):
         return None

@@ -125,13 +125,6 @@ def _command(words: list[str]) -> Command | None:
         place = next((at for at, word in enumerate(rest) if not word.startswith("-")), None)
         if place is not None and (place == 0 or "=" in rest[place - 1] or len(rest[place - 1]) > 2):
             subcommand = rest.pop(place)
-    flags: list[str] = []
-    operands: list[str] = []
-    while rest:  # a short flag takes the number that follows it
-        word = rest.pop(0)
-        if not word.startswith("-") or len(word) == 1 or _NUMBER.fullmatch(word[1:]):
-            operands.append(word)
-        else:
-            numbered = len(word) == 2 and rest and _NUMBER.fullmatch(rest[0])
-            flags.append(f"{word} {rest.pop(0)}" if numbered else word)
-    return Command(program, subcommand, tuple(sorted(flags)), tuple(operands), prefix)
+    flags = sorted(word for word in rest if word.startswith("-") and not _NUMBER.fullmatch(word[1:]) and len(word) > 1)
+    operands = tuple(word for word in rest if word not in flags)
+    return Command(program, subcommand, tuple(flags), operands, prefix)

@@ -33,7 +33,6 @@ _CHANGES: Final = word_set("""
     mkdir approve grant refresh
 """)
 _FINISHES: Final = word_set("finish submit answer done complete terminate stop end respond exit final completion")
-_KEYS: Final = word_set("press key keys keyboard scroll click tap swipe type wait sleep next drag move poll")
 _OWN: Final = word_set("replan_search recall_lessons store_lesson record_outcome forget_lesson should_reflect")
 _READING_PROGRAMS: Final = word_set("""
     cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed sort
@@ -120,10 +119,8 @@ def without_labels(tool: str, arguments: Json) -> Json:
     if not isinstance(arguments, dict):
         return arguments
     words = tool_words(tool)
-    labels = {
-        name for tools in LABEL_ARGUMENTS.values() for word, names in tools.items() if word in words for name in names
-    }
-    return {name: value for name, value in arguments.items() if name not in labels} if labels else arguments
+    labels = {name for tools in LABEL_ARGUMENTS.values() for word in words & tools.keys() for name in tools[word]}
+    return {name: value for name, value in arguments.items() if name not in labels}
 
 
 def file_of(arguments: Json) -> str | None:
@@ -148,11 +145,6 @@ def finishes(tool: str) -> bool:
     return len(words) <= 3 and bool(words & _FINISHES) and not words & _RUNS
 
 
-def acts_on_screen(tool: str) -> bool:
-    """True for a call that is rightly made again and again: keys, clicks, scrolling, waiting."""
-    return bool(tool_words(tool) & _KEYS)
-
-
 def may_change(tool: str, arguments: Json) -> bool:
     """True for a call that may have changed something, so that another call can give another answer after it."""
     return bool(tool_words(tool) & _CHANGES) or kind_of(tool, arguments) is Kind.RUN
@@ -163,20 +155,18 @@ def command_of(arguments: Json) -> str | None:
     if isinstance(arguments, str):
         return arguments
     values = arguments if isinstance(arguments, dict) else {}
-    for key in ("command", "cmd", "code", "script", "input"):
-        value = values.get(key)
+    for value in (values.get(key) for key in ("command", "cmd", "code", "script", "input")):
         if isinstance(value, str):
             return value
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            return unwrapped([str(item) for item in value])
+            return unwrapped(list(map(str, value)))
     return None
 
 
 def bare_command(command: str) -> str:
     """The command without `cd x &&`, `sudo`, `time` and assignments in front."""
-    for _ in range(6):
-        if match := _LEAD.match(command[:600]):
-            command = command[match.end() :]
+    while match := _LEAD.match(command[:600]):
+        command = command[match.end() :]
     return command.strip()
 
 
@@ -236,9 +226,7 @@ def _holds_nothing(value: Json) -> bool:
     if isinstance(value, list):
         return all(item in ([], {}, None, "") for item in value)
     if not isinstance(value, dict) or not value:
-        return value is None or value == {}
+        return value in (None, {})
     lists = [value[key] for key in _LISTS if isinstance(value.get(key), list)]
-    if lists:
-        return not any(lists)
     counts = [value[key] for key in _COUNTS if key in value]
-    return bool(counts) and all(type(count) is int and count == 0 for count in counts)
+    return not any(lists) if lists else bool(counts) and all(type(count) is int and count == 0 for count in counts)

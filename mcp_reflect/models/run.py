@@ -208,9 +208,6 @@ class Diagnosis:
     confidence: float | None = None
     source_event_ids: tuple[str, ...] = ()
     strategy: str | None = None
-    strengths: tuple[str, ...] = ()
-    improvements: tuple[str, ...] = ()
-    recommendation: str | None = None
     failures: tuple[Failure, ...] = ()
     worked: tuple[WorkedCall, ...] = ()
     calls: int = 0

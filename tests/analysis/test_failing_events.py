@@ -260,14 +260,3 @@ def test_the_word_of_a_user_is_a_finding_and_no_failing_event() -> None:
     diagnosis = diagnose(Run().says(EventType.USER_FEEDBACK, "That's wrong, the total should be 30.").trace())
     assert diagnosis.first_failing_event is None
     assert diagnosis.findings[0].text == 'The user objected (e1): "That\'s wrong, the total should be 30.".'
-
-
-def test_a_success_says_what_worked_and_what_was_put_right() -> None:
-    run = (
-        Run()
-        .call("list_orders", {"limit": 1000}, "Error: limit must be at most 100")
-        .call("list_orders", {"limit": 100}, "[1]")
-    )
-    diagnosis = diagnose(run.trace(Outcome.SUCCESS))
-    assert diagnosis.strengths[0] == "1 call worked (list_orders); 1 failed."
-    assert "Put right" in diagnosis.strengths[1]

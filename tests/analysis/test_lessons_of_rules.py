@@ -81,13 +81,6 @@ PROVED: list[tuple[Run, str, str]] = [
     ),
     (
         Run()
-        .call("Read", {"file_path": "/r"}, error="EISDIR: illegal operation on a directory, read")
-        .call("Glob", {"pattern": "/r/*.py"}, "/r/a.py"),
-        "`Read` on a directory fails: it reads files only.",
-        "List the directory first (`Glob`), then read the files in it.",
-    ),
-    (
-        Run()
         .bash("pytest", "/bin/bash: line 1: pytest: command not found")
         .bash("(source .venv/bin/activate && pytest)", "3 passed in 0.10s"),
         "`pytest` failed: pytest: command not found.",
