@@ -7,7 +7,6 @@ from typing import Final
 from mcp_reflect.analysis.calls import Call
 from mcp_reflect.analysis.remedies import Remedy, remedy_for
 from mcp_reflect.analysis.text import call_text, sentence, unique, word_set
-from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Correction, ErrorCategory, EventType, Trace
 
 # Lessons: what to do instead, and by which symptoms to recognize the failure.
@@ -60,6 +59,7 @@ def _correction(failed: Call, remedy: Remedy, also: tuple[str, ...]) -> Correcti
 HARD: Final = 2  # failures with one error after which a success counts as hard-won, and a failure as unsolved
 FAR: Final = 3  # other failing calls between a failure and its correction, with the same meaning
 QUESTION_CHARS: Final = 600  # of the whole question
+_TELLING: Final = ("mistake", "correction", "symptoms", "strategy", "reflection")  # fields of a lesson
 _SHARED: Final = 2  # telling words that two lessons about one thing share
 
 
@@ -67,20 +67,14 @@ def told_lessons(trace: Trace) -> tuple[str, ...]:
     """The lessons that the agent told in the run itself, by `store_lesson` or by `reflect` with an analysis."""
     texts: list[str] = []
     for event in trace.events:
-        tool = (event.tool or "").rsplit("__", 1)[-1].rsplit(".", 1)[-1]
-        if event.type is EventType.TOOL_CALL and isinstance(event.arguments, dict):
-            if tool == "store_lesson":
-                texts.append(_lesson_text(event.arguments))
-            elif tool == "reflect":
-                texts.append(_lesson_text(event.arguments.get("analysis")))
-    return tuple(text for text in texts if text)
-
-
-def _lesson_text(values: Json) -> str:
-    if not isinstance(values, dict):
-        return values if isinstance(values, str) else ""
-    names = ("mistake", "correction", "symptoms", "strategy", "reflection")
-    return " ".join(str(values[name]) for name in names if values.get(name))
+        tool = re.split(r"__|\.", event.tool or "")[-1]
+        if event.type is EventType.TOOL_CALL and tool in ("store_lesson", "reflect"):
+            sent = event.arguments if isinstance(event.arguments, dict) else {}
+            values = sent.get("analysis") if tool == "reflect" else sent
+            if isinstance(values, dict):
+                values = " ".join(str(values[name]) for name in _TELLING if values.get(name))
+            texts += [values] if isinstance(values, str) and values else []
+    return tuple(texts)
 
 
 def is_told(lesson: Correction, told: Sequence[str]) -> bool:

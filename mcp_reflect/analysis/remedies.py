@@ -167,15 +167,11 @@ def _edit(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
     read = any(item.worked and _reads(item, file) for item in later[:place])
     for words, must_read, mistake, correction in _EDIT_ERRORS:
         match = words.search(error)
-        if match is None or (must_read and not read):
-            continue
-        line = error[error.rfind("\n", 0, match.start()) + 1 :].split("\n", 1)[0]
-        return Remedy(
-            mistake=mistake.format(tool=failed.tool),
-            correction=correction,
-            worked=later[place],
-            symptom=re.sub(r"</?\w{1,40}>", "", line).strip(),
-        )
+        if match is not None and (read or not must_read):
+            line = error[error.rfind("\n", 0, match.start()) + 1 :].split("\n", 1)[0]
+            symptom = re.sub(r"</?\w{1,40}>", "", line).strip()
+            told = mistake.format(tool=failed.tool)
+            return Remedy(mistake=told, correction=correction, worked=later[place], symptom=symptom)
     return None
 
 
@@ -367,21 +363,14 @@ def _prepared(tried: Sequence[Call], failed: Call) -> Remedy | None:
     worked = next((item for item in after if item.exact == failed.exact), None)
     if worked is None or not _did_work(worked) or _program(failed) in _PROBES:
         return None
-    steps = [
-        item
-        for item in tried[failed.index + 1 : worked.index]
-        if item.worked and may_change(item.tool, item.arguments) and kind_of(item.tool, item.arguments) is not Kind.READ
-    ]
-    texts = [_step(item) for item in steps]
-    if not 0 < len(steps) <= MAX_STEPS or not all(texts):
+    between = [item for item in tried[failed.index + 1 : worked.index] if item.worked]
+    changes = [item for item in between if may_change(item.tool, item.arguments)]
+    texts = [_step(item) for item in changes if kind_of(item.tool, item.arguments) is not Kind.READ]
+    steps = [text for text in texts if text]
+    if not 0 < len(texts) <= MAX_STEPS or len(steps) < len(texts):
         return None
-    first = ", then ".join(text for text in texts if text)
-    return Remedy(
-        mistake=_failed(failed),
-        correction=f"First {first}; then the same call works.",
-        worked=worked,
-        confidence=0.8,
-    )
+    correction = f"First {', then '.join(steps)}; then the same call works."
+    return Remedy(mistake=_failed(failed), correction=correction, worked=worked, confidence=0.8)
 
 
 def _step(item: Call) -> str | None:

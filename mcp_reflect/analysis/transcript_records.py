@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -118,16 +118,6 @@ _LANGCHAIN: Final = {
 }  # fmt: skip
 
 
-def is_message(record: Record) -> bool:
-    """True for a message of a chat model."""
-    return isinstance(record.get("role"), str) or _from_langchain(record) is not None
-
-
-def is_claude_line(record: Record) -> bool:
-    """True for a line of a Claude Code session."""
-    return "type" in record and ("sessionId" in record or "uuid" in record or "leafUuid" in record)
-
-
 def add_claude_line(run: Gathered, record: Record) -> None:
     """Add a line of a Claude Code session; lines outside the conversation are skipped."""
     session = record.get("sessionId")
@@ -136,12 +126,6 @@ def add_claude_line(run: Gathered, record: Record) -> None:
     message = as_record(record.get("message"))
     if record.get("type") in ("user", "assistant") and message and not record.get("isMeta"):
         add_message(run, message)
-
-
-def is_pi_line(record: Record) -> bool:
-    """True for a line of a session of pi."""
-    kind = record.get("type")
-    return kind == "session" or (kind == "message" and bool(as_record(record.get("message"))))
 
 
 def add_pi_line(run: Gathered, record: Record) -> None:
@@ -212,17 +196,6 @@ _EXEC_HEAD: Final = re.compile(
 )
 
 
-def is_codex_line(record: Record) -> bool:
-    """True for a line of a Codex session."""
-    return record.get("type") in _LINES and isinstance(record.get("payload"), dict)
-
-
-def is_item(record: Record) -> bool:
-    """True for an item of the Responses API."""
-    kind = record.get("type")
-    return kind in _CALLS | _OUTPUTS or kind == "reasoning" or (kind == "message" and "role" in record)
-
-
 def add_codex_line(run: Gathered, record: Record) -> None:
     """Add a line of a Codex session; the display log repeats the items and is skipped."""
     payload = as_record(record.get("payload"))
@@ -248,3 +221,17 @@ def add_item(run: Gathered, item: Record) -> None:
         if head := _EXEC_HEAD.match(text):
             code, text = (int(head[1]) if head[1] else code), text[head.end() :]
         run.answered(text, call_id, failed=values.get("success") is False, exit_code=code)
+
+
+def reader_of(record: Record) -> Callable[[Gathered, Record], None] | None:
+    """The function that adds a record of this form to a run; None for no record of a conversation."""
+    kind, payload, message = record.get("type"), record.get("payload"), record.get("message")
+    if kind in _LINES and isinstance(payload, dict):
+        return add_codex_line
+    if "type" in record and not {"sessionId", "uuid", "leafUuid"}.isdisjoint(record):
+        return add_claude_line
+    if kind == "session" or (kind == "message" and as_record(message)):
+        return add_pi_line
+    if kind in _CALLS | _OUTPUTS or kind == "reasoning" or (kind == "message" and "role" in record):
+        return add_item
+    return add_message if isinstance(record.get("role"), str) or _from_langchain(record) else None

@@ -7,7 +7,7 @@ lists (OpenAI, Anthropic, LangChain), and OpenTelemetry spans of generative AI.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -71,42 +71,32 @@ def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
         return [("", record)]
     if type(whole) is not list:
         raise InputError("file", "it is neither an object nor a list", FIX)
-    for number, item in enumerate(listed, start=1):
-        if type(item) is not dict:
-            raise InputError(f"item {number}", "it is not a JSON object", "Give task, outcome and events.")
+    if wrong := next((number for number, item in enumerate(listed, start=1) if type(item) is not dict), None):
+        raise InputError(f"item {wrong}", "it is not a JSON object", "Give task, outcome and events.")
     return [(f"item {number}", as_record(item)) for number, item in enumerate(listed, start=1)]
 
 
 def _lines(text: str, bad: list[str]) -> list[tuple[str, Record]]:
     numbered: list[tuple[str, Record]] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            try:
-                value = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
-                continue
-            if (record := as_record(value)) or value == {}:
-                numbered.append((f"line {number}", record))
-            else:
-                bad.append(f"line {number}: it is not a JSON object")
+    lines = enumerate(text.split("\n"), start=1)
+    for number, line in ((number, line) for number, line in lines if line.strip()):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
+            continue
+        record = as_record(value)
+        if record or value == {}:
+            numbered.append((f"line {number}", record))
+        else:
+            bad.append(f"line {number}: it is not a JSON object")
     return numbered
-
-
-_FORMS: Final[tuple[tuple[Callable[[Record], bool], Callable[[Gathered, Record], None]], ...]] = (
-    (records.is_codex_line, records.add_codex_line),
-    (records.is_claude_line, records.add_claude_line),
-    (records.is_pi_line, records.add_pi_line),
-    (records.is_item, records.add_item),
-    (records.is_message, records.add_message),
-)
-"""The test of a form's records, and their reader."""
 
 
 def _runs(numbered: Sequence[tuple[str, Record]], bad: list[str]) -> Iterator[tuple[str, Gathered | Record]]:
     """The runs in the form of the first records, by their places; the arguments of `reflect` as they are."""
     begin = [record for _, record in numbered[:50]]
-    form = next((add for test, add in _FORMS if any(map(test, begin))), None)
+    form = next(filter(None, map(records.reader_of, begin)), None)
     if len(numbered) == 1 and (run := _session(numbered[0][1])):
         yield "", run
     elif any(map(_is_spans, begin)):
