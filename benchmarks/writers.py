@@ -18,7 +18,7 @@ _FOUND: Final = {
     "forgotten": "SELECT 1 FROM lessons WHERE id = ? AND state = 'retired'",
     "reflection": "SELECT 1 FROM reflections WHERE id = ?",
     "search": "SELECT 1 FROM searches WHERE id = ?",
-    "working": "SELECT 1 FROM workings WHERE id = ?",
+    "working": "SELECT 1 FROM critique_sessions WHERE id = ?",
     "outcome": "SELECT 1 FROM outcomes WHERE recall_id = ? AND lesson_id = ?",
 }
 

@@ -28,7 +28,7 @@ def rows(path: Path, table: str) -> list[sqlite3.Row]:
 async def test_a_catalog_is_kept_once_for_all_searches(engine: Engine, bank_path: Path) -> None:
     for _ in range(3):
         await engine.replan(**{**QUANTUM, "catalog": LONG})
-    assert len(rows(bank_path, "catalogues")) == 1
+    assert len(rows(bank_path, "search_catalogs")) == 1
     assert [len(row["body"]) < 8_000 for row in rows(bank_path, "searches")] == [True] * 3
 
 

@@ -2,13 +2,10 @@
 
 import sqlite3
 from contextlib import closing
-from importlib.resources import files
 
 import pytest
 
-from mcp_reflect.storage.sqlite.statements import query
-
-SCHEMA = files("mcp_reflect.storage.sqlite").joinpath("migrations/0001_first.sql").read_text(encoding="utf-8")
+from mcp_reflect.storage.sqlite.statements import migrations, query
 
 
 @pytest.mark.parametrize(
@@ -20,12 +17,12 @@ SCHEMA = files("mcp_reflect.storage.sqlite").joinpath("migrations/0001_first.sql
         ("session_drop_old", "sessions_by_time"),
         ("step_drop_old", "steps_by_time"),
         ("warning_drop_old", "warnings_by_time"),
-        ("critique_session_drop_old", "workings_by_time"),
+        ("critique_session_drop_old", "critique_sessions_by_time"),
     ],
 )
 def test_a_query_of_every_write_goes_by_its_index(name: str, index: str) -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(SCHEMA)
+        connection.executescript("".join(script for _, script in migrations()))
         values = {"digests": "[1]", "tenant": "local", "project": "app", "before": 0.0, "most": 40}
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query(name)}", values)]
     assert any(f"INDEX {index} " in step for step in plan), plan

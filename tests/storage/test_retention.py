@@ -15,7 +15,7 @@ from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 
 DAY = 86_400.0
-KEPT = ("recalls", "searches", "workings", "sessions", "warnings", "steps")
+KEPT = ("recalls", "searches", "critique_sessions", "sessions", "warnings", "steps")
 FAILED: dict[str, Any] = {"queries": [{"table": "t", "search_mode": "AND", "query_text": "hens"}]}
 AGAIN = [{"table": "t", "search_mode": "OR", "query_text": "hens"}]
 PUSH: Json = {"command": "git push origin main"}

@@ -1,4 +1,4 @@
--- What recall can return: lessons, strategies, and the face of each reflection.
+-- The records that recall can return: lessons, strategies, and the summary of each reflection.
 CREATE TABLE lessons (
   row INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -22,7 +22,7 @@ CREATE TABLE lessons (
   importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
   confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
   external_id TEXT,
-  digest INTEGER,  -- of what a lesson says: see bank/sameness.py
+  digest INTEGER,  -- a hash of a lesson's words: see lesson_values in storage/sqlite/statements.py
   reflection_id TEXT,
   strength INTEGER NOT NULL DEFAULT 1 CHECK (strength > 0),
   times_applied INTEGER NOT NULL DEFAULT 0 CHECK (times_applied >= 0),
@@ -48,7 +48,7 @@ CREATE TABLE features (
   terms TEXT NOT NULL CHECK (json_valid(terms))
 ) STRICT;
 
--- Which rows hold a term: each term has the number of its scope as a prefix. The tokenizer splits at spaces only.
+-- The rows that hold a term: each term has the number of its scope as a prefix. The tokenizer splits at spaces only.
 CREATE VIRTUAL TABLE lesson_terms USING fts5(
   terms, content = '', detail = none, tokenize = "ascii tokenchars '_'"
 );
@@ -68,7 +68,7 @@ CREATE TABLE sizes (
   length INTEGER NOT NULL CHECK (length >= 0)
 ) STRICT;
 
--- A run that was looked back on: the redacted trace, and the reflection as it was returned. `digest` names the run
+-- A run that was reflected on: the redacted trace, and the reflection as it was returned. `digest` names the run
 -- with its judgement, `run_digest` the run alone.
 CREATE TABLE reflections (
   id TEXT PRIMARY KEY,
@@ -130,8 +130,8 @@ CREATE INDEX failures_by_loose ON failures (tenant, loose);
 CREATE INDEX failures_by_error ON failures (tenant, fingerprint);
 CREATE INDEX failures_by_session ON failures (tenant, last_session, head);
 
--- How often lessons worked, by task type: sums over those with proof enough (see bank/effectiveness.py) of their
--- wins, and of wins and losses. The triggers keep them.
+-- How often lessons worked, by task type: sums over those with enough proof (see storage/effectiveness.py) of their
+-- wins, and of wins and losses. The triggers keep them up to date.
 CREATE TABLE rates (
   tenant TEXT NOT NULL,
   project TEXT NOT NULL,
@@ -154,7 +154,7 @@ CREATE TRIGGER rates_erased AFTER DELETE ON lessons WHEN old.proof >= 1 BEGIN
   WHERE tenant = old.tenant AND project = old.project AND task_type = coalesce(old.task_type, '');
 END;
 
--- What was shown to whom: one row a recall. `holdout` is the share of tasks whose lessons were held out then,
+-- The lessons that were shown: one row a recall. `holdout` is the share of tasks whose lessons were held out then,
 -- `held_out` how many lessons this one would have been shown.
 CREATE TABLE recalls (
   id TEXT PRIMARY KEY,
@@ -177,7 +177,7 @@ CREATE TABLE task_outcomes (
   created_at REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What became of using a lesson; success is 1, 0.5 for partial, or 0. The latest of a recall and lesson wins.
+-- The outcomes of using a lesson; success is 1, 0.5 for partial, or 0. The latest of a recall and lesson wins.
 CREATE TABLE outcomes (
   row INTEGER PRIMARY KEY,
   recall_id TEXT NOT NULL,
@@ -190,7 +190,7 @@ CREATE TABLE outcomes (
   UNIQUE (lesson_id, recall_id)
 ) STRICT;
 
--- Whoever tells an outcome keeps its recall: what nobody came back to is dropped some day.
+-- A recall with an outcome is kept: one without is dropped after some time.
 CREATE TRIGGER recall_task_told AFTER INSERT ON task_outcomes BEGIN
   UPDATE recalls SET told = 1 WHERE id = new.recall_id;
 END;
@@ -198,7 +198,7 @@ CREATE TRIGGER recall_told AFTER INSERT ON outcomes BEGIN
   UPDATE recalls SET told = 1 WHERE id = new.recall_id;
 END;
 
--- lesson, reflection, event, tool, file, error code: what belongs to what.
+-- The links between lessons, reflections, events, tools, files and error codes.
 CREATE TABLE links (
   from_id TEXT NOT NULL,
   relation TEXT NOT NULL,
@@ -218,7 +218,7 @@ CREATE TABLE versions (
   PRIMARY KEY (record_id, version)
 ) STRICT, WITHOUT ROWID;
 
--- Tokens and US dollars that language models took, by day (since 1970, UTC), over all processes.
+-- The tokens and US dollars that language models used, by day (since 1970, UTC), over all processes.
 CREATE TABLE spending (
   tenant TEXT NOT NULL,
   day INTEGER NOT NULL,
@@ -227,7 +227,7 @@ CREATE TABLE spending (
   PRIMARY KEY (tenant, day)
 ) STRICT, WITHOUT ROWID;
 
--- What a call of critique left for the next one, redacted.
+-- The state that a call of critique leaves for the next one, redacted.
 CREATE TABLE workings (
   id TEXT PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -238,7 +238,7 @@ CREATE TABLE workings (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX workings_by_time ON workings (updated_at);
 
--- What a call of replan_search left for the next one, redacted; the version counts these calls.
+-- The state that a call of replan_search leaves for the next one, redacted; the version counts these calls.
 CREATE TABLE searches (
   id TEXT PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -250,7 +250,7 @@ CREATE TABLE searches (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX searches_by_time ON searches (updated_at);
 
--- The catalogues that searches name, each once, by the SHA-256 of its text: vocabularies are long.
+-- The catalogs that searches name, each once, by the SHA-256 of its text: vocabularies are long.
 CREATE TABLE catalogues (
   row INTEGER PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -272,7 +272,7 @@ CREATE TABLE payoffs (
   PRIMARY KEY (tenant, project, kind, strategy)
 ) STRICT, WITHOUT ROWID;
 
--- How often each step of a run has been looked back on: the budget that its processes share.
+-- How often each step of a run was reflected on: the budget that its processes share.
 CREATE TABLE steps (
   tenant TEXT NOT NULL,
   project TEXT NOT NULL,
@@ -302,7 +302,7 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_time ON sessions (updated_at);
 
--- A warning before a call, given or (in a session that is held out) only noted, and what came of it.
+-- A warning before a call, given or (in a session that is held out) only noted, and its sequel.
 CREATE TABLE warnings (
   id TEXT PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -323,7 +323,7 @@ CREATE TABLE warnings (
 CREATE INDEX warnings_by_time ON warnings (created_at);
 CREATE INDEX warnings_by_session ON warnings (tenant, project, session, exact);
 
--- The errors, by their fingerprint, that a lesson is known by.
+-- The errors, by their fingerprint, that identify a lesson.
 CREATE TABLE symptoms (
   tenant TEXT NOT NULL,
   fingerprint TEXT NOT NULL,
@@ -332,7 +332,7 @@ CREATE TABLE symptoms (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX symptoms_by_lesson ON symptoms (lesson_id);
 
--- What dreams did: the plan, and in `changes` what undoes it. `digest` names the state they left the records in.
+-- Dreams: the plan, and in `changes` the data that undoes it. `digest` names the state in which they left the records.
 CREATE TABLE dreams (
   id TEXT PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -347,7 +347,7 @@ CREATE TABLE dreams (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX dreams_by_time ON dreams (tenant, project, created_at);
 
--- What only one process may do at a time, and until when it may (seconds since 1970): a crashed one's runs out.
+-- The work that only one process may do at a time, and until when (seconds since 1970): a crashed one's lease expires.
 CREATE TABLE leases (
   tenant TEXT NOT NULL,
   project TEXT NOT NULL,

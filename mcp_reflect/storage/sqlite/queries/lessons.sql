@@ -81,7 +81,7 @@ WHERE tenant = :tenant AND (:project IS NULL OR project = :project) AND id > :af
 ORDER BY id LIMIT :limit;
 
 -- name: lesson_of_reflection
--- What a reflection wrote: its own face, its strategy, the lessons made of it.
+-- The records of a reflection: its summary, its strategy and its lessons.
 SELECT * FROM lessons WHERE reflection_id = :reflection_id AND tenant = :tenant ORDER BY id;
 
 -- name: task_types

@@ -85,11 +85,11 @@ FROM reflections WHERE tenant = :tenant AND project IN (:project, '') GROUP BY 1
 -- name: stats_counts
 -- What else there is to count.
 SELECT
-  (SELECT coalesce(sum(json_extract(body, '$.retries')), 0) FROM workings
+  (SELECT coalesce(sum(json_extract(body, '$.retries')), 0) FROM critique_sessions
     WHERE tenant = :tenant AND project IN (:project, '')) AS retries_triggered,
-  (SELECT coalesce(sum(json_extract(body, '$.improvements')), 0) FROM workings
+  (SELECT coalesce(sum(json_extract(body, '$.improvements')), 0) FROM critique_sessions
     WHERE tenant = :tenant AND project IN (:project, '')) AS improvements_made,
-  (SELECT count(*) FROM workings
+  (SELECT count(*) FROM critique_sessions
     WHERE tenant = :tenant AND project IN (:project, '')) AS critiques,
   (SELECT count(*) FROM searches WHERE tenant = :tenant AND project IN (:project, '')) AS searches,
   (SELECT coalesce(sum(tokens), 0) FROM spending WHERE tenant = :tenant) AS tokens,

@@ -45,7 +45,7 @@ WHERE tenant = :tenant AND project = :project
 ORDER BY id DESC LIMIT 1;
 
 -- name: reflection_by_importance
--- The faces of active reflections that matter most, with any of these tags (or any at all).
+-- The summaries of the most important active reflections with any of these tags (or any at all).
 SELECT id FROM lessons
 WHERE kind = 'reflection' AND state = 'active' AND trust <> 'quarantined'
   AND tenant = :tenant AND project IN (:project, '')

@@ -14,21 +14,21 @@ WHERE id = :id AND tenant = :tenant AND project = :project AND version = :versio
 
 -- name: catalog_by_digest
 -- A catalogue, for a call that leaves it out.
-SELECT body FROM catalogues WHERE tenant = :tenant AND project = :project AND digest = :digest;
+SELECT body FROM search_catalogs WHERE tenant = :tenant AND project = :project AND digest = :digest;
 
 -- name: catalog_known
 -- Whether a catalogue is kept already; its text stays where it is.
-SELECT 1 FROM catalogues WHERE tenant = :tenant AND project = :project AND digest = :digest;
+SELECT 1 FROM search_catalogs WHERE tenant = :tenant AND project = :project AND digest = :digest;
 
 -- name: catalog_add
 -- Keep a catalogue once, however many searches name it.
-INSERT INTO catalogues (tenant, project, digest, body, created_at)
+INSERT INTO search_catalogs (tenant, project, digest, body, created_at)
 VALUES (:tenant, :project, :digest, :body, :now);
 
 -- name: catalog_trim
 -- The hundred newest of a project stay: one that changes with every call must not fill the disk.
-DELETE FROM catalogues WHERE tenant = :tenant AND project = :project AND digest IN (
-  SELECT digest FROM catalogues WHERE tenant = :tenant AND project = :project
+DELETE FROM search_catalogs WHERE tenant = :tenant AND project = :project AND digest IN (
+  SELECT digest FROM search_catalogs WHERE tenant = :tenant AND project = :project
   ORDER BY row DESC LIMIT -1 OFFSET 100
 );
 
