@@ -84,7 +84,7 @@ class Bank:
         if embedder is not None or settings.has_embeddings:
             from mcp_reflect.storage.retrieval import embeddings as module  # noqa: PLC0415 - most have no embedder
 
-            self.embeddings = module.Embeddings(self.db, self.clock, module.configured(settings, scopes, embedder))
+            self.embeddings = module.Embeddings(self.db, self.clock, settings, scopes, embedder)
             self.db.on_commit(_CHANGES_WORDS, self.embeddings.wake)
 
     async def open(self) -> Opened:

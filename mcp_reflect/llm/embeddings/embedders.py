@@ -5,10 +5,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from operator import mul
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.endpoint import Endpoint, Spec, open_endpoint, parse_spec, whole
+from mcp_reflect.llm.endpoint import Endpoint, open_endpoint, parse_spec, whole
 from mcp_reflect.llm.openai import KEY_NAME, URL, URL_SETTING
 from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, TimedOutError
 from mcp_reflect.models.common import Json
@@ -57,31 +57,24 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
 
         return Checked(open_folder(path))
     try:
-        named = parse_spec(SETTING, text)
+        spec = parse_spec(SETTING, text)
     except LLMSettingError as error:
         raise LLMSettingError(SETTING, error.fault, f"Write {EXAMPLES}") from None
-    if named is None:
+    if spec is None:
         raise LLMSettingError(SETTING, "it is off", f"Write {EXAMPLES}")
-    if named.provider == "openai":
-        return Checked(_open_endpoint(named, settings), "the endpoint")
+    if spec.provider == "openai":
+        # The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
+        names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, KEY_NAME)
+        endpoint = open_endpoint(spec, settings, URL, URL_SETTING, names, key_name=names[-1], setting=SETTING)
+        return Checked(OpenAI(spec.model, endpoint), "the endpoint")
     from mcp_reflect.llm.providers import open_package  # noqa: PLC0415 - only for an embedder that is not ours
 
     ours = (LOCAL, "openai")
-    embedder, package = open_package(ENTRY_POINTS, named, settings, setting=SETTING, ours=ours)
+    embedder, package = open_package(ENTRY_POINTS, spec, settings, setting=SETTING, ours=ours)
     if not isinstance(getattr(embedder, "name", None), str) or not callable(getattr(embedder, "embed", None)):
-        fault = f'the provider "{named.provider}" opens no embedder'
+        fault = f'the provider "{spec.provider}" opens no embedder'
         raise LLMSettingError(SETTING, fault, f"Write to the makers of the package {package}")
     return Checked(embedder, f"the package {package}")
-
-
-def _open_endpoint(spec: Spec, settings: Mapping[str, str]) -> Embedder:
-    """Return the model of `spec`. Raises `LLMSettingError` for an unusable address, or where OpenAI's key is missing.
-
-    The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
-    """
-    names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, KEY_NAME)
-    endpoint = open_endpoint(spec, settings, URL, URL_SETTING, names, key_name=names[-1], setting=SETTING)
-    return OpenAI(spec.model, endpoint)
 
 
 class OpenAI:
@@ -94,20 +87,13 @@ class OpenAI:
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Return a vector for each text, unchecked: `Checked` checks them."""
-        body: dict[str, Json] = {
-            "model": self._model,
-            "input": [whole(text) for text in texts],
-            "encoding_format": "float",
-        }
+        body: dict[str, Json] = {"model": self._model, "input": list(map(whole, texts)), "encoding_format": "float"}
         answer = await self._endpoint.post("/embeddings", body, key_of="data", seconds=_SILENCE_SECONDS)
         data = answer.get("data")
         if not isinstance(data, list) or not all(isinstance(item, dict) and "embedding" in item for item in data):
             raise self._endpoint.garbled("a body without embeddings")
-        items = cast("list[dict[str, Json]]", data)
-        places = [item.get("index") for item in items]
-        if sorted(places, key=str) == sorted(range(len(items)), key=str):  # in the order of their texts
-            items.sort(key=lambda item: cast("int", item["index"]))
-        return cast("list[Vector]", [item["embedding"] for item in items])
+        items = cast("list[dict[str, Any]]", data)
+        return [item["embedding"] for item in sorted(items, key=lambda item: item.get("index", 0))]
 
 
 class Checked:
@@ -174,11 +160,7 @@ class Patient:
 
     @property
     def name(self) -> str | None:
-        """The embedder's name, None if it was not opened yet, or cannot be."""
-        return self._embedder.name if self._embedder else None
-
-    def opened_name(self) -> str | None:
-        """Open the embedder and return its name; None if it cannot be opened, and `problem` says why."""
+        """The embedder's name. None if it cannot be opened, and `problem` says why."""
         try:
             return self._opened().name
         except LLMSettingError as error:
@@ -199,24 +181,22 @@ class Patient:
                 vectors = await self._opened().embed(texts)
         except TimeoutError:
             fault = f"no vectors within {seconds:g} s"
-            self._failed(TimedOutError(self._opened().name, fault, "Run a faster one, or wait longer"))
-            return None
+            failure: LLMError = TimedOutError(self._opened().name, fault, "Run a faster one, or wait longer")
         except LLMError as error:
-            self._failed(error)
-            return None
-        self.problem, self._pause, self._resting_until = None, 0.0, 0.0
-        return vectors
+            failure = error
+        else:
+            self.problem, self._pause, self._resting_until = None, 0.0, 0.0
+            return vectors
+        self.problem = str(failure)
+        wait = LONGEST_PAUSE if isinstance(failure, LLMSettingError) else failure.retry_after or 0.0
+        self._pause = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
+        self._resting_until = self._clock.now() + max(self._pause, min(wait, LONGEST_PAUSE))
+        return None
 
     def _opened(self) -> Embedder:
         if self._embedder is None:
             self._embedder = self._open()
         return self._embedder
-
-    def _failed(self, error: LLMError) -> None:
-        self.problem = str(error)
-        wait = LONGEST_PAUSE if isinstance(error, LLMSettingError) else error.retry_after or 0.0
-        self._pause = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
-        self._resting_until = self._clock.now() + max(self._pause, min(wait, LONGEST_PAUSE))
 
 
 UNRELATED: Final = (

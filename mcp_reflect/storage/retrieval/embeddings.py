@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.clock import Clock
@@ -26,29 +25,6 @@ UNUSED_DAYS: Final = 30
 _DAY: Final = 86_400.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingConfig:
-    """An embedder, the scopes whose lessons it may see, and how long (s) a recall waits for it.
-
-    The first scope is the server's own. Global lessons always belong to them; the text of other projects in the same
-    file may not be meant for this embedder.
-    """
-
-    open_embedder: Callable[[], Embedder]
-    scopes: Sequence[Scope]
-    seconds: float = 1.0
-
-
-def configured(settings: Settings, scopes: Scopes, embedder: Embedder | None) -> EmbeddingConfig:
-    """Return the configuration by settings; `embedder` replaces the one that they name."""
-
-    def opened() -> Embedder:
-        return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
-
-    others = [Scope(scopes.own.tenant, project) for project in scopes.others]
-    return EmbeddingConfig(open_embedder=opened, scopes=[scopes.own, *others], seconds=settings.embeddings_seconds)
-
-
 class Embeddings:
     """The vectors of one embedder. Where it fails, recall goes on without it; `problem` says why.
 
@@ -56,13 +32,23 @@ class Embeddings:
     lease runs out by itself, so a crash stops nothing.
     """
 
-    def __init__(self, db: Database, clock: Clock, config: EmbeddingConfig) -> None:
+    def __init__(
+        self, db: Database, clock: Clock, settings: Settings, scopes: Scopes, embedder: Embedder | None
+    ) -> None:
+        """Use `embedder`, or the one that the settings name, for the lessons of `scopes` and global ones.
+
+        The texts of other projects in the same file may not be meant for this embedder.
+        """
         self._db = db
         self._clock = clock
-        self._seconds = config.seconds
-        self._patient = Patient(config.open_embedder, clock)
-        self._tenant = config.scopes[0].tenant
-        self._projects = tuple(dict.fromkeys((*(scope.project for scope in config.scopes), GLOBAL)))
+        self._seconds = settings.embeddings_seconds
+
+        def opened() -> Embedder:
+            return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
+
+        self._patient = Patient(opened, clock)
+        self._tenant = scopes.own.tenant
+        self._projects = tuple(dict.fromkeys((scopes.own.project, *scopes.others, GLOBAL)))
         self._lease = {"tenant": self._tenant, "project": "", "name": "embed", "holder": clock.new_id("keeper")}
         self._model: Row | None = None
         self._task: asyncio.Task[None] | None = None
@@ -93,7 +79,7 @@ class Embeddings:
 
     async def state(self, scope: Scope) -> dict[str, Json]:
         """Return the embedder's name, how many of a scope's active lessons have a vector of it, and its problem."""
-        name = self._patient.opened_name()
+        name = self._patient.name
         (counts,) = await self._db.rows("vector_counts", {"name": name, **scoped(scope)})
         problem: dict[str, Json] = {"problem": self._patient.problem} if self._patient.problem else {}
         return {

@@ -89,4 +89,4 @@ async def test_a_setting_that_cannot_be_used_is_the_problem_and_is_looked_at_sel
     for _ in range(5):
         assert await patient.embed(["x"], 1) is None
         clock.time += FIRST_PAUSE
-    assert (patient.problem, patient.name, len(tried)) == ("MCP_REFLECT_EMBEDDINGS: no. Write another", None, 1)
+    assert (len(tried), patient.problem, patient.name) == (1, "MCP_REFLECT_EMBEDDINGS: no. Write another", None)
