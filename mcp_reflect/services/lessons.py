@@ -82,7 +82,7 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
     results = [ToolResult(**result.model_dump()) for result in sent.tool_results]
     if sent.success == "irrelevant":
         draft, reason = replace(draft, evidence=Evidence.SELF), _IRRELEVANT
-        updated = await context.bank.outcomes.record_irrelevant(scope, draft)
+        updated = await context.bank.outcomes.record(scope, draft, irrelevant=True)
     else:
         from mcp_reflect.checkers.agreement import doubt_of
 

@@ -127,7 +127,7 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
     for place, name in enumerate(sent.related_ids):
         await context.bank.lessons.get(scope, name, f"related_ids[{place}]")
     if sent.recall_id is not None:
-        await context.bank.recalls.check(scope, sent.recall_id)
+        await context.bank.recalls.lessons_of(scope, sent.recall_id)  # NotFoundError for an unknown recall
     equal = await _equal_reflection(context, scope, sent, _digest(run, None), client)
     if equal is not None:
         context.log("reflection_found", reflection_id=equal.id, thinker=equal.thinker)

@@ -15,7 +15,7 @@ from mcp_reflect.models.reflection import Link
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
-from mcp_reflect.storage.similarity import contradict, nearest, points, same_lesson, same_text, telling_words, tie
+from mcp_reflect.storage.similarity import nearest, points, same_record, telling_words, tie, wording
 from mcp_reflect.storage.sqlite.database import Repository, transaction
 from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lesson_from, lessons_from, scoped
 
@@ -61,30 +61,15 @@ def same_groups(records: Iterable[Lesson], stop: Stop) -> list[tuple[Lesson, ...
     for record in sorted(records, key=_worth):
         if stop():
             raise InterruptedError
-        candidates = by_points.setdefault((record.kind, *map(points, _parts(record))), [])
-        group = next((group for group in candidates if _same_record(group[0], record)), None)
+        parts = wording(record) if record.kind is RecordKind.LESSON else (record.text,)
+        candidates = by_points.setdefault((record.kind, *map(points, parts)), [])
+        group = next((group for group in candidates if same_record(group[0], record)), None)
         if group is None:
             group = list[Lesson]()
             groups.append(group)
             candidates.append(group)
         group.append(record)
     return [tuple(group) for group in groups]
-
-
-def _parts(record: Lesson) -> tuple[str, ...]:
-    return (record.mistake or "", record.correction or "") if record.kind is RecordKind.LESSON else (record.text,)
-
-
-def _same_record(one: Lesson, other: Lesson) -> bool:
-    """True if two records of a kind say the same in nearly the same words."""
-    if one.kind is not other.kind or one.project != other.project:
-        return False
-    if one.kind is not RecordKind.LESSON:
-        return same_text(one.text, other.text)
-    if None not in (one.task_type, other.task_type) and one.task_type != other.task_type:
-        return False
-    mine, theirs = (one.mistake or "", one.correction or ""), (other.mistake or "", other.correction or "")
-    return same_lesson(mine, theirs) and not contradict(mine, theirs)
 
 
 def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:

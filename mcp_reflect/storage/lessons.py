@@ -58,9 +58,9 @@ class LessonRepository(Repository):
         values = scoped(scope, part=part, limit=_MAX_NAMED_IDS)
         rows = await self.db.rows("lesson_ids_like", values) if len(part) >= _MIN_ID_CHARS else []
         ids = [str(row["id"]) for row in rows]
-        if len(ids) > 1 and part not in ids:
-            raise InputError(field, f"'{quoted(part)}' is the start or end of {', '.join(ids)}", "Give more of it.")
-        return ids[0] if len(ids) == 1 else part
+        if len(ids) < 2 or part in ids:
+            return ids[0] if len(ids) == 1 else part
+        raise InputError(field, f"'{quoted(part)}' is the start or end of {', '.join(ids)}", "Give more of it.")
 
     async def projects(self, tenant: str) -> dict[str, int]:
         """Return the number of active lessons of each project; the empty name is global."""
@@ -113,11 +113,8 @@ class LessonRepository(Repository):
         """Record a person's decision about a lesson in quarantine: trusted, or retired. InputError if it is not."""
         before = lesson_by_id(tx, scope, lesson_id)
         if before.trust is not Trust.QUARANTINED or before.state is not State.ACTIVE:
-            raise InputError(
-                "id",
-                f"'{quoted(lesson_id)}' is not in quarantine",
-                "`mcp-reflect lessons review` lists the lessons that are.",
-            )
+            fix = "`mcp-reflect lessons review` lists the lessons that are."
+            raise InputError("id", f"'{quoted(lesson_id)}' is not in quarantine", fix)
         changes: dict[str, Any] = {"trust": Trust.TRUSTED, "held": None} if approved else {"state": State.RETIRED}
         after = replace(before, **changes, updated_at=self.clock.now())
         revise(tx, scope, before, after, "approved" if approved else "rejected")
@@ -132,7 +129,7 @@ class LessonRepository(Repository):
         revise(tx, scope, before, after, "edited")
         link_mentions(tx, after)
         if after.kind is RecordKind.LESSON and after.trust is not Trust.QUARANTINED:
-            similarity.cut(tx, after)
+            tx.run("link_cut", {"id": lesson_id, "relation": similarity.RELATION})
             similarity.tie(tx, after, similarity.nearest(tx, scope, after))
         return after
 
@@ -162,12 +159,11 @@ class LessonRepository(Repository):
             after = rows[-1]["id"]
 
 
-# A record as its rows. Making them takes longer than writing them and needs no bank: an import makes them before it
-# takes the lock.
-
-
 class LessonRows(NamedTuple):
-    """A record's values as they are bound, its index entry (None unless it is active), its symptoms."""
+    """A record's values as they are bound, its index entry (None unless it is active), its symptoms.
+
+    Making them takes longer than writing them: an import makes them before it takes the lock.
+    """
 
     row: Bound
     entry: index.Entry | None
@@ -280,16 +276,10 @@ def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson) -> tuple[str, str]:
     return equal.id, "merged"
 
 
-def first_equal(lesson: Lesson, near: Sequence[Lesson]) -> Lesson | None:
+def first_equal(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
     """Return the first of `near` that says the same, None if none does."""
-    mine = (lesson.mistake or "", lesson.correction or "")
-    for other in near:
-        theirs = (other.mistake or "", other.correction or "")
-        same_task = other.task_type in (None, lesson.task_type)
-        comparable = other.project == lesson.project and same_task and other.trust is not Trust.QUARANTINED
-        if comparable and similarity.same_lesson(mine, theirs) and not similarity.contradict(mine, theirs):
-            return other
-    return None
+    trusted = (other for other in near if other.trust is not Trust.QUARANTINED)
+    return next((other for other in trusted if similarity.same_record(lesson, other)), None)
 
 
 def merged(stored: Lesson, lesson: Lesson) -> Lesson:
@@ -387,40 +377,30 @@ def archive_excess(
 class OutcomeRepository(Repository):
     """Records what became of using lessons."""
 
-    async def record(self, scope: Scope, draft: models.OutcomeDraft) -> tuple[models.Updated, ...]:
+    async def record(
+        self, scope: Scope, draft: models.OutcomeDraft, *, irrelevant: bool = False
+    ) -> tuple[models.Updated, ...]:
         """Write the outcome for every lesson it is about, and return these lessons' new effectiveness.
 
-        A recall alone shares one outcome's weight over the lessons it showed; named lessons get it whole.
+        A recall alone shares one outcome's weight over the lessons it showed; named lessons get it whole. `irrelevant`
+        lessons are linked to the recall whose task they did not fit; their effectiveness does not change.
         """
         await self.bank.recalls.flush()
-        values = {"success": draft.success, "evidence": draft.evidence, "now": self.clock.now()}
+        recall_id = draft.recall_id or self.clock.new_id("out")
+        values = {"success": draft.success, "evidence": draft.evidence, "now": self.clock.now(), "recall_id": recall_id}
 
         def record(tx: Writing) -> tuple[models.Updated, ...]:
-            told = _lessons(tx, scope, draft)
+            lessons = _lessons(tx, scope, draft)
+            if irrelevant:
+                link = {"relation": "irrelevant_to", "to_kind": "recall", "to_id": recall_id}
+                tx.run_many("link_add", [{"from_id": lesson.id, **link} for lesson in lessons])
+                return tuple(_answer(lesson, lesson.effectiveness) for lesson in lessons)
             if draft.recall_id is not None:  # the task's outcome counts whether its lessons were shown or held out
-                tx.run("task_outcome_add", {"recall_id": draft.recall_id, **values})
-            weight = EVIDENCE_WEIGHT[draft.evidence] / (1 if draft.lesson_ids else max(len(told), 1))
-            recall_id = draft.recall_id or self.clock.new_id("out")
-            for lesson in told:
-                own = {"recall_id": recall_id, "lesson_id": lesson.id, "weight": weight, "note": draft.note}
-                tx.run("outcome_add", {**values, **own})
-            return tuple(_updated(tx, scope, lesson) for lesson in told)
-
-        return await self.db.write(record)
-
-    async def record_irrelevant(self, scope: Scope, draft: models.OutcomeDraft) -> tuple[models.Updated, ...]:
-        """Link lessons to the recall whose task they did not fit. Their effectiveness does not change."""
-        from mcp_reflect.models.reflection import Link  # noqa: PLC0415 - the hooks load this module, and link nothing
-
-        await self.bank.recalls.flush()
-        to_id = draft.recall_id or self.clock.new_id("out")
-        link = Link(relation="irrelevant_to", to_kind="recall", to_id=to_id)
-
-        def record(tx: Writing) -> tuple[models.Updated, ...]:
-            told = _lessons(tx, scope, draft)
-            for lesson in told:
-                add_links(tx, lesson.id, (link,))
-            return tuple(_answer(lesson, lesson.effectiveness) for lesson in told)
+                tx.run("task_outcome_add", values)
+            weight = EVIDENCE_WEIGHT[draft.evidence] / (1 if draft.lesson_ids else max(len(lessons), 1))
+            for lesson in lessons:
+                tx.run("outcome_add", {**values, "lesson_id": lesson.id, "weight": weight, "note": draft.note})
+            return tuple(_updated(tx, scope, lesson) for lesson in lessons)
 
         return await self.db.write(record)
 
@@ -451,13 +431,11 @@ def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Less
             raise InputError("recall_id", "that recall showed nothing", "There is no outcome to record for it.")
     lessons: dict[str, Lesson] = {}
     for place, lesson_id in enumerate(draft.lesson_ids):
+        field = f"lesson_ids[{place}]"
         if draft.recall_id is not None and lesson_id not in shown:
-            raise InputError(
-                f"lesson_ids[{place}]",
-                f"'{quoted(lesson_id)}' was not among what {draft.recall_id} showed",
-                "Name lessons of that recall, or leave recall_id out.",
-            )
-        lessons[lesson_id] = lesson_by_id(tx, scope, lesson_id, f"lesson_ids[{place}]")
+            fault = f"'{quoted(lesson_id)}' was not among the lessons of {draft.recall_id}"
+            raise InputError(field, fault, "Name lessons of that recall, or leave recall_id out.")
+        lessons[lesson_id] = lesson_by_id(tx, scope, lesson_id, field)
     if lessons:
         return list(lessons.values())
     rows = [tx.row("lesson_by_id", scoped(scope, id=lesson_id)) for lesson_id in shown]

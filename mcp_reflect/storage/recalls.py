@@ -7,16 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect.errors import BankError, BankReadOnlyError, NotFoundError
+from mcp_reflect.errors import BankError, BankReadOnlyError
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.models.lesson import Fit, Hit, Lesson, Near, Recall, RecallQuery, RecordKind, Source, State, Trust
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.security.redact import clean_text, context_hash, quoted
-from mcp_reflect.storage import similarity as contradictions
+from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
-from mcp_reflect.storage.similarity import says_the_same, settled
+from mcp_reflect.storage.similarity import among, says_the_same, settled, telling_words
 from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons_from, scoped
 
@@ -215,35 +214,26 @@ class RecallRepository(Repository):
 
     async def settle(self) -> None:
         """Count what is queued, unless another process is writing; a read-only bank counts nothing."""
-        if not self._queue:
-            return
         try:
-            self._drop(await self.db.write(self._write, brief=True))
+            await self.flush(brief=True)
         except BankReadOnlyError:
             self._queue.clear()  # nothing can be counted here
         except BankError:
             return  # another process writes, or the disk is full: counted by the next recall or outcome
 
-    async def flush(self) -> None:
-        """Count what is queued, waiting for writers as a write does."""
-        if self._queue:
-            self._drop(await self.db.write(self._write))
+    async def flush(self, *, brief: bool = False) -> None:
+        """Count what is queued, waiting for writers as a write does (`brief`: hardly)."""
+        written = list(self._queue)  # more may be queued meanwhile, and another call may write the same
 
-    def _write(self, writing: Writing) -> list[dict[str, Any]]:
-        """Write what is queued now, and return it.
+        def write(tx: Writing) -> None:
+            for values in written:
+                if tx.run("recall_add", values) and values["applied"] and values["lesson_ids"]:
+                    tx.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
+            tx.drop_old("recall", self.clock.now(), self.bank.keep_days)
 
-        More may be queued meanwhile, and another call may write the same: the row of a recall counts it once.
-        """
-        written = list(self._queue)
-        for values in written:
-            if writing.run("recall_add", values) and values["applied"] and values["lesson_ids"]:
-                writing.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
-        writing.drop_old("recall", self.clock.now(), self.bank.keep_days)
-        return written
-
-    def _drop(self, written: list[dict[str, Any]]) -> None:
-        ids = {values["id"] for values in written}
-        self._queue = deque((values for values in self._queue if values["id"] not in ids), _MOST_QUEUED)
+        if written:
+            await self.db.write(write, brief=brief)
+            self._queue = deque((values for values in self._queue if values not in written), _MOST_QUEUED)
 
     async def embedding_state(self, scope: Scope) -> Json:
         """Return which vectors the lessons of a scope have; "off" where none are compared."""
@@ -268,18 +258,9 @@ class RecallRepository(Repository):
         if held_out:
             hits, hidden["held_out"] = (), held_out
         recall_id = self.clock.new_id("rec")
-        self._queue.append(
-            {
-                "id": recall_id,
-                "task": clean_text(ask.task)[:2000],  # redacted before it is cut: half a secret is not recognized
-                "lesson_ids": [hit.id for hit in hits],
-                "held_out": held_out,
-                "holdout": holdout,
-                "now": self.clock.now(),
-                "applied": applied,
-                **scoped(scope),
-            }
-        )
+        task = clean_text(ask.task)[:2000]  # redacted before it is cut: half a secret is not recognized
+        values = scoped(scope, id=recall_id, task=task, lesson_ids=[hit.id for hit in hits], now=self.clock.now())
+        self._queue.append({**values, "held_out": held_out, "holdout": holdout, "applied": applied})
         await self.settle()
         return Recall(
             recall_id=recall_id,
@@ -289,18 +270,13 @@ class RecallRepository(Repository):
             scope=str(scope),
         )
 
-    async def check(self, scope: Scope, recall_id: str) -> None:
-        """Raise NotFoundError unless this scope had that recall."""
-        await self.flush()
-        await self.db.look(lambda reading: recall_row(reading, scope, recall_id))
-
     async def lessons_of(self, scope: Scope, recall_id: str) -> list[Lesson]:
         """Return the lessons that a recall showed and that are still in use; NotFoundError for an unknown recall."""
         await self.flush()
 
         def read(reading: Reading) -> list[Lesson]:
             ids: list[str] = json.loads(recall_row(reading, scope, recall_id)["lesson_ids"])
-            rows = [reading.row("lesson_by_id", {"id": name, **scoped(scope)}) for name in ids]
+            rows = [reading.row("lesson_by_id", scoped(scope, id=name)) for name in ids]
             return lessons_from(row for row in rows if row is not None)
 
         lessons = await self.db.look(read)
@@ -309,12 +285,7 @@ class RecallRepository(Repository):
 
 def recall_row(reading: Reading, scope: Scope, recall_id: str) -> Row:
     """Return the row of a recall of this scope; NotFoundError if there is none."""
-    row = reading.row("recall_by_id", {"id": recall_id, **scoped(scope)})
-    if row is None:
-        raise NotFoundError(
-            "recall_id", f"there is no '{quoted(recall_id)}' in {scope}", "Send the id that recall_lessons gave."
-        )
-    return row
+    return reading.existing("recall_by_id", scope, "recall_id", recall_id, "Send the id that recall_lessons gave.")
 
 
 def _ranked(
@@ -331,7 +302,7 @@ def _ranked(
         search = Search(reading, scope, ask, query, index, scored)
         candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))
         candidates = _with_misfits(reading, ask, candidates)
-        tied = contradictions.among(reading, (candidate.lesson for candidate in candidates))
+        tied = among(reading, (candidate.lesson for candidate in candidates))
         hits, hidden = rank(candidates, ask, base_rates, now, tied)
         if not filtered or len(hits) >= ask.limit or search.every or scored >= _MOST_SCORED:
             hidden["not_relevant"] = not_relevant
@@ -341,10 +312,10 @@ def _ranked(
 
 def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate]) -> list[Candidate]:
     """Mark the candidates that were recorded as irrelevant to a task that shares half of its words with this one."""
-    words = contradictions.telling_words(ask.task)
+    words = telling_words(ask.task)
     misfits: set[str] = set()
     for row in reading.rows("irrelevant_tasks", {"ids": [candidate.lesson.id for candidate in candidates]}):
-        earlier = contradictions.telling_words(row["task"])
+        earlier = telling_words(row["task"])
         if 2 * len(words & earlier) >= len(words | earlier):
             misfits.add(row["from_id"])
     return [replace(one, irrelevant=True) if one.lesson.id in misfits else one for one in candidates]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from mcp_reflect.models.common import Scope
@@ -52,12 +53,30 @@ _OPPOSITES: Final = tuple(
 _TURNING: Final = frozenset[str]().union(*(side for pair in _OPPOSITES for side in pair))
 
 
+def same_record(one: Lesson, other: Lesson) -> bool:
+    """True if two records of one kind and project say the same, and neither has another task type."""
+    if (one.kind, one.project) != (other.kind, other.project) or other_type(one, other):
+        return False
+    if one.kind is not RecordKind.LESSON:
+        return same_text(one.text, other.text)
+    return same_lesson(wording(one), wording(other))
+
+
+def wording(lesson: Lesson) -> tuple[str, str]:
+    """Return a lesson as (mistake, correction)."""
+    return lesson.mistake or "", lesson.correction or ""
+
+
+def other_type(one: Lesson, other: Lesson) -> bool:
+    """True if two lessons have different task types; None fits any."""
+    return None not in (one.task_type, other.task_type) and one.task_type != other.task_type
+
+
 def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
     """True if two lessons, each as (mistake, correction), say the same."""
     pairs = list(zip(one, other, strict=True))
-    if all(same_text(*pair) for pair in pairs):
-        return True
-    return all(_same_meaning(*pair) for pair in pairs) and not contradict(one, other)
+    same = all(same_text(*pair) for pair in pairs) or all(_same_meaning(*pair) for pair in pairs)
+    return same and not contradict(one, other)
 
 
 def same_text(one: str, other: str) -> bool:
@@ -150,12 +169,12 @@ def contradict(one: tuple[str, str], other: tuple[str, str]) -> bool:
     if not same_situation:
         return False
     mine, theirs = _instructions(one[1]), _instructions(other[1])
+
+    def clash(some: list[_Instruction], others: list[_Instruction]) -> bool:
+        return any(_opposed(first, second) for first in some for second in others)
+
     # A text that takes both sides contradicts no other.
-    return _clash(mine, theirs) and not _clash(mine, mine) and not _clash(theirs, theirs)
-
-
-def _clash(some: list[_Instruction], others: list[_Instruction]) -> bool:
-    return any(_opposed(one, other) for one in some for other in others)
+    return clash(mine, theirs) and not clash(mine, mine) and not clash(theirs, theirs)
 
 
 def _instructions(correction: str) -> list[_Instruction]:
@@ -182,15 +201,12 @@ def _opposed(one: _Instruction, other: _Instruction) -> bool:
     if same_sign and len(first) == 1 and _other_value(one, min(first), other, min(second)):
         return True
     for word in sorted(first):
-        opposite = next((near for near in sorted(second) if _opposite(word, near)), None)
+        opposites = (other for pair in _OPPOSITES for side, other in (pair, pair[::-1]) if word in side)
+        opposite = min(second.intersection(chain.from_iterable(opposites)), default=None)
         if opposite is None:
             return False
         second.discard(opposite)
     return (len(first) + (not same_sign)) % 2 == 1
-
-
-def _opposite(one: str, other: str) -> bool:
-    return any((one in left and other in right) or (one in right and other in left) for left, right in _OPPOSITES)
 
 
 def _other_value(one: _Instruction, value: str, other: _Instruction, against: str) -> bool:
@@ -211,21 +227,13 @@ _BEHIND: Final = 0.99  # of the leading lesson's score: right after it
 COMPARED: Final = 30  # lessons whose words are compared with those of a new one
 
 
-def cut(tx: Writing, lesson: Lesson) -> None:
-    """Remove the links of a lesson whose wording changed."""
-    tx.run("link_cut", {"id": lesson.id, "relation": RELATION})
-
-
 def tie(tx: Writing, lesson: Lesson, near: Iterable[Lesson]) -> None:
     """Link a lesson with those of the `near` ones (see `nearest`) that it contradicts, both ways."""
-    mine = (lesson.mistake or "", lesson.correction or "")
     for other in near:
-        comparable = other.id != lesson.id and other.trust is not Trust.QUARANTINED
-        other_type = None not in (lesson.task_type, other.task_type) and lesson.task_type != other.task_type
-        if comparable and not other_type and contradict(mine, (other.mistake or "", other.correction or "")):
+        comparable = other.id != lesson.id and other.trust is not Trust.QUARANTINED and not other_type(lesson, other)
+        if comparable and contradict(wording(lesson), wording(other)):
             for one, two in ((lesson.id, other.id), (other.id, lesson.id)):
-                values = {"from_id": one, "relation": RELATION, "to_kind": "lesson", "to_id": two}
-                tx.run("link_add", values)
+                tx.run("link_add", {"from_id": one, "relation": RELATION, "to_kind": "lesson", "to_id": two})
 
 
 def nearest(reading: Reading, scope: Scope, lesson: Lesson) -> list[Lesson]:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import combinations
@@ -25,9 +25,6 @@ _COMMON_TERMS: Final = 4  # of a question whose terms are all beyond the budget,
 
 Groups = tuple[tuple[str, ...], ...]
 """Marks that a row must have: at least one of each group."""
-
-
-# Writing.
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,7 @@ def renew(writing: Writing, scope: Scope, lesson: Lesson) -> None:
     new = entry(scope, lesson)
     row = writing.row("index_of", {"id": lesson.id})
     if row and new and (row["scope"], row["terms"]) == (new.scope, new.terms):
-        add_vectors(writing, [new])  # a change of the text removes the vector, even where the terms stay
+        _add_vectors(writing, [new])  # a change of the text removes the vector, even where the terms stay
         return
     remove(writing, lesson.id)
     if new:
@@ -104,25 +101,18 @@ def renew(writing: Writing, scope: Scope, lesson: Lesson) -> None:
 
 def add(writing: Writing, entries: Sequence[Entry]) -> None:
     """Index stored records, on the database's thread."""
-    writing.run_many(
-        "index_add_features",
-        [{"id": Derived(one.id), "scope": one.scope, "length": one.length, "terms": one.terms} for one in entries],
-    )
-    writing.run_many(
-        "index_add_terms", [{"id": Derived(one.id), "terms": document(one.scope, one.terms)} for one in entries]
-    )
-    add_vectors(writing, entries)
+    rows = [{"id": Derived(one.id), "scope": one.scope, "length": one.length, "terms": one.terms} for one in entries]
+    writing.run_many("index_add_features", rows)
+    writing.run_many("index_add_terms", [{**row, "terms": document(row["scope"], row["terms"])} for row in rows])
+    _add_vectors(writing, entries)
     for number in {one.scope for one in entries}:
         _count(writing, number, [one for one in entries if one.scope == number], 1)
 
 
-def add_vectors(writing: Writing, entries: Iterable[Entry]) -> None:
+def _add_vectors(writing: Writing, entries: Sequence[Entry]) -> None:
     """Store the word vectors of indexed records that have none."""
-    vectors = [(one, one.vector) for one in entries if one.vector]
-    writing.run_many(
-        "vector_add_words",
-        [{"id": Derived(one.id), "scope": one.scope, "signs": signs(blob), "vector": blob} for one, blob in vectors],
-    )
+    rows = [{"id": Derived(one.id), "scope": one.scope, "vector": one.vector} for one in entries if one.vector]
+    writing.run_many("vector_add_words", [{**row, "signs": signs(row["vector"])} for row in rows])
 
 
 def remove(writing: Writing, record_id: str) -> None:
@@ -136,12 +126,7 @@ def remove(writing: Writing, record_id: str) -> None:
 
 def document(scope: int, terms: str) -> Derived:
     """Return the text that FTS5 indexes for a row: its distinct terms, each with the prefix of the scope."""
-    prefix = _prefix(scope)
-    return Derived(" ".join(prefix + term for term in json.loads(terms)))
-
-
-def _prefix(number: int) -> str:
-    return f"{number:010x}_"
+    return Derived(" ".join(f"{scope:010x}_{term}" for term in json.loads(terms)))
 
 
 def _count(writing: Writing, number: int, entries: Sequence[Entry], sign: int) -> None:
@@ -156,9 +141,6 @@ def _count(writing: Writing, number: int, entries: Sequence[Entry], sign: int) -
     writing.run("index_resize", {"scope": number, "rows": sign * len(entries), "length": length})
 
 
-# Reading.
-
-
 class TermCounts:
     """The size of a scope with its global lessons, and how many rows hold a term."""
 
@@ -171,14 +153,11 @@ class TermCounts:
         self.average = length / self.size if self.size else 0.0
         self.by_scope: dict[int, dict[str, int]] = {number: {} for number in self.numbers}
 
-    def look_up(self, terms: Iterable[str]) -> None:
-        """Read the counts of these terms."""
-        for scope, term, rows in self.reading.rows("index_terms", {"scopes": self.numbers, "terms": list(terms)}):
+    def look_up(self, terms: Sequence[str]) -> dict[str, int]:
+        """Return how many rows hold each of these terms."""
+        for scope, term, rows in self.reading.rows("index_terms", {"scopes": self.numbers, "terms": terms}):
             self.by_scope[scope][term] = rows
-
-    def rows_with(self, term: str) -> int:
-        """Return how many rows hold a term that was looked up."""
-        return sum(known.get(term, 0) for known in self.by_scope.values())
+        return {term: sum(known.get(term, 0) for known in self.by_scope.values()) for term in terms}
 
 
 def find_rows(counts: TermCounts, weights: Mapping[str, float], limit: int, groups: Groups = ()) -> list[int]:
@@ -193,9 +172,10 @@ def find_rows(counts: TermCounts, weights: Mapping[str, float], limit: int, grou
             left -= known[term]
             (rare if left >= 0 else common).append(term)
 
-        def search(terms: Sequence[str], most: int, prefix: str = _prefix(number)) -> list[int]:
+        def search(terms: Sequence[str], most: int, prefix: str = f"{number:010x}_") -> list[int]:
             """Return the newest rows that hold all terms and a mark of each group."""
-            match = " AND ".join(_any_of(prefix, group) for group in (*((term,) for term in terms), *groups))
+            every = (*((term,) for term in terms), *groups)
+            match = " AND ".join("(" + " OR ".join(f'"{prefix}{term}"' for term in some) + ")" for some in every)
             return [row["row"] for row in counts.reading.rows("index_search", {"match": match, "limit": most})]
 
         for term in rare:
@@ -207,7 +187,3 @@ def find_rows(counts: TermCounts, weights: Mapping[str, float], limit: int, grou
                 for row in search(terms, limit):
                     sums[row] = max(sums.get(row, 0.0), sum(weights[term] for term in terms))
     return sorted(sums, key=lambda row: (-sums[row], -row))[:limit]
-
-
-def _any_of(prefix: str, terms: Iterable[str]) -> str:
-    return "(" + " OR ".join(f'"{prefix}{term}"' for term in terms) + ")"

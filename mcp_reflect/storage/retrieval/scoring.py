@@ -151,8 +151,7 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     """Weigh the terms of a question by BM25's inverse document frequency in the form that is never negative."""
     words = words_of(text)
     terms = list(words)[:MOST_READ]
-    counts.look_up(terms)
-    rows = {term: max(counts.rows_with(term), 1) for term in terms}
+    rows = {term: max(count, 1) for term, count in counts.look_up(terms).items()}
     weights = {term: math.log(1 + max(counts.size - count + 0.5, 0.5) / (count + 0.5)) for term, count in rows.items()}
     telling = [term for term in terms if term not in STOP_WORDS and (len(term) > 1 or not term.isascii())]
     own = sorted(telling, key=lambda term: -weights[term])[:MOST_TERMS]

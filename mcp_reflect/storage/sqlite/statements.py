@@ -9,7 +9,7 @@ from dataclasses import fields
 from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 from mcp_reflect.errors import BankError, NotFoundError
 from mcp_reflect.log import Log
@@ -17,11 +17,8 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecordKind, Source, State, Trust
 from mcp_reflect.security.redact import clean, clean_text, quoted
 
-# A query starts with `-- name: NAME` and a comment about its purpose. SQL is never built from strings: a query is
-# looked up by its name, and values are bound.
-
 _FOLDER = Path(__file__).parent
-_HEAD = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_HEAD = re.compile(r"^-- name: (\w+)$", re.MULTILINE)  # then a comment about the query's purpose
 
 # Every field of Lesson is a column, so that a new field needs a migration and no query. These change by other means.
 _FIXED: Final = ("id", "project", "kind", "source", "external_id", "reflection_id", "created_at", "tenant")
@@ -32,20 +29,13 @@ _LESSON_COLUMNS: Final = (*_LESSON_FIELDS, "tenant", "digest")
 
 @cache
 def _queries() -> dict[str, str]:
-    queries: dict[str, str] = {}
+    text = "".join(file.read_text(encoding="utf-8") for file in (_FOLDER / "queries").glob("*.sql"))
     changed = (name for name in _LESSON_COLUMNS if name not in (*_FIXED, *_COUNTED))
-    columns = {
-        "/*columns*/": ", ".join(_LESSON_COLUMNS),
-        "/*values*/": ", ".join(f":{name}" for name in _LESSON_COLUMNS),
-        "/*changes*/": ", ".join(f"{name} = :{name}" for name in changed),
-    }
-    for file in sorted((_FOLDER / "queries").glob("*.sql")):
-        text = file.read_text(encoding="utf-8")
-        for mark, names in columns.items():
-            text = text.replace(mark, names)
-        parts = _HEAD.split(text)
-        queries |= zip(parts[1::2], map(str.strip, parts[2::2]), strict=True)
-    return queries
+    text = text.replace("/*columns*/", ", ".join(_LESSON_COLUMNS))
+    text = text.replace("/*values*/", ", ".join(f":{name}" for name in _LESSON_COLUMNS))
+    text = text.replace("/*changes*/", ", ".join(f"{name} = :{name}" for name in changed))
+    parts = _HEAD.split(text)
+    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
 
 
 def query(name: str) -> str:
@@ -62,14 +52,12 @@ def migrations() -> tuple[tuple[int, str], ...]:
 
 def statements(script: str) -> list[str]:
     """Return the statements of a migration one by one, so that they can share a transaction."""
-    result: list[str] = []
-    pending = ""
+    result = [""]
     for line in script.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
-            result.append(pending)
-            pending = ""
-    return result
+        result[-1] += line
+        if sqlite3.complete_statement(result[-1]):
+            result.append("")
+    return result[:-1]
 
 
 Values = Mapping[str, Any]
@@ -112,8 +100,6 @@ def scoped(scope: Scope, **values: Any) -> dict[str, Any]:
     return {**values, "tenant": scope.tenant, "project": scope.project}
 
 
-# Rows as models.
-
 Row = sqlite3.Row  # for the modules outside this package: only this package imports sqlite3
 
 _Record = TypeVar("_Record")
@@ -128,11 +114,6 @@ _LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
 }
 
 
-@cache
-def _field_names(model: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(model))
-
-
 def record_from(row: Row, model: type[_Record], readers: Mapping[str, Callable[[Any], Any]]) -> _Record:
     """Return a row as a dataclass whose fields are columns; a reader makes the value of a field from its column's.
 
@@ -142,7 +123,7 @@ def record_from(row: Row, model: type[_Record], readers: Mapping[str, Callable[[
     try:
         for name, read in readers.items():
             values[name] = read(values[name])
-        return model(**{field: values[field] for field in _field_names(model)})
+        return model(**{field: values[field] for field in model.__dataclass_fields__})
     except (LookupError, TypeError, ValueError) as error:
         raise _damaged(row) from error
 
@@ -198,7 +179,6 @@ def _damaged(row: Row) -> BankError:
     return BankError(f"The record {name} is damaged. `mcp-reflect doctor --rescue` repairs what can be read.")
 
 
-Retained = Literal["recall", "search", "session", "step", "warning", "critique_session"]
 _MAX_DROPPED: Final = 40  # rows of a kind that one write drops: far more than it adds, and quickly done
 _DAY: Final = 86_400.0
 
@@ -240,10 +220,6 @@ class Reading:
             raise NotFoundError(field, f"there is no '{quoted(record_id)}' in {scope}", fix)
         return row
 
-    def numbers(self, name: str, values: Values) -> list[int]:
-        """Return the integers of a named query that gives them as one JSON list."""
-        return json.loads(self._select(name, values).fetchone()[0])
-
     def _select(self, name: str, values: Values) -> sqlite3.Cursor:
         return self._connection.execute(query(name), _compared(values))
 
@@ -265,8 +241,8 @@ class Writing(Reading):
         self.ran.add(name)
         self._connection.executemany(query(name), map(bound, rows))
 
-    def drop_old(self, kind: Retained, now: float, keep_days: float) -> None:
-        """Drop some rows that no call has used for `keep_days` (0: never); `now` is in seconds since 1970.
+    def drop_old(self, kind: str, now: float, keep_days: float) -> None:
+        """Drop some rows of a kind that no call has used for `keep_days` (0: never); `now` is in seconds since 1970.
 
         Every write that adds rows calls it, so that no single write has much to drop.
         """
