@@ -8,7 +8,6 @@ from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, is_terminal, s
 from mcp_reflect.models.common import compact, plain
 from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.effectiveness import rounded_effectiveness
 
 HEADS: Final = ("id", "lesson", "effective", "applied", "state")
 """The columns of `list_row`."""
@@ -47,7 +46,7 @@ async def lesson_page(engine: Engine, lesson: Lesson) -> str:
     if lesson.held:
         lines.append(wrapped(f"waits for a person: {lesson.held}"))
     lines += field_lines(lesson)
-    estimate = rounded_effectiveness(await engine.bank.lessons.effectiveness(engine.scopes.own, lesson))
+    estimate = await engine.bank.lessons.effectiveness(engine.scopes.own, lesson)
     learned = f"{_times(lesson.strength)}, first {_day(lesson.created_at)}, changed {_day(lesson.updated_at)}"
     lines += [
         _pair("importance", f"{lesson.importance:.2f}"),
@@ -86,7 +85,7 @@ async def lesson_record(engine: Engine, lesson: Lesson) -> dict[str, Any]:
     own = engine.scopes.own
     return {
         **plain(lesson),
-        "effectiveness_estimate": rounded_effectiveness(await engine.bank.lessons.effectiveness(own, lesson)),
+        "effectiveness_estimate": await engine.bank.lessons.effectiveness(own, lesson),
         "versions": compact(await engine.bank.lessons.history(own, lesson.id)),
         "links": await engine.bank.lessons.links(own, lesson.id),
         "neighbours": await engine.bank.views.neighbors(own, "record", lesson.id),

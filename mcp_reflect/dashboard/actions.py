@@ -7,7 +7,6 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import compact
 from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage.effectiveness import rounded_effectiveness
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -37,7 +36,7 @@ async def lesson_details(engine: "Engine", lesson_id: str) -> dict[str, Any]:
     scope = engine.scopes.own
     lesson = await engine.bank.lessons.get(scope, lesson_id, "id")
     return {
-        "effectiveness_estimate": rounded_effectiveness(await engine.bank.lessons.effectiveness(scope, lesson)),
+        "effectiveness_estimate": await engine.bank.lessons.effectiveness(scope, lesson),
         "versions": compact(await engine.bank.lessons.history(scope, lesson.id)),
         "links": await engine.bank.lessons.links(scope, lesson.id),
     }

@@ -87,14 +87,12 @@ async def complete(engine: Engine, template: str, start: str) -> list[str]:
 
 
 async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
-    from mcp_reflect.storage.effectiveness import rounded_effectiveness  # noqa: PLC0415 - heavy, and rarely needed
-
     bank, scope = engine.bank, engine.scopes.own
     lesson = await bank.lessons.get(scope, name)
     versions = [_shown(version) for version in await bank.lessons.history(scope, name)]
     return {
         **_shown(plain(lesson)),
-        "effectiveness_estimate": rounded_effectiveness(await bank.lessons.effectiveness(scope, lesson)),
+        "effectiveness_estimate": await bank.lessons.effectiveness(scope, lesson),
         # The words of a version were judged when they were written, the reason for it was not.
         "versions": [{**version, "reason": without_orders(str(version.get("reason", "")))} for version in versions],
         "links": without_orders(await bank.lessons.links(scope, name)),

@@ -140,10 +140,10 @@ async def plan_for_graph(context: Context, request: SearchRequest, state: Search
 async def settle(context: Context, scope: Scope, search_id: str, *, paid: float) -> None:
     """Learn from the reported outcome of a search's last plan; `paid` is in 0..1."""
     while True:
-        before = await context.bank.searches.load(scope, search_id)
-        state = attempts.settle(from_json(SearchState, before.body["state"]), paid=paid)
-        body = {**before.body, "state": _as_json(replace(state, learned=()))}
-        if await context.bank.searches.save(scope, search_id, body, version=before.version, learned=state.learned):
+        body, version = await context.bank.searches.load(scope, search_id)
+        state = attempts.settle(from_json(SearchState, body["state"]), paid=paid)
+        body["state"] = _as_json(replace(state, learned=()))
+        if await context.bank.searches.save(scope, search_id, body, version=version, learned=state.learned):
             return
 
 

@@ -116,16 +116,6 @@ HIGHEST_BAR: Final = 0.5
 LOWEST_BAR: Final = 0.3
 
 
-class Effectiveness(NamedTuple):
-    """A posterior: mean, the ends of its 90 % interval, and the base rate it is compared with; all in 0..1."""
-
-    mean: float
-    low: float
-    high: float
-    base_rate: float
-    harmful: bool
-
-
 class Rates:
     """How often the lessons of a scope worked."""
 
@@ -158,16 +148,15 @@ class Rates:
         """Return the lower end of the interval: the effectiveness that is proved."""
         return quantile(*_beta(lesson, self.base_rate(lesson)), (1 - INTERVAL) / 2)
 
-    def effectiveness(self, lesson: Lesson) -> Effectiveness:
-        """Return the whole posterior of one lesson."""
+    def effectiveness(self, lesson: Lesson) -> dict[str, float | bool]:
+        """Return the posterior of a lesson as a person sees it, to three places.
+
+        Its mean, the ends of its 90 % interval, and the base rate it is compared with, all in 0..1; and `harmful`.
+        """
         rate = self.base_rate(lesson)
         high = quantile(*_beta(lesson, rate), (1 + INTERVAL) / 2)
-        return Effectiveness(self.mean(lesson), self.low(lesson), high, rate, self.harmful(lesson))
-
-
-def rounded_effectiveness(effectiveness: Effectiveness) -> dict[str, float | bool]:
-    """Return it as a person sees it, to three places."""
-    return {name: value if name == "harmful" else round(value, 3) for name, value in effectiveness._asdict().items()}
+        values = {"mean": self.mean(lesson), "low": self.low(lesson), "high": high, "base_rate": rate}
+        return {**{name: round(value, 3) for name, value in values.items()}, "harmful": self.harmful(lesson)}
 
 
 def _shrunk(wins: float, weight: float, rate: float) -> float:

@@ -14,7 +14,7 @@ from mcp_reflect.models.lesson import Evidence, Lesson, LessonDraft, RecordKind,
 from mcp_reflect.security.injection import repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash, quoted
 from mcp_reflect.storage import similarity
-from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, Effectiveness, WeightedOutcome, total
+from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, WeightedOutcome, total
 from mcp_reflect.storage.recalls import MENTIONS, named, rates, recall_row
 from mcp_reflect.storage.retrieval import index, scoring
 from mcp_reflect.storage.sqlite import statements
@@ -83,8 +83,8 @@ class LessonRepository(Repository):
         """Return the task types of a scope's lessons, the most frequent first."""
         return [row["task_type"] for row in await self.db.rows("task_types", scoped(scope))]
 
-    async def effectiveness(self, scope: Scope, lesson: Lesson) -> Effectiveness:
-        """Return the lesson's posterior against the base rate of its task type."""
+    async def effectiveness(self, scope: Scope, lesson: Lesson) -> dict[str, float | bool]:
+        """Return the lesson's posterior against the base rate of its task type: see Rates.effectiveness."""
         return (await self.db.look(lambda reading: rates(reading, scope))).effectiveness(lesson)
 
     async def history(self, scope: Scope, record_id: str) -> list[dict[str, Any]]:

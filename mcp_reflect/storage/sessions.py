@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.errors import BankBusyError
@@ -13,13 +14,6 @@ from mcp_reflect.storage.sqlite.statements import Writing, scoped
 
 _DAY: Final = 86_400
 _FIX: Final = "Send the id that the first call gave."
-
-
-class StoredSearch(NamedTuple):
-    """The state that the last call of a search left; `version` counts the calls that left one."""
-
-    body: dict[str, Any]
-    version: int
 
 
 class StoredCatalog(NamedTuple):
@@ -35,11 +29,11 @@ class SearchRepository(Repository):
     They are in the bank, so that any server of the project can continue a search.
     """
 
-    async def load(self, scope: Scope, search_id: str) -> StoredSearch:
-        """Return a search; NotFoundError names the argument."""
+    async def load(self, scope: Scope, search_id: str) -> tuple[dict[str, Any], int]:
+        """Return the state of a search, and its version: how many calls saved one. NotFoundError names the argument."""
         query = ("search_by_id", scope, "search_id", search_id, _FIX)
         row = await self.db.look(lambda reading: reading.existing(*query))
-        return StoredSearch(json.loads(row["body"]), row["version"])
+        return json.loads(row["body"]), row["version"]
 
     async def catalog(self, scope: Scope, digest: str) -> str | None:
         """Return the JSON text of a catalog; None if a hundred newer ones have replaced it."""
@@ -69,22 +63,20 @@ class SearchRepository(Repository):
         for long, it waits as every write does. `version` is the one that was loaded, None for a new search; `learned`
         are counts to add. Returns False, with nothing saved, if another call has saved something since: load again.
         """
-        own, now = scoped(scope), self.clock.now()
+        now = self.clock.now()
+        own = scoped(scope, now=now)
 
         def save(tx: Writing) -> bool:
-            values = {"id": search_id, "body": body, "now": now, **own}
+            values = {"id": search_id, "body": body, **own}
             if version is None:
                 tx.run("search_add", values)
                 tx.drop_old("search", now, self.bank.keep_days)
             elif tx.run("search_replace", {**values, "version": version}) == 0:
                 return False
-            if catalog is not None and not tx.rows("catalog_known", {"digest": catalog.digest, **own}):
-                # The text is redacted already, and is stored unchanged: its hash names it.
-                tx.run("catalog_add", {"digest": catalog.digest, "body": catalog.text, "now": now, **own})
+            # The text of a catalog is redacted already, and is stored unchanged: its hash names it.
+            if catalog is not None and tx.run("catalog_add", {**catalog._asdict(), **own}):
                 tx.run("catalog_trim", own)
-            for payoff in learned:
-                counts = {"used": payoff.used, "paid": payoff.paid, **own}
-                tx.run("payoff_add", {"kind": payoff.kind.value, "strategy": payoff.strategy.value, **counts})
+            tx.run_many("payoff_add", [{**asdict(payoff), **own} for payoff in learned])
             return True
 
         try:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.data import collect
 from mcp_reflect.services.engine import Engine
@@ -28,7 +30,7 @@ async def test_a_lesson_comes_with_its_evidence(engine: Engine) -> None:
         "confirmed",
         "agent",
     )
-    assert lesson["worth"] == round(estimate.mean, 4)
+    assert lesson["worth"] == pytest.approx(estimate["mean"], abs=0.0006)
     assert lesson["text"] is None
     outcomes = records(data["outcomes"])
     assert [(one["success"], one["evidence"]) for one in outcomes] == [(1, "test"), (0, "self")]

@@ -13,17 +13,13 @@ UPDATE searches SET body = :body, updated_at = :now, version = version + 1
 WHERE id = :id AND tenant = :tenant AND project = :project AND version = :version;
 
 -- name: catalog_by_digest
--- A catalogue, for a call that leaves it out.
+-- A catalog, for a call that leaves it out.
 SELECT body FROM search_catalogs WHERE tenant = :tenant AND project = :project AND digest = :digest;
 
--- name: catalog_known
--- Whether a catalogue is kept already; its text stays where it is.
-SELECT 1 FROM search_catalogs WHERE tenant = :tenant AND project = :project AND digest = :digest;
-
 -- name: catalog_add
--- Keep a catalogue once, however many searches name it.
+-- Store a catalog once, however many searches name it.
 INSERT INTO search_catalogs (tenant, project, digest, body, created_at)
-VALUES (:tenant, :project, :digest, :body, :now);
+VALUES (:tenant, :project, :digest, :text, :now) ON CONFLICT DO NOTHING;
 
 -- name: catalog_trim
 -- The hundred newest of a project stay: one that changes with every call must not fill the disk.
@@ -44,7 +40,7 @@ ON CONFLICT (tenant, project, kind, strategy) DO UPDATE SET
   used = used + excluded.used, paid = paid + excluded.paid;
 
 -- name: search_drop_old
--- Drop the oldest ledgers of searches that nobody went on with for long.
+-- Drop the oldest searches that no call has continued for long.
 DELETE FROM searches WHERE id IN (
   SELECT id FROM searches WHERE updated_at < :before ORDER BY updated_at LIMIT :most
 );
