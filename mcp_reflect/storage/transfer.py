@@ -36,14 +36,6 @@ class Exported(NamedTuple):
     outcomes: Sequence[dict[str, Any]]
 
 
-class _Ready(NamedTuple):
-    """A record to store; `rows` is None if it may be merged into another one."""
-
-    scope: Scope
-    lesson: Lesson
-    rows: LessonRows | None
-
-
 class Transfer(Repository):
     """Imports and exports lessons."""
 
@@ -53,20 +45,19 @@ class Transfer(Repository):
         after = ""
         while rows := await self.db.rows("lesson_page", {**values, "after": after}):
             ids = [row["id"] for row in rows]
-            versions: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+            past: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
             for row in await self.db.rows("version_page", {"ids": ids}):
                 own = {"reason": row["reason"], "body": json.loads(row["body"])}
-                versions[row["record_id"]].append({**own, "created_at": exact_time(row["created_at"])})
-            outcomes: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+                past["versions", row["record_id"]].append({**own, "created_at": exact_time(row["created_at"])})
             for row in await self.db.rows("outcome_page", {"ids": ids}):
                 own = {name: row[name] for name in _OUTCOME_FIELDS}
-                outcomes[row["lesson_id"]].append({**own, "created_at": exact_time(row["created_at"])})
+                past["outcomes", row["lesson_id"]].append({**own, "created_at": exact_time(row["created_at"])})
             for lesson in lessons_from(rows):
                 if lesson.kind is RecordKind.LESSON:
                     line = {name: getattr(lesson, name) for name in _EXPORTED}
                     line |= {name: list(line[name]) for name in LISTS}
                     line |= {name: exact_time(getattr(lesson, name)) for name in ("created_at", "updated_at")}
-                    line |= {"versions": versions[lesson.id], "outcomes": outcomes[lesson.id]}
+                    line |= {name: past[name, lesson.id] for name in ("versions", "outcomes")}
                     yield {name: value for name, value in line.items() if value not in (None, [])}
             after = ids[-1]
 
@@ -82,8 +73,20 @@ class Transfer(Repository):
         longer than writing them, and a server goes on answering.
         """
         for start in range(0, len(drafts), _BATCH):
-            ready = await asyncio.to_thread(self._ready, drafts[start : start + _BATCH], merge=merge)
-            yield await self.db.write(lambda tx, ready=ready: self._store(tx, ready, merge=merge))
+            batch = drafts[start : start + _BATCH]
+
+            def prepare(batch: Sequence[tuple[Scope, LessonDraft]] = batch) -> list[_Record]:
+                records = [(scope, lessons.prepared(draft, scope, self.clock)) for scope, draft in batch]
+                return [(scope, lesson, None if merge else lesson_rows(scope, lesson)) for scope, lesson in records]
+
+            def store(tx: Writing, records: Sequence[_Record]) -> list[Stored]:
+                results = [_merge(tx, scope, lesson) for scope, lesson, _ in records] if merge else _add(tx, records)
+                for scope in dict.fromkeys(scope for scope, _, _ in records):
+                    lessons.archive_excess(tx, scope, self.bank.size, self.clock.now())
+                return results
+
+            records = await asyncio.to_thread(prepare)
+            yield await self.db.write(lambda tx, records=records: store(tx, records))
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def restore(self, records: Sequence[Exported]) -> list[Stored]:
@@ -93,15 +96,9 @@ class Transfer(Repository):
             results += await self.db.write(lambda tx, start=start: _restore(tx, records[start : start + _BATCH]))
         return results
 
-    def _ready(self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool) -> list[_Ready]:
-        records = [(scope, lessons.prepared(draft, scope, self.clock)) for scope, draft in drafts]
-        return [_Ready(scope, lesson, None if merge else lesson_rows(scope, lesson)) for scope, lesson in records]
 
-    def _store(self, tx: Writing, batch: Sequence[_Ready], *, merge: bool) -> list[Stored]:
-        results = [_merge(tx, record) for record in batch] if merge else _add(tx, batch)
-        for scope in dict.fromkeys(record.scope for record in batch):
-            lessons.archive_excess(tx, scope, self.bank.size, self.clock.now())
-        return results
+# A record to store; the rows are None if it may be merged into another one.
+_Record = tuple[Scope, Lesson, LessonRows | None]
 
 
 def exact_time(seconds: float) -> str:
@@ -109,41 +106,41 @@ def exact_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-def _merge(tx: Writing, record: _Ready) -> Stored:
+def _merge(tx: Writing, scope: Scope, lesson: Lesson) -> Stored:
     """Store a record, or strengthen the one that says the same."""
-    if record.lesson.state is State.ACTIVE:
-        return _result(record, *lessons.add_or_merge(tx, record.scope, record.lesson))
-    lessons.insert(tx, record.scope, record.lesson)
-    return _result(record, record.lesson.id)
+    if lesson.state is State.ACTIVE:
+        return _result(scope, lesson, *lessons.add_or_merge(tx, scope, lesson))
+    lessons.insert(tx, scope, lesson)
+    return _result(scope, lesson, lesson.id)
 
 
-def _add(tx: Writing, batch: Sequence[_Ready]) -> list[Stored]:
+def _add(tx: Writing, batch: Sequence[_Record]) -> list[Stored]:
     """Store the records that are not there yet."""
     by_digest: dict[int, list[Lesson]] = {}
-    for scope in dict.fromkeys(record.scope for record in batch):
-        digests = [record.rows.row["digest"] for record in batch if record.rows and record.scope == scope]
+    ready = [(scope, lesson, rows) for scope, lesson, rows in batch if rows]
+    for scope in dict.fromkeys(scope for scope, _, _ in ready):
+        digests = [rows.row["digest"] for own, _, rows in ready if own == scope]
         for row in tx.rows("lesson_same", scoped(scope, digests=digests)):
             by_digest.setdefault(row["digest"], []).append(lesson_from(row))
     results: list[Stored] = []
     new: list[LessonRows] = []
-    for record in batch:
-        assert record.rows is not None  # noqa: S101 - prepared without merge
-        same = by_digest.setdefault(record.rows.row["digest"], [])
-        duplicate = next((other for other in same if says_nothing_new(record.lesson, other)), None)
+    for scope, lesson, rows in ready:
+        same = by_digest.setdefault(rows.row["digest"], [])
+        duplicate = next((other for other in same if says_nothing_new(lesson, other)), None)
         if duplicate is not None:
-            results.append(_result(record, duplicate.id, "duplicate"))
+            results.append(_result(scope, lesson, duplicate.id, "duplicate"))
             continue
-        same.append(record.lesson)
-        new.append(record.rows)
-        results.append(_result(record, record.lesson.id))
+        same.append(lesson)
+        new.append(rows)
+        results.append(_result(scope, lesson, lesson.id))
     lessons.insert_rows(tx, new)
     return results
 
 
-def _result(record: _Ready, lesson_id: str, status: str = "") -> Stored:
-    status = status or ("quarantined" if record.lesson.held else "stored")
-    held = record.lesson.held if status == "quarantined" else None
-    return Stored(lesson_id=lesson_id, status=status, reason=held, scope=str(record.scope))
+def _result(scope: Scope, lesson: Lesson, lesson_id: str, status: str = "") -> Stored:
+    status = status or ("quarantined" if lesson.held else "stored")
+    held = lesson.held if status == "quarantined" else None
+    return Stored(lesson_id=lesson_id, status=status, reason=held, scope=str(scope))
 
 
 def _restore(tx: Writing, batch: Sequence[Exported]) -> list[Stored]:

@@ -129,28 +129,12 @@ def _folded(word: str) -> str:
     return unicodedata.normalize("NFC", bare).translate(_UNFOLDED)
 
 
-# Stems of English words, after Porter (1980), "An algorithm for suffix stripping", Program 14(3). Words of other
-# languages lose the same endings, in the bank and in the question.
-
-_HAS_VOWEL: Final = lazy_compile(r"[aeiou]|(?<=[^aeiou])y")
-_SYLLABLES: Final = lazy_compile(r"(?:[aeiou]|(?<=[^aeiou])y)+(?:[^aeiouy]|(?<=[aeiou])y)+")  # Porter's measure
-_DOUBLE: Final = lazy_compile(r"([^aeiouylsz])\1$")
-_SHORT: Final = lazy_compile(r"[^aeiou](?:[aeiou]|(?<=[^aeiou])y)[^aeiouwxy]$")
-
-_PLURALS: Final = (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("us", "us"), ("s", ""))
-_STEPS: Final = """
-ational>ate ization>ize iveness>ive fulness>ful ousness>ous tional>tion biliti>ble entli>ent ousli>ous ation>ate
-alism>al aliti>al iviti>ive enci>ence anci>ance izer>ize abli>able alli>al ator>ate logi>log eli>e
-
-icate>ic ative> alize>al iciti>ic ical>ic ness> ful>
-
-ement> ance> ence> able> ible> ment> ant> ent> ism> ate> iti> ous> ive> ize> ion> al> er> ic> ou>
-"""
-# Endings with their replacements, the longer ones first, and the measure that the rest of the word must have.
-_DERIVED: Final = tuple(
-    (tuple((ending, other) for ending, _, other in (pair.partition(">") for pair in step.split())), least)
-    for step, least in zip(_STEPS.split("\n\n"), (1, 1, 2), strict=True)
-)
+# Endings of English words: those of plurals and tenses are cut once, others again and again, as far as letters are left.
+# Words of other languages lose the same endings. Porter's stemmer (1980) is no better on the development sets.
+_PLURALS_AND_TENSES: Final = ("ities", "ings", "ing", "edly", "ed", "ies", "es", "s")
+_OTHERS: Final = tuple("ity ly e y i ion at iz iv al ic ment ness ful ous abl ibl anc enc er or".split())
+_HAS_VOWEL: Final = lazy_compile(r"[aeiouy]")
+_DOUBLE: Final = lazy_compile(r"([^aeiouy])\1$")
 
 
 @lru_cache(maxsize=100_000)
@@ -158,40 +142,14 @@ def stem(word: str) -> str:
     """Return the stem of a lower-case word; a word with other letters than a to z, or of up to three, as it is."""
     if len(word) <= 3 or not (word.isascii() and word.isalpha()):
         return word
-    word = _past_and_gerund(_replaced(word, _PLURALS, 0))
-    if word.endswith("y") and _HAS_VOWEL.search(word[:-1]):
-        word = f"{word[:-1]}i"
-    for pairs, least in _DERIVED:
-        word = _replaced(word, pairs, least)
-    rest = word[:-1]
-    if word.endswith("e") and (_measure(rest) > 1 or (_measure(rest) == 1 and not _SHORT.search(rest))):
+    if not word.endswith(("ss", "us")):
+        word = _cut(word, _PLURALS_AND_TENSES, 3)
+    while (rest := _cut(word, _OTHERS, 3 if word[-1] in "ey" else 4)) != word:
         word = rest
-    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+    return word[:-1] if _DOUBLE.search(word) else word
 
 
-def _measure(word: str) -> int:
-    """Return how many times vowels are followed by consonants."""
-    return len(_SYLLABLES.findall(word))
-
-
-def _replaced(word: str, pairs: tuple[tuple[str, str], ...], least: int) -> str:
-    """Return the word with the first ending that it has replaced, if enough syllables come before it."""
-    for ending, other in pairs:
-        if word.endswith(ending):
-            rest = word.removesuffix(ending)
-            return rest + other if _measure(rest) >= least else word
-    return word
-
-
-def _past_and_gerund(word: str) -> str:
-    if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) else word
-    for ending in ("ed", "ing"):
-        if word.endswith(ending):
-            rest = word.removesuffix(ending)
-            if not _HAS_VOWEL.search(rest):
-                return word
-            if rest.endswith(("at", "bl", "iz")) or (_measure(rest) == 1 and _SHORT.search(rest)):
-                return f"{rest}e"
-            return rest[:-1] if _DOUBLE.search(rest) else rest
-    return word
+def _cut(word: str, endings: tuple[str, ...], least: int) -> str:
+    """Return a word without the first of these endings that leaves a vowel and so many letters."""
+    rests = (word.removesuffix(ending) for ending in endings if word.endswith(ending))
+    return next((rest for rest in rests if len(rest) >= least and _HAS_VOWEL.search(rest)), word)
