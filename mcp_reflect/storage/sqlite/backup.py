@@ -1,19 +1,23 @@
 """The bank's file as a whole, while servers use it: copied daily and on request, restored, checked, recovered."""
 
 import asyncio
+import json
 import os
 import shutil
 import sqlite3
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, NotABankError
+from mcp_reflect.models.lesson import RecordKind, Source, State, Trust
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.database import Repository, explained
-from mcp_reflect.storage.sqlite.recovery import recover, unreadable
+from mcp_reflect.storage.sqlite.statements import LISTS
 
 COPIES_KEPT: Final = 7
 _ABANDONED_SECONDS: Final = 3600  # after which an unfinished copy is taken for that of a killed process
@@ -196,3 +200,188 @@ class Maintenance(Repository):
                 done = files.move(damaged, damaged.with_name(damaged.name.replace(files.ASIDE, ".rescued-")))
             results.append(Rescued(done, rows))
         return results
+
+
+# Recovery: the rows of a damaged bank that SQLite can still read, copied into a good bank.
+
+# Tables that are made from the lessons; the index is made anew.
+DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
+
+# The columns of lessons with a fixed set of values, and the value for one that was damaged: out of recall, if in doubt.
+_DOUBTFUL: Final = (RecordKind.LESSON, State.RETIRED, Trust.QUARANTINED, Source.IMPORT)
+_FALLBACK: Final = dict(zip(("kind", "state", "trust", "source"), _DOUBTFUL, strict=True))
+_PAGE_SIZE: Final = 4096
+_BATCH: Final = 500  # rows in a transaction: other servers write in between
+_MAX_FAILURES: Final = 20_000  # ranges in a row without a readable row; then nothing more can be found
+
+
+class _Table(NamedTuple):
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]  # the columns of the primary key
+    rowid: str | None  # `rowid`, or the column that is the rowid; None if the table has none
+
+    def select(self, *names: str) -> str:
+        columns = ", ".join(f'"{name}"' for name in (*names, *self.columns))
+        return f'SELECT {columns} FROM "{self.name}"'  # noqa: S608 - our own schema's names
+
+
+def recover(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
+    """Copy the readable rows of `damaged` and its log into the good `bank`; return the number of new rows by table.
+
+    A row that is there already stays as it is, so that a recovery can be repeated. A text that is not UTF-8 has U+FFFD
+    for the bytes that are lost. `damaged` is not changed: a copy of it is read. Raises sqlite3.Error or OSError.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix=f"{bank.name}.recovering-", dir=bank.parent) as folder,
+        closing(files.connect(bank, wait=busy_seconds)) as target,
+    ):
+        target.execute("PRAGMA synchronous = FULL")
+        target.execute("PRAGMA foreign_keys = ON")
+        counts = dict.fromkeys(_tables(target), 0)
+        source = _readable_copy(damaged, Path(folder), bank)
+        if source is not None:
+            with closing(source):
+                for table in counts:
+                    rows = _rows(source, table)
+                    while batch := list(islice(rows, _BATCH)):
+                        with files.write_lock(target):
+                            counts[table] += sum(_insert(target, table, row) for row in batch)
+        return {table.name: count for table, count in counts.items()}
+
+
+def unreadable(connection: sqlite3.Connection) -> list[str]:
+    """Return the table and rowid, or id, of each record with a text that is not UTF-8."""
+    names: list[str] = []
+    tables = _tables(connection)
+    connection.text_factory = bytes
+    for table in tables:
+        for key, *values in connection.execute(table.select(table.rowid or table.key[0])):
+            if any(isinstance(value, bytes) and _text(value).encode() != value for value in values):
+                names.append(f"{table.name} {_text(key) if isinstance(key, bytes) else key}")
+    return names
+
+
+def _text(value: bytes) -> str:
+    return value.decode(errors="replace")
+
+
+def _readable_copy(damaged: Path, folder: Path, bank: Path) -> sqlite3.Connection | None:
+    """Open a copy of the damaged file, with the beginning of another bank if its own is lost; None if that fails.
+
+    The first page has the header and the root of the schema; a file that was cut may lack the rest of the schema too.
+    Banks made by the same migrations, or restored from the same copy, have the same pages there.
+    """
+    data = damaged.read_bytes()
+    with_log = files.beside(damaged, "-wal").exists()
+    for model in (b"", *_models(folder, bank, with_log=with_log)):
+        copy = folder / "copy.db"
+        copy.write_bytes(model[:_PAGE_SIZE] + data[len(model[:_PAGE_SIZE]) :] + model[max(len(data), _PAGE_SIZE) :])
+        for ending in ("-wal", "-journal"):
+            files.beside(copy, ending).unlink(missing_ok=True)
+            if files.beside(damaged, ending).exists():
+                shutil.copyfile(files.beside(damaged, ending), files.beside(copy, ending))
+        connection = sqlite3.connect(copy, isolation_level=None)
+        try:
+            connection.execute("PRAGMA writable_schema = ON")  # reads a file that is shorter than its header says
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("SELECT id FROM lessons ORDER BY row LIMIT 1").fetchone()
+        except sqlite3.DatabaseError:
+            connection.close()
+        else:
+            connection.text_factory = _text
+            return connection
+    return None
+
+
+def _models(folder: Path, bank: Path, *, with_log: bool) -> Iterator[bytes]:
+    """Yield the content of a new bank, and of the daily copies, the newest first, with headers to use for another."""
+    new = folder / "new.db"
+    with closing(sqlite3.connect(new, isolation_level=None)) as connection:
+        files.upgrade(connection, None)
+    mode = b"\x02\x02" if with_log else b"\x01\x01"
+    for file in (new, *reversed(files.all_copies(bank))):
+        data = file.read_bytes()
+        # The journal mode (bytes 18 and 19), no free pages (32 to 39), and a size in pages that SQLite takes from the
+        # file, because bytes 92 to 95 do not confirm it (sqlite.org/fileformat2.html, section 1.3).
+        yield data[:18] + mode + data[20:32] + bytes(8) + data[40:92] + bytes(4) + data[96:]
+
+
+def _tables(connection: sqlite3.Connection) -> list[_Table]:
+    """Return our tables in the order of their creation, so that a row comes after the one it refers to."""
+    names = connection.execute(
+        "SELECT name, wr FROM pragma_table_list JOIN sqlite_master USING (name) "
+        "WHERE pragma_table_list.type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite_%' "
+        "ORDER BY sqlite_master.rowid"
+    ).fetchall()
+    tables: list[_Table] = []
+    for name, without_rowid in names:
+        columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY pk", (name,)).fetchall()
+        key = tuple(column for column, _, place in columns if place)
+        alias = [column for column, kind, place in columns if place and kind == "INTEGER" and len(key) == 1]
+        rowid = None if without_rowid else (*alias, "rowid")[0]
+        if name not in DERIVED:
+            tables.append(_Table(name, tuple(column for column, _, _ in columns), key, rowid))
+    return tables
+
+
+def _rows(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table that can be read."""
+    try:
+        columns = {row[0] for row in source.execute("SELECT name FROM pragma_table_info(?)", (table.name,))}
+    except sqlite3.DatabaseError:
+        return
+    if not columns >= set(table.columns):
+        return
+    if table.rowid is not None:
+        yield from _by_rowid(source, table)
+        return
+    for direction in ("", " DESC"):  # the rows before the first damaged page, and those behind the last
+        order = ", ".join(f'"{name}"{direction}' for name in table.key)
+        with suppress(sqlite3.DatabaseError):
+            yield from source.execute(f"{table.select()} ORDER BY {order}")
+            return
+
+
+def _by_rowid(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Any, ...]]:
+    """Yield rows by ranges of rowids; a range that cannot be read is halved, so a damaged page costs its rows alone."""
+    ranges = [(1, 2**63 - 1)]
+    failures = 0
+    while ranges and failures < _MAX_FAILURES:
+        place, last = ranges.pop()
+        sql = f"{table.select('rowid')} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
+        try:
+            for rowid, *row in source.execute(sql, (place, last)):
+                yield tuple(row)
+                place, failures = rowid + 1, 0
+        except sqlite3.DatabaseError:
+            failures += 1
+            if place < last:
+                middle = (place + last) // 2
+                ranges += [(middle + 1, last), (place, middle)]
+
+
+def _insert(target: sqlite3.Connection, table: _Table, row: tuple[Any, ...]) -> int:
+    """Write a row under its rowid, or under a new one if another row has it; return 1 if it was written."""
+    values = dict(zip(table.columns, row, strict=True))
+    if table.name == "lessons":
+        for column, fallback in _FALLBACK.items():
+            if values[column] not in tuple(type(fallback)):
+                values[column] = fallback.value
+        for column in LISTS:
+            try:
+                json.loads(str(values[column]))
+            except ValueError:
+                values[column] = "[]"
+    try:
+        same = " AND ".join(f'"{name}" IS :{name}' for name in values)
+        if target.execute(f'SELECT 1 FROM "{table.name}" WHERE {same}', values).fetchone():  # noqa: S608 - ours
+            return 0
+        while True:
+            names, places = ", ".join(f'"{name}"' for name in values), ", ".join(f":{name}" for name in values)
+            sql = f'INSERT OR IGNORE INTO "{table.name}" ({names}) VALUES ({places})'  # noqa: S608 - ours
+            if (written := target.execute(sql, values).rowcount) or table.rowid not in values:
+                return written
+            del values[table.rowid]
+    except sqlite3.IntegrityError:
+        return 0  # it refers to a row that is lost, or a value of it is damaged
