@@ -18,6 +18,16 @@ from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons
 
 MOST_WRONG: Final = 3  # wrong warnings after which a failure is not warned of any more
 MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered
+_SESSION_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "held_out": bool,
+    "worked": lambda text: tuple(json.loads(text).items()),
+    "shown": lambda text: tuple(json.loads(text)),
+}
+_FAILURE_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "arguments": lambda text: json.loads(text)[0],
+    "worked": lambda text: json.loads(text)[0] if text else None,
+    "category": ErrorCategory,
+}
 
 
 class WarningRepository(Repository):
@@ -40,7 +50,8 @@ class WarningRepository(Repository):
         return await self._failures("failure_by_error", scope, tool=tool, fingerprint=fingerprint)
 
     async def _failures(self, query: str, scope: Scope, **values: Any) -> list[KnownFailure]:
-        return readable(await self.db.rows(query, scoped(scope, **values)), _known_from)
+        rows = await self.db.rows(query, scoped(scope, **values))
+        return readable(rows, lambda row: record_from(row, KnownFailure, _FAILURE_READERS))
 
     async def lessons_of(self, scope: Scope, known: KnownFailure) -> list[Lesson]:
         """Return the active lessons of the reflection that noted a failure last."""
@@ -154,12 +165,7 @@ def session_state(reading: Reading, scope: Scope, session: str) -> SessionState 
     row = reading.row("session_by_id", scoped(scope, id=session))
     if row is None:
         return None
-    readers: dict[str, Callable[[Any], Any]] = {
-        "held_out": bool,
-        "worked": lambda text: tuple(json.loads(text).items()),
-        "shown": lambda text: tuple(json.loads(text)),
-    }
-    return record_from(row, SessionState, readers)
+    return record_from(row, SessionState, _SESSION_READERS)
 
 
 def _settle(tx: Writing, scope: Scope, session: str, exact: str, *, worked: bool, now: float) -> bool:
@@ -170,30 +176,23 @@ def _settle(tx: Writing, scope: Scope, session: str, exact: str, *, worked: bool
     """
     settled = shown = False
     for row in tx.rows("warning_open", scoped(scope, session=session, exact=exact)):
-        if row["exact"] != exact:
-            _close(tx, row, Sequel.HEEDED, now)
-            if worked:
-                _apply_sequel(tx, scope, row, Sequel.HEEDED, now)
-        elif not settled:
-            settled, shown = True, bool(row["shown"])
-            sequel = Sequel.WORKED if worked else Sequel.FAILED
-            _close(tx, row, sequel, now)
-            _apply_sequel(tx, scope, row, sequel, now)
+        same = row["exact"] == exact
+        if same and settled:
+            continue
+        sequel = Sequel.HEEDED if not same else Sequel.WORKED if worked else Sequel.FAILED
+        settled, shown = settled or same, shown or (same and bool(row["shown"]))
+        _close(tx, row, sequel, now)
+        if sequel is Sequel.WORKED:
+            values = {"row": row["failure"], "most": MOST_WRONG, "now": now, "tenant": scope.tenant}
+            tx.run("failure_was_wrong", values)
+        if worked and row["shown"] and row["lesson_id"]:  # the lesson was followed, for better or worse
+            success = float(sequel is Sequel.HEEDED)
+            add_measured_outcome(tx, scope, row["lesson_id"], row["id"], success=success, now=now)
     return shown
 
 
 def _close(tx: Writing, row: Row, sequel: Sequel, now: float) -> None:
     tx.run("warning_settle", {"id": row["id"], "sequel": sequel, "now": now, "tenant": row["tenant"]})
-
-
-def _apply_sequel(tx: Writing, scope: Scope, row: Row, sequel: Sequel, now: float) -> None:
-    """Count a sequel for the failure, and for the lesson if it was shown and followed."""
-    if sequel is Sequel.WORKED:
-        values = {"row": row["failure"], "most": MOST_WRONG, "now": now, "tenant": scope.tenant}
-        tx.run("failure_was_wrong", values)
-    if row["shown"] and row["lesson_id"] and sequel is not Sequel.FAILED:
-        success = float(sequel is Sequel.HEEDED)
-        add_measured_outcome(tx, scope, row["lesson_id"], row["id"], success=success, now=now)
 
 
 def note_failure(
@@ -220,15 +219,6 @@ def note_failure(
 def note_worked(tx: Writing, scope: Scope, calls: Iterable[WorkedCall], now: float) -> None:
     """Clear calls that worked: they are not known as failing until they fail again."""
     tx.run_many("failure_worked", [scoped(scope, **asdict(call), now=now) for call in calls])
-
-
-def _known_from(row: Row) -> KnownFailure:
-    readers: dict[str, Callable[[Any], Any]] = {
-        "arguments": lambda text: json.loads(text)[0],
-        "worked": lambda text: json.loads(text)[0] if text else None,
-        "category": ErrorCategory,
-    }
-    return record_from(row, KnownFailure, readers)
 
 
 # Whether warnings prevent failures. Intervals are of 95 %.
@@ -270,12 +260,10 @@ def mean_interval(values: Sequence[int], others: Sequence[int] | None = None) ->
     groups = [values] if others is None else [values, others]
     if min(map(len, groups)) < LEAST_SESSIONS:
         return None
-    means = [sum(group) / len(group) for group in groups]
-    spreads = [
-        sum((value - mean) ** 2 for value in group) / (len(group) - 1) / len(group)
-        for group, mean in zip(groups, means, strict=True)
-    ]
-    return _estimate(means, means, spreads, sum(map(len, groups)))
+    from statistics import fmean, variance  # noqa: PLC0415 - the hooks load this module, and compute no means
+
+    means = [fmean(group) for group in groups]
+    return _estimate(means, means, [variance(group) / len(group) for group in groups], sum(map(len, groups)))
 
 
 def share_interval(*shares: tuple[float, int]) -> dict[str, Json] | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import Lesson, State, Trust
@@ -101,6 +101,7 @@ def renew(writing: Writing, scope: Scope, lesson: Lesson) -> None:
 
 def add(writing: Writing, entries: Sequence[Entry]) -> None:
     """Index stored records, on the database's thread."""
+    rows: list[dict[str, Any]]
     rows = [{"id": Derived(one.id), "scope": one.scope, "length": one.length, "terms": one.terms} for one in entries]
     writing.run_many("index_add_features", rows)
     writing.run_many("index_add_terms", [{**row, "terms": document(row["scope"], row["terms"])} for row in rows])
@@ -111,6 +112,7 @@ def add(writing: Writing, entries: Sequence[Entry]) -> None:
 
 def _add_vectors(writing: Writing, entries: Sequence[Entry]) -> None:
     """Store the word vectors of indexed records that have none."""
+    rows: list[dict[str, Any]]
     rows = [{"id": Derived(one.id), "scope": one.scope, "vector": one.vector} for one in entries if one.vector]
     writing.run_many("vector_add_words", [{**row, "signs": signs(row["vector"])} for row in rows])
 

@@ -119,11 +119,12 @@ def record_from(row: Row, model: type[_Record], readers: Mapping[str, Callable[[
 
     BankError if the row is damaged.
     """
+    kind: Any = model
     values = dict(zip(row.keys(), row, strict=True))  # a Row searches all of its names for each lookup
     try:
         for name, read in readers.items():
             values[name] = read(values[name])
-        return model(**{field: values[field] for field in model.__dataclass_fields__})
+        return model(**{field: values[field] for field in kind.__dataclass_fields__})
     except (LookupError, TypeError, ValueError) as error:
         raise _damaged(row) from error
 
