@@ -91,8 +91,8 @@ async def _embed_all(engine: Engine) -> None:
         return
     start, cpu = time.perf_counter(), time.process_time()
     total = sum([done async for done in embeddings.embed_all()])
-    if embeddings.problem:
-        raise SystemExit(embeddings.problem)
+    if embeddings.patient.problem:
+        raise SystemExit(embeddings.patient.problem)
     each = {"ms": (time.perf_counter() - start) / max(1, total), "cpu_ms": (time.process_time() - cpu) / max(1, total)}
     print(json.dumps({"embedded": total, **{name: round(1000 * value, 1) for name, value in each.items()}}), flush=True)
 

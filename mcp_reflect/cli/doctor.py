@@ -18,6 +18,7 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import backup
 
 _MOST_NAMED: Final = 10  # records with damaged texts
+_PROBE_SECONDS: Final = 10.0
 
 
 def add_doctor_arguments(parser: CliParser) -> None:
@@ -99,8 +100,8 @@ async def examine(engine: Engine) -> dict[str, Any]:
     }
     degraded += _damage(health)
     embeddings = engine.bank.embeddings
-    if embeddings is not None and (problem := await embeddings.probed()) is not None:
-        degraded.append(f"Recall compares word vectors only. {problem}")
+    if embeddings is not None and await embeddings.patient.embed(["?"], _PROBE_SECONDS) is None:
+        degraded.append(f"Recall compares word vectors only. {embeddings.patient.problem}")
     report["embeddings"] = await engine.bank.recalls.embedding_state(engine.scopes.own)
     if opened.read_only:
         degraded.append(f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored.")

@@ -17,7 +17,7 @@ from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
 from mcp_reflect.storage.similarity import nearest, points, same_record, telling_words, tie, wording
 from mcp_reflect.storage.sqlite.database import Repository, transaction
-from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lesson_from, lessons_from, scoped
+from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lessons_from, scoped
 
 # The plan of rules: merge what says the same, link what is similar, archive what proved useless. Rules write no new
 # text. The same records give the same plan in any order, and an applied plan leaves nothing for the next one.
@@ -110,12 +110,10 @@ def may_archive(record: Lesson) -> bool:
 
 def _useless_reason(record: Lesson, rates: Rates) -> str | None:
     """Return the reason why a record proved useless, None if it did not."""
-    if not may_archive(record):
-        return None
-    if rates.harmful(record):
+    if may_archive(record) and rates.harmful(record):
         return "its outcomes prove that it does more harm than good"
-    tried = record.times_applied >= OFTEN and record.effectiveness is not None
-    if tried and record.proof == 0 and (record.effectiveness or 0.0) < LITTLE:
+    useless = record.proof == 0 and record.effectiveness is not None and record.effectiveness < LITTLE
+    if may_archive(record) and useless and record.times_applied >= OFTEN:
         return f"shown {record.times_applied} times and of no use by its agents' own account"
     return None
 
@@ -184,8 +182,8 @@ class ConsolidationRepository(Repository):
         changes = _Changes(tx, scope, dream_id, self.clock, {lesson.id: lesson for lesson in loaded})
         for merge in plan.merges:
             changes.merge(merge)
-        for generalisation in plan.generalisations:
-            changes.generalise(generalisation)
+        for new in plan.generalisations:
+            changes.generalise(new)
         for archiving in plan.archivings:
             record = changes.unchanged(archiving.id)
             if record is not None and may_archive(record):
@@ -215,7 +213,7 @@ class ConsolidationRepository(Repository):
         restored: list[str] = []
         skipped: list[str] = []
         for name, change in changes["records"].items():
-            current = _stored(tx, scope, name)
+            current = lessons.find(tx, scope, name)
             if current is None or current.updated_at != change["after"]:
                 skipped.append(name)
                 continue
@@ -229,7 +227,7 @@ class ConsolidationRepository(Repository):
         tx.run_many("link_remove", changes["links"])
         # Merged records get their outcomes back, and the kept record only its own.
         for name in sorted({link["from_id"] for link in changes["links"] if link["relation"] in _MERGED}):
-            if (lesson := _stored(tx, scope, name)) is not None:
+            if (lesson := lessons.find(tx, scope, name)) is not None:
                 lessons.recompute(tx, scope, lesson)
         tx.run("dream_undone", scoped(scope, id=dream_id))
         lessons.archive_excess(tx, scope, self.bank.size, self.clock.now())
@@ -295,7 +293,7 @@ class _Changes:
 
     def unchanged(self, name: str) -> Lesson | None:
         """Return a record as it was loaded, or as this dream left it; None if somebody changed it meanwhile."""
-        current = _stored(self.tx, self.scope, name)
+        current = lessons.find(self.tx, self.scope, name)
         before, own = self.loaded.get(name), self.records.get(name)
         expected = own["after"] if own else before and before.updated_at
         if current is None or current.state is not State.ACTIVE or current.updated_at != expected:
@@ -325,8 +323,3 @@ def digest_of(records: list[Lesson]) -> str:
 
 def _records(reading: Reading, scope: Scope) -> list[Lesson]:
     return lessons_from(reading.rows("dream_records", scoped(scope, limit=MOST_RECORDS)))
-
-
-def _stored(tx: Writing, scope: Scope, name: str) -> Lesson | None:
-    row = tx.row("lesson_by_id", scoped(scope, id=name))
-    return None if row is None else lesson_from(row)

@@ -335,6 +335,12 @@ def lesson_by_id(reading: Reading, scope: Scope, lesson_id: str, field: str = "l
     return lesson_from(reading.existing("lesson_by_id", scope, field, lesson_id, fix))
 
 
+def find(reading: Reading, scope: Scope, lesson_id: str) -> Lesson | None:
+    """Return the record of this scope with that id, None if there is none."""
+    row = reading.row("lesson_by_id", scoped(scope, id=lesson_id))
+    return None if row is None else lesson_from(row)
+
+
 def set_state(tx: Writing, scope: Scope, lesson_id: str, state: State, reason: str, now: float) -> Lesson:
     """Retire, archive or restore a lesson; its former state stays in its history."""
     before = lesson_by_id(tx, scope, lesson_id)
@@ -412,13 +418,13 @@ def add_measured_outcome(
 
     The outcome is stored under the warning's id, so that one warning counts once; an erased lesson is skipped.
     """
-    row = tx.row("lesson_by_id", scoped(scope, id=lesson_id))
-    if row is None:
+    lesson = find(tx, scope, lesson_id)
+    if lesson is None:
         return
     evidence, note = Evidence.METRIC, "seen in the calls after a warning"
     values = {"recall_id": warning_id, "lesson_id": lesson_id, "success": success, "evidence": evidence, "now": now}
     tx.run("outcome_add", {**values, "weight": EVIDENCE_WEIGHT[evidence], "note": note})
-    _updated(tx, scope, lesson_from(row))
+    _updated(tx, scope, lesson)
 
 
 def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Lesson]:
@@ -438,8 +444,7 @@ def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Less
         lessons[lesson_id] = lesson_by_id(tx, scope, lesson_id, field)
     if lessons:
         return list(lessons.values())
-    rows = [tx.row("lesson_by_id", scoped(scope, id=lesson_id)) for lesson_id in shown]
-    return [lesson_from(row) for row in rows if row is not None]  # a lesson may have been erased since
+    return [lesson for name in shown if (lesson := find(tx, scope, name))]  # a lesson may have been erased since
 
 
 def _answer(lesson: Lesson, effectiveness: float | None) -> models.Updated:

@@ -12,6 +12,7 @@ from mcp_reflect.storage import lessons, warnings
 from mcp_reflect.storage.sqlite.database import Repository, transaction
 from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lesson_from, readable, record_from, scoped
 
+_RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id", "trace", "run_digest")
 _OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
 
 
@@ -29,18 +30,17 @@ class ReflectionRepository(Repository):
         if same is not None:
             return _reflection_from(same)
         reflection_id = self.clock.new_id("ref")
-        values = {
-            "id": reflection_id,
-            "task": draft.task,
-            "task_type": draft.task_type,
-            "outcome": draft.outcome,
-            "run_id": draft.run_id,
-            "trace": draft.trace,
-            "run_digest": draft.run_digest,
-            **self._write_parts(tx, scope, draft, reflection_id, now),
-        }
-        tx.run("reflection_add", values)
-        _note_calls(tx, scope, draft, reflection_id, now)
+        run = {name: getattr(draft, name) for name in _RUN_FIELDS}
+        tx.run(
+            "reflection_add", {"id": reflection_id, **run, **self._write_parts(tx, scope, draft, reflection_id, now)}
+        )
+        session = draft.run_id and draft.run_id.partition("#")[0]  # a transcript's run is a part of its session
+        # The calls of a watched session were counted when they were made.
+        again = session is None or warnings.session_state(tx, scope, session) is None
+        for failure in draft.failures:
+            warnings.note_failure(tx, scope, failure, now, reflection_id=reflection_id, session=session, again=again)
+        if again:
+            warnings.note_worked(tx, scope, draft.worked, now)
         return self._written(tx, scope, draft, reflection_id)
 
     @transaction
@@ -120,7 +120,7 @@ class ReflectionRepository(Repository):
 
         body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}
         summary = record_of(draft.face, reflection_id)
-        if tx.row("lesson_by_id", scoped(scope, id=reflection_id)) is None:
+        if lessons.find(tx, scope, reflection_id) is None:
             lessons.insert(tx, scope, summary)
         else:
             lessons.change(tx, scope, summary)
@@ -163,16 +163,6 @@ def _tool_outputs(run: Json) -> list[str]:
 def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflection:
     fix = "Send the id that reflect gave."
     return _reflection_from(reading.existing("reflection_by_id", scope, "reflection_id", reflection_id, fix))
-
-
-def _note_calls(tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float) -> None:
-    """Note the calls that failed and that worked. Those of a watched session were counted when they were made."""
-    session = draft.run_id and draft.run_id.partition("#")[0]  # a transcript's run is a part of its session
-    watched = session is not None and warnings.session_state(tx, scope, session) is not None
-    for failure in draft.failures:
-        warnings.note_failure(tx, scope, failure, now, reflection_id=reflection_id, session=session, again=not watched)
-    if not watched:
-        warnings.note_worked(tx, scope, draft.worked, now)
 
 
 def _reflection_from(row: Row) -> StoredReflection:

@@ -84,25 +84,25 @@ class Views(Repository):
             "quarantined": sum(row["count"] for row in active if row["trust"] == "quarantined"),
             "average_lesson_effectiveness": round(effectiveness / with_outcome, 4) if with_outcome else None,
             "lessons_applied": sum(row["applied"] or 0 for row in lessons),
-            "uplift": await self._uplift(scope),
+            "uplift": _uplift(await self.db.rows("task_arms", where)),
             "proof": await self.bank.warnings.effect(scope),
             **dict(await self.db.row("stats_counts", where) or {}),
             "embeddings": await self.bank.recalls.embedding_state(scope),
         }
 
-    async def _uplift(self, scope: Scope) -> dict[str, Json]:
-        """Return how much more often tasks succeed if their lessons are shown than if they are held out.
 
-        A task counts once, by the mean of its outcomes; `difference` is None with fewer than `least` cases of either.
-        """
-        arms = {"shown": (0.0, 0), "held_out": (0.0, 0)}
-        for row in await self.db.rows("task_arms", scoped(scope)):
-            arms["held_out" if row["held"] else "shown"] = (float(row["good"]), int(row["cases"]))
-        difference = share_interval(arms["shown"], arms["held_out"])
-        uplift: dict[str, Json] = {"difference": difference, "least": LEAST_WARNINGS}
-        for name, (good, cases) in arms.items():
-            uplift[name] = {"tasks": cases, "success": round(good / cases, 4) if cases else None}
-        return uplift
+def _uplift(rows: Iterable[Row]) -> dict[str, Json]:
+    """Return how much more often tasks succeed if their lessons are shown than if they are held out.
+
+    A task counts once, by the mean of its outcomes; `difference` is None with fewer than `least` cases of either.
+    """
+    arms = {"shown": (0.0, 0), "held_out": (0.0, 0)}
+    arms |= {"held_out" if row["held"] else "shown": (float(row["good"]), int(row["cases"])) for row in rows}
+    success: dict[str, Json] = {
+        name: {"tasks": cases, "success": round(good / cases, 4) if cases else None}
+        for name, (good, cases) in arms.items()
+    }
+    return {"difference": share_interval(arms["shown"], arms["held_out"]), "least": LEAST_WARNINGS, **success}
 
 
 # The dashboard's data, read as of one moment, in columns: ten thousand lessons must fit into a page.
@@ -147,7 +147,7 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
     merged = [link for link in links if link["relation"] == "merged_into" and link["from_id"] in archived]
     into = {link["from_id"]: link["to_id"] for link in merged}
     outcomes = _outcomes(reading.rows("board_outcomes", {"ids": ids}), into, places)
-    table = {
+    table: Table = {
         "scope": str(scope),
         "project": scope.project,
         "at": int(now),
@@ -165,7 +165,13 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
         "warnings": _table(reading.rows("board_warnings", events), _WARNING_COLUMNS, arguments=_call),
         "warning_days": [list(row) for row in reading.rows("board_warning_days", where)],
     }
-    return table if whole else _without_orders(table)
+    hidden = (("recalls", "task"), ("outcomes", "note"), ("warnings", "arguments"), ("warnings", "tool"))
+    for name, column in () if whole else hidden:  # each that reads as an order to its reader
+        place = table[name]["columns"].index(column)
+        for row in table[name]["rows"]:
+            if row[place] and (reason := suspicion([row[place]])):
+                row[place] = waits(reason)
+    return table
 
 
 def _table(rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any], Any]) -> Table:
@@ -173,17 +179,6 @@ def _table(rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any
         return [readers[name](row[name]) if name in readers else row[name] for name in columns]
 
     return {"columns": columns, "rows": readable(rows, values)}
-
-
-def _without_orders(table: Table) -> Table:
-    """Replace each task, note or call that reads as an order to its reader."""
-    for name, column in (("recalls", "task"), ("outcomes", "note"), ("warnings", "arguments"), ("warnings", "tool")):
-        rows: list[list[Any]] = table[name]["rows"]
-        at = table[name]["columns"].index(column)
-        for row in rows:
-            if row[at] and (reason := suspicion([row[at]])):
-                row[at] = waits(reason)
-    return table
 
 
 def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:

@@ -26,7 +26,7 @@ _DAY: Final = 86_400.0
 
 
 class Embeddings:
-    """The vectors of one embedder. Where it fails, recall goes on without it; `problem` says why.
+    """The vectors of one embedder. Where it fails, recall goes on without it; `patient.problem` says why.
 
     Lessons get their vectors after a write, some at a time, in the background. One process does it at a time: its
     lease runs out by itself, so a crash stops nothing.
@@ -46,12 +46,12 @@ class Embeddings:
         def opened() -> Embedder:
             return Checked(embedder, "the embedder") if embedder else open_embedder(settings.llm_settings)
 
-        self._patient = Patient(opened, clock)
+        self.patient = Patient(opened, clock)
         self._tenant = scopes.own.tenant
         self._projects = tuple(dict.fromkeys((scopes.own.project, *scopes.others, GLOBAL)))
         self._lease = {"tenant": self._tenant, "project": "", "name": "embed", "holder": clock.new_id("keeper")}
         self._model: Row | None = None
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
         self._due = False
         self._working = asyncio.Lock()
         self._looked_at = float("-inf")
@@ -59,56 +59,39 @@ class Embeddings:
     async def ask(self, text: str) -> QueryVector | None:
         """Return the vector of a question, redacted like a stored text, or None if the embedder gives none in time."""
         self.wake(written=False)
-        vectors = await self._patient.embed([clean_text(text)[:LONGEST_TEXT]], self._seconds)
+        vectors = await self.patient.embed([clean_text(text)[:LONGEST_TEXT]], self._seconds)
         if not vectors:
             return None
-        named = {"name": self._patient.name, "dims": len(vectors[0])}
+        named = {"name": self.patient.name, "dims": len(vectors[0])}
         if self._model is None or self._model["dims"] != named["dims"]:
             self._model = await self._db.row("embedder_by_name", named)
         return QueryVector(vectors[0], self._model["id"], self._model["background"]) if self._model else None
 
-    @property
-    def problem(self) -> str | None:
-        """Why there are no vectors at the moment, None if there are."""
-        return self._patient.problem
-
-    async def probed(self) -> str | None:
-        """Ask the embedder for one word, with patience; return its problem, or None."""
-        await self._patient.embed(["?"], max(self._seconds, 10.0))
-        return self._patient.problem
-
     async def state(self, scope: Scope) -> dict[str, Json]:
         """Return the embedder's name, how many of a scope's active lessons have a vector of it, and its problem."""
-        name = self._patient.name
+        name = self.patient.name
         (counts,) = await self._db.rows("vector_counts", {"name": name, **scoped(scope)})
-        problem: dict[str, Json] = {"problem": self._patient.problem} if self._patient.problem else {}
-        return {
-            "embedder": name or "none", "lessons": counts["lessons"], "with_vector": counts["vectors"], **problem,
-        }  # fmt: skip
+        state = {"embedder": name or "none", "lessons": counts["lessons"], "with_vector": counts["vectors"]}
+        return {**state, "problem": self.patient.problem} if self.patient.problem else state
 
     def wake(self, *, written: bool = True) -> None:
         """Begin to embed soon, in the background; if nothing was `written`, only if it has not looked lately."""
         if not written and self._clock.now() < self._looked_at + LOOK_AGAIN_SECONDS:
             return
         self._due = True
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._in_background())
-
-    async def idle(self) -> None:
-        """Wait until what was begun in the background is done."""
-        if self._task is not None:
-            await self._task
+        if self.task is None or self.task.done():
+            self.task = asyncio.create_task(self._in_background())
 
     async def close(self) -> None:
         """End the work in the background; what is written stays, and the next process goes on."""
-        if self._task is not None:
-            self._task.cancel()
+        if self.task is not None:
+            self.task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+                await self.task
+            self.task = None
 
     async def embed_all(self) -> AsyncGenerator[int]:
-        """Give every lesson its vector now; yield how many each batch brought. See `problem` if it stops short."""
+        """Give every lesson its vector now; yield how many each batch brought; `patient.problem` says why it ends."""
         await self.close()  # what waits in the background is done here
         async with aclosing(self._catch_up()) as batches:
             async for done in batches:
@@ -145,10 +128,10 @@ class Embeddings:
 
     async def _registered(self) -> Row | None:
         """Return the embedder as the bank knows it; None if it gives nothing, so that its dimensions are unknown."""
-        probes = await self._patient.embed(UNRELATED, BATCH_SECONDS)
+        probes = await self.patient.embed(UNRELATED, BATCH_SECONDS)
         if probes is None:
             return None
-        named = {"name": self._patient.name, "dims": len(probes[0])}
+        named = {"name": self.patient.name, "dims": len(probes[0])}
 
         def register(tx: Writing) -> Row | None:
             tx.run("embedder_add", {**named, "background": background(probes), "now": self._clock.now()})
@@ -163,7 +146,7 @@ class Embeddings:
     async def _embed(self, model: Row, rows: list[Row]) -> int | None:
         """Embed and store a batch; return how many lessons got a vector, None if the embedder or the lease is lost."""
         texts = [text_of(row["text"], json.loads(row["symptoms"]), json.loads(row["keywords"])) for row in rows]
-        vectors = await self._patient.embed(texts, BATCH_SECONDS)
+        vectors = await self.patient.embed(texts, BATCH_SECONDS)
         if vectors is None or len(vectors[0]) != model["dims"]:
             return None
         lessons = [

@@ -1,5 +1,6 @@
 """Vectors in the bank: who gets one, when, and what takes it away again."""
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager, closing
@@ -320,13 +321,13 @@ async def test_a_write_wakes_the_keeper_and_a_recall_does_so_once_a_minute(
     monkeypatch.setattr("mcp_reflect.storage.retrieval.embeddings.WAIT_SECONDS", 0)
     async with served() as server, engine_at(server, settings, clock) as engine:
         await engine.store_lesson(**SLOW)
-        await meaning(engine).idle()
+        await asyncio.wait([task for task in [meaning(engine).task] if task])
         assert (await told(engine))["with_vector"] == 1
         async with Engine(settings, clock=clock) as without:
             await without.store_lesson(**MAIL)
         clock.time += LOOK_AGAIN_SECONDS
         await engine.recall(task="an unrelated thing")
-        await meaning(engine).idle()
+        await asyncio.wait([task for task in [meaning(engine).task] if task])
         assert (await told(engine))["with_vector"] == 2
 
 
