@@ -11,7 +11,7 @@ from dataclasses import replace
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import write_output
-from mcp_reflect.cli.output import write_json, write_line
+from mcp_reflect.cli.output import write_result
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.data import collect
 from mcp_reflect.dashboard.page import MARK, render_page
@@ -37,42 +37,37 @@ def run_board(options: Namespace) -> int:
     if options.project is not None:
         settings = replace(settings, project=options.project)
     if options.out is not None:
-        return _write(options.out, settings, force=options.force, as_json=options.json)
-    return _serve(settings, options.port, as_json=options.json, opens_browser=not options.no_open)
+        return _write(options, settings)
+    return _serve(options, settings)
 
 
-def _write(name: str, settings: Settings, *, force: bool, as_json: bool) -> int:
+def _write(options: Namespace, settings: Settings) -> int:
     async def work(engine: Engine) -> str:
         return render_page("written", await collect(engine)).html
 
-    with write_output(name, "--out", is_ours=lambda head: MARK in head, force=force) as file:
+    with write_output(options.out, "--out", mark=MARK, force=options.force) as file:
         html = with_engine(work, settings)
         file.write(html)
     size = len(html.encode())
-    if as_json:
-        write_json({"file": name, "bytes": size})
-    else:
-        write_line(f"The board is in {name} ({size / 1000:,.0f} kB). Open it in a browser; it needs no network.")
+    text = f"The board is in {options.out} ({size / 1000:,.0f} kB). Open it in a browser; it needs no network."
+    write_result(options, {"file": options.out, "bytes": size}, text)
     return 0
 
 
-def _serve(settings: Settings, port: int, *, as_json: bool, opens_browser: bool) -> int:
+def _serve(options: Namespace, settings: Settings) -> int:
     from mcp_reflect.dashboard.server import serve  # noqa: PLC0415 - a file needs no server
 
     def announce(address: str, one_time_address: str) -> None:
-        if as_json:
-            write_json({"address": address})
-        else:
-            write_line(f"The board is at {address}")
-            write_line("Ctrl-C ends it. Whoever has this address may read and change your lessons.")
+        warning = "Ctrl-C ends it. Whoever has this address may read and change your lessons."
+        write_result(options, {"address": address}, f"The board is at {address}\n{warning}")
         sys.stdout.flush()
-        if opens_browser:
+        if not options.no_open:
             threading.Thread(target=webbrowser.open, args=(one_time_address,), daemon=True).start()
 
     async def work() -> None:
         async with Engine(settings) as engine:
             await engine.bank.open()
-            await serve(engine, port, announce)
+            await serve(engine, options.port, announce)
 
     with suppress(KeyboardInterrupt):  # the usual end
         asyncio.run(work())

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from mcp_reflect import __version__
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.output import GREEN, RED, styled, write_json, write_line
+from mcp_reflect.cli.output import GREEN, RED, styled, write_result
 from mcp_reflect.cli.reports import vector_summary
 from mcp_reflect.errors import BankError
 from mcp_reflect.security.redact import clean
@@ -37,25 +37,14 @@ def run_doctor(options: Namespace) -> int:
     The exit status is 1 if something is wrong.
     """
     if options.rescue is not None:
-        return _rescue(options.rescue, as_json=options.json)
+        return _rescue(options)
     report: dict[str, Any] = clean(with_engine(examine))  # a setting may hold a key by mistake
-    if options.json:
-        write_json(report)
-    else:
-        _print(report)
+    lines = [styled(f"wrong: {problem}", RED) for problem in report["degraded"]] or [styled("all is well", GREEN)]
+    values = {name: value for name, value in report.items() if name not in ("notes", "degraded")}
+    lines += [f"{name.replace('_', ' ')}: {_text(value)}" for name, value in values.items()]
+    lines += [f"note: {note}" for note in report["notes"]]
+    write_result(options, report, "\n".join(lines))
     return 1 if report["degraded"] else 0
-
-
-def _print(report: dict[str, Any]) -> None:
-    for problem in report["degraded"]:
-        write_line(styled(f"wrong: {problem}", RED))
-    if not report["degraded"]:
-        write_line(styled("all is well", GREEN))
-    for name, value in report.items():
-        if name not in ("notes", "degraded"):
-            write_line(f"{name.replace('_', ' ')}: {_text(value)}")
-    for note in report["notes"]:
-        write_line(f"note: {note}")
 
 
 async def examine(engine: Engine) -> dict[str, Any]:
@@ -84,15 +73,13 @@ async def examine(engine: Engine) -> dict[str, Any]:
         return {**report, "bank_works": False, "degraded": [*degraded, str(error)]}
     report["projects_in_bank"] = {project or "(global)": count for project, count in projects.items()}
     file = engine.bank.path.stat()
+    health = backup.health(engine.bank.path)
     report |= {
         "schema": opened.schema,
         "journal_mode": opened.journal_mode,
         "read_only": bool(opened.read_only),
         "mode": oct(file.st_mode & 0o777),
         "bytes": file.st_size,
-    }
-    health = backup.health(engine.bank.path)
-    report |= {
         "sound": health.sound and not health.unreadable,
         "set_aside": [str(file) for file in health.aside],
         "copies": [str(file) for file in health.copies],
@@ -106,15 +93,13 @@ async def examine(engine: Engine) -> dict[str, Any]:
     if opened.read_only:
         degraded.append(f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored.")
     if opened.journal_mode != "wal" and not opened.frozen:
-        report["notes"].append(
-            f"The file system cannot share memory, so the journal is '{opened.journal_mode}': readers wait for writers."
-        )
+        fault = f"The file system cannot share memory, so the journal is '{opened.journal_mode}'"
+        report["notes"].append(f"{fault}: readers wait for writers.")
     if file.st_mode & 0o077 and sys.platform != "win32":
         degraded.append(f"Others may read the bank. Run: chmod 600 {engine.bank.path}")
     if not engine.scopes.own.project:
-        report["notes"].append(
-            "This directory belongs to no project, so lessons are global. Set MCP_REFLECT_PROJECT to a name."
-        )
+        fault = "This directory belongs to no project, so lessons are global."
+        report["notes"].append(f"{fault} Set MCP_REFLECT_PROJECT to a name.")
     return {**report, "degraded": degraded}
 
 
@@ -127,38 +112,29 @@ def _damage(health: backup.Health) -> Iterator[str]:
         names = ", ".join(health.unreadable[:_MOST_NAMED])
         yield f"These records have damaged texts: {names}. Run: mcp-reflect doctor --rescue"
     if health.aside:
-        yield (
-            f"{health.aside[-1]} was set aside because it is damaged. To recover what can be read of it, run: "
-            "mcp-reflect doctor --rescue"
-        )
+        fault = f"{health.aside[-1]} was set aside because it is damaged."
+        yield f"{fault} To recover what can be read of it, run: mcp-reflect doctor --rescue"
 
 
-def _rescue(file: str, *, as_json: bool) -> int:
+def _rescue(options: Namespace) -> int:
     """Recover what can be read, and print the number of rows by file and table."""
-    recovered = with_engine(lambda engine: engine.bank.maintenance.rescue(Path(file).absolute() if file else None))
-    if as_json:
-        write_json([{"file": str(source.file), "rows": source.rows} for source in recovered])
-        return 0
+    file = Path(options.rescue).absolute() if options.rescue else None
+    recovered = with_engine(lambda engine: engine.bank.maintenance.rescue(file))
+    lines: list[str] = []
     for source in recovered:
         counts = ", ".join(f"{count} {name}" for name, count in source.rows.items() if count)
-        write_line(f"Recovered from {source.file}: {counts or 'nothing that the bank does not have'}.")
-    if not recovered:
-        write_line("Nothing is damaged, and nothing was set aside.")
+        lines.append(f"Recovered from {source.file}: {counts or 'nothing that the bank does not have'}.")
+    text = "\n".join(lines) or "Nothing is damaged, and nothing was set aside."
+    write_result(options, [{"file": str(source.file), "rows": source.rows} for source in recovered], text)
     return 0
 
 
 def _text(value: Any) -> str:
-    """Format a value for a person: roles with the same language model are grouped."""
+    """Format a value of the report for a person."""
     if isinstance(value, dict) and "with_vector" in value:
         return vector_summary(cast("dict[str, Any]", value))
-    if isinstance(value, dict) and all(isinstance(count, int) for count in cast("dict[str, Any]", value).values()):
-        counts = cast("dict[str, int]", value)
-        return ", ".join(f"{name} ({count} lessons)" for name, count in counts.items()) or "none"
     if isinstance(value, dict):
-        roles: dict[str, list[str]] = {}
-        for role, llm in cast("dict[str, str]", value).items():
-            roles.setdefault(llm, []).append(role)
-        return "; ".join(llm if len(roles) == 1 else f"{', '.join(names)} {llm}" for llm, names in roles.items())
+        return ", ".join(f"{name} {part}" for name, part in cast("dict[str, Any]", value).items()) or "none"
     if isinstance(value, list):
         return ", ".join(map(str, cast("list[object]", value))) or "none"
     return str(value)

@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TextIO, cast
@@ -14,8 +14,7 @@ from mcp_reflect.cli.output import confirm, is_interactive
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 
-_HEAD_CHARS: Final = 4096
-"""How much of an existing file `write_output` reads to tell whether mcp-reflect wrote it."""
+_HEAD_CHARS: Final = 4096  # of an existing file, which tell whether the same command wrote it
 
 
 @contextmanager
@@ -41,13 +40,8 @@ def replace_file(path: Path, mode: int = 0o600) -> Generator[TextIO]:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush a folder's entries to the disk where the system supports it; Windows does not."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
+    with suppress(OSError):  # Windows cannot open a folder
+        descriptor = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
@@ -55,7 +49,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def write_output(name: str, argument: str, *, is_ours: Callable[[str], bool], force: bool) -> Generator[TextIO]:
+def write_output(name: str, argument: str, *, mark: str, force: bool) -> Generator[TextIO]:
     """Open the file that a person named for a command's output.
 
     A new file, or one that the same command wrote before, is replaced whole and is private (0600). A device or pipe
@@ -64,7 +58,7 @@ def write_output(name: str, argument: str, *, is_ours: Callable[[str], bool], fo
     Args:
         name: The path as the person wrote it.
         argument: The argument to name in errors.
-        is_ours: Tells from the beginning of an existing file whether this command wrote it.
+        mark: A text in the beginning of each file that this command wrote.
         force: Whether to overwrite any regular file without a question.
 
     Raises:
@@ -73,18 +67,15 @@ def write_output(name: str, argument: str, *, is_ours: Callable[[str], bool], fo
     path = Path(name)
     try:
         through = path.exists() and not stat.S_ISREG(path.stat().st_mode)
-        if not through and not force and path.exists() and not _is_replaceable(path, is_ours):
-            _confirm_overwrite(name, argument)
+        if path.is_file() and not force:
+            with path.open(encoding="utf-8", errors="replace") as file:
+                head = file.read(_HEAD_CHARS)
+            if head and mark not in head:
+                _confirm_overwrite(name, argument)
         with path.open("w", encoding="utf-8", newline="") if through else replace_file(path) as file:
             yield file
     except OSError as error:
         raise InputError(argument, f"{name} cannot be written: {error.strerror}", "Name another file.") from None
-
-
-def _is_replaceable(path: Path, is_ours: Callable[[str], bool]) -> bool:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        head = file.read(_HEAD_CHARS)
-    return not head or is_ours(head)
 
 
 def _confirm_overwrite(name: str, argument: str) -> None:
@@ -101,7 +92,6 @@ def read_text(name: str, limits: Limits) -> str:
             text = sys.stdin.read(limits.max_file_bytes + 1)
             limits.refuse_more("max_file_bytes", "file", len(text), "characters or more")
             return text
-        limits.refuse_more("max_file_bytes", "file", Path(name).stat().st_size, "bytes")
         with Path(name).open("rb") as file:
             content = file.read(limits.max_file_bytes + 1)  # a device has no size, and may have no end
         limits.refuse_more("max_file_bytes", "file", len(content), "bytes or more")

@@ -27,7 +27,7 @@ MAX_SECONDS: Final = 3.0
 BUSY_SECONDS: Final = 0.25
 """The longest wait for another process that writes to the bank."""
 
-_TAKEN: Final = 20  # calls that earlier hooks could not note, and that this one takes in
+_MOST_TAKEN: Final = 20  # calls that earlier hooks could not note, and that this one notes
 _TAKING_SECONDS: Final = 1.5  # of the process's life, in which it does so
 
 _CHUNK_BYTES: Final = 1 << 20
@@ -45,54 +45,58 @@ def run_hook(arguments: list[str]) -> int:
     if arguments[:1] in (["-h"], ["--help"]):
         sys.stdout.write(_HELP)
         return 0
-    spools: list[Spool] = []
-    watchdog = threading.Timer(MAX_SECONDS, _give_up, (spools,))
-    watchdog.daemon = True
-    watchdog.start()
+    # argparse would end the process for an unknown argument.
+    options = dict(word[2:].split("=", 1) for word in arguments if word.startswith("--") and "=" in word)
+    events = [word for word in arguments if not word.startswith("--")]
     try:
-        answer = _answer(*_split_arguments(arguments), spools)
-        if answer:
-            sys.stdout.write(answer)
-            sys.stdout.flush()
+        settings = _settings(options)
+        spool = Spool(settings.bank_path)
+        watchdog = threading.Timer(MAX_SECONDS, _give_up, (spool,))
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            answer = _answer(events[0] if events else None, settings, spool)
+            if answer:
+                sys.stdout.write(answer)
+                sys.stdout.flush()
+        finally:
+            watchdog.cancel()
+            spool.keep()
     except Exception:  # noqa: BLE001, S110 - the outermost handler: our failure must not become the host's
         pass
-    finally:
-        watchdog.cancel()
-        _keep(spools)
     return 0
 
 
-def _give_up(spools: list[Spool]) -> None:
-    _keep(spools)
+def _give_up(spool: Spool) -> None:
+    with suppress(OSError):
+        spool.keep()
     os._exit(0)
 
 
-def _keep(spools: list[Spool]) -> None:
-    """Leave what was not noted to a later hook."""
-    for spool in spools:
-        with suppress(OSError):
-            spool.keep()
+def _settings(options: dict[str, str]) -> Settings:
+    """Return the settings of options and environment, with short waits."""
+    settings = Settings.from_env()
+    return replace(
+        settings,
+        bank=Path(options["bank"]) if options.get("bank") else settings.bank,
+        project=options.get("project") or settings.project,
+        bank_busy_seconds=BUSY_SECONDS,
+        sets_aside=False,
+        log_level="error",
+    )
 
 
-def _split_arguments(arguments: list[str]) -> tuple[str | None, dict[str, str]]:
-    """Return the event and the options. argparse would end the process for an unknown argument."""
-    options = dict(word[2:].split("=", 1) for word in arguments if word.startswith("--") and "=" in word)
-    events = [word for word in arguments if not word.startswith("--")]
-    return (events[0] if events else None), options
-
-
-def _answer(event: str | None, options: dict[str, str], spools: list[Spool]) -> str | None:
-    payload = _read_stdin(Settings.from_env().max_hook_bytes)
+def _answer(event: str | None, settings: Settings, spool: Spool) -> str | None:
+    payload = _read_stdin(settings.max_hook_bytes)
     hook = read_hook(event, json.loads(payload)) if payload else None
     if hook is None:
         return None
-    settings = _settings(hook, options)
+    if settings.project is None and hook.folder:
+        settings = replace(settings, project=project_of(Path(hook.folder)))
     if hook.moment is Moment.END:
         reflect_in_background(hook, settings)
     if hook.moment is not Moment.AFTER and not settings.bank_path.exists():
         return None  # nothing to say yet, and nothing to write
-    spool = Spool(settings.bank_path)
-    spools.append(spool)
     if hook.moment is Moment.AFTER and hook.tool is not None:
         call = {"tool": hook.tool, "arguments": hook.arguments, "result": hook.result, "error": hook.error}
         spool.pending.append({**call, "session": hook.session, "project": settings.project})
@@ -111,23 +115,12 @@ def _read_stdin(max_bytes: int) -> bytes | None:
     return bytes(content) if size <= max_bytes else None
 
 
-def _settings(hook: HookInput, options: dict[str, str]) -> Settings:
-    """Return the settings of options and environment, with short waits, in the project of the session's folder."""
-    settings = Settings.from_env()
-    if options.get("bank"):
-        settings = replace(settings, bank=Path(options["bank"]))
-    project = options.get("project") or settings.project
-    if project is None and hook.folder:
-        project = project_of(Path(hook.folder))
-    return replace(settings, project=project, bank_busy_seconds=BUSY_SECONDS, sets_aside=False, log_level="error")
-
-
 async def _text(engine: Engine, hook: HookInput, spool: Spool) -> str | None:
     """Note what happened, also to earlier hooks that had no time, and return what there is to say."""
     began = time.monotonic()
     text = await _own_text(engine, hook)
     spool.pending.clear()
-    spool.take(_TAKEN)
+    spool.take(_MOST_TAKEN)
     with suppress(BankError):
         while spool.pending and time.monotonic() - began < _TAKING_SECONDS:
             await engine.after_call(**spool.pending[0])
@@ -136,29 +129,24 @@ async def _text(engine: Engine, hook: HookInput, spool: Spool) -> str | None:
 
 
 async def _own_text(engine: Engine, hook: HookInput) -> str | None:
-    speaks = hook.answer_key is not None
+    session, tool = hook.session, hook.tool
     match hook.moment:
-        case Moment.START:
-            return await engine.remind(hook.session, anew=hook.anew) if speaks else None
-        case Moment.PROMPT:
-            return await engine.remind(hook.session, hook.prompt or "") if speaks else None
-        case Moment.BEFORE:
-            if hook.tool is None or not speaks:
-                return None
-            warning = await engine.before_call(hook.tool, hook.arguments, session=hook.session, call_id=hook.call_id)
+        case Moment.START if hook.answer_key:
+            return await engine.remind(session, anew=hook.anew)
+        case Moment.PROMPT if hook.answer_key:
+            return await engine.remind(session, hook.prompt or "")
+        case Moment.BEFORE if hook.answer_key and tool:
+            warning = await engine.before_call(tool, hook.arguments, session=session, call_id=hook.call_id)
             return warning.text if warning else None
-        case Moment.AFTER:
-            if hook.tool is None:
-                return None
-            after = await engine.after_call(
-                hook.tool, hook.arguments, hook.result, error=hook.error, session=hook.session
-            )
-            return after.text
+        case Moment.AFTER if tool:
+            return (await engine.after_call(tool, hook.arguments, hook.result, error=hook.error, session=session)).text
         case Moment.STOP:
-            return await engine.ask_once(hook.session, _transcript(hook, engine.settings))
+            return await engine.ask_once(session, _transcript(hook, engine.settings))
         case Moment.END:
-            await engine.end_session(hook.session)
-            return None
+            await engine.end_session(session)
+        case _:
+            pass
+    return None
 
 
 def _transcript(hook: HookInput, settings: Settings) -> str:

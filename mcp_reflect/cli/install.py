@@ -11,12 +11,11 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.hosts.change import Change, equal_but_for_spaces, read_file
+from mcp_reflect.cli.hosts.change import Change, read_file
 from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, find_hooks, remove_hooks
 from mcp_reflect.cli.hosts.registry import (
     AGENT_RULES,
@@ -27,7 +26,7 @@ from mcp_reflect.cli.hosts.registry import (
     Places,
     System,
 )
-from mcp_reflect.cli.output import confirm, is_interactive, write_json, write_line
+from mcp_reflect.cli.output import confirm, is_interactive, write_line, write_result
 from mcp_reflect.errors import InputError
 
 Edit: TypeAlias = Callable[[str], str]
@@ -37,12 +36,8 @@ _COMMAND_SECONDS: Final = 60
 """The longest that a host's own command may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What an installation does: command lines of the host, then changes of files.
-
-    `registered` is the file that the command lines change, as it is now.
-    """
+class Plan(NamedTuple):
+    """The changes of an installation: command lines of the host with the file that they change, and other files."""
 
     commands: tuple[CommandLine, ...]
     registered: Change | None
@@ -77,9 +72,7 @@ def run_install(options: Namespace) -> int:
         return 0
     plan = _plan(host, command, options)
     if not plan.commands and not plan.changes:
-        return _report(
-            options, [], "Nothing to change: " + ("it is not there." if options.uninstall else "it is there.")
-        )
+        return _report(options, [], f"Nothing to change: it is {'not ' if options.uninstall else ''}there.")
     if not options.yes and not _agrees(plan, options):
         return 1
     for line in plan.commands:
@@ -104,7 +97,7 @@ def _plan(host: HostConfig, command: Command, options: Namespace) -> Plan:
         return host.remove_entry(text) if options.uninstall else host.add_entry(text, command)
 
     registered = _change(server_file, [edit_server], removes=options.uninstall)
-    commands = _host_commands(host, command, registered, options) if registered.needed else ()
+    commands = _host_commands(host, command, registered, options) if registered.before != registered.after else ()
     if not commands:
         edits[server_file] = [edit_server]
     if options.hooks or (options.uninstall and options.host in HOOK_SETTINGS):
@@ -114,7 +107,9 @@ def _plan(host: HostConfig, command: Command, options: Namespace) -> Plan:
             lambda text: remove_hooks(text, hooks) if options.uninstall else add_hooks(text, hooks, command)
         )
     changes = [_change(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()]
-    return Plan(commands, registered if commands else None, tuple(change for change in changes if change.needed))
+    return Plan(
+        commands, registered if commands else None, tuple(change for change in changes if change.before != change.after)
+    )
 
 
 def _host_commands(
@@ -143,9 +138,8 @@ def _run_host_command(host: HostConfig, line: CommandLine, plan: Plan) -> None:
             line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError(
-            host.title, f"`{shown}` could not be run: {error}", "Add the entry by hand (--print)."
-        ) from None
+        fault = f"`{shown}` could not be run: {error}"
+        raise InputError(host.title, fault, "Add the entry by hand (--print).") from None
     if result.returncode != 0:
         output = " ".join((result.stderr or result.stdout).split())[:300]
         raise InputError(host.title, f"`{shown}` failed: {output}", "Add the entry by hand (--print).")
@@ -165,8 +159,8 @@ def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
     backup = read_file(Change(path, before, after).backup)
     if after.strip() in {"", "{}"} and backup is None:
         return Change(path, before, None)
-    if removes and backup is not None and equal_but_for_spaces(after, backup):
-        return Change(path, before, backup)
+    if removes and backup is not None and "".join(after.split()) == "".join(backup.split()):
+        after = backup  # editors of TOML and YAML may leave other spaces
     return Change(path, before, after)
 
 
@@ -192,12 +186,9 @@ def _server_command(options: Namespace) -> Command:
 
 def _agrees(plan: Plan, options: Namespace) -> bool:
     """Show the plan on stderr, and ask. Raises InputError if nobody can be asked."""
-    for line in plan.commands:
-        sys.stderr.write(f"run: {shlex.join(line)}\n")
-    if plan.registered:
-        sys.stderr.write(f"which changes {plan.registered.path}\n")
-    for change in plan.changes:
-        sys.stderr.write(change.diff())
+    lines = [f"run: {shlex.join(line)}\n" for line in plan.commands]
+    lines += [f"which changes {plan.registered.path}\n"] if plan.registered else []
+    sys.stderr.write("".join([*lines, *(change.diff() for change in plan.changes)]))
     if options.json or not is_interactive():
         raise InputError("--yes", "nobody is there to ask", "Add --yes to make the change shown above.")
     return confirm("Make this change?", "the host's file would change")
@@ -206,10 +197,6 @@ def _agrees(plan: Plan, options: Namespace) -> bool:
 def _report(options: Namespace, changes: Sequence[Change], text: str) -> int:
     files = [str(change.path) for change in changes]
     backups = [str(change.backup) for change in changes if change.backup.exists()]
-    if options.json:
-        write_json({"changed": files, "backups": backups})
-        return 0
-    write_line(text)
-    for backup in backups:
-        write_line(f"The file as it was: {backup}")
+    lines = [text, *(f"The file as it was: {backup}" for backup in backups)]
+    write_result(options, {"changed": files, "backups": backups}, "\n".join(lines))
     return 0

@@ -26,6 +26,11 @@ def fields_of(lesson: Lesson) -> Fields:
     return fields | {name: (fields[name] or "").strip() or None for name in TEXTS}
 
 
+def as_arguments(fields: Fields) -> Fields:
+    """Return fields as an edit takes them: a tuple for a list."""
+    return {name: tuple(value) if name in LISTS else value for name, value in fields.items()}
+
+
 def format_document(fields: Fields, lesson_id: str | None = None, *, complete: bool = False) -> str:
     """Return the document of a lesson; a `complete` one also has the fields that are empty."""
     from ruamel.yaml import YAML  # noqa: PLC0415 - slow to import

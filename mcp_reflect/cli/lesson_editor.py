@@ -7,13 +7,12 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from mcp_reflect.cli.lesson_document import LISTS, Fields, fields_of, format_document, parse_document
+from mcp_reflect.cli.lesson_document import Fields, as_arguments, fields_of, format_document, parse_document
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import Lesson, RecordKind
 
@@ -54,9 +53,8 @@ async def _edit(before: Fields, title: str, store: Callable[[dict[str, Any]], Aw
             return None
         try:
             fields = parse_document(text)[1]
-            after = {name: tuple(value) if name in LISTS else value for name, value in fields.items()}
-            changes = {name: value for name, value in after.items() if fields[name] != before[name]}
-            stored = await store(changes) if changes else None
+            changes = {name: value for name, value in fields.items() if value != before[name]}
+            stored = await store(as_arguments(changes)) if changes else None
         except InputError as error:
             if saved == content:
                 raise InputError(error.field, error.fault, f"{error.fix} Your text is in {file}.") from None
@@ -66,21 +64,13 @@ async def _edit(before: Fields, title: str, store: Callable[[dict[str, Any]], Aw
             return stored
 
 
-def _editor() -> str:
-    """Return the command of the person's editor: VISUAL, EDITOR, else one that the system has."""
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if command:
-        return command
-    if sys.platform == "win32":
-        return "notepad"
-    for name in ("editor", "vi", "nano"):
-        if shutil.which(name):
-            return name
-    raise InputError("EDITOR", "it is not set, and there is no vi", "Set it, or give --mistake, --correction or --tag.")
-
-
 def _open_editor(file: Path) -> None:
-    command = _editor()
+    """Open the person's editor: VISUAL, EDITOR, else one that the system has."""
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    command = command or next(filter(shutil.which, ("editor", "vi", "nano", "notepad")), None)
+    if command is None:
+        fix = "Set it, or give --mistake, --correction or --tag."
+        raise InputError("EDITOR", "it is not set, and there is no vi", fix)
     try:
         exit_code = subprocess.run([*shlex.split(command), str(file)], check=False).returncode  # noqa: S603 - the person's own editor
     except OSError as error:

@@ -1,6 +1,6 @@
 """Format a lesson as text: a row of a list, a page, its history."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -101,29 +101,26 @@ async def lesson_history(engine: Engine, lesson: Lesson) -> dict[str, list[dict[
 
 def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Format what `lesson_history` returned."""
-    return "\n\n".join(
-        (
-            _section(
-                "earlier wordings", history["versions"], lambda version: f"{version['reason']}: {version['text']}"
-            ),
-            _section("outcomes", history["outcomes"], _outcome),
-            _section("recalls that showed it", history["recalls"], _recall),
-        )
-    )
 
+    def version(record: Mapping[str, Any]) -> str:
+        return f"{record['reason']}: {record['text']}"
 
-def _section(title: str, records: Sequence[Mapping[str, Any]], text: Callable[[Mapping[str, Any]], str]) -> str:
-    lines = [wrapped(f"{_day(one['created_at'])} {' '.join(visible(text(one)).split())}") for one in records]
-    return "\n".join([styled(title, BOLD), *(lines or ["  nothing yet"])])
+    def outcome(record: Mapping[str, Any]) -> str:
+        note = f": {record['note']}" if record["note"] else ""
+        return f"{_success(record['success'])}, by {record['evidence']}{note}"
 
+    def recall(record: Mapping[str, Any]) -> str:
+        return record["task"] + ("" if record["success"] is None else f" ({_success(record['success'])})")
 
-def _outcome(outcome: Mapping[str, Any]) -> str:
-    note = f": {outcome['note']}" if outcome["note"] else ""
-    return f"{_success(outcome['success'])}, by {outcome['evidence']}{note}"
-
-
-def _recall(recall: Mapping[str, Any]) -> str:
-    return recall["task"] + ("" if recall["success"] is None else f" ({_success(recall['success'])})")
+    sections: list[str] = []
+    for title, name, text in (
+        ("earlier wordings", "versions", version),
+        ("outcomes", "outcomes", outcome),
+        ("recalls that showed it", "recalls", recall),
+    ):
+        lines = [wrapped(f"{_day(one['created_at'])} {' '.join(visible(text(one)).split())}") for one in history[name]]
+        sections.append("\n".join([styled(title, BOLD), *(lines or ["  nothing yet"])]))
+    return "\n\n".join(sections)
 
 
 def _success(share: float) -> str:

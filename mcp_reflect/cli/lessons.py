@@ -28,6 +28,7 @@ from mcp_reflect.cli.output import (
     visible,
     write_json,
     write_line,
+    write_result,
 )
 from mcp_reflect.clock import dated
 from mcp_reflect.errors import InputError
@@ -39,36 +40,53 @@ from mcp_reflect.services.engine import Engine
 _STATES: Final = (*(state.value for state in State), "quarantined", "all")
 _KINDS: Final = (*(kind.value for kind in RecordKind), "all")
 _EDITABLE: Final = ("mistake", "correction", "why", "task_type", "importance", "tags")
-_MOST_WAITING: Final = 1000
-"""The most quarantined lessons that one review lists."""
+_MOST_WAITING: Final = 1000  # quarantined lessons that one review lists
 
 
 def add_lessons_arguments(parser: CliParser) -> None:
     _add_filter_options(parser)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    _add_filter_options(_action(actions, "list", "the newest lessons", "list --task-type deploy"))
-    search = _action(actions, "search", "lessons that have all of these words", "search git push --state all")
+
+    def action(name: str, description: str, example: str, ids: str = "") -> ArgumentParser:
+        added = actions.add_parser(
+            name,
+            help=description,
+            description=f"{description[0].upper()}{description[1:]}.",
+            epilog=f"example: mcp-reflect lessons {name} {example}",
+            allow_abbrev=False,
+        )
+        added.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON for a program")
+        if ids:
+            names = "the lesson's id, or its first or last characters"
+            added.add_argument(ids, nargs="+" if ids == "ids" else None, metavar="ID", help=names)
+        return added
+
+    _add_filter_options(action("list", "the newest lessons", "--task-type deploy"))
+    search = action("search", "lessons that have all of these words", "git push --state all")
     search.add_argument("words", nargs="+", help="in a lesson's text, task type, symptoms, keywords or tags")
     _add_filter_options(search)
-    _one(_action(actions, "show", "one lesson, and how effective it is", "show LES"))
-    _one(_action(actions, "history", "its earlier wordings, outcomes and recalls", "history LES"))
-    add = _action(actions, "add", "write a lesson yourself, in $EDITOR or by options", "add --mistake A --correction B")
-    _add_field_options(add)
+    action("show", "one lesson, and how effective it is", "LES", "id")
+    action("history", "its earlier wordings, outcomes and recalls", "LES", "id")
+    add = action("add", "write a lesson yourself, in $EDITOR or by options", "--mistake A --correction B")
     add.add_argument("--global", action="store_true", dest="is_global", help="for all projects, not only this one")
-    edit = _one(_action(actions, "edit", "change a lesson, in $EDITOR or by options", "edit LES --tag deploy"))
-    _add_field_options(edit)
-    _many(_action(actions, "approve", "vouch for quarantined lessons: trusted, and recalled", "approve LES"))
-    _many(_action(actions, "reject", "retire quarantined lessons", "reject LES"))
-    merge = _action(actions, "merge", "merge lessons that say the same into the first", "merge LES SAME")
-    merge.add_argument("id", help="the lesson that stays")
-    merge.add_argument("others", nargs="+", metavar="SAME", help="the lessons to merge into it")
-    _action(actions, "undo", "undo a merge", "undo drm_…").add_argument("id", help="the id that merge printed")
-    forget = _one(_action(actions, "forget", "retire a lesson: out of every recall, its history stays", "forget LES"))
+    edit = action("edit", "change a lesson, in $EDITOR or by options", "LES --tag deploy", "id")
+    for written in (add, edit):
+        written.add_argument("--mistake", help="what went wrong")
+        written.add_argument("--correction", help="what works")
+        written.add_argument("--why", help="why it does")
+        written.add_argument("--task-type", help="like debugging, search, deploy")
+        written.add_argument("--importance", type=float, help="0 to 1")
+        written.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
+    action("approve", "vouch for quarantined lessons: trusted, and recalled", "LES", "ids")
+    action("reject", "retire quarantined lessons", "LES", "ids")
+    action("merge", "merge lessons that say the same into the first", "LES SAME", "ids")
+    action("undo", "undo a merge", "drm_…").add_argument("id", help="the id that merge printed")
+    forget = action("forget", "retire a lesson: out of every recall, its history stays", "LES", "id")
     forget.add_argument("--reason", default="a person said so", help="stored in its history")
-    _one(_action(actions, "restore", "bring a retired lesson back", "restore LES"))
-    erase = _one(_action(actions, "erase", "remove a lesson, its history and its bytes for good", "erase LES --yes"))
+    action("restore", "bring a retired lesson back", "LES", "id")
+    erase = action("erase", "remove a lesson, its history and its bytes for good", "LES --yes", "id")
     erase.add_argument("--yes", action="store_true", help="do not ask")
-    _action(actions, "review", "decide about quarantined lessons, one by one, or list them", "review")
+    action("review", "decide about quarantined lessons, one by one, or list them", "")
 
 
 def _add_filter_options(parser: ArgumentParser) -> None:
@@ -81,39 +99,6 @@ def _add_filter_options(parser: ArgumentParser) -> None:
     parser.add_argument("--min-effectiveness", type=float, default=SUPPRESS, help="0 to 1; without one it is left out")
     parser.add_argument("--limit", type=int, default=SUPPRESS, help="at most so many (default 50)")
     parser.add_argument("--offset", type=int, default=SUPPRESS, help="skip so many newer ones")
-
-
-def _action(actions: Any, name: str, description: str, example: str) -> ArgumentParser:
-    parser: ArgumentParser = actions.add_parser(
-        name,
-        help=description,
-        description=f"{description[0].upper()}{description[1:]}.",
-        epilog=f"example: mcp-reflect lessons {example}",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON for a program")
-    return parser
-
-
-def _add_field_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--mistake", help="what went wrong")
-    parser.add_argument("--correction", help="what works")
-    parser.add_argument("--why", help="why it does")
-    parser.add_argument("--task-type", help="like debugging, search, deploy")
-    parser.add_argument("--importance", type=float, help="0 to 1")
-    parser.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
-
-
-def _one(parser: ArgumentParser) -> ArgumentParser:
-    parser.add_argument("id", help="the lesson's id, or its first or last characters")
-    return parser
-
-
-def _many(parser: ArgumentParser) -> ArgumentParser:
-    parser.add_argument(
-        "ids", nargs="+", metavar="ID", help="quarantined lessons, by their ids or first or last characters"
-    )
-    return parser
 
 
 def run_lessons(options: Namespace) -> int:
@@ -180,20 +165,13 @@ async def _show(engine: Engine, options: Namespace) -> int:
         write_line(await lesson_page(engine, lesson))
         return 0
     record = await lesson_record(engine, lesson)
-    if options.json:
-        write_json(record)
-    else:
-        for name, value in record.items():
-            write_line(f"{name}: {visible(str(value))}")
+    write_result(options, record, "\n".join(f"{name}: {visible(str(value))}" for name, value in record.items()))
     return 0
 
 
 async def _history(engine: Engine, options: Namespace) -> int:
     history = await lesson_history(engine, await _lesson(engine, options.id))
-    if options.json:
-        write_json(history)
-    else:
-        write_line(history_text(history))
+    write_result(options, history, history_text(history))
     return 0
 
 
@@ -207,10 +185,8 @@ async def _add(engine: Engine, options: Namespace) -> int:
     if stored is None:
         write_line("Nothing was stored.")
         return 1
-    if options.json:
-        write_json(plain(stored))
-    else:
-        write_line(f"{stored.lesson_id}: {stored.status}, trusted. `mcp-reflect recall` finds it from now on.")
+    text = f"{stored.lesson_id}: {stored.status}, trusted. `mcp-reflect recall` finds it from now on."
+    write_result(options, plain(stored), text)
     return 0
 
 
@@ -232,48 +208,51 @@ async def _edit(engine: Engine, options: Namespace) -> int:
     return 0
 
 
-async def _decide(engine: Engine, parts: Sequence[str], options: Namespace, *, approved: bool) -> int:
+async def _decide(engine: Engine, options: Namespace, *, approved: bool) -> int:
     """Decide about quarantined lessons, after showing each: a person approves what they have read."""
-    for part in parts:
+    for part in options.ids:
         lesson = await _lesson(engine, part)
         if not options.json and lesson.held:
             _print_waiting(lesson)
-        decided = await engine.bank.lessons.decide(engine.scopes.own, lesson.id, approved=approved)
-        _report(decided, options, "trusted, and recalled from now on" if approved else "retired")
+        await _decide_one(engine, lesson, options, approved=approved)
     return 0
+
+
+async def _decide_one(engine: Engine, lesson: Lesson, options: Namespace, *, approved: bool) -> None:
+    decided = await engine.bank.lessons.decide(engine.scopes.own, lesson.id, approved=approved)
+    _report(decided, options, "trusted, and recalled from now on" if approved else "retired")
 
 
 async def _merge(engine: Engine, options: Namespace) -> int:
     from mcp_reflect.services.consolidate import merge  # noqa: PLC0415 - slow to import, needed here alone
 
-    kept_id, *merged_ids = [(await _lesson(engine, part)).id for part in (options.id, *options.others)]
+    kept_id, *merged_ids = [(await _lesson(engine, part)).id for part in options.ids]
+    if not merged_ids:
+        raise InputError("merge", "it takes two lessons or more", "Name the one that stays, then the others.")
     dream = await merge(engine.context, kept_id, merged_ids)
-    if options.json:
-        write_json({"id": kept_id, "merged": merged_ids, "dream_id": dream.dream_id})
-    else:
-        write_line(f"{', '.join(merged_ids)} merged into {kept_id}.")
-        write_line(f"`mcp-reflect lessons undo {dream.dream_id}` puts it back.")
+    text = f"{', '.join(merged_ids)} merged into {kept_id}.\n`mcp-reflect lessons undo {dream.dream_id}` puts it back."
+    write_result(options, {"id": kept_id, "merged": merged_ids, "dream_id": dream.dream_id}, text)
     return 0
 
 
 async def _undo(engine: Engine, options: Namespace) -> int:
-    await undo(engine, options.id, as_json=options.json)
-    return 0
-
-
-async def _set_state(engine: Engine, options: Namespace, state: State, reason: str, result: str) -> int:
-    lesson_id = (await _lesson(engine, options.id)).id
-    _report(await engine.bank.lessons.set_state(engine.scopes.own, lesson_id, state, reason), options, result)
+    await undo(engine, options.id, options)
     return 0
 
 
 async def _forget(engine: Engine, options: Namespace) -> int:
-    reason = f"forgotten: {options.reason}"
-    return await _set_state(engine, options, State.RETIRED, reason, "retired; `lessons restore` brings it back")
+    return await _set_state(engine, options, State.RETIRED, f"forgotten: {options.reason}")
 
 
 async def _restore(engine: Engine, options: Namespace) -> int:
-    return await _set_state(engine, options, State.ACTIVE, "restored", "active again")
+    return await _set_state(engine, options, State.ACTIVE, "restored")
+
+
+async def _set_state(engine: Engine, options: Namespace, state: State, reason: str) -> int:
+    lesson = await _lesson(engine, options.id)
+    result = "active again" if state is State.ACTIVE else "retired; `lessons restore` brings it back"
+    _report(await engine.bank.lessons.set_state(engine.scopes.own, lesson.id, state, reason), options, result)
+    return 0
 
 
 async def _erase(engine: Engine, options: Namespace) -> int:
@@ -282,10 +261,7 @@ async def _erase(engine: Engine, options: Namespace) -> int:
         write_line("Nothing was erased.")
         return 1
     await engine.bank.lessons.erase(engine.scopes.own, lesson.id)
-    if options.json:
-        write_json({"id": lesson.id, "state": "erased"})
-    else:
-        write_line(f"{lesson.id}: erased.")
+    write_result(options, {"id": lesson.id, "state": "erased"}, f"{lesson.id}: erased.")
     return 0
 
 
@@ -315,9 +291,7 @@ async def _ask_about_each(engine: Engine, waiting: Sequence[Lesson], options: Na
         _print_waiting(lesson)
         answer = (ask("[a]pprove, [r]eject, Enter to leave it: ") or "").lower()
         if answer in ("a", "approve", "r", "reject"):
-            approved = answer.startswith("a")
-            decided = await engine.bank.lessons.decide(engine.scopes.own, lesson.id, approved=approved)
-            _report(decided, options, "trusted, and recalled from now on" if approved else "retired")
+            await _decide_one(engine, lesson, options, approved=answer.startswith("a"))
 
 
 _ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int]]]] = {
@@ -327,8 +301,8 @@ _ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int]]]] = {
     "history": _history,
     "add": _add,
     "edit": _edit,
-    "approve": lambda engine, options: _decide(engine, options.ids, options, approved=True),
-    "reject": lambda engine, options: _decide(engine, options.ids, options, approved=False),
+    "approve": lambda engine, options: _decide(engine, options, approved=True),
+    "reject": lambda engine, options: _decide(engine, options, approved=False),
     "merge": _merge,
     "undo": _undo,
     "forget": _forget,
@@ -345,7 +319,5 @@ async def _lesson(engine: Engine, part: str) -> Lesson:
 
 
 def _report(lesson: Lesson, options: Namespace, result: str) -> None:
-    if options.json:
-        write_json({"id": lesson.id, "state": lesson.state.value, "trust": lesson.trust.value})
-    else:
-        write_line(f"{lesson.id}: {result}.")
+    state = {"id": lesson.id, "state": lesson.state.value, "trust": lesson.trust.value}
+    write_result(options, state, f"{lesson.id}: {result}.")

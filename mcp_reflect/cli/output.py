@@ -2,17 +2,17 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
+import textwrap
 import time
 import unicodedata
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp_reflect.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 # Styles of ECMA-48 (SGR).
 BOLD: Final = "1"
@@ -42,6 +42,14 @@ def write_json(value: Any) -> None:
     write_line(json.dumps(value, ensure_ascii=False))
 
 
+def write_result(options: Namespace, value: Any, text: str) -> None:
+    """Print `value` as JSON where the command was given --json, else `text`."""
+    if options.json:
+        write_json(value)
+    else:
+        write_line(text)
+
+
 class Progress:
     """Prints to stderr how far a long command is, at most once a second."""
 
@@ -56,20 +64,16 @@ class Progress:
 
 def styled(text: str, style: str) -> str:
     """Return a text in a style if stdout is a terminal that has them and NO_COLOR (no-color.org) is not set."""
-    return f"\x1b[{style}m{text}\x1b[0m" if text and _has_styles() else text
-
-
-def _has_styles() -> bool:
-    return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    has_styles = is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return f"\x1b[{style}m{text}\x1b[0m" if text and has_styles else text
 
 
 def visible(text: str) -> str:
     """Return a text in which each character that a terminal would act on, or hide, is written as its code."""
-    return "".join(char if char.isprintable() or char == "\n" else _code(char) for char in text)
-
-
-def _code(char: str) -> str:
-    return "\\t" if char == "\t" else f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
+    return "".join(
+        char if char.isprintable() or char == "\n" else f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
+        for char in text.replace("\t", "\\t")
+    )
 
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) -> str:
@@ -81,39 +85,28 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) ->
     cells = [[visible(" ".join(cell.split())) for cell in row] for row in rows]
     if not is_terminal():
         return "\n".join("\t".join(row) for row in [list(heads), *cells])
-    from rich.cells import cell_len  # noqa: PLC0415 - only a terminal needs it
-    from rich.table import Table  # noqa: PLC0415 - same
-    from rich.text import Text  # noqa: PLC0415 - same
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - only a terminal needs it
 
-    console = _console()
     widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
     others = sum(width + 2 for place, width in enumerate(widths) if place != flexible)
-    widths[flexible] = min(widths[flexible], max(console.width - others, 20))
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if _has_styles() else "")
-    for head, width in zip(heads, widths, strict=True):
-        grid.add_column(head, no_wrap=True, overflow="ellipsis", width=width)
-    for row in cells:
-        grid.add_row(*map(Text, row))
-    with console.capture() as capture:
-        console.print(grid)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    widths[flexible] = min(widths[flexible], max(shutil.get_terminal_size().columns - others, 20))
+    lines = [
+        "  ".join(
+            set_cell_size(cell if cell_len(cell) <= width else set_cell_size(cell, width - 1) + "…", width)
+            for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in [list(heads), *cells]
+    ]
+    return "\n".join([styled(lines[0], BOLD), *lines[1:]])
 
 
 def wrapped(text: str, indent: str = "  ") -> str:
     """Return a text as indented lines that fit the terminal; its own line breaks stay."""
-    if not is_terminal():
-        return "\n".join(indent + line for line in text.split("\n"))
-    from rich.text import Text  # noqa: PLC0415 - only a terminal needs it
-
-    console = _console()
-    lines = Text(text).wrap(console, max(console.width - len(indent), 20))
-    return "\n".join(indent + line.plain.rstrip() for line in lines)
-
-
-def _console() -> "Console":
-    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    width = max(shutil.get_terminal_size().columns, 20) if is_terminal() else sys.maxsize
+    return "\n".join(
+        textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent, replace_whitespace=False) or indent
+        for line in text.split("\n")
+    )
 
 
 def other_projects(counts: Mapping[str, int], own: str) -> str:
@@ -138,7 +131,7 @@ def ask(question: str) -> str | None:
 
 
 def confirm(question: str, consequence: str) -> bool:
-    """RecallQuery a yes-or-no question and return whether the answer is yes.
+    """Ask a yes-or-no question and return whether the answer is yes.
 
     Raises InputError if nobody can be asked; `consequence` says why the question matters, for example
     "erasing cannot be undone".

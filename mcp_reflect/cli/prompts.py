@@ -1,13 +1,12 @@
 """List, show and check the prompt templates: `mcp-reflect prompts list | show NAME | check`."""
 
 from argparse import Namespace
-from collections.abc import Mapping
 
 from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.output import table, write_json, write_line
+from mcp_reflect.cli.output import table, write_result
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.prompts import Prompts, described
+from mcp_reflect.llm.prompts import Prompts, Template, described
 from mcp_reflect.security.redact import quoted
 
 
@@ -28,49 +27,40 @@ def run_prompts(options: Namespace) -> int:
     prompts = Prompts(Settings.from_env().prompts_folder)
     match options.action:
         case "show":
-            return _show(prompts, options.name, as_json=options.json)
+            return _show(prompts, options)
         case "check":
-            return _check(prompts, as_json=options.json)
+            return _check(prompts, options)
         case _:
-            return _list(prompts, as_json=options.json)
+            return _list(prompts, options)
 
 
-def _list(prompts: Prompts, *, as_json: bool) -> int:
-    descriptions = [described(prompts.load(name)) for name in prompts.names()]
-    if as_json:
-        write_json([{key: value for key, value in prompt.items() if key != "text"} for prompt in descriptions])
-        return 0
-    rows = [
-        (str(prompt["name"]), str(prompt["version"]), str(prompt["role"]), _in_use(prompt)) for prompt in descriptions
-    ]
-    write_line(table(rows, ("name", "version", "role", "in use"), 3))
+def _list(prompts: Prompts, options: Namespace) -> int:
+    templates = [prompts.load(name) for name in prompts.names()]
+    rows = [(template.name, str(template.version), template.role, _in_use(template)) for template in templates]
+    listing = [{key: value for key, value in described(one).items() if key != "text"} for one in templates]
+    write_result(options, listing, table(rows, ("name", "version", "role", "in use"), 3))
     return 0
 
 
-def _in_use(prompt: Mapping[str, object]) -> str:
-    if prompt["overridden"] is True:
+def _in_use(template: Template) -> str:
+    if template.overridden:
         return "yours"
-    return "shipped, because yours is broken (see check)" if prompt["problem"] else "shipped"
+    return "shipped, because yours is broken (see check)" if template.problem else "shipped"
 
 
-def _show(prompts: Prompts, name: str, *, as_json: bool) -> int:
-    if name not in prompts.names():
-        raise InputError("name", f"there is no prompt '{quoted(name)}'", f"Give one of {', '.join(prompts.names())}.")
-    loaded = prompts.load(name)
-    if as_json:
-        write_json(described(loaded))
-    else:
-        write_line(loaded.text.rstrip("\n"))
+def _show(prompts: Prompts, options: Namespace) -> int:
+    names = prompts.names()
+    if options.name not in names:
+        fault = f"there is no prompt '{quoted(options.name)}'"
+        raise InputError("name", fault, f"Give one of {', '.join(names)}.")
+    template = prompts.load(options.name)
+    write_result(options, described(template), template.text.rstrip("\n"))
     return 0
 
 
-def _check(prompts: Prompts, *, as_json: bool) -> int:
+def _check(prompts: Prompts, options: Namespace) -> int:
     problems = prompts.check()
-    if as_json:
-        write_json([{"file": one.file, "line": one.line, "fault": one.fault, "fix": one.fix} for one in problems])
-    else:
-        for problem in problems:
-            write_line(str(problem))
-        if not problems:
-            write_line(f"All is well in {prompts.overrides}." if prompts.overrides else "Nothing is overridden.")
+    well = f"All is well in {prompts.overrides}." if prompts.overrides else "Nothing is overridden."
+    errors = [{"file": one.file, "line": one.line, "fault": one.fault, "fix": one.fix} for one in problems]
+    write_result(options, errors, "\n".join(map(str, problems)) or well)
     return 1 if problems else 0

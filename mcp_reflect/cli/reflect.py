@@ -8,11 +8,10 @@ from mcp_reflect.analysis.transcripts import Found, read_transcript
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import Progress, write_json, write_line
+from mcp_reflect.cli.output import Progress, write_result
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
-from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.services.engine import Engine
 
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
@@ -38,36 +37,27 @@ def run_reflect(options: Namespace) -> int:
         sys.stderr.write(f"mcp-reflect: {fault}; skipped.\n")
     if not transcript.runs:
         raise InputError("file", "there is no call in it", "Give a transcript in which an agent called a tool.")
-    with_engine(lambda engine: _reflect(engine, transcript, as_json=options.json))
+    with_engine(lambda engine: _reflect(engine, transcript, options))
     return 0
 
 
-async def _reflect(engine: Engine, transcript: Found, *, as_json: bool) -> None:
+async def _reflect(engine: Engine, transcript: Found, options: Namespace) -> None:
     progress = Progress()
     for number, (place, arguments) in enumerate(transcript.runs, start=1):
         progress.report(f"run {number} of {len(transcript.runs)}")
         known_id = await engine.reflected(arguments["run_id"]) if "#" in str(arguments.get("run_id", "")) else None
         if known_id is not None:
-            if as_json:
-                write_json({"reflection_id": known_id, "known": True})
-            else:
-                write_line(f"Known already: {known_id}.\n")
+            write_result(options, {"reflection_id": known_id, "known": True}, f"Known already: {known_id}.\n")
             continue
         try:
             reflection = await engine.reflect(**arguments)
         except InputError as error:
             raise InputError(f"{place}{error.field}", error.fault, error.fix) from None
-        if as_json:
-            write_json(plain(reflection))
-        else:
-            _print(reflection)
-
-
-def _print(reflection: Reflection) -> None:
-    write_line(reflection.reflection)
-    if reflection.strategy:
-        write_line(f"Next time: {reflection.strategy}")
-    for lesson in reflection.lessons:
-        write_line(f"Lesson {lesson.id}: {lesson.status}.")
-    category = reflection.error_category or "no category"
-    write_line(f"Reflection {reflection.reflection_id} by {reflection.thinker}, {category}.\n")
+        category = reflection.error_category or "no category"
+        lines = [
+            reflection.reflection,
+            f"Next time: {reflection.strategy}" if reflection.strategy else "",
+            *(f"Lesson {lesson.id}: {lesson.status}." for lesson in reflection.lessons),
+            f"Reflection {reflection.reflection_id} by {reflection.thinker}, {category}.\n",
+        ]
+        write_result(options, plain(reflection), "\n".join(filter(None, lines)))

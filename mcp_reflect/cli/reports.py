@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.output import write_json, write_line
+from mcp_reflect.cli.output import write_json, write_line, write_result
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
@@ -77,12 +77,8 @@ def run_embed(options: Namespace) -> int:
         return total, dict(await embeddings.state(engine.scopes.own))
 
     total, state = with_engine(work)
-    if options.json:
-        write_json({"embedded": total, **state})
-    else:
-        write_line(f"{total} lessons embedded: {vector_summary(state)}.")
-        if "problem" in state:
-            write_line(str(state["problem"]))
+    text = f"{total} lessons embedded: {vector_summary(state)}."
+    write_result(options, {"embedded": total, **state}, f"{text}\n{state['problem']}" if "problem" in state else text)
     return 0 if state["with_vector"] == state["lessons"] else 1
 
 

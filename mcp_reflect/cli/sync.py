@@ -10,17 +10,16 @@ import re
 from argparse import Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import replace_file
-from mcp_reflect.cli.lesson_document import FIELDS, LISTS, Fields, fields_of, format_document, parse_document
+from mcp_reflect.cli.lesson_document import FIELDS, Fields, as_arguments, fields_of, format_document, parse_document
 from mcp_reflect.cli.lesson_text import SHORT_ID_CHARS
-from mcp_reflect.cli.output import write_json, write_line
+from mcp_reflect.cli.output import write_result
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Lesson, State
@@ -28,17 +27,8 @@ from mcp_reflect.services.engine import Engine
 
 _MOST_LESSONS: Final = 1_000_000
 
-
-@dataclass(slots=True)
-class Changes:
-    """What a sync did: ids or file names by what happened to them."""
-
-    written: list[str] = field(default_factory=list[str])
-    removed: list[str] = field(default_factory=list[str])
-    stored: list[str] = field(default_factory=list[str])
-    edited: list[str] = field(default_factory=list[str])
-    retired: list[str] = field(default_factory=list[str])
-    conflicts: list[str] = field(default_factory=list[str])
+Changes: TypeAlias = dict[str, list[str]]
+"""Ids or file names by what happened to them."""
 
 
 def add_sync_arguments(parser: CliParser) -> None:
@@ -54,80 +44,71 @@ def run_sync(options: Namespace) -> int:
     and left alone, and the exit status is 1: give --take files or --take bank.
     """
     changes = with_engine(lambda engine: _sync(engine, Path(options.folder), options.take))
-    result = {name: getattr(changes, name) for name in Changes.__slots__}
-    if options.json:
-        write_json(result)
-    else:
-        for name, items in result.items():
-            for item in items:
-                write_line(f"{name}: {item}")
-        write_line("" if any(result.values()) else "Nothing has changed.")
-    return 1 if changes.conflicts else 0
+    lines = [f"{name}: {item}" for name, items in changes.items() for item in items]
+    write_result(options, changes, "\n".join(lines) or "Nothing has changed.")
+    return 1 if changes["conflicts"] else 0
 
 
 async def _sync(engine: Engine, folder: Path, take: str | None) -> Changes:
     folder.mkdir(parents=True, exist_ok=True)
-    state_file = _state_file(engine, folder)
-    synced: dict[str, str] = json.loads(state_file.read_text("utf-8")) if state_file.exists() else {}
+    synced = _read_state(engine, folder)
     files, new_files = _read_files(folder)
     browsed = await engine.bank.views.browse(engine.scopes.own, Filter(limit=_MOST_LESSONS))
     lessons = {lesson.id: lesson for lesson in browsed}
-    changes = Changes()
+    changes: Changes = {name: [] for name in ("written", "removed", "stored", "edited", "retired", "conflicts")}
     for path, fields in new_files:
         lesson = await _store(engine, None, path, fields)
         lessons[lesson.id] = lesson
         files[lesson.id] = path, _write_document(path, lesson)
-        changes.stored.append(path.name)
+        changes["stored"].append(path.name)
     for lesson_id in sorted({*lessons, *synced, *files}):
         path, fields = files.get(lesson_id, (None, None))
         lesson = lessons.get(lesson_id)
-        in_file, in_bank = fields and _digest(fields), lesson and _digest(fields_of(lesson))
+        in_file = _digest(fields) if fields else None
+        in_bank = _digest(fields_of(lesson)) if lesson else None
         before = synced.get(lesson_id)
         if lesson and lesson.held and path is None:
             continue  # no file until a person has approved it
         if in_file != in_bank:
             side = "bank" if in_file == before else "files" if in_bank == before else take
             if side is None:
-                changes.conflicts.append(f"{path.name if path else lesson_id}: changed here and in the bank")
+                changes["conflicts"].append(f"{path.name if path else lesson_id}: changed here and in the bank")
                 continue
             if side == "bank":
                 _write_file(folder, path, lesson, changes)
             else:
-                in_bank = await _follow_file(engine, lesson_id, path, fields, lesson, changes)
-        if in_bank is None:
-            synced.pop(lesson_id, None)
-        else:
-            synced[lesson_id] = in_bank
-    with replace_file(state_file) as file:
-        json.dump(synced, file)
+                await _follow_file(engine, lesson_id, path, fields, lesson, changes)
+                in_bank = in_file
+        synced[lesson_id] = in_bank
+    with replace_file(_state_file(engine, folder)) as file:
+        digests = {lesson_id: digest for lesson_id, digest in synced.items() if digest is not None}
+        json.dump({"folder": str(folder.resolve()), "digests": digests}, file)
     return changes
 
 
 async def _follow_file(
     engine: Engine, lesson_id: str, path: Path | None, fields: Fields | None, lesson: Lesson | None, changes: Changes
-) -> str | None:
-    """Bring the bank to what the file has, and return the digest of that; None for a lesson that is retired."""
+) -> None:
+    """Bring the bank to what the file has."""
     scope = engine.scopes.own
     if fields is None or path is None:
         await engine.bank.lessons.set_state(scope, lesson_id, State.RETIRED, "forgotten: its file was removed")
-        changes.retired.append(lesson_id)
-        return None
+        changes["retired"].append(lesson_id)
+        return
     if lesson is None:
         try:
-            await engine.bank.lessons.get(scope, lesson_id)
+            lesson = await engine.bank.lessons.get(scope, lesson_id)
         except NotFoundError:
             await _store(engine, lesson_id, path, fields)
-            changes.stored.append(path.name)
-            return _digest(fields)
+            changes["stored"].append(path.name)
+            return
         await engine.bank.lessons.set_state(scope, lesson_id, State.ACTIVE, "restored: its file was changed")
-    edits = {name: tuple(fields[name]) if name in LISTS else fields[name] for name in FIELDS}
-    before = fields_of(await engine.bank.lessons.get(scope, lesson_id))
-    edited = {name: value for name, value in edits.items() if fields[name] != before[name]}
-    if edited:
+    before = fields_of(lesson)
+    edits = {name: value for name, value in fields.items() if value != before[name]}
+    if edits:
         with _errors_name(path):
-            await engine.edit_lesson(lesson_id, edited)
-    changes.edited.append(path.name)
-    return _digest(fields)
+            await engine.edit_lesson(lesson_id, as_arguments(edits))
+    changes["edited"].append(path.name)
 
 
 async def _store(engine: Engine, lesson_id: str | None, path: Path, fields: Fields) -> Lesson:
@@ -170,18 +151,31 @@ def _write_file(folder: Path, path: Path | None, lesson: Lesson | None, changes:
     if lesson is None:
         if path is not None:
             path.unlink()
-            changes.removed.append(path.name)
+            changes["removed"].append(path.name)
         return
     if path is None:
         words = re.findall(r"[a-z0-9]+", (lesson.mistake or lesson.text).lower())
         path = folder / f"{'-'.join(words)[:48].strip('-')}-{lesson.id[-SHORT_ID_CHARS:]}.md"
     _write_document(path, lesson)
-    changes.written.append(path.name)
+    changes["written"].append(path.name)
 
 
 def _state_file(engine: Engine, folder: Path) -> Path:
     name = hashlib.sha256(f"{folder.resolve()}\n{engine.scopes.own}".encode()).hexdigest()[:12]
     return engine.bank.path.with_name(f"{engine.bank.path.name}.sync-{name}")
+
+
+def _read_state(engine: Engine, folder: Path) -> dict[str, str | None]:
+    """Return the digests of the last sync; the state of each folder that is gone is deleted."""
+    own = _state_file(engine, folder)
+    digests: dict[str, str | None] = {}
+    for path in own.parent.glob(f"{engine.bank.path.name}.sync-*"):
+        state = json.loads(path.read_text("utf-8"))
+        if path == own:
+            digests = state.get("digests", {})
+        elif not Path(state.get("folder", ".")).is_dir():
+            path.unlink(missing_ok=True)
+    return digests
 
 
 def _read_files(folder: Path) -> tuple[dict[str, tuple[Path, Fields]], list[tuple[Path, Fields]]]:

@@ -4,14 +4,14 @@ import json
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import json_object, read_text, write_output
-from mcp_reflect.cli.output import Progress, confirm, write_json, write_line
+from mcp_reflect.cli.output import Progress, confirm, write_json, write_line, write_result
 from mcp_reflect.config import Settings
 from mcp_reflect.models.common import plain
 from mcp_reflect.services.engine import Engine
@@ -31,10 +31,7 @@ def run_backup(options: Namespace) -> int:
         return backup.backup(engine.bank.path, file)
 
     size = with_engine(copy)
-    if options.json:
-        write_json({"file": str(file), "bytes": size})
-    else:
-        write_line(f"Copied to {file}, {size} bytes.")
+    write_result(options, {"file": str(file), "bytes": size}, f"Copied to {file}, {size} bytes.")
     return 0
 
 
@@ -64,10 +61,8 @@ def run_restore(options: Namespace) -> int:
         write_line("Nothing was restored.")
         return 1
     file, previous = restored
-    if options.json:
-        write_json({"restored": str(file), "kept": None if previous is None else str(previous)})
-    else:
-        write_line(f"Restored {file}." + ("" if previous is None else f" The previous content is in {previous}."))
+    text = f"Restored {file}." + ("" if previous is None else f" The previous content is in {previous}.")
+    write_result(options, {"restored": str(file), "kept": previous and str(previous)}, text)
     return 0
 
 
@@ -80,32 +75,21 @@ def add_export_arguments(parser: CliParser) -> None:
 def run_export(options: Namespace) -> int:
     """Write lessons as JSONL that `import` reads, to stdout unless a file is named."""
 
-    async def work(engine: Engine) -> int:
+    async def write(engine: Engine, file: TextIO) -> int:
         own = engine.scopes.own
-        lines = engine.bank.transfer.export(own.tenant, None if options.all_projects else own.project)
-        if options.file is None:
-            return await _write_lines(sys.stdout, lines)
-        with write_output(options.file, "file", is_ours=_is_export, force=options.force) as file:
-            return await _write_lines(file, lines)
+        count = 0
+        async for line in engine.bank.transfer.export(own.tenant, None if options.all_projects else own.project):
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            count += 1
+        return count
 
-    count = with_engine(work)
-    if options.file and options.json:
-        write_json({"lessons": count, "file": options.file})
-    elif options.file:
-        write_line(f"{count} lessons in {options.file}.")
+    if options.file is None:
+        with_engine(lambda engine: write(engine, sys.stdout))
+        return 0
+    with write_output(options.file, "file", mark='{"id": "les_', force=options.force) as file:
+        count = with_engine(lambda engine: write(engine, file))
+    write_result(options, {"lessons": count, "file": options.file}, f"{count} lessons in {options.file}.")
     return 0
-
-
-async def _write_lines(file: TextIO, lines: AsyncIterator[dict[str, Any]]) -> int:
-    count = 0
-    async for line in lines:
-        file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        count += 1
-    return count
-
-
-def _is_export(head: str) -> bool:
-    return head.startswith('{"id": "les_')
 
 
 def add_import_arguments(parser: CliParser) -> None:

@@ -14,17 +14,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mcp_reflect.errors import McpReflectError
-from mcp_reflect.llm.protocol import (
-    LLM,
-    BudgetExceededError,
-    GarbledReplyError,
-    LLMError,
-    LLMSettingError,
-    Reply,
-    Request,
-    TimedOutError,
-    Usage,
-)
+from mcp_reflect.llm import protocol
+from mcp_reflect.llm.protocol import LLM, BudgetExceededError, LLMError, LLMSettingError, Reply, Request, Usage
 from mcp_reflect.security.redact import quoted
 
 PREFIX = "MCP_REFLECT_LLM_"
@@ -95,12 +86,12 @@ def read_limits(settings: Mapping[str, str]) -> SpendLimits:
     for name in SpendLimits.__slots__:
         setting = PREFIX + name.upper()
         text = settings.get(setting, "").strip().replace("_", "").replace(",", "")
-        if text:
-            value = _amount(text)
-            if value is None:
-                fix = "Write a number from 0 up, or leave it out"
-                raise LLMSettingError(setting, f'"{quoted(text, 40)}" is no amount', fix)
+        value = _amount(text)
+        if value is not None:
             limits[name] = int(value) if name.startswith("tokens") else value
+        elif text:
+            fix = "Write a number from 0 up, or leave it out"
+            raise LLMSettingError(setting, f'"{quoted(text, 40)}" is no amount', fix)
     return SpendLimits(**limits)
 
 
@@ -155,54 +146,53 @@ def one_call() -> Generator[None]:
 class Account:
     """The limits and the store of use, shared by all completions of a process.
 
-    `_running` is reserved for completions that have not ended; `_owed` was spent and is not in the store yet. Both
-    count as spent.
+    `_pending` counts as spent and is not in the store yet: reserved for completions that run, or `_due`, which they
+    have spent.
     """
 
     def __init__(self, limits: SpendLimits, store: UsageStore) -> None:
         self.limits = limits
         self._store = store
-        self._running = NOTHING
-        self._owed = NOTHING
+        self._pending = NOTHING
+        self._due = NOTHING
         self._written = 0
 
     async def reserve(self, name: str, most: Spend) -> None:
         """Set `most` aside for a completion. Raises `BudgetExceededError` where a limit leaves less."""
         today = await self._today(name) if self.limits.daily else NOTHING
-        self._check(name, "call", sum(_call_spends.get() or (), NOTHING), most)
-        self._check(name, "day", today + self._running + self._owed, most)
-        self._running += most
-        if (spends := _call_spends.get()) is not None:
+        spends = _call_spends.get()
+        self._check(name, "call", sum(spends or (), NOTHING), most)
+        self._check(name, "day", today + self._pending, most)
+        self._pending += most
+        if spends is not None:
             spends.append(most)
 
     def finish(self, most: Spend, spent: Spend) -> None:
         """Replace the reserve `most` of a completion by what it has cost."""
-        self._running -= most
-        self._owed += spent if self.limits.daily else NOTHING
+        self._pending += spent - most
+        self._due += spent
         if (spends := _call_spends.get()) is not None:
             spends.append(spent - most)
 
     async def write(self) -> None:
         """Write unrecorded use to the store. A failure leaves it unrecorded and does not cost the reply."""
-        if not self.limits.daily or self._owed == NOTHING:
+        due, self._due = self._due, NOTHING
+        if not self.limits.daily or due == NOTHING:
             return
-        due, self._owed = self._owed, NOTHING
-        self._running += due
-        kept = due
         try:
             async with asyncio.timeout(_STORE_SECONDS):
                 await self._store.add(due)
-            kept = NOTHING
         except (McpReflectError, TimeoutError):
-            return
-        finally:
-            self._running -= due
-            self._owed += kept
+            self._due += due
+        else:
+            self._pending -= due
             self._written += 1
 
     async def _today(self, name: str) -> Spend:
         """Return today's use from the store, read again where something was written in between."""
-        while True:
+        before = None
+        today = NOTHING
+        while before != self._written:
             before = self._written
             try:
                 async with asyncio.timeout(_STORE_SECONDS):
@@ -210,12 +200,11 @@ class Account:
             except (McpReflectError, TimeoutError) as error:
                 fault = f"what was spent today cannot be read ({str(error) or 'the bank is busy'})"
                 raise BudgetExceededError(name, fault, "Remove the limit per day, or repair the bank") from error
-            if before == self._written:
-                return today
+        return today
 
     def _check(self, name: str, span: str, spent: Spend, most: Spend) -> None:
         """Raise `BudgetExceededError` where `most` on top of `spent` exceeds a limit of the span (call or day)."""
-        tokens, cost = getattr(self.limits, f"tokens_per_{span}"), getattr(self.limits, f"cost_per_{span}")
+        cost, tokens = getattr(self.limits, f"cost_per_{span}"), getattr(self.limits, f"tokens_per_{span}")
         unit = fault = ""
         if cost is not None and spent.cost + most.cost > cost + _ROUNDING:
             unit = "COST"
@@ -255,7 +244,7 @@ class Budget:
                 usage = Usage(input_tokens=input_tokens, output_tokens=_tokens(reply.text))
             cost = self._spend(usage)
         except LLMError as error:
-            if not isinstance(error, (TimedOutError, GarbledReplyError)):
+            if not isinstance(error, (protocol.TimedOutError, protocol.GarbledReplyError)):
                 cost = NOTHING
             raise
         finally:

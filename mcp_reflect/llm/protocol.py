@@ -8,10 +8,7 @@ from typing import ClassVar, Protocol
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.common import Json
 
-# Errors of completions, by the reader who has to react. A tool never fails with one: it falls back to rules.
-#
-# The person who runs the server: setting, auth, not served, budget. Nobody: rate limited, overloaded, unreachable
-# (these three are tried again), timeout. The author of the request: bad request, refused. The endpoint's: garbled.
+# A tool never fails with an error of a completion: it falls back to rules.
 
 
 class LLMError(McpReflectError):
@@ -84,9 +81,6 @@ class RefusedError(LLMError):
 
 class BudgetExceededError(LLMError):
     """The completion might cost more than a limit leaves. Nothing was sent."""
-
-
-# A provider implements `complete`. Retries and limits are wrappers that implement it too.
 
 
 class Role(StrEnum):

@@ -7,18 +7,10 @@ from importlib import import_module
 from typing import Any, cast
 
 from mcp_reflect.clock import Clock
+from mcp_reflect.llm import protocol
 from mcp_reflect.llm.budget import Account, Budget, UsageStore, read_limits, read_prices
 from mcp_reflect.llm.endpoint import OFF, Spec, parse_spec, setting_of
-from mcp_reflect.llm.protocol import (
-    LLM,
-    GarbledReplyError,
-    LLMError,
-    LLMSettingError,
-    Reply,
-    Request,
-    Role,
-    TimedOutError,
-)
+from mcp_reflect.llm.protocol import LLM, LLMError, LLMSettingError, Reply, Request, Role
 
 
 def open_package(
@@ -68,7 +60,7 @@ class Foreign:
         if isinstance(reply, Reply):
             return reply
         fix = "Report it to its authors, or bind another provider"
-        raise GarbledReplyError(self._name, f"{self._origin} {fault}", fix)
+        raise protocol.GarbledReplyError(self._name, f"{self._origin} {fault}", fix)
 
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -134,7 +126,7 @@ class Timeout:
                 return await self._llm.complete(request)
         except TimeoutError:
             fault = f"no reply within {round(request.timeout, 2):g} s"
-        raise TimedOutError(self._name, fault, "Try again, or bind a faster model to this role")
+        raise protocol.TimedOutError(self._name, fault, "Try again, or bind a faster model to this role")
 
 
 class Unusable:

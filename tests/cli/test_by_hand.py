@@ -86,7 +86,7 @@ def test_other_projects_of_the_bank_are_named(command: Command, monkeypatch: pyt
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "shop")
     assert "This bank has lessons of other projects: app (1)." in command("recall", "deploy on a friday")
     assert command.json("doctor")["projects_in_bank"] == {"app": 1}
-    assert "projects in bank: app (1 lessons)" in command("doctor")
+    assert "projects in bank: app 1" in command("doctor")
 
 
 @terminal

@@ -39,7 +39,7 @@ def test_nobody_thinks_and_all_is_well(environment: pytest.MonkeyPatch, capsys: 
     report, text = doctor(capsys)
     assert set(report["language_models"].values()) == {"off"}
     assert report["degraded"] == []
-    assert "language models: off\n" in text
+    assert "language models: reflector off, critic off" in text
     assert "prompt overrides: none\n" in text
 
 
@@ -59,7 +59,7 @@ def test_each_role_has_its_language_model_and_no_key_is_shown(
         "evaluator": "anthropic:claude-sonnet-5-5",
         "dreamer": "off",
     }
-    assert "critic openai:qwen3 at http://localhost:11434/v1; dreamer off" in text
+    assert "critic openai:qwen3 at http://localhost:11434/v1, corrector anthropic:claude-sonnet-5-5" in text
     assert KEY not in text + json.dumps(report)
 
 

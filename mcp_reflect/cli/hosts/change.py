@@ -1,7 +1,6 @@
 """Change a host's file: shown as a diff first, backed up, replaced whole."""
 
 import difflib
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,7 +9,6 @@ from mcp_reflect.cli.files import replace_file
 from mcp_reflect.errors import InputError
 
 BACKUP_SUFFIX: Final = ".before-mcp-reflect"
-_QUOTED: Final = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*')")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +18,6 @@ class Change:
     path: Path
     before: str | None
     after: str | None
-
-    @property
-    def needed(self) -> bool:
-        """Whether anything changes."""
-        return self.before != self.after
 
     @property
     def backup(self) -> Path:
@@ -38,19 +31,21 @@ class Change:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def apply(self) -> None:
-        """Back the file up and write it. Raises InputError if the disk refuses."""
+        """Back the file up and write it, or remove it with its empty folders. InputError if the disk refuses."""
         try:
             if self.after is None:
                 self.path.unlink(missing_ok=True)
-                _remove_empty_folders(self.path.parent)
+                folder = self.path.parent
+                while folder != Path.home() and folder.is_relative_to(Path.home()) and not any(folder.iterdir()):
+                    folder.rmdir()
+                    folder = folder.parent
                 return
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.keep_backup()
             self._write(self.path, self.after)
         except OSError as error:
-            raise InputError(
-                str(self.path), f"it cannot be written: {error.strerror}", "Nothing was changed."
-            ) from None
+            fault = f"it cannot be written: {error.strerror}"
+            raise InputError(str(self.path), fault, "Nothing was changed.") from None
 
     def keep_backup(self) -> None:
         """Copy the file as it was, unless a copy from before an earlier change exists."""
@@ -80,16 +75,3 @@ def read_file(path: Path) -> str | None:
         raise InputError(str(path), f"it cannot be read: {error.strerror}", "Nothing was changed.") from None
     except UnicodeDecodeError:
         raise InputError(str(path), "it is not UTF-8", "Write the entry by hand (--print).") from None
-
-
-def equal_but_for_spaces(text: str, other: str) -> bool:
-    """Return whether two texts differ at most in spaces and line ends outside quotation marks."""
-    same_quotes = _QUOTED.split(text)[1::2] == _QUOTED.split(other)[1::2]
-    return same_quotes and "".join(text.split()) == "".join(other.split())
-
-
-def _remove_empty_folders(folder: Path) -> None:
-    """Remove the folder and its parents below the home directory as far as they are empty."""
-    while folder != Path.home() and folder.is_relative_to(Path.home()) and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent

@@ -48,9 +48,8 @@ def _parse(language: Language, text: str) -> Table:
         document: Any = parse(text) if language == "toml" else _yaml().load(text)
     except (TOMLKitError, YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(
-            "the file", f"it is not {language.upper()}: {reason}", "Correct the file; nothing was changed."
-        ) from None
+        fault = f"it is not {language.upper()}: {reason}"
+        raise InputError("the file", fault, "Correct the file; nothing was changed.") from None
     return _table({} if document is None else document, "the file")
 
 

@@ -92,12 +92,14 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
     stopped = fields.get("is_interrupt") is True or fields.get("stop_hook_active") is True
     if event is None or session is None or stopped:
         return None
+    roots: Any = fields.get("workspace_roots")
     return HookInput(
         event=name,
         moment=event.moment,
         answer_key=event.key,
         session=session[:_MAX_SESSION_CHARS],
-        folder=_text(fields, "cwd") or _first_root(fields),
+        folder=_text(fields, "cwd")
+        or (str(cast("list[Any]", roots)[0]) if isinstance(roots, list) and roots else None),
         tool=_text(fields, "tool_name"),
         call_id=_text(fields, "tool_use_id"),
         arguments=_json(fields.get("tool_input")),
@@ -128,23 +130,15 @@ def _text(fields: Mapping[str, Any], *names: str) -> str | None:
     return None
 
 
-def _first_root(fields: Mapping[str, Any]) -> str | None:
-    roots = fields.get("workspace_roots")
-    return next((str(root) for root in cast("list[object]", roots)), None) if isinstance(roots, list) else None
-
-
 def _error(event: str, fields: Mapping[str, Any]) -> str | None:
+    """Return the message of a call that failed, None for one that worked."""
     response = fields.get("tool_response")
-    inner: Any = cast("dict[str, Any]", response).get("error") if isinstance(response, dict) else None
-    if inner:
-        message: Any = cast("dict[str, Any]", inner).get("message") if isinstance(inner, dict) else inner
-        return message if isinstance(message, str) and message.strip() else "error"
-    if event not in ("PostToolUseFailure", "postToolUseFailure"):
-        return None
-    error = fields.get("error", fields.get("error_message"))
-    if isinstance(error, str) and error.strip():
-        return error
-    return json.dumps(error) if error else "the call failed"
+    error: Any = cast("dict[str, Any]", response).get("error") if isinstance(response, dict) else None
+    if event in ("PostToolUseFailure", "postToolUseFailure"):
+        error = error or fields.get("error", fields.get("error_message")) or "the call failed"
+    if isinstance(error, dict):
+        error = cast("dict[str, Any]", error).get("message") or json.dumps(error)
+    return (str(error).strip() or "the call failed") if error else None
 
 
 def _json(value: object) -> Json:

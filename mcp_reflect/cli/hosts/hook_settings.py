@@ -66,11 +66,8 @@ HOOK_SETTINGS: Final[Mapping[str, HookSettings]] = {
 def find_hooks(name: str, host: HostConfig) -> HookSettings:
     """Return the hook settings of a host. Raises InputError if it has none that we write."""
     if name not in HOOK_SETTINGS:
-        raise InputError(
-            "--hooks",
-            f"{host.title} has no hooks that can tell the model anything",
-            "Leave it out; `mcp-reflect install rules` prints what to tell its agent.",
-        )
+        fix = "Leave it out; `mcp-reflect install rules` prints what to tell its agent."
+        raise InputError("--hooks", f"{host.title} has no hooks that can tell the model anything", fix)
     return HOOK_SETTINGS[name]
 
 
@@ -80,7 +77,10 @@ def add_hooks(text: str, settings: HookSettings, command: Command) -> str:
         text = set_member(text, ("version",), settings.version)
     for event in settings.events:
         entry = _entry(event, settings, command)
-        if [present for present in _entries(text, event) if _is_ours(present)] != [entry]:
+        entries: Any = read(text).value
+        for name in ("hooks", event):
+            entries = cast("dict[str, Any]", entries).get(name) if isinstance(entries, dict) else None
+        if not isinstance(entries, list) or list(filter(_is_ours, cast("list[Any]", entries))) != [entry]:
             text = append_item(remove_items(text, ("hooks", event), _is_ours), ("hooks", event), entry)
     return text
 
@@ -107,13 +107,6 @@ def _entry(event: str, settings: HookSettings, command: Command) -> dict[str, An
     seconds = settings.end_seconds if event.lower() == "sessionend" else TIMEOUT_SECONDS
     line = {"command": hook_line(command, event), "timeout": seconds * settings.units_per_second}
     return line if settings.flat else {"hooks": [{"type": "command", **line}]}
-
-
-def _entries(text: str, event: str) -> list[Any]:
-    value: Any = read(text).value
-    for name in ("hooks", event):
-        value = cast("dict[str, Any]", value).get(name, {}) if isinstance(value, dict) else {}
-    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _is_ours(entry: Any) -> bool:
