@@ -73,14 +73,14 @@ class Limits:
 
     def refuse_long_texts(self, name: str, place: str, value: object) -> None:
         """InputError where a text in `value` has more characters than the limit `name` allows; names its place."""
-        waiting: list[tuple[str, Any]] = [(place, value)]
-        for path, item in waiting:
-            if isinstance(item, str):
-                self.refuse_more(name, path, len(item))
-            elif isinstance(item, dict):
-                waiting.extend((f"{path}.{key}"[:120], part) for key, part in cast("dict[str, Any]", item).items())
-            elif isinstance(item, list | tuple):
-                waiting.extend((f"{path}[{number}]", part) for number, part in enumerate(cast("list[Any]", item)))
+        if isinstance(value, str):
+            self.refuse_more(name, place, len(value))
+        elif isinstance(value, dict):
+            for key, part in cast("dict[str, object]", value).items():
+                self.refuse_long_texts(name, f"{place}.{key}"[:120], part)
+        elif isinstance(value, list | tuple):
+            for number, part in enumerate(cast("list[object]", value)):
+                self.refuse_long_texts(name, f"{place}[{number}]", part)
 
 
 DEFAULT: Final = Limits()

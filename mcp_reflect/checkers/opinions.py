@@ -12,7 +12,8 @@ from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.critique import CriterionScore, Opinion
+from mcp_reflect.models.critique import Opinion
+from mcp_reflect.models.reflection import Score
 from mcp_reflect.security.redact import quoted
 
 FIELDS: Final = ("quality_score", "issues", "suggested_fix", "criteria", "corrected_steps")
@@ -84,8 +85,8 @@ def capped(opinion: Opinion, verified: Verified) -> Opinion:
     if share is None:
         return opinion
     criteria = {
-        name: replace(score, score=min(score.score, share)) if name.strip().lower() == "correctness" else score
-        for name, score in opinion.criteria.items()
+        name: replace(item, score=min(item.score or 0.0, share)) if name.strip().lower() == "correctness" else item
+        for name, item in opinion.criteria.items()
     }
     limit = share if verified.failed else 1.0
     whole = None if opinion.quality_score is None else min(opinion.quality_score, limit)
@@ -149,18 +150,16 @@ def _texts(value: Json, field: str) -> tuple[str, ...]:
     return tuple(text for text in texts if text)
 
 
-def _criteria(value: Json, field: str) -> Mapping[str, CriterionScore]:
+def _criteria(value: Json, field: str) -> Mapping[str, Score]:
     if value is None:
         return {}
     if not isinstance(value, dict):
         raise InputError(field, "it is no object", "Send {name: {score, reason}}.")
-    criteria: dict[str, CriterionScore] = {}
+    criteria: dict[str, Score] = {}
     for name, item in value.items():
         entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {"score": item}
         label = f"{field}.{quoted(name)}"
         score = _score(entry.get("score"), label)
         if score is not None:
-            criteria[name[:80]] = CriterionScore(
-                score=score, reason=_text(entry.get("reason"), f"{label}.reason") or ""
-            )
+            criteria[name[:80]] = Score(score=score, reason=_text(entry.get("reason"), f"{label}.reason") or "")
     return criteria

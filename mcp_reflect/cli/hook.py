@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from mcp_reflect import services
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.hosts.hook_events import HookInput, Moment, hook_answer, read_hook
 from mcp_reflect.config import Settings, project_of
@@ -132,16 +133,17 @@ async def _own_text(engine: Engine, hook: HookInput) -> str | None:
     session, tool = hook.session, hook.tool
     match hook.moment:
         case Moment.START if hook.answer_key:
-            return await engine.remind(session, anew=hook.anew)
+            return await services.warnings.remind(engine.context, session, anew=hook.anew)
         case Moment.PROMPT if hook.answer_key:
-            return await engine.remind(session, hook.prompt or "")
+            return await services.warnings.remind(engine.context, session, hook.prompt or "")
         case Moment.BEFORE if hook.answer_key and tool:
             warning = await engine.before_call(tool, hook.arguments, session=session, call_id=hook.call_id)
             return warning.text if warning else None
         case Moment.AFTER if tool:
             return (await engine.after_call(tool, hook.arguments, hook.result, error=hook.error, session=session)).text
         case Moment.STOP:
-            return await engine.ask_once(session, _transcript(hook, engine.settings))
+            transcript = _transcript(hook, engine.settings)
+            return await services.transcripts.ask_once(engine.context, session, transcript)
         case Moment.END:
             await engine.end_session(session)
         case _:

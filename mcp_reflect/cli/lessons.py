@@ -4,6 +4,7 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
+from mcp_reflect import services
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.dream import undo
 from mcp_reflect.cli.engine import with_engine
@@ -179,9 +180,9 @@ async def _add(engine: Engine, options: Namespace) -> int:
     fields: dict[str, Any] = {"visibility": "global" if options.is_global else "project"}
     given = _given_fields(options)
     if given or not is_interactive():
-        stored = await engine.add_lesson(**fields, **given)
+        stored = await services.lessons.add(engine.context, {**fields, **given})
     else:
-        stored = await add_in_editor(lambda written: engine.add_lesson(**fields, **written))
+        stored = await add_in_editor(lambda written: services.lessons.add(engine.context, {**fields, **written}))
     if stored is None:
         write_line("Nothing was stored.")
         return 1

@@ -12,6 +12,7 @@ from mcp_reflect.cli.output import Progress, write_result
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
+from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine import Engine
 
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
@@ -45,7 +46,8 @@ async def _reflect(engine: Engine, transcript: Found, options: Namespace) -> Non
     progress = Progress()
     for number, (place, arguments) in enumerate(transcript.runs, start=1):
         progress.report(f"run {number} of {len(transcript.runs)}")
-        known_id = await engine.reflected(arguments["run_id"]) if "#" in str(arguments.get("run_id", "")) else None
+        run_id, reflections = clean_text(str(arguments.get("run_id", ""))), engine.bank.reflections
+        known_id = await reflections.of_run(engine.scopes.own, run_id) if "#" in run_id else None
         if known_id is not None:
             write_result(options, {"reflection_id": known_id, "known": True}, f"Known already: {known_id}.\n")
             continue

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from mcp_reflect import services
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import replace_file
@@ -125,7 +126,7 @@ async def _store(engine: Engine, lesson_id: str | None, path: Path, fields: Fiel
         "updated_at": now,
     }
     with _errors_name(path):
-        await engine.import_own([(1, line)], screen=is_shared)
+        await services.lessons.import_own(engine.context, [(1, line)], screen=is_shared)
     return await engine.bank.lessons.get(engine.scopes.own, stored_id)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from mcp_reflect import services
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import json_object, read_text, write_output
@@ -113,7 +114,7 @@ def run_import(options: Namespace) -> int:
     async def work(engine: Engine) -> Counter[str]:
         counts: Counter[str] = Counter()
         if options.own:
-            restored = await engine.import_own(_parse_lines(lines, progress))
+            restored = await services.lessons.import_own(engine.context, _parse_lines(lines, progress))
             if options.json:
                 for stored in restored:
                     write_json(plain(stored))

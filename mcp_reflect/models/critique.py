@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from mcp_reflect.models.reflection import Score
+
 
 class Status(StrEnum):
     """The verdict on a claim.
@@ -84,21 +86,13 @@ class Stopped(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CriterionScore:
-    """A criterion's score in 0..1, and its reason."""
-
-    score: float
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
     """The validated critique of the host or a model. `quality_score` is in 0..1."""
 
     quality_score: float | None = None
     issues: tuple[str, ...] = ()
     suggested_fix: str | None = None
-    criteria: Mapping[str, CriterionScore] = field(default_factory=dict[str, CriterionScore])
+    criteria: Mapping[str, Score] = field(default_factory=dict[str, Score])
     corrected_steps: tuple[str, ...] = ()
 
 
@@ -127,7 +121,7 @@ class Critique:
     retry_guidance: str | None = None
     corrected_steps: tuple[str, ...] = ()
     corrected_by: str | None = None
-    criteria: Mapping[str, CriterionScore] = field(default_factory=dict[str, CriterionScore])
+    criteria: Mapping[str, Score] = field(default_factory=dict[str, Score])
     iterations: int
     stopped: Stopped | None = None
     basis: Basis

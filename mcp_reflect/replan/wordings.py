@@ -104,7 +104,9 @@ def _texts(text: str, message: str, known: Vocabulary, suggestions: tuple[str, .
     mended = tuple(dict.fromkeys(part for word in words for part in known.mended(word).words)) or words
     more = tuple(part for word in asked for part in known.mended(word).words) if known.words else asked
     # A word of both stands twice: it is what the search is about, and most rankings weigh it so.
-    longer = " ".join((plain, *more)) if set(more) - set(mended) else ""
+    joined = (plain, *more) if len(words) > 1 else dict.fromkeys((*mended, *more))
+    longer = " ".join(joined) if set(map(stem, more)) - set(map(stem, mended)) else ""
+    rest = telling(tuple(word for word in asked if known.knows(word) or not known.words), message)[:3]
     yield from offered[:_OFFERED]
     if offered:
         yield longer
@@ -122,13 +124,15 @@ def _texts(text: str, message: str, known: Vocabulary, suggestions: tuple[str, .
     is_english = f"{text}{message}".isascii() and not OTHER_STOP_WORDS & set(tokens(f"{text} {message}"))
     is_short = len(plain.split()) <= _SHORT and plain.islower()
     short = plain_variants(plain, known) if is_short and is_english else ()
+    if len(words) == 1 and longer:
+        yield from (longer, *rest)  # better than the same word in the other number
     yield from short[: 2 if len(words) == 1 else 1]
     yield longer
     yield from telling(mended, message)[:1]
     yield " ".join(mended)
     yield from short
     yield from families
-    yield from telling(tuple(word for word in asked if known.knows(word) or not known.words), message)[:3]
+    yield from rest
 
 
 def _without_operators(text: str, reading: Reading, tool: Tool) -> Iterator[str]:

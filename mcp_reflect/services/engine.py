@@ -138,10 +138,6 @@ class Engine:
         arguments = {"task": query_text, "limit": k, "min_importance": min_importance, "tags": tuple(tags)}
         return await services.reflect.query(self.context, arguments)
 
-    async def reflected(self, run_id: str) -> str | None:
-        """Return the id of the latest reflection on a run, or None."""
-        return await self.bank.reflections.of_run(self.scopes.own, clean_text(run_id))
-
     def build_reflection_prompt(self, /, **arguments: Any) -> "Rendered":
         """Build the prompt that asks a language model to reflect on a run. Opens no bank."""
         return services.reflect.reflection_prompt(self.context, arguments)
@@ -215,20 +211,9 @@ class Engine:
         """Retire a lesson. It leaves every recall and stays in the history."""
         return await services.lessons.forget(self.context, arguments)
 
-    async def add_lesson(self, /, **arguments: Any) -> Stored:
-        """Store a lesson that a person wrote, with the fields of an import line. It is trusted."""
-        return await services.lessons.add(self.context, arguments)
-
     async def edit_lesson(self, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
         """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
         return await services.lessons.edit(self.context, lesson_id, changes)
-
-    async def import_own(self, lines: Iterable[tuple[int, Mapping[str, Any]]], *, screen: bool = False) -> list[Stored]:
-        """Store numbered lines of a person's own export with their ids, dates, trust, history and outcomes.
-
-        With `screen` suspicious words are quarantined, as those of an import are.
-        """
-        return await services.lessons.import_own(self.context, lines, screen=screen)
 
     def import_lessons(
         self, lines: Iterable[tuple[int, Mapping[str, Any]]], *, merge: bool = False
@@ -254,9 +239,8 @@ class Engine:
 
         `session` is the id of the agent's session (default: one for this engine), `call_id` the id of the call.
         """
-        session = clean_text(session or self._session)
         return await services.warnings.before_call(
-            self.context, tool, arguments, session=session, call_id=call_id, project=project
+            self.context, tool, arguments, session=session or self._session, call_id=call_id, project=project
         )
 
     async def after_call(
@@ -273,21 +257,9 @@ class Engine:
 
         The call failed where `error` is given, or where `result` (text or JSON) reads as a failure.
         """
-        session = clean_text(session or self._session)
         return await services.warnings.after_call(
-            self.context, tool, arguments, result, error=error, session=session, project=project
+            self.context, tool, arguments, result, error=error, session=session or self._session, project=project
         )
-
-    async def remind(self, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
-        """Return at most three lessons that the session has not seen, fenced, or None.
-
-        With `task` the lessons fit it; without, they are the project's best. `anew` forgets what the session has seen.
-        """
-        return await services.warnings.remind(self.context, clean_text(session), task, anew=anew)
-
-    async def ask_once(self, session: str, transcript: str) -> str | None:
-        """Return the question for a lesson when a session stops, once a session; None where nothing is open."""
-        return await services.transcripts.ask_once(self.context, clean_text(session), transcript)
 
     async def end_session(self, session: str) -> None:
         """End a session. Warned calls that were never made count as heeded."""

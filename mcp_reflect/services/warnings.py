@@ -49,6 +49,7 @@ async def session_state(context: Context, scope: Scope, session: str) -> Session
     """Return the state of a session; InputError for an id that cannot be one."""
     if not session.strip() or len(session) > 200:
         raise InputError("session", "it is empty or longer than 200 characters", "Send the id of the session.")
+    session = clean(session)
     return await context.bank.warnings.session(scope, session, held_out=held_out(session, context.settings.holdout))
 
 
@@ -64,7 +65,7 @@ async def _look_up(context: Context, tool: str, arguments: Json, session: str, p
         raise InputError("arguments", "they are nested too deep", "Send flatter JSON.") from None
     state = await session_state(context, scope, session)
     same_call, same_head = await context.bank.warnings.known_failures(
-        scope, session, bare=forms.bare_key, loose=forms.loose_key, head=forms.head
+        scope, state.id, bare=forms.bare_key, loose=forms.loose_key, head=forms.head
     )
     return _SessionCall(scope, tool, arguments, forms, state, same_call, same_head)
 

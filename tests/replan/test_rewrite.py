@@ -38,3 +38,10 @@ def test_our_own_words_come_beside_two_suggestions() -> None:
     made = texts(plan(asked, empty_state()))
     assert len(set(made) & set(asked.suggestions)) == 2
     assert "volcano volcano iceland" in made
+
+
+def test_a_single_word_is_widened_by_the_message_before_its_number_changes() -> None:
+    asked = request(query("quantum", "talks", search_mode=""), message="Which talks are about quantum computers?")
+    assert texts(plan(asked, empty_state()))[:2] == ["quantum computers", "computers"]
+    asked = request(query("invoice", "bills", search_mode=""), message="show me the invoices")
+    assert "invoice invoices" not in texts(plan(asked, empty_state()))

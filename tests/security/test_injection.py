@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
 
+from mcp_reflect import services
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
@@ -106,8 +107,8 @@ async def test_an_agent_s_own_words_are_stored_and_shown_to_it_but_to_no_hook(en
     assert stored.status == "stored"
     (hit,) = (await engine.recall(task=f"The {MARK} failed")).lessons
     assert (hit.id, hit.trust) == (stored.lesson_id, Trust.OBSERVED)
-    assert await engine.remind("one", f"The {MARK} failed") is None
-    assert await engine.remind("two") is None
+    assert await services.warnings.remind(engine.context, "one", f"The {MARK} failed") is None
+    assert await services.warnings.remind(engine.context, "two") is None
 
 
 async def test_words_of_a_tool_s_output_wait_and_the_author_sees_its_own_text(engine: Engine) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_reflect import services
 from mcp_reflect.config import Settings, stored_name
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine import Engine
@@ -18,8 +19,8 @@ REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/m
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_run_is_found_by_the_name_it_was_reflected_under(engine: Engine, name: str) -> None:
     found = await engine.reflect(task="Push the branch", outcome="failure", error=REFUSED, run_id=name)
-    assert await engine.reflected(name) == found.reflection_id
-    assert await engine.reflected("another") is None
+    assert await engine.bank.reflections.of_run(engine.scopes.own, name) == found.reflection_id
+    assert await engine.bank.reflections.of_run(engine.scopes.own, "another") is None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,8 +48,10 @@ async def test_a_session_goes_on_under_its_name(engine: Engine, name: str) -> No
     assert await engine.before_call("Bash", {"command": "git push origin main"}, session=name)
     await engine.after_call("Bash", {"command": "git push origin topic"}, "ok", session=name)
     assert await sequel_of(engine, clean_text(name)) == "heeded"
-    assert await engine.remind(name, "push the branch") is not None
-    assert await engine.remind(name, "push the branch") is None, "it was shown in this session"
+    assert await services.warnings.remind(engine.context, name, "push the branch") is not None
+    assert await services.warnings.remind(engine.context, name, "push the branch") is None, (
+        "it was shown in this session"
+    )
 
 
 @pytest.mark.parametrize("name", [f"work {SECRETS['github_token']}", "/home/a/👨\u200d👩\u200d👧", "soft\u00adware"])

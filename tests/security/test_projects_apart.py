@@ -8,6 +8,7 @@ import pytest
 from mcp import Client
 from mcp_types import PromptReference, ResourceTemplateReference
 
+from mcp_reflect import services
 from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.server.app import build
@@ -37,7 +38,7 @@ async def test_anothers_lessons_are_as_if_they_were_not_there(engine: Engine, se
         plan = await other.replan(user_message=MARK, queries=[{"table": "t", "search_mode": "OR", "query_text": MARK}])
         assert await other.before_call("Bash", CALL, session="t"), "it is known where it failed"
     assert await engine.before_call("Bash", CALL, session="s") is None
-    assert await engine.remind("s", ASKED) is None
+    assert await services.warnings.remind(engine.context, "s", ASKED) is None
     said = [repr(await engine.recall(task=ASKED)), json.dumps([dict(await engine.get_stats()), await engine.proof()])]
     async with Client(build(engine=engine)) as client:
         uris = ("bank://lessons", "bank://reflections", "bank://stats", "bank://board", "ui://mcp-reflect/board")

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from mcp import Client, MCPError
 
+from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
@@ -118,7 +119,7 @@ async def calls(bank: Path) -> int:
                     await client.get_prompt(prompt, {argument: hostile})
             await engine.before_call("bash", {"command": hostile})
             await engine.after_call("bash", {"command": hostile}, error=hostile)
-            await engine.remind("session", hostile)
+            await services.warnings.remind(engine.context, "session", hostile)
         watching[0] = False
     return answered
 

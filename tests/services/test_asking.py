@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect import services
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
@@ -32,19 +33,19 @@ HARD = session((*DEPLOY, BROKEN), (*DEPLOY, BROKEN), (*DEPLOY, "deployed"))
 
 
 async def test_a_session_is_asked_once(engine: Engine) -> None:
-    asked = await engine.ask_once("s", HARD)
+    asked = await services.transcripts.ask_once(engine.context, "s", HARD)
     assert asked is not None
     assert "failed 2 times" in asked
-    assert await engine.ask_once("s", HARD) is None
-    assert await engine.ask_once("another", HARD) is not None
+    assert await services.transcripts.ask_once(engine.context, "s", HARD) is None
+    assert await services.transcripts.ask_once(engine.context, "another", HARD) is not None
 
 
 async def test_nothing_is_asked_where_nothing_is_open_or_a_lesson_was_told(engine: Engine, settings: Settings) -> None:
     told = ("mcp__mcp-reflect__store_lesson", LESSON, "{}")
     for text in ("", "no transcript", session((*DEPLOY, "deployed")), HARD + session(told)):
-        assert await engine.ask_once("s", text) is None
+        assert await services.transcripts.ask_once(engine.context, "s", text) is None
     async with Engine(replace(settings, ask=False)) as off:
-        assert await off.ask_once("s", HARD) is None
+        assert await services.transcripts.ask_once(off.context, "s", HARD) is None
 
 
 def test_the_hook_of_claude_code_blocks_the_stop_with_the_question(

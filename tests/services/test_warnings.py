@@ -2,6 +2,7 @@
 
 import pytest
 
+from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
@@ -152,15 +153,17 @@ async def test_after_a_failure_a_correction_of_the_same_error_is_told_at_once(en
 
 async def test_a_session_starts_with_lessons_that_a_person_vouched_for_and_no_others(engine: Engine) -> None:
     await engine.store_lesson(mistake="Pushed on a Friday", correction="Push on a Tuesday")
-    await engine.add_lesson(mistake="Deployed by hand", correction="Run make deploy", task_type="deploy")
-    assert await engine.remind("s1") is None
-    await engine.add_lesson(mistake="Edited generated files", correction="Run make generate")
-    text = await engine.remind("s2")
+    await services.lessons.add(
+        engine.context, {"mistake": "Deployed by hand", "correction": "Run make deploy", "task_type": "deploy"}
+    )
+    assert await services.warnings.remind(engine.context, "s1") is None
+    await services.lessons.add(engine.context, {"mistake": "Edited generated files", "correction": "Run make generate"})
+    text = await services.warnings.remind(engine.context, "s2")
     assert text is not None
     assert "make generate" in text
     assert text.count("\n- ") == 1
-    assert await engine.remind("s2") is None
-    assert await engine.remind("s2", anew=True) == text
+    assert await services.warnings.remind(engine.context, "s2") is None
+    assert await services.warnings.remind(engine.context, "s2", anew=True) == text
 
 
 async def test_a_warning_is_not_told_again_with_the_failure(engine: Engine) -> None:
