@@ -3,14 +3,12 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from mcp_reflect.models.search import Payoff, Query, SearchPlan, SearchRequest, SearchState, Tried
 from mcp_reflect.replan.words import fold, normalized
 
 Key: TypeAlias = tuple[str, str, str, str]
-
-_SHOWN_QUERIES: Final = 20
 
 
 def key(query: Query) -> Key:
@@ -54,8 +52,7 @@ def describe(query: Query) -> str:
 
 def describe_all(queries: Sequence[Query]) -> str:
     """Return the first queries in one line, and how many more there are."""
-    more = f"; and {len(queries) - _SHOWN_QUERIES} more" if len(queries) > _SHOWN_QUERIES else ""
-    return "; ".join(describe(query) for query in queries[:_SHOWN_QUERIES]) + more
+    return "; ".join(map(describe, queries[:20])) + (f"; and {len(queries) - 20} more" if len(queries) > 20 else "")
 
 
 def found_in(request: SearchRequest, table: str) -> int | None:
@@ -124,10 +121,8 @@ def _settle(state: SearchState, request: SearchRequest) -> SearchState:
     if plan is None or plan.give_up:
         return settle(state, paid=float(any((request.results or {}).values())))
     proposed = {key(query): query.table for query in plan.new_queries}
-    if request.queries:
-        tables = {query.table for query in request.queries if key(query) in proposed}
-    else:
-        tables = set(proposed.values()) if request.results is not None else set[str]()
-    if tables:
+    reported = set(proposed.values()) if request.results is not None else set[str]()
+    ran = {query.table for query in request.queries if key(query) in proposed}
+    if tables := ran if request.queries else reported:
         return settle(state, paid=float(any((found_in(request, table) or 0) > 0 for table in tables)))
     return replace(settle(state, paid=0), learned=state.learned)

@@ -144,14 +144,15 @@ def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
 def relax_only(request: SearchRequest, state: SearchState) -> SearchPlan:
     """Return the fixed ladder: each empty query with lower threshold and higher limit, later in the widest mode."""
     case, new = _Case(request, state), list[Query]()
+    retry, tried = case.state.retry_count, list(case.state.tried)
     for query in case.failed if case.is_open else ():
         entry = case.places.entry(query.table) or case.places.nearest(query.table)
         base = in_table(query, entry) if entry else query
-        retry = case.state.retry_count
-        steps = chain((ladder(base, entry, retry + more) for more in (0, 1)), relaxed(query, entry, retry))
-        tried = (*case.state.tried, *(Tried(query=other) for other in new))
-        fresh = (step for step in steps if case.can_run(step) and not attempts.repeated(step, tried, more_rows=True))
-        new += islice(fresh, 1)
+        for step in (ladder(base, entry, retry), ladder(base, entry, retry + 1), *relaxed(query, entry, retry)):
+            if case.can_run(step) and not attempts.repeated(step, tried, more_rows=True):
+                new.append(step)
+                tried.append(Tried(query=step))
+                break
     return case.plan(Strategy.RELAX, tuple(new))
 
 

@@ -104,8 +104,9 @@ def _texts(text: str, message: str, known: Vocabulary, suggestions: tuple[str, .
     mended = tuple(dict.fromkeys(part for word in words for part in known.mended(word).words)) or words
     more = tuple(part for word in asked for part in known.mended(word).words) if known.words else asked
     # A word of both stands twice: it is what the search is about, and most rankings weigh it so.
-    joined = (plain, *more) if len(words) > 1 else dict.fromkeys((*mended, *more))
-    longer = " ".join(joined) if set(map(stem, more)) - set(map(stem, mended)) else ""
+    longer = " ".join((plain, *more)) if set(more) - set(mended) else ""
+    if len(words) == 1:
+        longer = " ".join(dict.fromkeys((*mended, *more))) if set(map(stem, more)) - set(map(stem, mended)) else ""
     rest = telling(tuple(word for word in asked if known.knows(word) or not known.words), message)[:3]
     yield from offered[:_OFFERED]
     if offered:

@@ -5,20 +5,8 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.schemas.fields import (
-    Arguments,
-    Count,
-    Detail,
-    Judgment,
-    Label,
-    Labels,
-    Phrase,
-    Results,
-    Task,
-    as_text,
-    most,
-)
-from mcp_reflect.schemas.reading import ReadContext, parsed
+from mcp_reflect.schemas import fields
+from mcp_reflect.schemas.reading import Arguments, ReadContext, parsed
 
 
 def _steps(value: Any, info: ValidationInfo) -> Any:
@@ -26,7 +14,7 @@ def _steps(value: Any, info: ValidationInfo) -> Any:
     value = parsed(value, ReadContext.of(info))
     if isinstance(value, str):
         return (value,)
-    return [as_text(item) for item in cast("list[Any]", value)] if isinstance(value, list | tuple) else value
+    return [fields.as_text(item) for item in cast("list[Any]", value)] if isinstance(value, list | tuple) else value
 
 
 class CritiqueArguments(Arguments):
@@ -41,29 +29,29 @@ class CritiqueArguments(Arguments):
         "max_iterations": "iterations",
     }
 
-    goal: Annotated[Task | None, Field(description="What the work is for")] = None
+    goal: Annotated[fields.Task | None, Field(description="What the work is for")] = None
     response: Annotated[
         str | None,
         Field(description="The answer to check, or send `steps`", min_length=1),
-        most("max_work_chars"),
-        BeforeValidator(as_text),
+        fields.most("max_work_chars"),
+        BeforeValidator(fields.as_text),
     ] = None
-    steps: Annotated[tuple[str, ...], most("max_steps"), BeforeValidator(_steps)] = ()
-    step_description: Phrase | None = None
-    decided: Annotated[Label | None, Field(description="The component or tool that was decided on")] = None
-    executed: Annotated[Label | None, Field(description="The one that ran")] = None
-    tool_results: Results = ()
-    criteria: Annotated[Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = ()
-    max_iterations: Annotated[Count | None, Field(ge=0, le=5)] = None
-    recall_id: Label | None = None
-    critique_id: Label | None = None
+    steps: Annotated[tuple[str, ...], fields.most("max_steps"), BeforeValidator(_steps)] = ()
+    step_description: fields.Phrase | None = None
+    decided: Annotated[fields.Label | None, Field(description="The component or tool that was decided on")] = None
+    executed: Annotated[fields.Label | None, Field(description="The one that ran")] = None
+    tool_results: fields.Results = ()
+    criteria: Annotated[fields.Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = ()
+    max_iterations: Annotated[fields.Count | None, Field(ge=0, le=5)] = None
+    recall_id: fields.Label | None = None
+    critique_id: fields.Label | None = None
     analysis: Annotated[
-        Judgment,
+        fields.Judgment,
         Field(description="Your critique: {quality_score, issues, suggested_fix, criteria, corrected_steps}"),
     ] = None
-    trigger: Label | None = None
-    detail: Detail = False
-    project: Label | None = None
+    trigger: fields.Label | None = None
+    detail: fields.Detail = False
+    project: fields.Label | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -1,7 +1,8 @@
 """The arguments of the tools on lessons: recall, store, record an outcome, forget."""
 
+import dataclasses
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
@@ -20,26 +21,8 @@ from mcp_reflect.models.lesson import (
     Trust,
     lesson_text,
 )
-from mcp_reflect.schemas.fields import (
-    Arguments,
-    Count,
-    Detail,
-    Label,
-    Labels,
-    Passage,
-    Phrase,
-    Phrases,
-    Results,
-    Share,
-    Task,
-    as_text,
-    at_most,
-    choice,
-    meanings,
-    most,
-    read,
-)
-from mcp_reflect.schemas.reading import field_of, normalized
+from mcp_reflect.schemas import fields
+from mcp_reflect.schemas.reading import Arguments, field_of, normalized, read
 
 __all__ = ["ForgetArguments", "ImportArguments", "LessonArguments", "OutcomeArguments", "RecallArguments", "read"]
 
@@ -62,29 +45,31 @@ class RecallArguments(Arguments):
         "context": "tool",
     }
 
-    task: Annotated[Task, Field(description="What you are about to do")]
-    task_type: Label | None = None
-    context: Task | None = None
-    symptoms: Annotated[Phrases, Field(description="Error texts you see")] = ()
+    task: Annotated[fields.Task, Field(description="What you are about to do")]
+    task_type: fields.Label | None = None
+    context: fields.Task | None = None
+    symptoms: Annotated[fields.Phrases, Field(description="Error texts you see")] = ()
     limit: Annotated[
-        Count, Field(ge=1, json_schema_extra={"maximum": DEFAULT.max_recalled}), at_most("max_recalled")
+        fields.Count, Field(ge=1, json_schema_extra={"maximum": DEFAULT.max_recalled}), fields.at_most("max_recalled")
     ] = 3
     max_chars: Annotated[
-        Count, Field(ge=1, json_schema_extra={"maximum": DEFAULT.max_recalled_chars}), at_most("max_recalled_chars")
+        fields.Count,
+        Field(ge=1, json_schema_extra={"maximum": DEFAULT.max_recalled_chars}),
+        fields.at_most("max_recalled_chars"),
     ] = 1500
-    tags: Annotated[Labels, Field(description="Any of them")] = ()
+    tags: Annotated[fields.Labels, Field(description="Any of them")] = ()
     kinds: Annotated[tuple[RecordKind, ...], Field(max_length=3)] = ()
-    min_importance: Share = 0
-    min_effectiveness: Share = 0
-    detail: Detail = False
-    project: Label | None = None
+    min_importance: fields.Share = 0
+    min_effectiveness: fields.Share = 0
+    detail: fields.Detail = False
+    project: fields.Label | None = None
 
     @classmethod
     def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Recall by symptoms alone: they are the task."""
         own = {field_of(cls, name): value for name, value in values.items()}
         symptoms = own.get("symptoms")
-        return {**values, "task": as_text(symptoms)} if symptoms and "task" not in own else values
+        return {**values, "task": fields.as_text(symptoms)} if symptoms and "task" not in own else values
 
     def ask(self) -> RecallQuery:
         """Return the query for the bank."""
@@ -106,20 +91,20 @@ class LessonArguments(Arguments):
     }
     FEWEST_LETTERS: ClassVar[int] = 3  # of a lesson's words
 
-    lesson: Annotated[Passage | None, Field(description="The lesson in one text")] = None
-    mistake: Annotated[Passage | None, Field(description="What went wrong, exact error or input")] = None
-    correction: Annotated[Passage | None, Field(description="What works instead")] = None
-    why: Passage | None = None
-    task_type: Label | None = None
-    context: Task | None = None
-    symptoms: Phrases = ()
-    keywords: Labels = ()
-    importance: Annotated[Share | None, Field(description="0 trivial to 1 critical")] = None
-    confidence: Share | None = None
-    tags: Labels = ()
+    lesson: Annotated[fields.Passage | None, Field(description="The lesson in one text")] = None
+    mistake: Annotated[fields.Passage | None, Field(description="What went wrong, exact error or input")] = None
+    correction: Annotated[fields.Passage | None, Field(description="What works instead")] = None
+    why: fields.Passage | None = None
+    task_type: fields.Label | None = None
+    context: fields.Task | None = None
+    symptoms: fields.Phrases = ()
+    keywords: fields.Labels = ()
+    importance: Annotated[fields.Share | None, Field(description="0 trivial to 1 critical")] = None
+    confidence: fields.Share | None = None
+    tags: fields.Labels = ()
     visibility: Literal["project", "global"] = "project"
-    detail: Detail = False
-    project: Label | None = None
+    detail: fields.Detail = False
+    project: fields.Label | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> "LessonArguments":
@@ -177,8 +162,8 @@ class ImportArguments(LessonArguments):
     STRICT: ClassVar[frozenset[str]] = frozenset({"state", "trust", "source"})
     FEWEST_LETTERS: ClassVar[int] = 2
 
-    mistake: Annotated[str, most("max_lesson_chars")] | None = None
-    correction: Annotated[str, most("max_lesson_chars")] | None = None
+    mistake: Annotated[str, fields.most("max_lesson_chars")] | None = None
+    correction: Annotated[str, fields.most("max_lesson_chars")] | None = None
     external_id: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     project: str | None = None
     state: State = State.ACTIVE
@@ -222,7 +207,7 @@ class OwnExportArguments(ImportArguments):
     updated_at: AwareDatetime
     strength: Annotated[int, Field(ge=1)] = 1
     times_applied: Annotated[int, Field(ge=0)] = 0
-    effectiveness: Share | None = None
+    effectiveness: fields.Share | None = None
     wins: Annotated[float, Field(ge=0)] = 0.0
     losses: Annotated[float, Field(ge=0)] = 0.0
     proof: Annotated[float, Field(ge=0)] = 0.0
@@ -233,7 +218,7 @@ class OwnExportArguments(ImportArguments):
     def record(self, project: str) -> Lesson:
         """Return the lesson as it was stored."""
         draft = self.draft(self.source)
-        values: dict[str, Any] = {field.name: getattr(draft, field.name) for field in fields(draft)}
+        values: dict[str, Any] = {field.name: getattr(draft, field.name) for field in dataclasses.fields(draft)}
         values |= {name: getattr(self, name) for name in _AS_STORED}
         values |= {"created_at": self.created_at.timestamp(), "updated_at": self.updated_at.timestamp()}
         return Lesson(**values, project=project)
@@ -243,7 +228,7 @@ _AS_STORED: Final = "id trust tags strength times_applied effectiveness wins los
 
 
 _OUTCOMES: Final[dict[str, Any]] = {
-    **meanings(
+    **fields.meanings(
         {
             "partial": "partial partly partially mixed some",
             "irrelevant": "irrelevant unused not_relevant unrelated not_used ignored",
@@ -277,17 +262,17 @@ class OutcomeArguments(Arguments):
         BeforeValidator(_outcome),
         WithJsonSchema({"enum": ["helped", "irrelevant", "wrong", "partial"], "description": "or true, false"}),
     ]
-    recall_id: Label | None = None
-    lesson_ids: Annotated[Labels, Field(description="The ones you used; else all of the recall")] = ()
+    recall_id: fields.Label | None = None
+    lesson_ids: Annotated[fields.Labels, Field(description="The ones you used; else all of the recall")] = ()
     evidence: Annotated[
         Evidence,
         Field(description="user needs a quoted word in note"),
-        choice(Evidence, {"test": "tests tested", "metric": "metrics", "user": "person human"}),
+        fields.choice(Evidence, {"test": "tests tested", "metric": "metrics", "user": "person human"}),
     ] = Evidence.SELF
-    tool_results: Results = ()
-    note: Phrase | None = None
-    detail: Detail = False
-    project: Label | None = None
+    tool_results: fields.Results = ()
+    note: fields.Phrase | None = None
+    detail: fields.Detail = False
+    project: fields.Label | None = None
 
     @model_validator(mode="after")
     def _names_something(self) -> "OutcomeArguments":
@@ -302,7 +287,7 @@ class ForgetArguments(Arguments):
 
     SYNONYMS: ClassVar = {"lesson_id": "id lesson lesson_ids", "reason": "why note because"}
 
-    lesson_id: Label
-    reason: Phrase = "no reason given"
-    detail: Detail = False
-    project: Label | None = None
+    lesson_id: fields.Label
+    reason: fields.Phrase = "no reason given"
+    detail: fields.Detail = False
+    project: fields.Label | None = None

@@ -10,26 +10,13 @@ from mcp_reflect.config import Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import from_json
 from mcp_reflect.models.run import ErrorCategory, EventType, Outcome, Trace
-from mcp_reflect.schemas.fields import (
-    Arguments,
-    Detail,
-    Judgment,
-    Label,
-    Labels,
-    Task,
-    as_category,
-    as_json,
-    as_text,
-    choice,
-    meanings,
-    most,
-)
-from mcp_reflect.schemas.reading import ReadContext, field_of, named, normalized, parsed
+from mcp_reflect.schemas import fields
+from mcp_reflect.schemas.reading import Arguments, ReadContext, field_of, named, normalized, parsed
 from mcp_reflect.security.redact import clean, clean_text, quoted
 
-Content = Annotated[str, BeforeValidator(as_text)]
+Content = Annotated[str, BeforeValidator(fields.as_text)]
 
-_EVENT_TYPES: Final = meanings(
+_EVENT_TYPES: Final = fields.meanings(
     {
         "tool_call": "call tool_use function_call action command tool invocation request",
         "tool_response": "response result output tool_result function_call_output tool_output return",
@@ -75,10 +62,10 @@ class EventArguments(Arguments):
 
     type: EventType
     content: Content = ""
-    tool: Label | None = None
+    tool: fields.Label | None = None
     arguments: JsonValue = None
     error: Content | None = None
-    id: Label | None = None
+    id: fields.Label | None = None
     timestamp: str | float | None = None
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
@@ -115,7 +102,7 @@ def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) ->
         return []
     after_call = bool(before) and before[-1].get("type") == "tool_call"
     if not isinstance(item, dict):
-        text = as_text(item)
+        text = fields.as_text(item)
         if match := _COMMAND.match(str(text)):
             return [{"type": "tool_call", "tool": "bash", "arguments": {"command": match["command"]}}]
         return [{"type": "tool_response" if after_call else "observation", "content": text}]
@@ -190,10 +177,10 @@ def _run_error(value: Any, info: ValidationInfo) -> Any:
     context = ReadContext.of(info)
     value = parsed(value, context)
     if not isinstance(value, dict):
-        return {"message": as_text(value)}
+        return {"message": fields.as_text(value)}
     error = named(ErrorArguments, cast("dict[str, Any]", value), context, "error.")
     category = error.pop("category", None)
-    known = as_category(category)
+    known = fields.as_category(category)
     if known in [*ErrorCategory]:
         error["category"] = known
     elif category is not None:
@@ -218,11 +205,11 @@ class ReflectArguments(Arguments):
         "analysis": "judgement judgment insight insights",
     }
 
-    task: Annotated[Task | None, Field(description="What you were asked")] = None
-    outcome: Annotated[Outcome | None, choice(Outcome, _OUTCOMES), BeforeValidator(as_text)] = None
+    task: Annotated[fields.Task | None, Field(description="What you were asked")] = None
+    outcome: Annotated[Outcome | None, fields.choice(Outcome, _OUTCOMES), BeforeValidator(fields.as_text)] = None
     events: Annotated[
         tuple[EventArguments, ...],
-        most("max_sent_events"),
+        fields.most("max_sent_events"),
         BeforeValidator(as_events),
         WithJsonSchema(
             {
@@ -232,7 +219,7 @@ class ReflectArguments(Arguments):
             }
         ),
     ] = ()
-    goal: Task | None = None
+    goal: fields.Task | None = None
     error: Annotated[
         ErrorArguments | None,
         BeforeValidator(_run_error),
@@ -242,32 +229,32 @@ class ReflectArguments(Arguments):
     # A failed check of these two is a result, not an error: see `analysis.decisions`.
     decision: Annotated[
         JsonValue,
-        BeforeValidator(as_json),
+        BeforeValidator(fields.as_json),
         WithJsonSchema({"type": "object", "description": "{action, component, error}"}),
     ] = None
     execution: Annotated[
         JsonValue,
-        BeforeValidator(as_json),
+        BeforeValidator(fields.as_json),
         WithJsonSchema({"type": "object", "description": "{component, result, error, metrics{latency, accuracy}}"}),
     ] = None
-    allowed_actions: Labels = ()
-    criteria: Annotated[Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = ()
+    allowed_actions: fields.Labels = ()
+    criteria: Annotated[fields.Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = ()
     analysis: Annotated[
-        Judgment,
+        fields.Judgment,
         Field(
             description="Any of {mistake, correction, reflection, strategy, symptoms, keywords, importance, "
             "confidence, tags}, or text; mistake + correction make a lesson"
         ),
     ] = None
-    reflection_id: Label | None = None
-    recall_id: Label | None = None
-    trigger: Label | None = None
-    task_type: Label | None = None
-    tags: Labels = ()
-    related_ids: Labels = ()
-    run_id: Label | None = None
-    detail: Detail = False
-    project: Label | None = None
+    reflection_id: fields.Label | None = None
+    recall_id: fields.Label | None = None
+    trigger: fields.Label | None = None
+    task_type: fields.Label | None = None
+    tags: fields.Labels = ()
+    related_ids: fields.Labels = ()
+    run_id: fields.Label | None = None
+    detail: fields.Detail = False
+    project: fields.Label | None = None
 
     @classmethod
     def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -311,11 +298,11 @@ class ReflectArguments(Arguments):
 def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
     """Return a title for a run without a task: the person's words, the goal, or the start of the analysis."""
     analysis = parsed(sent.get("analysis"))
-    fields = cast("dict[str, Any]", analysis) if isinstance(analysis, dict) else {"text": analysis}
+    told = cast("dict[str, Any]", analysis) if isinstance(analysis, dict) else {"text": analysis}
     asked = [event.get("content") for event in events if event.get("type") == "user_feedback"]
-    told = [fields.get(name) for name in ("mistake", "reflection", "correction", "strategy")]
+    main = [told.get(name) for name in ("mistake", "reflection", "correction", "strategy")]
     last = "A run without a task in its record" if events else None
-    texts = (*asked[:1], sent.get("goal"), *told, *fields.values(), last)
+    texts = (*asked[:1], sent.get("goal"), *main, *told.values(), last)
     title = next((text for text in texts if isinstance(text, str) and text.strip()), None)
     return title and " ".join(title.split())[:_TITLE_CHARS]
 

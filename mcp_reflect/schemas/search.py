@@ -19,23 +19,8 @@ from pydantic import (
 from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
-from mcp_reflect.schemas.fields import (
-    Arguments,
-    Count,
-    Detail,
-    Judgment,
-    Label,
-    Labels,
-    Phrases,
-    Task,
-    as_json,
-    as_objects,
-    choice,
-    in_all,
-    most,
-    read,
-)
-from mcp_reflect.schemas.reading import ReadContext, explain, named, parsed
+from mcp_reflect.schemas import fields
+from mcp_reflect.schemas.reading import Arguments, ReadContext, explain, named, parsed, read
 
 __all__ = ["ReplanArguments", "read"]
 
@@ -56,7 +41,7 @@ DEFAULT_TABLE: Final = "search"
 """The table of a search tool without tables."""
 
 
-_Text = Annotated[str, StringConstraints(strip_whitespace=True), most("max_query_chars")]
+_Text = Annotated[str, StringConstraints(strip_whitespace=True), fields.most("max_query_chars")]
 _Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 
 
@@ -78,7 +63,9 @@ class QueryArguments(Arguments):
     search_mode: _Text = ""
     limit: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
-    filters: Annotated[dict[str, JsonValue], in_all("max_filter_chars")] = Field(default_factory=dict[str, JsonValue])
+    filters: Annotated[dict[str, JsonValue], fields.in_all("max_filter_chars")] = Field(
+        default_factory=dict[str, JsonValue]
+    )
     tool: _Text = ""
 
 
@@ -100,7 +87,7 @@ class ProposalArguments(Arguments):
     user_message: _Text = ""
     strategy: Annotated[
         Strategy | None,
-        choice(Strategy, {"relax": "broaden", "rewrite": "rephrase reformulate"}),
+        fields.choice(Strategy, {"relax": "broaden", "rewrite": "rephrase reformulate"}),
     ] = None
 
 
@@ -204,13 +191,13 @@ def _items(value: object, field: str) -> Sequence[Any]:
 
 def _queries(value: Any, info: ValidationInfo) -> Any:
     """Queries as a list of objects and texts."""
-    value = as_objects(value, info)
+    value = fields.as_objects(value, info)
     return [parsed(item) for item in value if item not in (None, "")] if is_list(value) else value
 
 
 def _results(value: Any, info: ValidationInfo) -> Any:
     """Counts by table. Zero, an empty list or a text such as "no results" means that every table came back empty."""
-    value = as_json(value, info)
+    value = fields.as_json(value, info)
     return None if isinstance(value, str) or not value else value
 
 
@@ -231,27 +218,27 @@ class ReplanArguments(Arguments):
         "catalog": "tables schema",
     }
 
-    user_message: Annotated[Task | None, Field(description="What the person asked for")] = None
-    queries: Annotated[list[JsonValue], most("max_queries"), BeforeValidator(_queries), WithJsonSchema(_QUERIES)] = (
-        Field(default_factory=list[JsonValue])
-    )
+    user_message: Annotated[fields.Task | None, Field(description="What the person asked for")] = None
+    queries: Annotated[
+        list[JsonValue], fields.most("max_queries"), BeforeValidator(_queries), WithJsonSchema(_QUERIES)
+    ] = Field(default_factory=list[JsonValue])
     results: Annotated[
         JsonValue,
         BeforeValidator(_results),
         WithJsonSchema({"type": "object", "description": "Count or list by table"}),
     ] = None
-    zero_result_tables: Labels = ()
-    retry_count: Annotated[Count, Field(ge=0, le=1000)] = 0
-    catalog: Annotated[list[Any], most("max_tables"), BeforeValidator(as_objects), WithJsonSchema(_CATALOG)] = Field(
-        default_factory=list[Any]
-    )
-    suggestions: Annotated[Phrases, Field(description="What the search tool proposed")] = ()
+    zero_result_tables: fields.Labels = ()
+    retry_count: Annotated[fields.Count, Field(ge=0, le=1000)] = 0
+    catalog: Annotated[
+        list[Any], fields.most("max_tables"), BeforeValidator(fields.as_objects), WithJsonSchema(_CATALOG)
+    ] = Field(default_factory=list[Any])
+    suggestions: Annotated[fields.Phrases, Field(description="What the search tool proposed")] = ()
     analysis: Annotated[
-        Judgment, Field(description="Your own plan: {reasoning, strategy, user_message, new_queries}")
+        fields.Judgment, Field(description="Your own plan: {reasoning, strategy, user_message, new_queries}")
     ] = None
-    search_id: Label | None = None
-    detail: Detail = False
-    project: Label | None = None
+    search_id: fields.Label | None = None
+    detail: fields.Detail = False
+    project: fields.Label | None = None
 
     @model_validator(mode="after")
     def _has_a_search(self) -> "ReplanArguments":

@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.schemas.fields import Arguments, Count, Label, Share
+from mcp_reflect.schemas import fields
+from mcp_reflect.schemas.reading import Arguments
 
 
 class StepArguments(Arguments):
@@ -22,15 +23,15 @@ class StepArguments(Arguments):
         "verification_failed": "tests_failed",
     }
 
-    confidence: Share = 1
-    risk_level: Share = 0
-    goal_drift: Share = 0
-    tool_failures: Annotated[Count, Field(ge=0, le=1_000_000)] = 0
-    step_number: Annotated[Count, Field(ge=0, le=1_000_000_000)] = 0
+    confidence: fields.Share = 1
+    risk_level: fields.Share = 0
+    goal_drift: fields.Share = 0
+    tool_failures: Annotated[fields.Count, Field(ge=0, le=1_000_000)] = 0
+    step_number: Annotated[fields.Count, Field(ge=0, le=1_000_000_000)] = 0
     is_final_step: bool = False
     verification_failed: bool = False
-    run_id: Label | None = None
-    project: Label | None = None
+    run_id: fields.Label | None = None
+    project: fields.Label | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> "StepArguments":

@@ -134,12 +134,10 @@ async def import_own(
     """
     records: list[Exported] = []
     for scope, sent in _read_lines(context, OwnExportArguments, lines):
-        versions = [
-            {"reason": past.reason, "body": past.body, "now": past.created_at.timestamp()} for past in sent.versions
-        ]
-        outcomes = [
-            {**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()} for past in sent.outcomes
-        ]
+        versions, outcomes = (
+            [{**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()} for past in earlier]
+            for earlier in (sent.versions, sent.outcomes)
+        )
         lesson = sent.record(scope.project)
         records.append(Exported(scope, screened(lesson) if screen else lesson, versions, outcomes))
     return await context.bank.transfer.restore(records)
