@@ -19,7 +19,7 @@ REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/m
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_run_is_found_by_the_name_it_was_reflected_under(engine: Engine, name: str) -> None:
     found = await engine.reflect(task="Push the branch", outcome="failure", error=REFUSED, run_id=name)
-    assert await engine.bank.reflections.of_run(engine.scopes.own, name) == found.reflection_id
+    assert await engine.bank.reflections.of_run(engine.scopes.own, clean_text(name)) == found.reflection_id
     assert await engine.bank.reflections.of_run(engine.scopes.own, "another") is None
 
 
