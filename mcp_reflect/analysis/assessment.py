@@ -11,10 +11,8 @@ from mcp_reflect.models.reflection import Assessment
 Subject = Literal["decision", "execution"]
 Level = Literal["high", "medium", "low"]
 
-HIGH: Final = 0.75
-"""A confidence in 0..1 from here on is high."""
-MEDIUM: Final = 0.4
-"""A confidence in 0..1 below this is low."""
+HIGH: Final = 0.75  # a confidence in 0..1 from here on is high
+MEDIUM: Final = 0.4  # below this it is low
 
 _NAMES: Final[tuple[Subject, ...]] = ("decision", "execution")
 # The words that name a subject.

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Final
 
 from mcp_reflect.analysis.calls import Call, calls_of
-from mcp_reflect.analysis.corrections import corrections_from, is_told, open_points, told_lessons
 from mcp_reflect.analysis.error_categories import category_of
 from mcp_reflect.analysis.known_failures import failure_of, forms_of
 from mcp_reflect.analysis.loops import (
@@ -20,7 +19,9 @@ from mcp_reflect.analysis.loops import (
     unfinished,
     zero_finding,
 )
+from mcp_reflect.analysis.open_points import is_told, open_points, told_lessons
 from mcp_reflect.analysis.related_calls import names_alike, pairs_in
+from mcp_reflect.analysis.remedies import corrections_from
 from mcp_reflect.analysis.text import clip, quote, subject_only, unique
 from mcp_reflect.analysis.tools import suggestions_in
 from mcp_reflect.models.run import (

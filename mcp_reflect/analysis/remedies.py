@@ -8,14 +8,13 @@ stays a finding, for a person or a model to write from.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_reflect.analysis.calls import Call
 from mcp_reflect.analysis.related_calls import changes_between, mistyped, points_at, suggested
 from mcp_reflect.analysis.shell import commands_in, head_of, segments
-from mcp_reflect.analysis.text import call_text, pattern, quote, sentence, without_own_values, word_set
+from mcp_reflect.analysis.text import call_text, pattern, quote, sentence, unique, without_own_values, word_set
 from mcp_reflect.analysis.tools import (
     Kind,
     command_of,
@@ -26,14 +25,24 @@ from mcp_reflect.analysis.tools import (
     tool_words,
 )
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.run import Change, ErrorCategory
+from mcp_reflect.models.run import Change, Correction, ErrorCategory
 
 HORIZON: Final = 12  # later calls in which the proof must come
 SAME_HORIZON: Final = 30  # later calls in which the same call must work
 MAX_STEPS: Final = 2  # steps between two equal calls that can be named as what made the difference
+MAX_CORRECTIONS: Final = 5
+MAX_KEYWORDS: Final = 8
+IMPORTANCE: Final = 0.6  # of a correction, in 0..1
 SHOWN_COMMAND: Final = 140  # characters of a command in a lesson; a longer one is named by what it runs
 SHOWN_VALUE: Final = 60  # characters of an argument in a lesson; a longer one belongs to its task
 
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][\w.-]{2,60}")
+# Words that say nothing of what a lesson is about.
+COMMON_WORDS: Final = word_set("""
+    failed does exist could find too many some requirement satisfies version while must expected got named attempting
+    error the and not for with was that this from have has are file line most recent call last code none true first
+    false instead again then that works same use run read include more
+""")
 # Failures that pass by themselves, or that are what was asked for: nothing follows from their end.
 _TEACHES_NOTHING: Final = frozenset(
     {ErrorCategory.RATE_LIMIT, ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT, ErrorCategory.TIMEOUT}
@@ -79,12 +88,8 @@ _SHELL_PREFIX: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
-    """The call that failed, the correction, and the call that proves it.
-
-    `symptom` is the error's line where that is not the fault's headline.
-    """
+class Remedy(NamedTuple):
+    """What fails, what to do instead, the call that proves it, and the error's line where it is not the headline."""
 
     mistake: str
     correction: str
@@ -93,7 +98,34 @@ class Remedy:
     symptom: str | None = None
 
 
-def remedy_for(tried: Sequence[Call], failed: Call) -> Remedy | None:
+def corrections_from(tried: Sequence[Call]) -> tuple[Correction, ...]:
+    """The lessons of a run, the surest first; failures with one remedy are one lesson."""
+    lessons: dict[tuple[str, str], Correction] = {}
+    for failed in tried:
+        remedy = _remedy_for(tried, failed)
+        if remedy is None:
+            continue
+        before = lessons.get(remedy[:2])
+        category, error = failed.category or ErrorCategory.UNKNOWN, sentence(failed.headline, 200)
+        names = [name.strip(".-") for name in _IDENTIFIER.findall(f"{error} {remedy.correction}")]
+        telling = [name for name in names if name.lower() not in COMMON_WORDS and len(name) >= 3]
+        lessons[remedy[:2]] = Correction(
+            failed_event_id=failed.failing_event,
+            worked_event_id=remedy.worked.failing_event,
+            also=(*before.also, before.failed_event_id) if before else (),
+            tool=failed.tool,
+            category=category,
+            mistake=remedy.mistake,
+            correction=remedy.correction,
+            symptoms=(sentence(remedy.symptom, 200) if remedy.symptom else error,),
+            keywords=unique([failed.tool, category.short, *telling])[:MAX_KEYWORDS],
+            importance=IMPORTANCE,
+            confidence=remedy.confidence,
+        )
+    return tuple(sorted(lessons.values(), key=lambda lesson: -lesson.confidence))[:MAX_CORRECTIONS]
+
+
+def _remedy_for(tried: Sequence[Call], failed: Call) -> Remedy | None:
     """The remedy of a failing call, or None where the run does not show one for certain."""
     fault = failed.fault
     if fault is None or not failed.made or not failed.tool:
@@ -170,8 +202,7 @@ def _edit(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
         if match is not None and (read or not must_read):
             line = error[error.rfind("\n", 0, match.start()) + 1 :].split("\n", 1)[0]
             symptom = re.sub(r"</?\w{1,40}>", "", line).strip()
-            told = mistake.format(tool=failed.tool)
-            return Remedy(mistake=told, correction=correction, worked=later[place], symptom=symptom)
+            return Remedy(mistake.format(tool=failed.tool), correction, later[place], symptom=symptom)
     return None
 
 
@@ -203,11 +234,9 @@ def _refused(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
         now = set(re.findall(r"[\w.-]{3,}", str(item.arguments).lower()))
         if item.worked and item.tool == failed.tool and wanted & (now - before):
             reason = match[1].strip().rstrip(".")
+            correction = f"{reason[:1].upper()}{reason[1:]}: {_shown(item)} was accepted."
             return Remedy(
-                mistake=f"The user refused {_shown(failed)}.",
-                correction=f"{reason[:1].upper()}{reason[1:]}: {_shown(item)} was accepted.",
-                worked=item,
-                symptom=f"the user's reason: {reason}",
+                f"The user refused {_shown(failed)}.", correction, item, symptom=f"the user's reason: {reason}"
             )
     return None
 
@@ -236,10 +265,9 @@ def _command(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
             continue
         changes = changes_between(failed.arguments, item.arguments)
         difference = _difference(first, second, error) if first != second else _run_otherwise(changes, error)
-        if isinstance(difference, str):
-            return Remedy(mistake=_failed(failed), correction=difference, worked=item)
         if difference is not None:
-            return Remedy(mistake=difference[0], correction=difference[1], worked=item)
+            mistake, correction = (_failed(failed), difference) if isinstance(difference, str) else difference
+            return Remedy(mistake, correction, item)
     return None
 
 
@@ -326,7 +354,7 @@ def _argument(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
         related = item.tool == failed.tool and 0 < len(changes) <= 2 and _did_work(item)
         if related and all(_proved(failed, change, error) for change in changes):
             sent = ", and ".join(_sent(change) for change in changes)
-            return Remedy(mistake=_failed(failed, changes), correction=f"{sent[0].upper()}{sent[1:]}.", worked=item)
+            return Remedy(_failed(failed, changes), f"{sent[0].upper()}{sent[1:]}.", item)
     return None
 
 
@@ -370,7 +398,7 @@ def _prepared(tried: Sequence[Call], failed: Call) -> Remedy | None:
     if not 0 < len(texts) <= MAX_STEPS or len(steps) < len(texts):
         return None
     correction = f"First {', then '.join(steps)}; then the same call works."
-    return Remedy(mistake=_failed(failed), correction=correction, worked=worked, confidence=0.8)
+    return Remedy(_failed(failed), correction, worked, confidence=0.8)
 
 
 def _step(item: Call) -> str | None:

@@ -1,7 +1,7 @@
 """What a session leaves open is asked of whoever can write, once, unless the agent told it."""
 
-from mcp_reflect.analysis.corrections import QUESTION_CHARS, question
 from mcp_reflect.analysis.diagnose import diagnose
+from mcp_reflect.analysis.open_points import QUESTION_CHARS, question
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Outcome
 from tests.analysis.runs import Run

@@ -1,60 +1,13 @@
-"""The lessons that rules are sure of, and what is left to ask the agent about."""
+"""What a session leaves open for somebody who can write: a hard-won success or an unsolved failure without a lesson."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mcp_reflect.analysis.calls import Call
-from mcp_reflect.analysis.remedies import Remedy, remedy_for
-from mcp_reflect.analysis.text import call_text, sentence, unique, word_set
+from mcp_reflect.analysis.remedies import COMMON_WORDS
+from mcp_reflect.analysis.text import call_text, sentence
 from mcp_reflect.models.run import Correction, ErrorCategory, EventType, Trace
-
-# Lessons: what to do instead, and by which symptoms to recognize the failure.
-
-MAX_CORRECTIONS: Final = 5
-MAX_KEYWORDS: Final = 8
-CORRECTION_IMPORTANCE: Final = 0.6
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][\w.-]{2,60}")
-_COMMON: Final = word_set("""
-    failed does exist could find too many some requirement satisfies version while must expected got named attempting
-    error the and not for with was that this from have has are file line most recent call last code none true first
-    false instead again then that works same use run read include more
-""")
-
-
-def corrections_from(tried: Sequence[Call]) -> tuple[Correction, ...]:
-    """The lessons of a run, the surest first; failures with one remedy are one lesson."""
-    lessons: dict[tuple[str, str], Correction] = {}
-    for item in tried:
-        remedy = remedy_for(tried, item) if item.failed else None
-        if remedy is not None:
-            key = (remedy.mistake, remedy.correction)
-            before = lessons.get(key)
-            also = () if before is None else (*before.also, before.failed_event_id)
-            lessons[key] = _correction(item, remedy, also)
-    return tuple(sorted(lessons.values(), key=lambda lesson: -lesson.confidence))[:MAX_CORRECTIONS]
-
-
-def _correction(failed: Call, remedy: Remedy, also: tuple[str, ...]) -> Correction:
-    category, error = failed.category or ErrorCategory.UNKNOWN, sentence(failed.headline, 200)
-    names = [name.strip(".-") for name in _IDENTIFIER.findall(f"{error} {remedy.correction}")]
-    telling = [name for name in names if name.lower() not in _COMMON and len(name) >= 3]
-    return Correction(
-        failed_event_id=failed.failing_event,
-        worked_event_id=remedy.worked.failing_event,
-        also=also,
-        tool=failed.tool,
-        category=category,
-        mistake=remedy.mistake,
-        correction=remedy.correction,
-        symptoms=(sentence(remedy.symptom, 200) if remedy.symptom else error,),
-        keywords=unique([failed.tool, category.short, *telling])[:MAX_KEYWORDS],
-        importance=CORRECTION_IMPORTANCE,
-        confidence=remedy.confidence,
-    )
-
-
-# What a session leaves open for somebody who can write: a hard-won success or an unsolved failure without a lesson.
 
 HARD: Final = 2  # failures with one error after which a success counts as hard-won, and a failure as unsolved
 FAR: Final = 3  # other failing calls between a failure and its correction, with the same meaning
@@ -85,7 +38,7 @@ def is_told(lesson: Correction, told: Sequence[str]) -> bool:
 
 def _words(text: str) -> frozenset[str]:
     words = re.findall(r"[\w.-]{4,}", text.lower())
-    return frozenset(word.strip("._-") for word in words) - _COMMON - {"been", "them", "tool"}
+    return frozenset(word.strip("._-") for word in words) - COMMON_WORDS - {"been", "them", "tool"}
 
 
 def open_points(tried: Sequence[Call], righted: Mapping[int, Call], lessons: Sequence[Correction]) -> tuple[str, ...]:
