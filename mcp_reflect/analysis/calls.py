@@ -12,12 +12,13 @@ from functools import cached_property
 from typing import Final
 
 from mcp_reflect.analysis.error_categories import category_of, category_of_status
-from mcp_reflect.analysis.text import call_text, pattern, quote
+from mcp_reflect.analysis.text import pattern, quote
 from mcp_reflect.analysis.tools import (
     Kind,
     command_of,
     finishes,
     found_nothing,
+    in_words,
     is_code_search,
     is_own_tool,
     kind_of,
@@ -85,7 +86,7 @@ _ANYWHERE = pattern(r"""
     |--- FAIL
     |FAIL\b|make(?:\[\d{1,3}\])?: \*\*\*|PHP (?:Fatal|Parse) error|Unhandled exception|Segmentation fault
     |curl: \(\d{1,3}\)|BUILD FAILED|Killed$|[\w./-]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error:\s
-    |[\w./-]{1,200}\(\d{1,6},\d{1,6}\): error\b
+    |[\w./-]{1,200}(?:\(\d{1,6},\d{1,6}\):|(?::\d{1,6}){1,2} -) error\b
     |[\w./-]{1,60}(?:: line \d{1,6})?: .{1,200}: (?:command not found|No such file or directory|Permission denied)$
     |(?:sh|bash|zsh): .{0,200}not found)""")
 _TESTS = pattern(r"""
@@ -97,6 +98,11 @@ _EXCEPTION_LINE = pattern(r"""
     ^(?:E {1,7})?(?:Caused by: |Uncaught |Unhandled |Exception in thread .{1,80}? )?(?:[\w$]{1,60}[.:]{1,2}){0,12}
     [A-Z]\w{0,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout|Warning|Failure|NotFound|Privileges|Denied|Exceeded)
     \w{0,10}(?:: |:?$| \[)""")
+_PREFIX = lazy_compile(r"^(?:E   |Code output:|(?:/bin/)?(?:ba|z|da)?sh: (?:line )?(?:\d+: )?|\(eval\):(?:\w+:)?\d+: )")
+_TAG = lazy_compile(r"</?\w{1,40}>|\x1b?\[[\d;]{1,12}m")
+# Lines that name no error: rules, headings such as `ERRORS:`, warnings.
+_NO_ERROR = lazy_compile(r"\W*$|={3,}.*={3,}$|[A-Z ]{4,40}:$|WARN(?:ING)?\b")
+_NO_OUTPUT = lazy_compile(r"(?i)\s*(?:\(?no output\)?|\(empty\)|(?:command )?exit(?:ed with)? code:? 1)?\s*$")
 _EXIT = pattern(r"""
     (?i)(?:\bexit[ _-]?(?:code|status)\]?["']?\s{0,3}[:=]?\s{0,3}["']?|exited with (?:code|status|exit code)\s
     |return ?code[:=>]{0,2}\s{0,2}|\bnon-zero exit (?:status|code):?\s|\[exit\s)(-?\d{1,5})\b""")
@@ -119,6 +125,7 @@ class Fault:
 
 
 _WORKED: Final = Fault(text="", headline="", category=ErrorCategory.UNKNOWN)
+_NO_MATCHES: Final = Fault(text="no matches", headline="no matches", category=ErrorCategory.NO_RESULT, marked=True)
 
 
 def bare_action(content: str) -> tuple[str, str] | None:
@@ -177,7 +184,7 @@ class Call:
     @property
     def text(self) -> str:
         """The call as it can stand in a sentence."""
-        return call_text(self.tool or "an event", self.arguments)
+        return in_words(self.tool, self.arguments)
 
     @cached_property
     def exact(self) -> str:
@@ -188,7 +195,8 @@ class Call:
     def fault(self) -> Fault | None:
         """The fault of the call, or None where it worked or nothing is known of it."""
         if self.marked:
-            return _fault(self.error, marked=True, context=self.answer)
+            nothing = is_code_search(self.tool, self.arguments) and _NO_OUTPUT.match(self.error)
+            return _NO_MATCHES if nothing else _fault(self.error, marked=True, context=self.answer)
         if not self.answered:
             return None
         kind, text = kind_of(self.tool, self.arguments), _ends(self.answer, TEXT_LIMIT)
@@ -324,13 +332,14 @@ def _ids(event: Event) -> Iterator[str]:
 
 def headline(text: str) -> str:
     """The line that names the error: the last exception, else the first line of a program, a test runner, a message."""
-    lines = [line.strip() for line in _ends(text, EDGES).split("\n") if line.strip()]
-    lines = [line for line in lines if not _EXIT.match(line) or len(line) > 60] or lines
+    lines = [_TAG.sub("", line).strip() for line in _ends(text, EDGES).split("\n")]
+    named = [line for line in lines if not _EXIT.match(line) or len(line) > 60]
+    lines = [line for line in named if not _NO_ERROR.match(line)] or list(filter(None, named)) or lines
     tests = (_ANYWHERE, _PROGRAM), (_TESTS,), (_OPENING,)
     found = next((line for line in reversed(lines) if _EXCEPTION_LINE.match(line)), None)
     for patterns in tests:
         found = found or next((line for line in lines if any(test.match(line) for test in patterns)), None)
-    line = (found or (lines or [""])[0]).removeprefix("E   ").removeprefix("Code output:").strip()
+    line = _PREFIX.sub("", found or (lines or [""])[0]).strip()
     return line if len(line) <= LINE_LIMIT else f"{line[: LINE_LIMIT - 4].rstrip()} ..."
 
 
@@ -349,7 +358,7 @@ def _from_exit(code: int, text: str, call: Call) -> Fault:
     if code == 0:
         return _WORKED
     if code == 1 and is_code_search(call.tool, call.arguments) and len(text.strip()) < 40:
-        return Fault(text=text or "no matches", headline="no matches", category=ErrorCategory.NO_RESULT, marked=True)
+        return _NO_MATCHES
     if code == 124 and not _ANYWHERE.search(text):
         line = "timed out (exit code 124)"
         return Fault(text=text or line, headline=line, category=ErrorCategory.TIMEOUT, marked=True)
@@ -395,7 +404,7 @@ def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
     if finishes(call.tool):
         return None
     if not text and call.made and is_code_search(call.tool, call.arguments):
-        return Fault(text="", headline="no matches", category=ErrorCategory.NO_RESULT)
+        return _NO_MATCHES
     searched = kind is Kind.SEARCH or not (call.made or call.tool)
     if searched and found_nothing(text) and (text or call.made):
         return Fault(text=text, headline=_first_line(text) or "an empty answer", category=ErrorCategory.NO_RESULT)
@@ -446,10 +455,7 @@ def _is_about_reading(text: str, call: Call) -> bool:
     if command and tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"}:
         programs = (f"{program_of(command)[0]}:", "bash:", "sh:", "zsh:", "fatal:", "error:", "usage:")
         return text.lower().startswith(programs)  # a shell names the program that complains
-    category, arguments = category_of(_first_line(text)), str(call.arguments).lower()
-    if ".log" in arguments or "/log" in arguments:
-        return category in {ErrorCategory.NOT_FOUND, ErrorCategory.PERMISSION}
-    return category is not ErrorCategory.ASSERTION
+    return category_of(_first_line(text)) not in (ErrorCategory.ASSERTION, ErrorCategory.RESOURCE_EXHAUSTION)
 
 
 def _status_fault(status: int, text: str) -> Fault:

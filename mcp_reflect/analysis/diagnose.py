@@ -15,15 +15,13 @@ from mcp_reflect.analysis.loops import (
     loops_in,
     new_finding,
     objections,
-    repeated_errors,
     unfinished,
     zero_finding,
 )
-from mcp_reflect.analysis.open_points import is_told, open_points, told_lessons
 from mcp_reflect.analysis.related_calls import names_alike, pairs_in
-from mcp_reflect.analysis.remedies import corrections_from
-from mcp_reflect.analysis.text import clip, quote, subject_only, unique
-from mcp_reflect.analysis.tools import suggestions_in
+from mcp_reflect.analysis.remedies import COMMON_WORDS, REASON, REFUSED, corrections_from, prepares
+from mcp_reflect.analysis.text import clip, fitting, names, quote, sentence, times, unique
+from mcp_reflect.analysis.tools import finishes, subject_of, suggestions_in
 from mcp_reflect.models.run import (
     Correction,
     Diagnosis,
@@ -41,8 +39,11 @@ from mcp_reflect.models.run import (
 MAX_FINDINGS: Final = 12  # of one kind; a run with more repeats itself
 MAX_FAILURES: Final = 1_000  # failing calls that are kept with their signatures
 MAX_WORKED: Final = 500  # working calls, the last ones, that can clear a failure that is known
-SUMMARY_FINDINGS: Final = 4  # sentences of findings in a summary
-STRATEGY_LIMIT: Final = 700  # characters
+SUMMARY_LIMIT: Final = 900  # characters; an answer to an agent, which has the run before it, stays within 2.5 kB
+STRATEGY_LIMIT: Final = 300
+BRIEF: Final = 80  # characters of an error in a question
+HARD: Final = 2  # failures with one error after which a success counts as hard-won, and a failure as unsolved
+FAR: Final = 3  # failing calls between a failure and its correction, with the same meaning
 LEAST_GAP: Final = 1.0  # seconds between two events from which on a wait is told
 
 _ENDED: Final = {
@@ -52,7 +53,7 @@ _ENDED: Final = {
     Outcome.TIMEOUT: "The run timed out",
     Outcome.ERROR: "The run ended in an error",
 }
-# The kinds of findings in the order of a summary. Importance: how much it would have helped to know this before.
+# Importance: how much it would have helped to know this before.
 # Confidence: how sure the reading is. Both are in 0..1 and chosen, not fitted.
 _SCORES: Final = {
     FindingKind.FAILING_EVENT: (0.6, 0.7),
@@ -73,9 +74,8 @@ _BUDGET: Final = re.compile(
 class _Reading:
     """The calls of a trace and what stands out among them.
 
-    `righted` has the later call that put a failed one right, by the index of the failed one; `left` the failures that
-    no later call put right, `open` the errors among them; `first` is the earliest failure, `mattered` the one that says
-    most about the run.
+    `righted` has the later call that put a failed one right, by the index of the failed one; `problems` the failures
+    of one tool with one error; `first` is the earliest failure, `mattered` the one that says most about the run.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -83,13 +83,18 @@ class _Reading:
         self.tried = calls_of(trace)
         self.righted = pairs_in(self.tried, succeeded=trace.outcome is Outcome.SUCCESS)
         self.failed = [item for item in self.tried if item.failed]
-        self.left = [item for item in self.failed if item.index not in self.righted]
-        self.open = [item for item in self.left if not item.empty]
+        left = [item for item in self.failed if item.index not in self.righted]
+        problems: dict[tuple[str, str], list[Call]] = {}
+        for item in self.failed:
+            if not item.empty:
+                problems.setdefault((item.tool.lower(), item.fingerprint), []).append(item)
+        self.problems = list(problems.values())
         self.loops = loops_in(self.tried)
         self.empties = empty_searches(self.tried)
-        known = [item for item in self.open if item.category is not ErrorCategory.UNKNOWN]
+        errors = [item for item in left if not item.empty]
+        known = [item for item in errors if item.category is not ErrorCategory.UNKNOWN]
         self.first = next((item for item in self.failed if not item.empty), next(iter(self.failed), None))
-        self.mattered = next(iter((*known, *self.open, *self.left)), self.first)
+        self.mattered = next(iter((*known, *errors, *left)), self.first)
         self.category = self._category()
 
     def _category(self) -> ErrorCategory | None:
@@ -111,11 +116,12 @@ def diagnose(trace: Trace) -> Diagnosis:
     corrections = tuple(lesson for lesson in corrections_from(reading.tried) if not is_told(lesson, told))
     findings = _findings(reading)
     again = {item.index for loop in reading.loops for item in loop.calls[loop.period :]}
-    kinds = [*_SCORES]
-    ordered = sorted(findings, key=lambda finding: kinds.index(finding.kind))
     importance, confidence = _scores(reading, findings, corrections)
+    learned = {name for lesson in corrections for name in (lesson.failed_event_id, *lesson.also)}
+    left = [group for group in reading.problems if not learned.intersection(item.failing_event for item in group)]
+    points = tuple(_problem(reading, group, BRIEF).text for group in left if _is_hard(reading, group))
     return Diagnosis(
-        summary=_summary(reading, ordered),
+        summary=_summary(reading, findings),
         category=reading.category,
         first_failing_event=reading.first.failing_event if reading.first else None,
         findings=findings,
@@ -128,25 +134,56 @@ def diagnose(trace: Trace) -> Diagnosis:
         worked=_worked(reading),
         calls=sum(item.made for item in reading.tried),
         wasted=sum(item.made and (item.failed or item.index in again) for item in reading.tried),
-        without_lesson=_without_lesson(reading, corrections),
-        open_points=() if told else open_points(reading.tried, reading.righted, corrections),
+        without_lesson=tuple(_problem(reading, group) for group in left[:MAX_FAILURES]),
+        open_points=() if told else points,
     )
 
 
 def _findings(reading: _Reading) -> tuple[Finding, ...]:
-    """Failing events, what was put right, loops, empty searches, repeated errors, the end, the user's word."""
-    told = {item.index for run in reading.empties for item in run} | reading.righted.keys()
-    main = {item.index: item for item in (reading.first, reading.mattered) if item is not None}
-    end = unfinished(reading.trace, reading.tried)
+    """Failures, loops, empty searches, the end, and the user's word, in the order of a summary."""
+    problems = [_problem(reading, group) for group in sorted(reading.problems, key=lambda group: -len(group))]
+    first, end = reading.first, unfinished(reading.trace, reading.tried)
+    if first is not None and first.empty and not any(first in run for run in reading.empties):
+        text = f"{first.text} found nothing ({first.failing_event})."
+        problems.append(new_finding(FindingKind.ZERO_RESULTS, first.event_ids, text, first.category))
     return (
-        *(_failing(item) for index, item in sorted(main.items()) if index not in told),
-        *_recovered(reading)[:MAX_FINDINGS],
-        *(loop_finding(loop) for loop in reading.loops[:MAX_FINDINGS]),
-        *(zero_finding(run) for run in reading.empties[:MAX_FINDINGS]),
-        *repeated_errors(reading.failed)[:MAX_FINDINGS],
+        *problems[:MAX_FINDINGS],
+        *map(loop_finding, reading.loops[:MAX_FINDINGS]),
+        *map(zero_finding, reading.empties[:MAX_FINDINGS]),
         *([end] if end else ()),
         *objections(reading.trace)[:MAX_FINDINGS],
     )
+
+
+def _problem(reading: _Reading, group: Sequence[Call], most: int = 160) -> Finding:
+    """Failures with one error in words: what failed, how often, the error, what else was tried, and what worked."""
+    last, worked = group[-1], reading.righted.get(group[-1].index)
+    ids, forms = tuple(item.failing_event for item in group), unique(item.text for item in group)
+    seen = f"{times(len(ids))} ({names(ids)})" if len(ids) > 1 else f"({names(ids)})"
+    parts = [f"{forms[0]} failed {seen}: {quote(sentence(last.headline, most).rstrip('.'), 2 * most)}."]
+    if REFUSED.search(last.fault.text[:3_000] if last.fault else ""):
+        reason = REASON.search(last.fault.text[:3_000] if last.fault else "")
+        parts = [f"The user refused {forms[0]} {seen}{f': {sentence(reason[1], most)}' if reason else ''}."]
+    parts += [f"Tried too: {', '.join(forms[1:3])}."] if forms[1:] and most > BRIEF else []
+    kind = FindingKind.REPEATED_ERROR if ids[1:] else FindingKind.FAILING_EVENT
+    if worked is None:
+        parts += ["It stayed open."] if reading.trace.outcome is not Outcome.SUCCESS else []
+    else:
+        steps = [item for item in reading.tried[last.index + 1 : worked.index] if item.worked and prepares(item)]
+        after = f" after {', '.join(unique(item.text for item in steps[-2:]))}" if steps else ""
+        how = "The same call worked" if last.exact == worked.exact else f"It worked as {worked.text}"
+        how = "Another form of it worked" if how.endswith(f"as {last.text}") else how
+        parts.append(f"{how}{after} ({worked.failing_event}).")
+        kind, ids = FindingKind.RECOVERED, (*ids, worked.failing_event)
+    return new_finding(kind, ids, " ".join(parts), last.category)
+
+
+def _is_hard(reading: _Reading, group: Sequence[Call]) -> bool:
+    """True for a failure that came again, or that was put right only after other failures."""
+    worked = reading.righted.get(group[-1].index)
+    between = reading.tried[group[0].index + 1 : worked.index if worked else 0]
+    expected = group[0].category in (ErrorCategory.NO_RESULT, ErrorCategory.ASSERTION)
+    return not expected and (len(group) >= HARD or sum(item.failed for item in between) >= FAR)
 
 
 def _scores(
@@ -163,66 +200,41 @@ def _scores(
     return round(min(0.9, importance), 2), max(_MARKED if marked else 0.0, *(confidence for _, confidence in seen))
 
 
-def _failing(item: Call) -> Finding:
-    """A failing call in a sentence: `bash "pytest" failed with an assertion error (e4): "1 failed"`."""
-    kind, text = FindingKind.ZERO_RESULTS, f"{item.text} found nothing ({item.failing_event})."
-    if item.category is not None and not item.empty:
-        short = item.category.short.replace("_", " ")
-        short = f"an {short}" if short[0] in "aeiou" else f"a {short}"
-        call = item.text if item.tool else "An event"
-        text = f"{call} failed with {short} error ({item.failing_event}): {quote(item.headline, 200)}."
-        kind = FindingKind.FAILING_EVENT
-    return new_finding(kind, item.event_ids, text, item.category)
-
-
-def _recovered(reading: _Reading) -> list[Finding]:
-    """The failures that were put right, once for each error and each call that put it right."""
-    once: dict[tuple[int, str, str], Finding] = {}
-    for index, worked in reading.righted.items():
-        failed = reading.tried[index]
-        if failed.empty:
-            text = f"{failed.text} found nothing ({failed.failing_event}); {worked.text} found something"
-        else:
-            how = "The same call worked later" if failed.exact == worked.exact else f"It worked later as {worked.text}"
-            text = f"{failed.text} failed ({failed.failing_event}): {quote(failed.headline, 160)}. {how}"
-        ids, text = (failed.failing_event, worked.failing_event), f"{text} ({worked.failing_event})."
-        recovered = new_finding(FindingKind.RECOVERED, ids, text, failed.category)
-        once.setdefault((worked.index, failed.exact, failed.fingerprint), recovered)
-    return list(once.values())
-
-
-def _without_lesson(reading: _Reading, corrections: Sequence[Correction]) -> tuple[Finding, ...]:
-    """The failures without a lesson, put right or open: somebody who can write is asked about them."""
-    learned = {name for lesson in corrections for name in (lesson.failed_event_id, *lesson.also)}
-    recovered = [finding for finding in _recovered(reading) if finding.event_ids[0] not in learned]
-    left = [_failing(item) for item in reading.open if item.failing_event not in learned]
-    return (*recovered, *left)[:MAX_FINDINGS]
-
-
 def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
     """How the run ended, its cause, the attempts, what worked and what is open, in a few sentences."""
-    trace = reading.trace
-    parts = [f"{_ENDED[trace.outcome]} after {_count(len(trace.events), 'event')}."]
+    trace, worked = reading.trace, [item.tool for item in reading.tried if item.worked]
+    opening = f"{_ENDED[trace.outcome]} after {_count(len(trace.events), 'event')}"
+    counts = f"{_count(len(worked), 'call')} worked ({', '.join(unique(worked)[:5])})" if worked else ""
+    failed = f"{len(reading.failed)} failed" if counts else f"{_count(len(reading.failed), 'call')} failed"
+    counts = ", ".join(filter(None, (counts, failed if reading.failed else "")))
+    parts = [f"{opening}: {counts}." if counts else f"{opening}."]
     if not trace.events:
         parts = [f"{_ENDED[trace.outcome]}; no events were given."]
     if trace.error and trace.error.message:
-        parts.append(f"The caller reports: {quote(trace.error.message, 200)}.")
-    parts += [finding.text for finding in findings[:SUMMARY_FINDINGS]]
-    if not findings:
-        worked = [item.tool for item in reading.tried if item.worked]
-        parts += [f"{_count(len(worked), 'call')} worked ({', '.join(unique(worked)[:5])})."] if worked else []
-        answer = next((event for event in reversed(trace.events) if event.type is EventType.LLM_CALL), None)
-        if answer is not None and answer.content.strip():
-            parts.append(f"The agent ended with {quote(answer.content, 160)} ({answer.id}).")
-    parts += _feedback(trace, findings)
-    notes = [event for event in trace.events if event.type is EventType.SYSTEM_EVENT and len(event.content) <= 500]
+        parts.append(f"The caller reports: {quote(sentence(trace.error.message, 200), 220)}.")
+    events = trace.events
+    notes = [event for event in events if event.type is EventType.SYSTEM_EVENT and len(event.content) <= 500]
     budget = next((event for event in reversed(notes) if _BUDGET.search(event.content)), None)
-    parts += [f"The environment noted ({budget.id}): {quote(budget.content, 160)}."] if budget else []
-    ending = _ending(reading)
-    righted = bool(findings) and all(finding.kind is FindingKind.RECOVERED for finding in findings)
-    if ending is None and righted and trace.outcome is not Outcome.SUCCESS:
-        ending = "Every failure was put right; what is still open is not in the events."
-    return " ".join([*parts, ending] if ending else parts)
+    parts += [finding.text for finding in findings if finding.kind is FindingKind.USER_OBJECTION]
+    parts += _feedback(trace, findings)
+    parts += [f"The environment noted ({budget.id}): {quote(sentence(budget.content, 160), 180)}."] if budget else []
+    parts += filter(None, [_longest_wait(events) if trace.outcome is Outcome.TIMEOUT else None])
+    if trace.outcome is Outcome.ERROR and len(reading.failed) > 1:
+        last = reading.failed[-1]
+        error = quote(sentence(last.headline, 120), 140)
+        parts.append(f"The last error before the end was {error} ({last.failing_event}).")
+    told: set[str] = set()
+    for finding in findings:
+        if finding.kind is not FindingKind.USER_OBJECTION and not told.issuperset(finding.event_ids):
+            parts.append(finding.text)
+            told.update(finding.event_ids)
+    answer = next((event for event in reversed(events) if event.type is EventType.LLM_CALL), None)
+    final = next((item for item in reversed(reading.tried) if finishes(item.tool)), None)
+    if final is not None:
+        parts.append(f"The run ended with {final.text} ({final.event_id}).")
+    elif not findings and answer is not None and answer.content.strip():
+        parts.append(f"The agent ended with {quote(sentence(answer.content, 160), 180)} ({answer.id}).")
+    return fitting(parts, SUMMARY_LIMIT)
 
 
 def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
@@ -234,24 +246,7 @@ def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
     quoted = {name for finding in findings if finding.kind is FindingKind.USER_OBJECTION for name in finding.event_ids}
     if not said or said[-1].id in quoted or not said[-1].content.strip():
         return []
-    return [f"The user said ({said[-1].id}): {quote(said[-1].content, 160)}."]
-
-
-def _ending(reading: _Reading) -> str | None:
-    """The longest wait of a timeout, what a part success left open, the last error; None where events do not tell."""
-    worked = sum(item.worked for item in reading.tried)
-    left = reading.left
-    match reading.trace.outcome:
-        case Outcome.TIMEOUT:
-            return _longest_wait(reading.trace.events)
-        case Outcome.PARTIAL if left and worked:
-            open_ = f"{len(left)} failed and no later call put that right, the last {left[-1].text}"
-            return f"{_count(worked, 'call')} worked; {open_}."
-        case Outcome.ERROR if len(reading.failed) > 1:
-            last = reading.failed[-1]
-            return f"The last error before the end was {quote(last.headline, 120)} ({last.failing_event})."
-        case _:
-            return None
+    return [f"The user said ({said[-1].id}): {quote(sentence(said[-1].content, 160), 180)}."]
 
 
 def _longest_wait(events: Sequence[Event]) -> str | None:
@@ -278,13 +273,13 @@ def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | Non
     loops = [loop.calls[0] for loop in reading.loops if loop.calls[0].index not in reading.righted]
     parts += [f"Do not repeat {item.text}: it gives the same answer again." for item in loops[:2]]
     for run in reading.empties[:1]:
-        queries = unique(quote(subject_only(item.arguments), 60) for item in run)[:3]
+        queries = unique(quote(subject_of(item.arguments), 60) for item in run)[:3]
         parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.")
-        sent = {str(subject_only(item.arguments)) for item in reading.tried}
+        sent = {str(subject_of(item.arguments)) for item in reading.tried}
         proposed = unique(text for item in run for text in suggestions_in(item.answer) if text not in sent)
         near = sorted(proposed, key=lambda text: not any(names_alike(text, query.strip('"')) for query in queries))[:3]
         parts += [f"The search itself proposed {', '.join(quote(text, 60) for text in near)}."] if near else []
-    return clip(" ".join(unique(parts)), STRATEGY_LIMIT) if parts else None
+    return fitting(unique(parts), STRATEGY_LIMIT) or None
 
 
 def _count(number: int, noun: str) -> str:
@@ -307,3 +302,49 @@ def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:
     last = {item.exact: item for item in reading.tried if item.made and item.answered}
     forms = [forms_of(item.tool, item.arguments) for item in [*last.values()][-MAX_WORKED:] if item.worked]
     return tuple(dict.fromkeys(WorkedCall(bare=form.bare_key, exact=form.exact_key) for form in forms))
+
+
+# Lessons that the agent told itself, and the question for one.
+
+QUESTION_CHARS: Final = 600  # of the whole question
+_TELLING: Final = ("mistake", "correction", "symptoms", "strategy", "reflection")  # fields of a lesson
+_SHARED: Final = 2  # telling words that two lessons about one thing share
+
+
+def told_lessons(trace: Trace) -> tuple[str, ...]:
+    """The lessons that the agent told in the run itself, by `store_lesson` or by `reflect` with an analysis."""
+    texts: list[str] = []
+    for event in trace.events:
+        tool = re.split(r"__|\.", event.tool or "")[-1]
+        if event.type is EventType.TOOL_CALL and tool in ("store_lesson", "reflect"):
+            sent = event.arguments if isinstance(event.arguments, dict) else {}
+            values = sent.get("analysis") if tool == "reflect" else sent
+            if isinstance(values, dict):
+                values = " ".join(str(values[name]) for name in _TELLING if values.get(name))
+            texts += [values] if isinstance(values, str) and values else []
+    return tuple(texts)
+
+
+def is_told(lesson: Correction, told: Sequence[str]) -> bool:
+    """True where the agent told a lesson of the same thing: it shares words with the rules' lesson or its error."""
+    words = _words(" ".join((lesson.mistake, lesson.correction, *lesson.symptoms)))
+    return any(len(words & _words(text)) >= _SHARED for text in told)
+
+
+def _words(text: str) -> frozenset[str]:
+    words = re.findall(r"[\w.-]{4,}", text.lower())
+    return frozenset(word.strip("._-") for word in words) - COMMON_WORDS - {"been", "them", "tool"}
+
+
+def question(points: Sequence[str]) -> str:
+    """The question to the agent in at most QUESTION_CHARS characters: what is open, and what to send."""
+    head = "mcp-reflect: nobody has told a lesson of this yet:"
+    tail = (
+        "If it would help next time, call store_lesson with mistake, correction (leave it out if nothing worked) and "
+        "symptoms; otherwise just finish. This is asked once."
+    )
+    lines: list[str] = []
+    for point in points:
+        if len("\n".join((head, *lines, f"- {point}", tail))) <= QUESTION_CHARS:
+            lines.append(f"- {point}")
+    return "\n".join((head, *lines, tail)) if lines else ""

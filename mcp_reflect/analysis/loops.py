@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from mcp_reflect.analysis.calls import Call, action_in
-from mcp_reflect.analysis.text import names, quote, subject_only, times, unique
-from mcp_reflect.analysis.tools import finishes
+from mcp_reflect.analysis.text import names, quote, times, unique
+from mcp_reflect.analysis.tools import finishes, subject_of
 from mcp_reflect.models.run import ErrorCategory, EventType, Finding, FindingKind, Outcome, Trace
 from mcp_reflect.signature import steady
 
@@ -94,27 +94,12 @@ def empty_searches(tried: Sequence[Call]) -> list[tuple[Call, ...]]:
 
 def zero_finding(run: Sequence[Call]) -> Finding:
     """The searches in a sentence: Search found nothing three times in a row (e4, e6, e8): "X", "Y", "Z"."""
-    queries = unique(quote(subject_only(item.arguments), 80) for item in run)
+    queries = unique(quote(subject_of(item.arguments), 80) for item in run)
     more = f" and {len(queries) - SHOWN} more" if len(queries) > SHOWN else ""
     tools = " and ".join(unique(item.tool for item in run)[:3]) or "Search"
     ids = tuple(item.failing_event for item in run)
     text = f"{tools} found nothing {times(len(run))} in a row ({names(ids)}): {', '.join(queries[:SHOWN])}{more}."
     return new_finding(FindingKind.ZERO_RESULTS, ids, text, ErrorCategory.NO_RESULT)
-
-
-def repeated_errors(failed: Sequence[Call]) -> list[Finding]:
-    """The errors that one tool gave twice or more; empty searches are told elsewhere."""
-    groups: dict[tuple[str, str], list[Call]] = {}
-    for item in failed:
-        if not item.empty:
-            groups.setdefault((item.tool.lower(), item.fingerprint), []).append(item)
-    findings: list[Finding] = []
-    for group in [group for group in groups.values() if len(group) > 1]:
-        first, ids = group[0], tuple(item.failing_event for item in group)
-        tool = f"{first.tool} gave" if first.tool else "There was"
-        text = f"{tool} the same error {times(len(group))} ({names(ids)}): {quote(first.headline, 160)}."
-        findings.append(new_finding(FindingKind.REPEATED_ERROR, ids, text, first.category))
-    return findings
 
 
 def objections(trace: Trace) -> list[Finding]:

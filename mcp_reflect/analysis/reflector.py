@@ -6,7 +6,6 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Final, Protocol, TypeAlias
 
-from mcp_reflect.analysis.text import clip
 from mcp_reflect.models.lesson import UNKNOWN_SCORE, LessonDraft, RecordKind, Source, lesson_text, told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Link, Score
 from mcp_reflect.models.run import Correction, Diagnosis, FindingKind, Trace
@@ -14,9 +13,6 @@ from mcp_reflect.models.run import Correction, Diagnosis, FindingKind, Trace
 CRITERIA: Final = ("correctness", "helpfulness", "safety", "completeness", "efficiency")
 GROUP: Final = "mcp_reflect.scorer"
 STRATEGY_BONUS: Final = 1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1
-# An answer to an agent, which has the run before it, stays within 2.5 kB.
-MOST_SUMMARY: Final = 600
-MOST_CHARS: Final = 140
 MOST_EVENTS: Final = 12
 MOST_LESSONS: Final = 3  # of one run; the most important and surest ones
 
@@ -88,10 +84,10 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
     drafts = tuple(_seen(trace, lesson) for lesson in lessons[:MOST_LESSONS])
     if analysis is not None and (text := told_lesson(analysis.mistake, analysis.correction)):
         drafts = (_told(trace, analysis, text, tags, source),)
-    by = analysis or Analysis(reflection=clip(seen.summary, MOST_SUMMARY))
+    by = analysis or Analysis(reflection=seen.summary)
     return Judged(
         reflection=by.reflection,
-        strategy=by.strategy or (seen.strategy and clip(seen.strategy, MOST_CHARS * 2)),
+        strategy=by.strategy or seen.strategy,
         importance=seen.importance if by.importance is None else by.importance,
         confidence=seen.confidence if by.confidence is None else by.confidence,
         tags=tags,

@@ -47,11 +47,11 @@ COMMON_WORDS: Final = word_set("""
 _TEACHES_NOTHING: Final = frozenset(
     {ErrorCategory.RATE_LIMIT, ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT, ErrorCategory.TIMEOUT}
 )
-_STOPPED: Final = re.compile(
+REFUSED: Final = re.compile(
     r"(?i)user doesn't want to proceed|command aborted|interrupted by (?:the )?user|operation was cancell?ed"
     r"|haven't granted|request(?:ed)? permissions?|user (?:rejected|denied|declined|cancell?ed)"
 )
-_REASON: Final = re.compile(r"(?i)(?:reason for the rejection|user feedback|the user said):\s*(\S[^\n]{1,200})")
+REASON: Final = re.compile(r"(?i)(?:reason for the rejection|user feedback|the user said):\s*(\S[^\n]{1,200})")
 _PREFERENCE: Final = re.compile(r"(?i)^\W{0,2}(?:please )?(?:use|don't|do not|never|always|prefer|avoid)\b|\binstead\b")
 _PROBES: Final = word_set(
     "which command type test [ ls stat ping pgrep lsof grep egrep rg ag find diff cmp curl wget nc dig host ps kill"
@@ -82,9 +82,6 @@ _PREPARES: Final = word_set("""
 _CONFIGURATION: Final = re.compile(
     r"(?i)(?:^|/)(?:\.[\w.-]+|[\w.-]+\.(?:toml|ini|cfg|conf|ya?ml|env|properties)|dockerfile|makefile|package\.json"
     r"|tsconfig[\w.-]*\.json|[\w.-]*config\.(?:js|ts|json|mjs|cjs)|settings\.json|requirements[\w.-]*\.txt)$"
-)
-_SHELL_PREFIX: Final = re.compile(
-    r"^(?:/bin/)?(?:ba|z|da)?sh: (?:line )?(?:\d+: )?|^\(eval\):(?:\w+:)?\d+: |^</?\w{1,40}>"
 )
 
 
@@ -132,7 +129,7 @@ def _remedy_for(tried: Sequence[Call], failed: Call) -> Remedy | None:
         return None
     error = fault.text[:3_000]
     later = [item for item in tried[failed.index + 1 : failed.index + 1 + HORIZON] if item.made]
-    if _STOPPED.search(error):
+    if REFUSED.search(error):
         return _refused(failed, later, error)
     remedy = _edit(failed, later, error)
     if remedy is not None or fault.category in _TEACHES_NOTHING:
@@ -226,7 +223,7 @@ def _base(file: str) -> str:
 
 def _refused(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
     """A call that the user refused with a preference, and the call that then followed it."""
-    match = _REASON.search(error)
+    match = REASON.search(error)
     if match is None or "?" in match[1] or not _PREFERENCE.search(match[1]):
         return None
     wanted, before = (set(re.findall(r"[\w.-]{3,}", text.lower())) for text in (match[1], str(failed.arguments)))
@@ -401,13 +398,22 @@ def _prepared(tried: Sequence[Call], failed: Call) -> Remedy | None:
     return Remedy(_failed(failed), correction, worked, confidence=0.8)
 
 
+def prepares(item: Call) -> bool:
+    """True for a call that changes the state in which others run: an edit, an installation, a login."""
+    command = _shell_command(item)
+    if command is None:
+        return bool(tool_words(item.tool) & (_EDITS | _PREPARES)) and "todo" not in tool_words(item.tool)
+    return any(word.lower() in _PREPARES for part in segments(command) for word in part[:4])
+
+
 def _step(item: Call) -> str | None:
     """A step in words; None where it is not one that prepares others, or is too long to tell."""
     command, file = _shell_command(item), file_of(item.arguments)
+    if not prepares(item):
+        return None
     if command is not None:
-        words = {word.lower() for part in segments(command) for word in part[:4]}
-        prepares = words & _PREPARES and _is_short(command) and not _SUPPRESSES.search(command)
-        return f"run `{without_own_values(command)}`" if prepares else None
+        short = _is_short(command) and not _SUPPRESSES.search(command)
+        return f"run `{without_own_values(command)}`" if short else None
     if file is not None and tool_words(item.tool) & _EDITS:
         return _configured(item.arguments, file)
     text = call_text(item.tool, item.arguments, SHOWN_COMMAND)
@@ -447,7 +453,7 @@ def _program(item: Call) -> str:
 
 def _failed(failed: Call, changes: Sequence[Change] = ()) -> str:
     """The failure in words: "`pytest` failed: pytest: command not found."."""
-    error = sentence(_SHELL_PREFIX.sub("", failed.headline), 160).rstrip(".")
+    error = sentence(failed.headline, 160).rstrip(".")
     sent = [f"`{change.path}` = {quote(change.before)}" for change in changes if change.path and not change.added]
     call = f"`{failed.tool}` with {', '.join(sent)}" if sent else _shown(failed)
     return f"{call} failed: {error}."

@@ -51,6 +51,14 @@ def sentence(text: str, limit: int) -> str:
     return line[: ends[-1]] if ends else line[:limit].rsplit(" ", 1)[0]
 
 
+def fitting(sentences: Iterable[str], limit: int) -> str:
+    """The sentences in order, without those that would make the text longer than `limit` characters."""
+    text = ""
+    for one in sentences:
+        text = f"{text} {one}".strip() if len(text) + len(one) < limit else text
+    return text
+
+
 def without_own_values(text: str) -> str:
     """The text with temporary and home folders, dates, ids and hashes replaced by placeholders."""
     return _HOME_PATH.sub("<path>", steady(text))
@@ -91,7 +99,7 @@ def unique(items: Iterable[str]) -> tuple[str, ...]:
 
 _SENTENCE_END = lazy_compile(r"(?<=[\w)\"']{3})[.;:](?= )")
 _HOME_PATH = lazy_compile(
-    r"(?<![\w<>.])(?:~|/(?!(?:usr|bin|etc|opt|dev|proc|var|lib|sbin)/)[\w.@+-]{1,100})(?:/[\w.@+-]{1,100}){1,30}"
+    r"(?<![\w<>.:/])(?:~|/(?!(?:usr|bin|etc|opt|dev|proc|var|lib|sbin)/)[\w.@+-]{1,100})(?:/[\w.@+-]{1,100}){1,30}"
 )
 
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final
 
-from mcp_reflect.analysis.shell import unwrapped
-from mcp_reflect.analysis.text import pattern, word_set
+from mcp_reflect.analysis.shell import commands_in, head_of, unwrapped
+from mcp_reflect.analysis.text import pattern, quote, without_own_values, word_set
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 
@@ -174,6 +174,32 @@ def program_of(command: str) -> tuple[str, str]:
     """The program, without folder and version, and its first argument: ("git", "push"); empty texts for none."""
     program, second, *_ = [*bare_command(command)[:400].split()[:2], "", ""]
     return program.rsplit("/", 1)[-1].lower().rstrip("0123456789."), second.lower()
+
+
+# A call in the words of a sentence.
+
+_TOLD: Final = 80  # characters of a command or a value; of a longer one only what it is a call of is told
+_SUBJECTS: Final = ("query", "q", "pattern", "search", "url", "selector")
+
+
+def in_words(tool: str, arguments: Json) -> str:
+    """The call with its command, file or short value; without it where that is long: `Edit of app.py`, `git push`."""
+    if is_shell(tool) and (command := command_of(arguments)):
+        line = without_own_values(command.strip())
+        short = len(line) <= _TOLD and "\n" not in line
+        return f"`{line if short else head_of(commands_in(command)) or tool}`"
+    subject, file = subject_of(arguments), file_of(arguments)
+    if file is not None and not isinstance(subject, str):
+        return f"{tool} of {file.replace(chr(92), '/').rsplit('/', 1)[-1]}"
+    shown = "" if subject is None else without_own_values(quote(subject, 2 * _TOLD))
+    return f"{tool} {shown}" if 0 < len(shown) <= _TOLD else tool or "an event"
+
+
+def subject_of(arguments: Json) -> Json:
+    """The value that a call is about: its query, pattern or address, else its only value, else all; None for none."""
+    values = arguments if isinstance(arguments, dict) else {}
+    named = next((values[name] for name in _SUBJECTS if isinstance(values.get(name), str)), None)
+    return named or (next(iter(values.values())) if len(values) == 1 else arguments) or None
 
 
 # Answers that say that a search found nothing.

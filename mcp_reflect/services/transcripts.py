@@ -4,8 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from mcp_reflect.analysis.diagnose import diagnose
-from mcp_reflect.analysis.open_points import question, told_lessons
+from mcp_reflect.analysis.diagnose import diagnose, question, told_lessons
 from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError

@@ -238,7 +238,7 @@ def test_a_run_in_which_no_rule_finds_a_fault_says_what_was_done_and_how_it_ende
     assert diagnosis.category is diagnosis.strategy is diagnosis.importance is diagnosis.confidence is None
     assert diagnosis.findings == diagnosis.corrections == diagnosis.failures == ()
     assert diagnosis.summary == (
-        'The run failed after 3 events. 1 call worked (get_weather). The agent ended with "It is 25." (e3).'
+        'The run failed after 3 events: 1 call worked (get_weather). The agent ended with "It is 25." (e3).'
     )
 
 

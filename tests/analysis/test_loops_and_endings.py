@@ -56,7 +56,7 @@ def test_a_test_run_repeated_between_different_edits_is_no_loop() -> None:
     for attempt in range(3):
         run.call("edit", {"path": "a.py", "new": f"x = {attempt}"}, "ok").bash("pytest", "1 failed in 0.1s")
     assert found(run, FindingKind.LOOP) == []
-    assert "the same error three times" in found(run, FindingKind.REPEATED_ERROR)[0].text
+    assert "`pytest` failed three times (e4, e8, e12)" in found(run, FindingKind.REPEATED_ERROR)[0].text
 
 
 def test_keys_pressed_again_are_no_loop() -> None:

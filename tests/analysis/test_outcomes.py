@@ -29,7 +29,6 @@ FAILS = (
 )
 SAID = {
     Outcome.TIMEOUT: "The longest wait was 38 s of 40 s, between e3 and e5.",
-    Outcome.PARTIAL: "1 call worked; 2 failed and no later call put that right, the last ",
     Outcome.ERROR: 'The last error before the end was "no such host" (e6).',
 }
 

@@ -1,7 +1,6 @@
 """What a session leaves open is asked of whoever can write, once, unless the agent told it."""
 
-from mcp_reflect.analysis.diagnose import diagnose
-from mcp_reflect.analysis.open_points import QUESTION_CHARS, question
+from mcp_reflect.analysis.diagnose import QUESTION_CHARS, diagnose, question
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Outcome
 from tests.analysis.runs import Run
@@ -18,10 +17,10 @@ def hard_won() -> Run:
 
 def test_a_hard_won_success_and_an_unsolved_failure_are_open() -> None:
     (won,) = diagnose(hard_won().trace(Outcome.SUCCESS)).open_points
-    assert "failed 3 times" in won
-    assert "worked as" in won
+    assert "failed three times" in won
+    assert "The same call worked" in won
     unsolved = Run().bash("./deploy.sh", BROKEN).bash("./deploy.sh -v", BROKEN)
-    assert "is unsolved" in diagnose(unsolved.trace()).open_points[0]
+    assert "It stayed open" in diagnose(unsolved.trace()).open_points[0]
 
 
 def test_an_easy_run_and_expected_failures_leave_nothing_open() -> None:

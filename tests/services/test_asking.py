@@ -35,7 +35,7 @@ HARD = session((*DEPLOY, BROKEN), (*DEPLOY, BROKEN), (*DEPLOY, "deployed"))
 async def test_a_session_is_asked_once(engine: Engine) -> None:
     asked = await services.transcripts.ask_once(engine.context, "s", HARD)
     assert asked is not None
-    assert "failed 2 times" in asked
+    assert "failed twice" in asked
     assert await services.transcripts.ask_once(engine.context, "s", HARD) is None
     assert await services.transcripts.ask_once(engine.context, "another", HARD) is not None
 
