@@ -1,7 +1,6 @@
 """Secrets by the name before them: in assignments of every language and format, and in sentences."""
 
 import re
-from bisect import bisect_left
 from enum import Enum
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -11,7 +10,6 @@ from mcp_reflect.security.secret_values import (
     START,
     Secret,
     alone,
-    anything,
     credential,
     drawn,
     in_prose,
@@ -83,16 +81,17 @@ def holds(name: str) -> Holds:
 
 
 # The nouns of a secret in lower case; each name of one has such a noun in it
-_LABEL: Final = lazy_compile(
+_NOUN: Final = (
     r"(?:p(?:ass|w|epper|(?:at|sk)(?![a-z]))|s(?:ecret|(?:ig|id|alt)(?![a-z])|ignature|ession(?:id|[_ ]?key|(?=_)))|token|c(?:red|ookie)"
     r"|key(?:s?(?![a-rt-z])|base|data)|auth|mnemonic|encrypt|dockerconfig)[\w-]{0,40}"
 )
+_LABEL: Final = lazy_compile(rf"(?:{_NOUN}[ \t])*(?P<noun>{_NOUN})")  # of nouns in a row the last one
 _FOREIGN: Final = lazy_compile(
     r"(?P<key>clé (?:d['’])?api|clave (?:de )?api|api-schlüssel|chiave api|klucz api|chave (?:d[ae] )?api|ключ api|api-ключ|密钥|密鑰|apiキー"
     r"|api 키|jeton|api-nyckel|api-sleutel)"
-    r"|(?:contraseña|contrasena|clave|mot[ _]de[ _]passe|senha|palavra-passe|parola|wachtwoord|has[łl](?:o|em)|lösenord|adgangskode|kodeord"
+    r"|(?P<password>(?:contraseña|contrasena|clave|mot[ _]de[ _]passe|senha|palavra-passe|parola|wachtwoord|has[łl](?:o|em)|lösenord|adgangskode|kodeord"
     r"|passord|hesl(?:o|em)|jelszó|парол(?:[ьяе]|ем)|[şs]ifre(?:si)?|salasana|mật khẩu|كلمة المرور|كلمة السر|पासवर्ड|kennwort|kennung"
-    r"|zugangscode|codice|phrase secrète|phrase de passe|parola d['’]ordine|fras[ea] se[cg]ret[oa]|パスワード|密码|密碼|口令|비밀번호|암호|暗証番号|รหัสผ่าน|κωδικός|kata sandi|סיסמה|lozinka|geslo|лозинка|гасло|mdp)\w{0,20}"
+    r"|zugangscode|codice|phrase secrète|phrase de passe|parola d['’]ordine|fras[ea] se[cg]ret[oa]|パスワード|密码|密碼|口令|비밀번호|암호|暗証番号|รหัสผ่าน|κωδικός|kata sandi|סיסמה|lozinka|geslo|лозинка|гасло|mdp)\w{0,20})"
 )
 CORES: Final = b"pass pw pat psk pepper secret sig sid salt session token cred cookie key auth mnemonic encrypt dockerconfig".split()
 """Every English name of a secret has one of these runs of letters in it."""
@@ -155,13 +154,12 @@ def named_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
     """Return the values of secrets' names; the arguments are those of `placed_secrets`."""
     spans: list[Secret] = []
     done = 0
-    signs: list[int] | None = None  # where a sentence may come to its value
     barren: set[str] = set()  # windows without a secret: a log repeats itself
     labels = [*_LABEL.finditer(folded)]
     if not text.isascii() or any(core in words for core in FOREIGN_CORES):
-        labels = sorted((*labels, *_FOREIGN.finditer(folded)), key=re.Match[str].start)
+        labels = sorted((*labels, *_FOREIGN.finditer(folded)), key=lambda label: label.start(label.lastgroup or 0))
     for label in labels:
-        at = label.start()
+        at = label.start(label.lastgroup or 0)
         window = text[at - 64 if at > 64 else 0 : at + 192]
         if window in barren or at < done:
             continue
@@ -169,10 +167,7 @@ def named_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
         span = None
         if name.held is not Holds.NOTHING:
             sign = _SIGN.match(text, name.end, name.end + 120)
-            span = _assigned(text, name, sign) if sign else None
-            if span is None:
-                signs = [match.start() for match in _IS.finditer(text)] if signs is None else signs
-                span = _told(text, name, signs)
+            span = (_assigned(text, name, sign) if sign else None) or _told(text, name)
         if span:
             spans.append(span)
             done = span[1]
@@ -182,8 +177,6 @@ def named_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
 
 
 _SHORT: Final = 5_000
-
-
 _OWN_ID: Final = lazy_compile(
     r"[a-z]{3,6}_[0-9a-z]{22}\b"
 )  # of a record of the bank: its random part may spell a label
@@ -191,13 +184,13 @@ _OWN_ID: Final = lazy_compile(
 
 def _name(text: str, label: re.Match[str], done: int) -> _Name:
     """Return the name around a label."""
-    start, end = label.span()
+    start, end = label.span(label.lastgroup or 0)
     before = _BEFORE.search(text, max(start - 60, done), start) if start > done else None
     if before and _OWN_ID.match(text, before.start()):
         return _Name(start, end, Holds.NOTHING, foreign=False)
-    if label.re.groups:
-        return _Name(start, end, Holds.KEY if label["key"] else Holds.PASSWORD, foreign=True)
-    if label[0] == "key" and (word_before := _WORD_BEFORE.search(text, max(start - 13, 0), start)):  # `api key`
+    if label.lastgroup != "noun":
+        return _Name(start, end, Holds.KEY if label.lastgroup == "key" else Holds.PASSWORD, foreign=True)
+    if label["noun"] == "key" and (word_before := _WORD_BEFORE.search(text, max(start - 13, 0), start)):  # `api key`
         return _Name(start, end, holds(f"{word_before[0]}key"), foreign=False)
     if before:
         start = before.start()
@@ -323,8 +316,8 @@ _STATED: Final = lazy_compile(  # by its ending: a participle, an adverb, an adj
 )
 
 
-def _told(text: str, name: _Name, signs: list[int]) -> Secret | None:
-    """Return the value that a sentence gives behind its noun; `signs` has the places of `_IS` in the text."""
+def _told(text: str, name: _Name) -> Secret | None:
+    """Return the value that a sentence gives behind its noun."""
     line = text.find("\n", name.end, name.end + _WINDOW)
     end = line if line >= 0 else min(name.end + _WINDOW, len(text))
     if text[name.start : name.end].lower() == "tokens" or text[name.end : name.end + 1] in ("_", "]"):
@@ -333,9 +326,6 @@ def _told(text: str, name: _Name, signs: list[int]) -> Secret | None:
         return span
     if name.held is Holds.ANY:
         end = min(end, name.end + 4)
-    first = bisect_left(signs, name.end - 1)
-    if first == len(signs) or signs[first] > end:
-        return None
     for sign in _IS.finditer(text, name.end - 1, end):
         between = text[name.end : sign.start()]
         most = _FEW_WORDS if name.end - name.start == len("pass") else _MOST_WORDS
@@ -368,7 +358,7 @@ def _is_told(value: str, name: _Name, sign: str, form: re.Pattern[str]) -> bool:
         return sign != "=" and _is_plain(value)
     words = value.split()
     if form is _QUOTED and 1 < len(words) <= 6:  # a passphrase
-        return anything(value) and not any(is_said(word) or word in _STATES for word in words)
+        return word(value) and not any(is_said(word) or word in _STATES for word in words)
     if in_prose(value) or (name.foreign and sign in (":", "=") and word(value) and value.lower() not in _STATES):
         return True
     return form is _QUOTED and len(value) >= 6 and " " not in value and _is_plain(value) and not _FIELD.match(value)

@@ -3,14 +3,13 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.secret_values import (
     Secret,
-    anything,
     compiled,
     credential,
     drawn,
@@ -19,7 +18,6 @@ from mcp_reflect.security.secret_values import (
     is_example,
     is_mixed,
     random,
-    strong,
     word,
 )
 
@@ -38,7 +36,7 @@ google_key url 20 GOCSPX- AIza
 google_token parts 30 ya29. 1//0
 github_token word 36 ghp_ gho_ ghu_ ghs_ ghr_
 github_token url 22 github_pat_
-gitlab_token parts 18 glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- _gitlab_session= GR1348941
+gitlab_token parts 18 glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- gitlab_session= GR1348941
 llm_key word 22 gsk_ r8_ pplx- xai- pcsk_ fw_ csk- co_ tgp_v1_ jina_ esecret_ e2b_ key_ sess-
 llm_key url 20 lsv2_pt_ lsv2_sk_ sk-or-v1- sk-ant- sk-proj- sk-svcacct- sk-admin- sk-lf- tvly- pa- fc- nvapi- gsk_ crsr_ ctx7sk-
 huggingface_token word 30 hf_ api_org_
@@ -71,7 +69,7 @@ token parts 60 v1.0- t1. dt0c01. dt0s16. dt0s01. sk.eyJ tk.eyJ sl. SWMTKN-1- AAA
 """
 
 # Keys that are no beginning and a rest. A row: kind, the texts of which one is in each match, pattern. Of a match, the
-# group `secret` goes where there is one.
+# group `secret` goes where there is one. A pattern that begins with letters is searched quickly: its edge is behind them.
 _EDGE: Final = "(?<![A-Za-z0-9])"  # `\b` would take an underscore for a letter
 _WEBHOOK: Final = (  # an address whose path says that it is called to do something, and ends in a key
     r"(?<![\w./:-])(?:https?://)?[\w-]{1,60}(?:\.[\w-]{1,60}){1,6}(?::\d{2,5})?/"
@@ -81,29 +79,29 @@ _WEBHOOK: Final = (  # an address whose path says that it is called to do someth
 _SHAPES: Final = (
     ("google_key", ":APA91", _EDGE + r"[A-Za-z0-9_-]{8,40}:APA91[A-Za-z0-9_-]{60,300}"),
     ("azure_secret", "Q~", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
-    ("gitlab_token", "gl", _EDGE + r"gl[a-z]{2,6}-(?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.-]{18,200}"),
-    ("llm_key", "sk-", _EDGE + r"sk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{20,250}"),
+    ("gitlab_token", "gl", r"gl(?<![A-Za-z0-9]gl)[a-z]{2,6}-(?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.-]{18,200}"),
+    ("llm_key", "sk-", r"sk-(?<![A-Za-z0-9]sk-)(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{20,250}"),
     ("discord_token", ".", r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
     ("telegram_token", ":AA", r"(?<!\d)\d{8,11}:AA[A-Za-z0-9_-]{32,34}(?![A-Za-z0-9_-])"),
     ("vault_token", "s.", r"(?<![\w.])s\.(?=[A-Za-z]{0,23}\d)(?=[a-z0-9]{0,23}[A-Z])[A-Za-z0-9]{24}(?![\w.(])"),
     ("mailchimp_key", "-us", _EDGE + r"[0-9a-f]{32}-us\d{1,2}\b"),
     ("mailgun_key", "-", _EDGE + r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b"),
     ("braintree_token", "access_token$", r"access_token\$(?:production|sandbox)\$[a-z0-9]{10,24}\$[0-9a-f]{32}\b"),
-    ("plaid_token", "access-", _EDGE + r"access-(?:sandbox|development|production)-[0-9a-f-]{36}\b"),
+    ("plaid_token", "access-", r"access-(?<![A-Za-z0-9]access-)(?:sandbox|development|production)-[0-9a-f-]{36}\b"),
     ("terraform_token", ".atlasv1.", _EDGE + r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,80}"),
-    ("twilio_key", "SK", _EDGE + r"SK[0-9a-f]{32}\b"),
-    ("airtable_token", "pat", _EDGE + r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}\b"),
+    ("twilio_key", "SK", r"SK(?<![A-Za-z0-9]SK)[0-9a-f]{32}\b"),
+    ("airtable_token", "pat", r"pat(?<![A-Za-z0-9]pat)[A-Za-z0-9]{14}\.[0-9a-f]{64}\b"),
     ("new_relic_key", "NRAL", _EDGE + r"[0-9a-f]{36}NRAL\b"),
-    ("onepassword_key", "A3-", _EDGE + r"A3-[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,5}\b"),
+    ("onepassword_key", "A3-", r"A3-(?<![A-Za-z0-9]A3-)[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,5}\b"),
     ("facebook_token", "|", r"(?<!\d)\d{15,16}\|[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])"),
-    ("asana_token", "0/ 1/ 2/", r"(?<![\w/.])[012]/(?:\d{15,17}(?:/\d{15,17})?:)?[0-9a-f]{32}\b"),
+    ("asana_token", "0/ 1/ 2/", r"/(?<![\w/.][012]/)(?<=[012]/)(?:\d{15,17}(?:/\d{15,17})?:)?[0-9a-f]{32}\b"),
     ("bitlocker_key", "-", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])"),
     ("calendar_address", "/private-", r"/private-(?P<secret>[0-9a-f]{32})\b"),
     # A private key in base64 a second time: the word PRIVATE in each of its three positions
     ("private_key", "LS0tLS1CRUdJTi",
      r"LS0tLS1CRUdJTi(?=[A-Za-z0-9+/]{0,24}(?:UFJJVkFUR|BSSVZBVE|QUklWQVRF))[A-Za-z0-9+/]{16,20000}={0,2}"),
-    ("jwt", "eyJ", _EDGE + r"eyJ[A-Za-z0-9_-]{8,8000}\.(?:eyJ[A-Za-z0-9_-]{8,8000}(?:\.[A-Za-z0-9_-]{8,8000})?"
-     r"|[A-Za-z0-9_-]{0,2000}\.[A-Za-z0-9_-]{8,100}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,100})"),
+    ("jwt", "eyJ",
+     r"eyJ(?<![A-Za-z0-9]eyJ)[\w-]{8,8000}\.(?:eyJ[\w-]{8,8000}(?:\.[\w-]{8,8000})?|[\w-]{0,2000}(?:\.[\w-]{8,8000}){3})"),
     ("password_hash", "$", r"\$(?:apr1|[156y])\$(?:[A-Za-z0-9./=,+_-]{1,100}\$){0,3}[A-Za-z0-9./+]{20,120}"),
     ("webhook", "hook /services/T /triggers/ /deploy/ hc-ping.com", _WEBHOOK),
     # A short name, an underscore, and a random rest of 30 characters and more; ids have some 24
@@ -133,7 +131,7 @@ def private_keys(text: str) -> list[Secret]:
 
 _LONG: Final = lazy_compile(r"\S{20,}")  # no shape has fewer characters
 _RUN: Final = lazy_compile(r"[A-Za-z0-9_+/=~-]{16}")
-_EDGES: Final = lazy_compile(r"(?<![0-9A-Za-z])(?=([0-9A-Za-z_]..))")
+_LETTERS_OR_DIGITS: Final = lazy_compile("[0-9A-Za-z]+")
 _LOOKUP: Final = 3  # characters of a beginning by which the table is asked
 
 
@@ -154,14 +152,16 @@ def shaped_secrets(text: str) -> list[Secret]:
     ]
 
 
+@lru_cache(maxsize=4)
 def long_words(text: str) -> list[re.Match[str]]:
     """Return the words in which a key could be."""
     return [word for word in _LONG.finditer(text) if _is_mixed(word[0])]
 
 
 def _is_mixed(word: str) -> bool:
-    """True if a key could be in a word: a long run of eight different characters, with a digit or a capital."""
-    return not (word.islower() and word.isalpha()) and len(set(word)) >= 8 and bool(_RUN.search(word))
+    """True if a key could be in a word: a long run of different characters, with a digit or a capital."""
+    rule = word.count(word[0]) > len(word) // 2
+    return not rule and not (word.islower() and word.isalpha()) and bool(_RUN.search(word))
 
 
 @cache
@@ -180,7 +180,8 @@ def _of_providers(text: str) -> list[Secret]:
     table = _beginnings()
     spans: list[Secret] = []
     done = 0
-    for at in [edge.start(1) for edge in _EDGES.finditer(text) if edge[1] in table]:
+    starts = [run.start() for run in _LETTERS_OR_DIGITS.finditer(text)]
+    for at in [start for start in starts if text[start : start + _LOOKUP] in table]:
         for kind, beginning, pattern in table[text[at : at + _LOOKUP]] if at >= done else ():
             key = compiled(pattern).match(text, at) if text.startswith(beginning, at) else None
             if key and is_drawn(key["rest"]) and not is_example(key[0]):
@@ -195,22 +196,9 @@ def _of_shapes(text: str) -> list[Secret]:
         (*key.span("secret" if "secret" in key.re.groupindex else 0), kind)
         for kind, hints, pattern in _SHAPES
         if any(hint in text for hint in hints.split())
-        for key in _matches(pattern, hints, text)
+        for key in compiled(pattern).finditer(text)
         if not is_example(key[0]) and (kind != "token" or is_mixed(key["rest"]))
     ]
-
-
-def _matches(pattern: str, hint: str, text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of a row; where a pattern begins with its only hint, looking for that is quicker."""
-    if not pattern.startswith((hint, _EDGE + hint)) or len(hint) < 2:
-        yield from compiled(pattern).finditer(text)
-        return
-    at = text.find(hint)
-    while at >= 0:
-        match = compiled(pattern).match(text, at)
-        if match:
-            yield match
-        at = text.find(hint, match.end() if match else at + 1)
 
 
 class Place(NamedTuple):
@@ -268,7 +256,7 @@ _PLACES: Final = (
     Place("url_password", "://", r"://[^\s:/@\"'<>]{0,200}:(?P<secret>[^\s/@\"'<>]{1,200})(?=@)", word),
     Place("url_token", "://", r"://(?P<secret>[A-Za-z0-9_-]{20,300})(?=@|:[^\s/@]{0,60}@)", random),
     Place("url_token", "code=|key=|sig=|jwt=|auth=|ticket=", r"(?<=[?&])\w{3,6}=(?P<secret>[\w%.~+/=-]{20,4000})", random),
-    Place("url_password", "jdbc:oracle:", r"jdbc:oracle:\w{2,6}:\w{1,60}/(?P<secret>[^\s/@\"']{4,200})(?=@)", anything),
+    Place("url_password", "jdbc:oracle:", r"jdbc:oracle:\w{2,6}:\w{1,60}/(?P<secret>[^\s/@\"']{4,200})(?=@)", word),
     # Headers and cookies
     Place("bearer_token", "bearer|basic|ssws", r"\w{4,6},?[ \t]{1,3}(?P<secret>[\w.~+/=-]{20,4000})",
           _has_sign),
@@ -277,31 +265,31 @@ _PLACES: Final = (
           r"[\w.]{3,60}=(?P<secret>[A-Za-z0-9%_.+/=:|-]{20,8000})", random),
     # Commands
     Place("url_password", "curl|wget|http|etcdctl|jenkins-cli|jira",
-          rf"[\w-]{{4,11}}{_LINE}(?:-u|--user|--proxy-user|--?auth|-a)[ =]{{0,2}}[\"']?[^\s:\"']{{1,80}}:(?P<secret>[^\s\"'@]{{4,200}})", anything),
-    Place("password", "mysql|mariadb", rf"\w{{5,7}}[a-z-]{{0,12}}{_LINE}-p(?![=-]){_VALUE}", anything),
-    Place("password", "sshpass|login|upload", rf"\w{{5,7}}{_LINE}-p[ \t]?{_VALUE}", anything),
-    Place("password", "redis-cli", rf"redis-cli{_LINE}-a[ \t]{_VALUE}", anything),
-    Place("password", "-passin|-passout|-pass", rf"-pass(?:in|out)?[ \t]pass:{_VALUE}", anything),
+          rf"[\w-]{{4,11}}{_LINE}(?:-u|--user|--proxy-user|--?auth|-a)[ =]{{0,2}}[\"']?[^\s:\"']{{1,80}}:(?P<secret>[^\s\"'@]{{4,200}})", word),
+    Place("password", "mysql|mariadb", rf"\w{{5,7}}[a-z-]{{0,12}}{_LINE}-p(?![=-]){_VALUE}", word),
+    Place("password", "sshpass|login|upload", rf"\w{{5,7}}{_LINE}-p[ \t]?{_VALUE}", word),
+    Place("password", "redis-cli", rf"redis-cli{_LINE}-a[ \t]{_VALUE}", word),
+    Place("password", "-passin|-passout|-pass", rf"-pass(?:in|out)?[ \t]pass:{_VALUE}", word),
     Place("password", "echo|printf", r"\w{4,6}\s{1,3}(?:-\w{1,3}\s{1,3})?[\"']?[\w.@-]{1,60}:(?P<secret>[^\s\"'|:]{4,200})[\"']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3})?chpasswd",
-          anything),
+          word),
     Place("password", "echo|printf", r"(?:echo|printf)\s{1,3}(?:-\w{1,3}\s{1,3})?[\"']?(?P<secret>(?:[^\"'\n|$\\]|\\n){4,200}?)(?:\\n)?[\"']?\s{0,3}"
           r"\|\s{0,3}(?:sudo\s{1,3}(?:-[a-zA-Z]{1,3}\s{1,3}){0,3}-S|su\b|passwd|smbpasswd|kinit|cryptsetup|vncpasswd|gcloud secrets"
-          r"|[\w./ -]{1,60}(?:--?password-stdin|--stdin|--passphrase-fd 0|login\b|with-token))", anything),
-    Place("password", "-command", r"-command[ =]{1,3}[\"']?echo (?P<secret>[^\"'\n]{4,200})", anything),
+          r"|[\w./ -]{1,60}(?:--?password-stdin|--stdin|--passphrase-fd 0|login\b|with-token))", word),
+    Place("password", "-command", r"-command[ =]{1,3}[\"']?echo (?P<secret>[^\"'\n]{4,200})", word),
     Place("password", "htpasswd", r"htpasswd(?=[^\n|]{0,60}\s-\w{0,5}b)(?:\s-\w{1,6}){1,4}(?:\s[\w./-]{1,200})?\s[\w.@-]{1,60}\s[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,200})",
-          anything),
-    Place("password", "ldap", rf"ldap\w{{3,10}}{_LINE}-w[ ]?{_VALUE}", anything),
+          word),
+    Place("password", "ldap", rf"ldap\w{{3,10}}{_LINE}-w[ ]?{_VALUE}", word),
     Place("password", "mosquitto_|7z|unzip|zip|sqlcmd|bcp|mongo|psexec|winexe|evil-winrm|netexec|rdesktop|ipmitool|cqlsh|unrar|signtool",
           rf"[\w-]{{2,16}}{_LINE}(?:-[pP]|/p)[ ]?{_VALUE}", drawn),
-    Place("password", "smbclient|rpcclient|lftp", rf"\w{{4,10}}{_LINE}-[uU][ ]?[\"'`]?[\w.\\@-]{{1,60}}[%,]{_VALUE}", anything),
+    Place("password", "smbclient|rpcclient|lftp", rf"\w{{4,10}}{_LINE}-[uU][ ]?[\"'`]?[\w.\\@-]{{1,60}}[%,]{_VALUE}", word),
     Place("password", "add_user|change_password|adduser|authenticate_user|set_password", rf"\w{{6,20}}\s{{1,3}}[\w.@-]{{1,60}}\s{{1,3}}{_VALUE}", drawn),
-    Place("password", "net user|net use", r"net use\b[^\n]{0,120}?/user:\S{1,80}[ \t](?P<secret>[^\s/]{6,100})", strong),
+    Place("password", "net user|net use", r"net use\b[^\n]{0,120}?/user:\S{1,80}[ \t](?P<secret>[^\s/]{6,100})", drawn),
     Place("secret", "<<<", rf"<<<\s?{_VALUE}", drawn),
     Place("secret", "<(echo|<(printf", rf"<\(\w{{4,6}} {_VALUE}", random),
     Place("token", "codecov|snyk|doctl|apify|ngrok", rf"\w{{4,7}}\b[^\n]{{0,60}}?(?: -t[ =]?|api=|auth )(?P<secret>{_UUID}|[\w-]{{24,100}})", random),
     Place("secret", "snmp-server community", r"snmp-server community (?!(?:public|private)\b)(?P<secret>[^\s\"']{4,60})", word),
     Place("password", "requirepass|masterauth", rf"\w{{10,11}}\s{{1,3}}{_VALUE}", word),
-    Place("password", "send", r"send\s{1,3}(?:-{1,2}\s)?[\"'](?P<secret>[^\"'\\\n]{4,200})\\?[rn\n]", strong),
+    Place("password", "send", r"send\s{1,3}(?:-{1,2}\s)?[\"'](?P<secret>[^\"'\\\n]{4,200})\\?[rn\n]", drawn),
     Place("secret", "--from-literal", rf"--from-literal[= ][\"']?[\w.-]{{1,60}}={_VALUE}", drawn),
     Place("secret", "[redacted:aws_key]",  # the other half of a pair
           r"\[redacted:aws_key\](?:[\s\"',:/|)]|secret|access|key|is|and|with|the){1,12}(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])", random),
@@ -310,16 +298,16 @@ _PLACES: Final = (
     Place("secret", "createhmac|hmac.new|fernet(|aes.new|secretbox", rf"[\w.]{{6,16}}\((?:[^,\n]{{1,30}},\s{{0,3}})?(?:key=)?{_TEXT}", word),
     Place("password", "login(|logon(|signin(|sign_in(|authenticate(|imap_open(|mysqli_connect(|mysql_connect(|pdo(|getconnection(|auth(|"
           "credential(|credentials(|passwordauthentication(|auth.basic(|wifi.begin(|user(",
-          rf"[\w.]{{3,24}}\(\s{{0,3}}(?:{_ARGUMENT},\s{{0,3}}){{1,2}}?(?:password=)?(?=[\"'][^\"'\n]*[0-9!@#$%^&*+=?~]){_TEXT}\s{{0,3}}[,)]", strong),
+          rf"[\w.]{{3,24}}\(\s{{0,3}}(?:{_ARGUMENT},\s{{0,3}}){{1,2}}?(?:password=)?(?=[\"'][^\"'\n]*[0-9!@#$%^&*+=?~]){_TEXT}\s{{0,3}}[,)]", drawn),
     Place("secret", "client(|search(|credentials(|api(|sdk(|init(",
           rf"\w{{3,12}}\(\s{{0,3}}(?:{_ARGUMENT},\s{{0,3}})?[\"'`](?P<secret>[\w+/=]{{24,200}})[\"'`]\s{{0,3}}[,)]", random),
-    Place("password", "convertto-securestring", rf"convertto-securestring(?:\s{{1,3}}-(?:asplaintext|force|string)){{0,3}}\s{{1,3}}{_TEXT}", anything),
-    Place("password", "identified by", rf"identified by\s{{1,3}}(?:password\s{{1,3}})?{_TEXT}", anything),
-    Place("password", "password '", r"password\s{1,3}'(?P<secret>[^'\n\\]{6,200})'\s{0,3}(?:;|$|login|valid|superuser|createdb|in\b|\")", anything),
+    Place("password", "convertto-securestring", rf"convertto-securestring(?:\s{{1,3}}-(?:asplaintext|force|string)){{0,3}}\s{{1,3}}{_TEXT}", word),
+    Place("password", "identified by", rf"identified by\s{{1,3}}(?:password\s{{1,3}})?{_TEXT}", word),
+    Place("password", "password '", r"password\s{1,3}'(?P<secret>[^'\n\\]{6,200})'\s{0,3}(?:;|$|login|valid|superuser|createdb|in\b|\")", word),
     Place("password", "pwd={|password={", r"\w{3,8}=(?P<secret>\{[^}\n]{2,100}\}[^;\n]{0,60})(?=;|$|\")", _braced),
     # Files
     Place("password", "machine", r"machine\s{1,8}\S{1,200}\s{1,8}login\s{1,8}\S{1,200}\s{1,8}password\s{1,8}(?P<secret>[^\s\"'\\]{4,500})", word),
-    Place("password", "auth=|auth =", r"auth[ \t]?=[ \t]?\([ \t]?[\"'][^\"'\n]{1,80}[\"'],[ \t]?[\"'](?P<secret>[^\"'\n\\]{4,200})[\"']", anything),
+    Place("password", "auth=|auth =", r"auth[ \t]?=[ \t]?\([ \t]?[\"'][^\"'\n]{1,80}[\"'],[ \t]?[\"'](?P<secret>[^\"'\n\\]{4,200})[\"']", word),
     # Sentences about a login, and lists of codes
     Place("password", "log in|logged in|login|log on|logged on|sign in|signed in|credentials|creds|zugang|acceso|identifiants|user/pass|authenticated|angemeldet|einloggen",
           rf"[\w /-]{{4,14}}?[^\n/:]{{0,24}}?(?:with|as|using|is|are|mit|als|con|como|avec|:)[ \t]{{1,2}}[`\"'*]{{0,2}}[\w.@+-]{{2,60}}[`\"'*]{{0,2}}"
@@ -365,7 +353,7 @@ def placed_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
         found += [
             (*line.span("secret"), "password")
             for line in _PGPASS.finditer(text)
-            if (word if _HOST.match(text, text.rfind("\n", 0, line.start()) + 1, line.start()) else strong)(
+            if (word if _HOST.match(text, text.rfind("\n", 0, line.start()) + 1, line.start()) else drawn)(
                 line["secret"]
             )
         ]

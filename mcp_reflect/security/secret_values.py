@@ -147,19 +147,9 @@ def is_password(value: str) -> bool:
 # What the value at a place has to be, from the loosest to the strictest
 
 
-def anything(value: str) -> bool:
-    """True for each value that is no placeholder."""
-    return not is_placeholder(value)
-
-
 def word(value: str) -> bool:
     """True for a word that is not one about secrets."""
     return not is_placeholder(value) and not is_said(value)
-
-
-def strong(value: str) -> bool:
-    """True for a value that keeps a policy of passwords."""
-    return not is_placeholder(value) and is_password(value)
 
 
 def random(value: str) -> bool:
@@ -168,8 +158,8 @@ def random(value: str) -> bool:
 
 
 def drawn(value: str) -> bool:
-    """True for a random value, or a strong password that is neither a path nor a name."""
-    return random(value) or (strong(value) and not is_reference(value))
+    """True for a random value, or one that keeps a policy of passwords and is neither a path nor a name."""
+    return random(value) or (is_password(value) and not is_placeholder(value) and not is_reference(value))
 
 
 def credential(value: str) -> bool:
