@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 from urllib.parse import unquote
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.security.secret_names import CORES, FOREIGN_CORES, Holds, holds, named_secrets
+from mcp_reflect.security.secret_names import CORES, FOREIGN_CORES, holds, named_secrets
 from mcp_reflect.security.secret_shapes import long_words, placed_secrets, private_keys, shaped_secrets
 from mcp_reflect.security.secret_values import START, Secret, mark
 
@@ -81,11 +81,8 @@ def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
             for changes, across in _views(piece):
                 found += _find_in_view(piece, changes, across=across) if changes else ()
             spans += [(first + start, end + start, kind) for first, end, kind in found]
-            start = (
-                len(text)
-                if len(piece) < _PIECE + _OVERLAP
-                else text.rfind("\n", start, start + _PIECE) + 1 or start + _PIECE
-            )
+            line = text.rfind("\n", start, start + _PIECE) + 1 or start + _PIECE
+            start = line if len(piece) == _PIECE + _OVERLAP else len(text)
         if not spans:
             break
         text = _replaced(text, spans, keep_lines=keep_lines)
@@ -220,17 +217,13 @@ def _wraps(text: str) -> list[Change]:
     lines = text.split("\n")
     lengths = Counter(map(len, lines))
     longest = max(lengths)
-    widths = _WIDTHS | {longest} if lengths[longest] > 1 else _WIDTHS
+    widths = {width for width in (*_WIDTHS, *([longest] if lengths[longest] > 1 else ())) if width >= _LEAST_WIDTH}
     wrapped = [
-        len(line) in widths
-        and len(line) >= _LEAST_WIDTH
-        and (line[-1:].isalnum() or following[:1].isalnum())
-        and not following[:1].isspace()
+        len(line) in widths and (line[-1:].isalnum() or following[:1].isalnum()) and not following[:1].isspace()
         for line, following in pairwise(lines)
     ]
-    wrapped = [
-        wraps and len(run) <= _MOST_LINES for wraps, group in groupby(wrapped) for run in [[*group]] for _ in run
-    ]
+    runs = ((wraps, len([*run])) for wraps, run in groupby(wrapped))
+    wrapped = [wraps for wraps, count in runs for wraps in [wraps and count <= _MOST_LINES] * count]
     changes: list[Change] = []
     place = 0
     for line, before, after in zip(lines, [False, *wrapped], [*wrapped, False], strict=True):
@@ -251,8 +244,7 @@ def _is_broken(text: str, end: int) -> bool:
 
 def quoted(value: object, most: int = 80) -> str:
     """Return what an error may repeat of a value: redacted first, then cut, because half a secret is not recognized."""
-    text = str(value)
-    return clean_text(text[: most * 50])[:most]
+    return clean_text(str(value)[: most * 50])[:most]
 
 
 def clean(value: Any) -> Any:
@@ -281,8 +273,6 @@ def clean(value: Any) -> Any:
 
 def _cut_across(items: Sequence[Any]) -> Sequence[Any]:
     """Return a list without the secrets that stand across its texts, or across one field of its objects."""
-    if len(items) < 2:
-        return items
     if all(isinstance(item, str) for item in items):
         return _cut_lines(items)
     if not all(isinstance(item, dict) for item in items):
@@ -329,7 +319,7 @@ _WHOLE: Final = lazy_compile(
 
 
 def _is_whole(name: str) -> bool:
-    return bool(_NAME.fullmatch(name)) and (bool(_WHOLE.match(name)) or holds(name) is Holds.PASSWORD)
+    return bool(_NAME.fullmatch(name)) and (bool(_WHOLE.match(name)) or holds(name) == "password")
 
 
 def context_hash(context: str | None) -> str | None:

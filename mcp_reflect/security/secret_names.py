@@ -1,40 +1,15 @@
 """Secrets by the name before them: in assignments of every language and format, and in sentences."""
 
 import re
-from enum import Enum
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.security.secret_values import (
-    START,
-    Secret,
-    alone,
-    credential,
-    drawn,
-    in_prose,
-    is_key,
-    is_mixed,
-    is_mixed_case,
-    is_password,
-    is_placeholder,
-    is_random,
-    is_reference,
-    is_said,
-    is_type,
-    random,
-    word,
-)
+from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_values import START, Secret
 
-
-class Holds(Enum):
-    """The secret that a name holds: a password may be any word, a key looks random."""
-
-    PASSWORD = "password"  # noqa: S105 - a name
-    KEY = "key"
-    ANY = "any key"  # the name says no more than that it is a key: of a map, of a lock
-    NOTHING = "nothing"
-
+Holds = Literal["password", "key", "any key", ""]
+"""The secret that a name holds: a password may be any word, a key looks random; `key` alone may be one of a map."""
 
 # Names, as words in lower case joined by underscores
 _WORD: Final = lazy_compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+")
@@ -67,17 +42,17 @@ _OTHER: Final = frozenset(
 @lru_cache(maxsize=10_000)
 def holds(name: str) -> Holds:
     """Return the secret that a name holds by its last words: `DB_PASSWORD`, `apiKey`, `x-auth-token`."""
-    words = [word.lower() for word in _WORD.findall(name)]
+    words = [part.lower() for part in _WORD.findall(name)]
     whole = "_".join(words)
     if not words or _OPEN.search(whole):
-        return Holds.NOTHING
+        return ""
     if _PASSWORD.search(whole):
-        return Holds.PASSWORD
+        return "password"
     if _KEY.search(whole):
-        return Holds.KEY
+        return "key"
     if name == name.upper() and _SETTING.search(whole) and words[-1] not in _OTHER:  # `API_KEY_PROD`
-        return Holds.KEY
-    return Holds.ANY if whole in ("key", "encrypt") else Holds.NOTHING
+        return "key"
+    return "any key" if whole in ("key", "encrypt") else ""
 
 
 # The nouns of a secret in lower case; each name of one has such a noun in it
@@ -125,7 +100,10 @@ _VALUES: Final = {
     "colon": lazy_compile(r"[^\s\"',;)<>\]}\\]{1,4000}"),
     "other": lazy_compile(r"[^\s\"',;)&<>\]}\\]{1,4000}"),
 }
+_SHORTEST: Final = 4  # characters of a value
 _LONGEST: Final = 4000
+_LONGEST_MIXED: Final = 20  # characters of a name of mixed letters and digits
+_SHORT: Final = 5_000  # characters of a text that hardly repeats itself
 _ENVIRONMENT: Final = lazy_compile(r"[A-Z][A-Z0-9_]*$")
 _LINE_ENDS: Final = lazy_compile(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|$|(?<=[ \t])(?:#|//|--)[ \t])")
 _ARGUMENT_ENDS: Final = lazy_compile(r"[\"'`][ \t]{0,3}(?P<end>[,)\]])")
@@ -140,7 +118,7 @@ class _Name(NamedTuple):
     start: int
     end: int
     held: Holds
-    foreign: bool
+    foreign: bool = False
 
 
 _BEFORE: Final = lazy_compile(r"[\w$-]{1,60}\Z")
@@ -165,7 +143,7 @@ def named_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
             continue
         name = _name(text, label, done)
         span = None
-        if name.held is not Holds.NOTHING:
+        if name.held:
             sign = _SIGN.match(text, name.end, name.end + 120)
             span = (_assigned(text, name, sign) if sign else None) or _told(text, name)
         if span:
@@ -176,7 +154,6 @@ def named_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
     return spans
 
 
-_SHORT: Final = 5_000
 _OWN_ID: Final = lazy_compile(
     r"[a-z]{3,6}_[0-9a-z]{22}\b"
 )  # of a record of the bank: its random part may spell a label
@@ -187,19 +164,16 @@ def _name(text: str, label: re.Match[str], done: int) -> _Name:
     start, end = label.span(label.lastgroup or 0)
     before = _BEFORE.search(text, max(start - 60, done), start) if start > done else None
     if before and _OWN_ID.match(text, before.start()):
-        return _Name(start, end, Holds.NOTHING, foreign=False)
+        return _Name(start, end, "")
     if label.lastgroup != "noun":
-        return _Name(start, end, Holds.KEY if label.lastgroup == "key" else Holds.PASSWORD, foreign=True)
+        return _Name(start, end, "key" if label.lastgroup == "key" else "password", foreign=True)
     if label["noun"] == "key" and (word_before := _WORD_BEFORE.search(text, max(start - 13, 0), start)):  # `api key`
-        return _Name(start, end, holds(f"{word_before[0]}key"), foreign=False)
+        return _Name(start, end, holds(f"{word_before[0]}key"))
     if before:
         start = before.start()
     marked = text.startswith(START, start - len(START)) or text[start - 1 : start] == "!"  # of ours, a tag of YAML
-    encoded = end - start > _LONGEST_MIXED and is_mixed(text[start:end])  # the end of a line of base64
-    return _Name(start, end, Holds.NOTHING if marked or encoded else holds(text[start:end]), foreign=False)
-
-
-_LONGEST_MIXED: Final = 20
+    encoded = end - start > _LONGEST_MIXED and values.is_mixed(text[start:end])  # the end of a line of base64
+    return _Name(start, end, "" if marked or encoded else holds(text[start:end]))
 
 
 def _assigned(text: str, name: _Name, sign: re.Match[str]) -> Secret | None:
@@ -216,53 +190,59 @@ def _assigned(text: str, name: _Name, sign: re.Match[str]) -> Secret | None:
             return None
         end = value.end()
     value = text[start:end]
-    if "\n" in value or len(value) < _SHORTEST or is_placeholder(value) or not _is_given(text, name, sign, value):
+    if (
+        "\n" in value
+        or len(value) < _SHORTEST
+        or values.is_placeholder(value)
+        or not _is_given(text, name, sign, value)
+    ):
         return None
-    return start, end, "password" if name.held is Holds.PASSWORD else "authorization" if sign["scheme"] else "secret"
-
-
-_SHORTEST: Final = 4
+    return start, end, "password" if name.held == "password" else "authorization" if sign["scheme"] else "secret"
 
 
 def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
     """True if the value that is given to a name is a secret."""
     end = sign.end() + len(value)
-    password = name.held is Holds.PASSWORD
+    password = name.held == "password"
     flag = bool(_FLAG.match(text, name.start)) and not sign["close"]
-    if name.held is Holds.ANY:
-        return is_key(value)
+    if name.held == "any key":
+        return values.is_key(value)
     if sign["scheme"]:
-        return credential(value)
+        return values.credential(value)
     if sign["comma"]:  # the next argument of a call: `define("DB_PASSWORD", "…")`
-        fits = is_random if not password else word if "(" in sign[0] else drawn
+        fits = values.is_random if not password else values.word if "(" in sign[0] else values.drawn
         return bool(_ARGUMENT_ENDS.match(text, end)) and fits(value)
     if sign["line"] or (sign["blank"] and not flag):  # side by side, as in prose
-        return alone(value) and not _PAIR.match(value) and bool(sign["blank"] or _LINE_ENDS.match(text, end))
+        return values.alone(value) and not _PAIR.match(value) and bool(sign["blank"] or _LINE_ENDS.match(text, end))
     if _CALL.match(text, sign.end()) and not sign["open"]:
         return False
     if not password:
-        drawn_by_person = is_password(value) and len(value) >= (8 if sign["open"] else 12)
-        names = is_reference(value) or _PAIR.match(value) or " " in value
-        return not names and (is_random(value) or drawn_by_person)
+        drawn_by_person = values.is_password(value) and len(value) >= (8 if sign["open"] else 12)
+        names = values.is_reference(value) or _PAIR.match(value) or " " in value
+        return not names and (values.is_random(value) or drawn_by_person)
     if sign["open"]:
-        return "://" not in value and not any(map(is_said, value.split()))
+        return "://" not in value and not any(map(values.is_said, value.split()))
     return _is_bare(text, name, sign, value, flag=flag)
 
 
 def _is_bare(text: str, name: _Name, sign: re.Match[str], value: str, *, flag: bool) -> bool:
     """True if a value without quotes is a password."""
     end = sign.end() + len(value)
-    if is_reference(value) and ("/" in value or not value[-1].isdigit()):  # `dgXrb2.ug90` reads as an attribute
+    if values.is_reference(value) and ("/" in value or not value[-1].isdigit()):  # `dgXrb2.ug90` reads as an attribute
         return False
-    if is_password(value) or (len(value) >= 8 and is_mixed_case(value)) or (value.isdigit() and len(value) >= 6):
+    if (
+        values.is_password(value)
+        or (len(value) >= 8 and values.is_mixed_case(value))
+        or (value.isdigit() and len(value) >= 6)
+    ):
         return True
     # A word of letters alone: of a connection, a tag, a flag, an environment, a file of settings
-    if is_said(value) or value.lower() == text[name.start : name.end].strip("-").lower() or value.isdigit():
+    if values.is_said(value) or value.lower() == text[name.start : name.end].strip("-").lower() or value.isdigit():
         return False
     if sign["tag"] or sign[0] in ("=", ":="):  # `func(password=word)` names a variable: a text would have its quotes
         return len(value) >= 6 and text[end : end + 1] not in (")", ",", "(")
     ends = bool(_LINE_ENDS.match(text, end))
-    return len(value) >= 8 and (flag or (":" in sign[0] and ends and not is_type(value)))
+    return len(value) >= 8 and (flag or (":" in sign[0] and ends and not values.is_type(value)))
 
 
 # Sentences: a noun, at most ten words, a verb or a sign, and the value
@@ -318,13 +298,13 @@ _STATED: Final = lazy_compile(  # by its ending: a participle, an adverb, an adj
 
 def _told(text: str, name: _Name) -> Secret | None:
     """Return the value that a sentence gives behind its noun."""
-    line = text.find("\n", name.end, name.end + _WINDOW)
-    end = line if line >= 0 else min(name.end + _WINDOW, len(text))
+    end = min(name.end + _WINDOW, len(text))
+    end = text.find("\n", name.end, end) if "\n" in text[name.end : end] else end
     if text[name.start : name.end].lower() == "tokens" or text[name.end : name.end + 1] in ("_", "]"):
         return None
-    if name.held is Holds.PASSWORD and (span := _beside(text, name, end)):
+    if name.held == "password" and (span := _beside(text, name, end)):
         return span
-    if name.held is Holds.ANY:
+    if name.held == "any key":
         end = min(end, name.end + 4)
     for sign in _IS.finditer(text, name.end - 1, end):
         between = text[name.end : sign.start()]
@@ -342,7 +322,7 @@ def _beside(text: str, name: _Name, end: int) -> Secret | None:
     """Return the word that a sentence says to log in with, or to have changed the password to."""
     for before, after in ((_WITH, _NEXT), (_CHANGED, _TO)):
         value = after.match(text, name.end, end)
-        fits = value is not None and (in_prose(value["secret"]) or _is_plain(value["secret"]))
+        fits = value is not None and (values.in_prose(value["secret"]) or _is_plain(value["secret"]))
         if value and fits and before.search(text, max(name.start - 60, 0), name.start):
             return (*value.span("secret"), "password")
     return None
@@ -351,21 +331,23 @@ def _beside(text: str, name: _Name, end: int) -> Secret | None:
 def _is_told(value: str, name: _Name, sign: str, form: re.Pattern[str]) -> bool:
     """True if a value of a form that stands behind a sign of a sentence is a secret."""
     if sign == "|":
-        return alone(value)
-    if name.held is not Holds.PASSWORD:
-        return form is not _PLAIN and (is_key if name.held is Holds.ANY else random)(value)
+        return values.alone(value)
+    if name.held != "password":
+        return form is not _PLAIN and (values.is_key if name.held == "any key" else values.random)(value)
     if form is _PLAIN:
         return sign != "=" and _is_plain(value)
     words = value.split()
     if form is _QUOTED and 1 < len(words) <= 6:  # a passphrase
-        return word(value) and not any(is_said(word) or word in _STATES for word in words)
-    if in_prose(value) or (name.foreign and sign in (":", "=") and word(value) and value.lower() not in _STATES):
+        return values.word(value) and not any(values.is_said(part) or part in _STATES for part in words)
+    if values.in_prose(value) or (
+        name.foreign and sign in (":", "=") and values.word(value) and value.lower() not in _STATES
+    ):
         return True
     return form is _QUOTED and len(value) >= 6 and " " not in value and _is_plain(value) and not _FIELD.match(value)
 
 
 def _is_plain(value: str) -> bool:
     """True for a word that a sentence gives as the password: neither a state of one nor a word about secrets."""
-    if not word(value) or is_reference(value) or value.lower() in _STATES:
+    if not values.word(value) or values.is_reference(value) or value.lower() in _STATES:
         return False
-    return not _STATED.match(value) and not is_type(value)
+    return not _STATED.match(value) and not values.is_type(value)

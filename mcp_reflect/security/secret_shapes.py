@@ -8,18 +8,8 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.security.secret_values import (
-    Secret,
-    compiled,
-    credential,
-    drawn,
-    in_prose,
-    is_drawn,
-    is_example,
-    is_mixed,
-    random,
-    word,
-)
+from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_values import Secret, compiled
 
 _ALPHABETS: Final = {
     "word": "[0-9A-Za-z]",
@@ -184,7 +174,7 @@ def _of_providers(text: str) -> list[Secret]:
     for at in [start for start in starts if text[start : start + _LOOKUP] in table]:
         for kind, beginning, pattern in table[text[at : at + _LOOKUP]] if at >= done else ():
             key = compiled(pattern).match(text, at) if text.startswith(beginning, at) else None
-            if key and is_drawn(key["rest"]) and not is_example(key[0]):
+            if key and values.is_drawn(key["rest"]) and not values.is_example(key[0]):
                 spans.append((at, key.end(), kind))
                 done = key.end()
                 break
@@ -197,7 +187,7 @@ def _of_shapes(text: str) -> list[Secret]:
         for kind, hints, pattern in _SHAPES
         if any(hint in text for hint in hints.split())
         for key in compiled(pattern).finditer(text)
-        if not is_example(key[0]) and (kind != "token" or is_mixed(key["rest"]))
+        if not values.is_example(key[0]) and (kind != "token" or values.is_mixed(key["rest"]))
     ]
 
 
@@ -231,7 +221,7 @@ def _braced(value: str) -> bool:
 
 
 def _has_sign(value: str) -> bool:
-    return credential(value) and ("=" in value or any(map(str.isdigit, value)))
+    return values.credential(value) and ("=" in value or any(map(str.isdigit, value)))
 
 
 def _has_digits(value: str) -> bool:
@@ -253,65 +243,65 @@ _COMMON: Final = frozenset(
 )
 _PLACES: Final = (
     # Addresses
-    Place("url_password", "://", r"://[^\s:/@\"'<>]{0,200}:(?P<secret>[^\s/@\"'<>]{1,200})(?=@)", word),
-    Place("url_token", "://", r"://(?P<secret>[A-Za-z0-9_-]{20,300})(?=@|:[^\s/@]{0,60}@)", random),
-    Place("url_token", "code=|key=|sig=|jwt=|auth=|ticket=", r"(?<=[?&])\w{3,6}=(?P<secret>[\w%.~+/=-]{20,4000})", random),
-    Place("url_password", "jdbc:oracle:", r"jdbc:oracle:\w{2,6}:\w{1,60}/(?P<secret>[^\s/@\"']{4,200})(?=@)", word),
+    Place("url_password", "://", r"://[^\s:/@\"'<>]{0,200}:(?P<secret>[^\s/@\"'<>]{1,200})(?=@)", values.word),
+    Place("url_token", "://", r"://(?P<secret>[A-Za-z0-9_-]{20,300})(?=@|:[^\s/@]{0,60}@)", values.random),
+    Place("url_token", "code=|key=|sig=|jwt=|auth=|ticket=", r"(?<=[?&])\w{3,6}=(?P<secret>[\w%.~+/=-]{20,4000})", values.random),
+    Place("url_password", "jdbc:oracle:", r"jdbc:oracle:\w{2,6}:\w{1,60}/(?P<secret>[^\s/@\"']{4,200})(?=@)", values.word),
     # Headers and cookies
     Place("bearer_token", "bearer|basic|ssws", r"\w{4,6},?[ \t]{1,3}(?P<secret>[\w.~+/=-]{20,4000})",
           _has_sign),
-    Place("authorization", "response=|signature=|credential=|oauth_", r"\w{5,30}=[\"']?(?P<secret>[^\s\"',;&\\]{20,2000})", random),
+    Place("authorization", "response=|signature=|credential=|oauth_", r"\w{5,30}=[\"']?(?P<secret>[^\s\"',;&\\]{20,2000})", values.random),
     Place("cookie", "_session=|sessid=|sessionid=|.sid=|_sess=|li_at=|wordpress_|samlresponse=|samlrequest=",
-          r"[\w.]{3,60}=(?P<secret>[A-Za-z0-9%_.+/=:|-]{20,8000})", random),
+          r"[\w.]{3,60}=(?P<secret>[A-Za-z0-9%_.+/=:|-]{20,8000})", values.random),
     # Commands
     Place("url_password", "curl|wget|http|etcdctl|jenkins-cli|jira",
-          rf"[\w-]{{4,11}}{_LINE}(?:-u|--user|--proxy-user|--?auth|-a)[ =]{{0,2}}[\"']?[^\s:\"']{{1,80}}:(?P<secret>[^\s\"'@]{{4,200}})", word),
-    Place("password", "mysql|mariadb", rf"\w{{5,7}}[a-z-]{{0,12}}{_LINE}-p(?![=-]){_VALUE}", word),
-    Place("password", "sshpass|login|upload", rf"\w{{5,7}}{_LINE}-p[ \t]?{_VALUE}", word),
-    Place("password", "redis-cli", rf"redis-cli{_LINE}-a[ \t]{_VALUE}", word),
-    Place("password", "-passin|-passout|-pass", rf"-pass(?:in|out)?[ \t]pass:{_VALUE}", word),
+          rf"[\w-]{{4,11}}{_LINE}(?:-u|--user|--proxy-user|--?auth|-a)[ =]{{0,2}}[\"']?[^\s:\"']{{1,80}}:(?P<secret>[^\s\"'@]{{4,200}})", values.word),
+    Place("password", "mysql|mariadb", rf"\w{{5,7}}[a-z-]{{0,12}}{_LINE}-p(?![=-]){_VALUE}", values.word),
+    Place("password", "sshpass|login|upload", rf"\w{{5,7}}{_LINE}-p[ \t]?{_VALUE}", values.word),
+    Place("password", "redis-cli", rf"redis-cli{_LINE}-a[ \t]{_VALUE}", values.word),
+    Place("password", "-passin|-passout|-pass", rf"-pass(?:in|out)?[ \t]pass:{_VALUE}", values.word),
     Place("password", "echo|printf", r"\w{4,6}\s{1,3}(?:-\w{1,3}\s{1,3})?[\"']?[\w.@-]{1,60}:(?P<secret>[^\s\"'|:]{4,200})[\"']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3})?chpasswd",
-          word),
+          values.word),
     Place("password", "echo|printf", r"(?:echo|printf)\s{1,3}(?:-\w{1,3}\s{1,3})?[\"']?(?P<secret>(?:[^\"'\n|$\\]|\\n){4,200}?)(?:\\n)?[\"']?\s{0,3}"
           r"\|\s{0,3}(?:sudo\s{1,3}(?:-[a-zA-Z]{1,3}\s{1,3}){0,3}-S|su\b|passwd|smbpasswd|kinit|cryptsetup|vncpasswd|gcloud secrets"
-          r"|[\w./ -]{1,60}(?:--?password-stdin|--stdin|--passphrase-fd 0|login\b|with-token))", word),
-    Place("password", "-command", r"-command[ =]{1,3}[\"']?echo (?P<secret>[^\"'\n]{4,200})", word),
+          r"|[\w./ -]{1,60}(?:--?password-stdin|--stdin|--passphrase-fd 0|login\b|with-token))", values.word),
+    Place("password", "-command", r"-command[ =]{1,3}[\"']?echo (?P<secret>[^\"'\n]{4,200})", values.word),
     Place("password", "htpasswd", r"htpasswd(?=[^\n|]{0,60}\s-\w{0,5}b)(?:\s-\w{1,6}){1,4}(?:\s[\w./-]{1,200})?\s[\w.@-]{1,60}\s[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,200})",
-          word),
-    Place("password", "ldap", rf"ldap\w{{3,10}}{_LINE}-w[ ]?{_VALUE}", word),
+          values.word),
+    Place("password", "ldap", rf"ldap\w{{3,10}}{_LINE}-w[ ]?{_VALUE}", values.word),
     Place("password", "mosquitto_|7z|unzip|zip|sqlcmd|bcp|mongo|psexec|winexe|evil-winrm|netexec|rdesktop|ipmitool|cqlsh|unrar|signtool",
-          rf"[\w-]{{2,16}}{_LINE}(?:-[pP]|/p)[ ]?{_VALUE}", drawn),
-    Place("password", "smbclient|rpcclient|lftp", rf"\w{{4,10}}{_LINE}-[uU][ ]?[\"'`]?[\w.\\@-]{{1,60}}[%,]{_VALUE}", word),
-    Place("password", "add_user|change_password|adduser|authenticate_user|set_password", rf"\w{{6,20}}\s{{1,3}}[\w.@-]{{1,60}}\s{{1,3}}{_VALUE}", drawn),
-    Place("password", "net user|net use", r"net use\b[^\n]{0,120}?/user:\S{1,80}[ \t](?P<secret>[^\s/]{6,100})", drawn),
-    Place("secret", "<<<", rf"<<<\s?{_VALUE}", drawn),
-    Place("secret", "<(echo|<(printf", rf"<\(\w{{4,6}} {_VALUE}", random),
-    Place("token", "codecov|snyk|doctl|apify|ngrok", rf"\w{{4,7}}\b[^\n]{{0,60}}?(?: -t[ =]?|api=|auth )(?P<secret>{_UUID}|[\w-]{{24,100}})", random),
-    Place("secret", "snmp-server community", r"snmp-server community (?!(?:public|private)\b)(?P<secret>[^\s\"']{4,60})", word),
-    Place("password", "requirepass|masterauth", rf"\w{{10,11}}\s{{1,3}}{_VALUE}", word),
-    Place("password", "send", r"send\s{1,3}(?:-{1,2}\s)?[\"'](?P<secret>[^\"'\\\n]{4,200})\\?[rn\n]", drawn),
-    Place("secret", "--from-literal", rf"--from-literal[= ][\"']?[\w.-]{{1,60}}={_VALUE}", drawn),
+          rf"[\w-]{{2,16}}{_LINE}(?:-[pP]|/p)[ ]?{_VALUE}", values.drawn),
+    Place("password", "smbclient|rpcclient|lftp", rf"\w{{4,10}}{_LINE}-[uU][ ]?[\"'`]?[\w.\\@-]{{1,60}}[%,]{_VALUE}", values.word),
+    Place("password", "add_user|change_password|adduser|authenticate_user|set_password", rf"\w{{6,20}}\s{{1,3}}[\w.@-]{{1,60}}\s{{1,3}}{_VALUE}", values.drawn),
+    Place("password", "net user|net use", r"net use\b[^\n]{0,120}?/user:\S{1,80}[ \t](?P<secret>[^\s/]{6,100})", values.drawn),
+    Place("secret", "<<<", rf"<<<\s?{_VALUE}", values.drawn),
+    Place("secret", "<(echo|<(printf", rf"<\(\w{{4,6}} {_VALUE}", values.random),
+    Place("token", "codecov|snyk|doctl|apify|ngrok", rf"\w{{4,7}}\b[^\n]{{0,60}}?(?: -t[ =]?|api=|auth )(?P<secret>{_UUID}|[\w-]{{24,100}})", values.random),
+    Place("secret", "snmp-server community", r"snmp-server community (?!(?:public|private)\b)(?P<secret>[^\s\"']{4,60})", values.word),
+    Place("password", "requirepass|masterauth", rf"\w{{10,11}}\s{{1,3}}{_VALUE}", values.word),
+    Place("password", "send", r"send\s{1,3}(?:-{1,2}\s)?[\"'](?P<secret>[^\"'\\\n]{4,200})\\?[rn\n]", values.drawn),
+    Place("secret", "--from-literal", rf"--from-literal[= ][\"']?[\w.-]{{1,60}}={_VALUE}", values.drawn),
     Place("secret", "[redacted:aws_key]",  # the other half of a pair
-          r"\[redacted:aws_key\](?:[\s\"',:/|)]|secret|access|key|is|and|with|the){1,12}(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])", random),
+          r"\[redacted:aws_key\](?:[\s\"',:/|)]|secret|access|key|is|and|with|the){1,12}(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])", values.random),
     # Calls and statements
-    Place("secret", "jwt.", rf"jwt\.(?:sign|verify|decode|encode)\([^\n]{{1,200}}?,\s{{0,3}}{_TEXT}", drawn),
-    Place("secret", "createhmac|hmac.new|fernet(|aes.new|secretbox", rf"[\w.]{{6,16}}\((?:[^,\n]{{1,30}},\s{{0,3}})?(?:key=)?{_TEXT}", word),
+    Place("secret", "jwt.", rf"jwt\.(?:sign|verify|decode|encode)\([^\n]{{1,200}}?,\s{{0,3}}{_TEXT}", values.drawn),
+    Place("secret", "createhmac|hmac.new|fernet(|aes.new|secretbox", rf"[\w.]{{6,16}}\((?:[^,\n]{{1,30}},\s{{0,3}})?(?:key=)?{_TEXT}", values.word),
     Place("password", "login(|logon(|signin(|sign_in(|authenticate(|imap_open(|mysqli_connect(|mysql_connect(|pdo(|getconnection(|auth(|"
           "credential(|credentials(|passwordauthentication(|auth.basic(|wifi.begin(|user(",
-          rf"[\w.]{{3,24}}\(\s{{0,3}}(?:{_ARGUMENT},\s{{0,3}}){{1,2}}?(?:password=)?(?=[\"'][^\"'\n]*[0-9!@#$%^&*+=?~]){_TEXT}\s{{0,3}}[,)]", drawn),
+          rf"[\w.]{{3,24}}\(\s{{0,3}}(?:{_ARGUMENT},\s{{0,3}}){{1,2}}?(?:password=)?(?=[\"'][^\"'\n]*[0-9!@#$%^&*+=?~]){_TEXT}\s{{0,3}}[,)]", values.drawn),
     Place("secret", "client(|search(|credentials(|api(|sdk(|init(",
-          rf"\w{{3,12}}\(\s{{0,3}}(?:{_ARGUMENT},\s{{0,3}})?[\"'`](?P<secret>[\w+/=]{{24,200}})[\"'`]\s{{0,3}}[,)]", random),
-    Place("password", "convertto-securestring", rf"convertto-securestring(?:\s{{1,3}}-(?:asplaintext|force|string)){{0,3}}\s{{1,3}}{_TEXT}", word),
-    Place("password", "identified by", rf"identified by\s{{1,3}}(?:password\s{{1,3}})?{_TEXT}", word),
-    Place("password", "password '", r"password\s{1,3}'(?P<secret>[^'\n\\]{6,200})'\s{0,3}(?:;|$|login|valid|superuser|createdb|in\b|\")", word),
+          rf"\w{{3,12}}\(\s{{0,3}}(?:{_ARGUMENT},\s{{0,3}})?[\"'`](?P<secret>[\w+/=]{{24,200}})[\"'`]\s{{0,3}}[,)]", values.random),
+    Place("password", "convertto-securestring", rf"convertto-securestring(?:\s{{1,3}}-(?:asplaintext|force|string)){{0,3}}\s{{1,3}}{_TEXT}", values.word),
+    Place("password", "identified by", rf"identified by\s{{1,3}}(?:password\s{{1,3}})?{_TEXT}", values.word),
+    Place("password", "password '", r"password\s{1,3}'(?P<secret>[^'\n\\]{6,200})'\s{0,3}(?:;|$|login|valid|superuser|createdb|in\b|\")", values.word),
     Place("password", "pwd={|password={", r"\w{3,8}=(?P<secret>\{[^}\n]{2,100}\}[^;\n]{0,60})(?=;|$|\")", _braced),
     # Files
-    Place("password", "machine", r"machine\s{1,8}\S{1,200}\s{1,8}login\s{1,8}\S{1,200}\s{1,8}password\s{1,8}(?P<secret>[^\s\"'\\]{4,500})", word),
-    Place("password", "auth=|auth =", r"auth[ \t]?=[ \t]?\([ \t]?[\"'][^\"'\n]{1,80}[\"'],[ \t]?[\"'](?P<secret>[^\"'\n\\]{4,200})[\"']", word),
+    Place("password", "machine", r"machine\s{1,8}\S{1,200}\s{1,8}login\s{1,8}\S{1,200}\s{1,8}password\s{1,8}(?P<secret>[^\s\"'\\]{4,500})", values.word),
+    Place("password", "auth=|auth =", r"auth[ \t]?=[ \t]?\([ \t]?[\"'][^\"'\n]{1,80}[\"'],[ \t]?[\"'](?P<secret>[^\"'\n\\]{4,200})[\"']", values.word),
     # Sentences about a login, and lists of codes
     Place("password", "log in|logged in|login|log on|logged on|sign in|signed in|credentials|creds|zugang|acceso|identifiants|user/pass|authenticated|angemeldet|einloggen",
           rf"[\w /-]{{4,14}}?[^\n/:]{{0,24}}?(?:with|as|using|is|are|mit|als|con|como|avec|:)[ \t]{{1,2}}[`\"'*]{{0,2}}[\w.@+-]{{2,60}}[`\"'*]{{0,2}}"
-          rf"(?:[ \t]?[/:|,][ \t]?|,? (?:with|using|mit)(?: the)?(?: password)? )[`\"'*]{{0,2}}(?P<secret>[^\s\\`\"',;)*]{{5,100}}?){_END}", in_prose),
+          rf"(?:[ \t]?[/:|,][ \t]?|,? (?:with|using|mit)(?: the)?(?: password)? )[`\"'*]{{0,2}}(?P<secret>[^\s\\`\"',;)*]{{5,100}}?){_END}", values.in_prose),
     Place("seed_phrase", "phrase|words|seed|mnemonic|recovery|backup|restore",
           rf"[a-z]{{4,8}}\b(?:[^\n]{{0,60}}?[:=\n]|[ _-]?\w{{0,8}}[\"']?(?: is| are)?)[ \t\n]{{0,4}}\(?\[?[\"'`]?{_SEED}", _is_seed),
     Place("totp_seed", "setup key|secret|manual entry|totp|otp|authenticator|2fa|mfa|seed",
@@ -321,9 +311,9 @@ _PLACES: Final = (
           r"[\w-]{6,22}(?: code)?s?\b[^\n:]{0,60}:?\s{1,3}(?P<secret>(?:[0-9a-z]{4,10}(?:-[0-9a-z]{4,10}){0,3}[\s,]{1,3}){0,20}"
           r"(?=[a-z-]{0,9}\d)[0-9a-z]{4,10}(?:-[0-9a-z]{4,10}){0,3})\b", _has_digits),
     Place("pin", "pin", r"(?<![\w-])pin(?:[ _-]?(?:code|number|nummer))?(?: is| ist| lautet| est|[ \t]?[:=]|(?-i:(?<=PIN)))[ \t]?(?P<secret>\d{4,8})\b(?![.:]\d| ?[a-z]{0,3}px)",
-          word),
+          values.word),
     Place("code", "verification code|security code|login code|sms code|2fa code|mfa code|otp code|one-time|auth code|bestätigungscode|cvv|cvc",
-          r"[\w-]{3,16}(?: code| password)?(?: is| was| ist|:)?[ \t]{1,2}(?P<secret>\d{3}[ -]?\d{0,5})\b", word),
+          r"[\w-]{3,16}(?: code| password)?(?: is| was| ist|:)?[ \t]{1,2}(?P<secret>\d{3}[ -]?\d{0,5})\b", values.word),
 )  # fmt: skip
 
 # A line of a .pgpass file, host:port:database:user:password
@@ -353,12 +343,12 @@ def placed_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
         found += [
             (*line.span("secret"), "password")
             for line in _PGPASS.finditer(text)
-            if (word if _HOST.match(text, text.rfind("\n", 0, line.start()) + 1, line.start()) else drawn)(
-                line["secret"]
-            )
+            if (
+                values.word if _HOST.match(text, text.rfind("\n", 0, line.start()) + 1, line.start()) else values.drawn
+            )(line["secret"])
         ]
     if b"kty" in words:
-        found += [(*key.span("secret"), "private_key") for key in _JWK.finditer(text) if random(key["secret"])]
+        found += [(*key.span("secret"), "private_key") for key in _JWK.finditer(text) if values.random(key["secret"])]
     return found
 
 

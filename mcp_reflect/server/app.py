@@ -7,36 +7,19 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
-from mcp import MCPError
+from mcp import MCPError, types
 from mcp.server import CacheHint, MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import (
-    INVALID_REQUEST,
-    CallToolResult,
-    Completion,
-    CompletionArgument,
-    CompletionContext,
-    ErrorData,
-    GetPromptResult,
-    InputRequiredResult,
-    JSONRPCError,
-    Prompt,
-    PromptReference,
-    Resource,
-    ResourceTemplate,
-    ResourceTemplateReference,
-    Tool,
-)
 
 from mcp_reflect import __version__
 from mcp_reflect.config import Settings
 from mcp_reflect.server.listing import APP, BOARD, JSON, PROMPTS, RESOURCES, TEMPLATES, tools
 from mcp_reflect.server.service import Service
-from mcp_reflect.server.stdio import LineError, Lines, messages
+from mcp_reflect.server.stdio import Lines, messages
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -71,21 +54,21 @@ class ReflectServer(MCPServer[None]):
         )
         self.completion()(self._complete)
 
-    async def list_tools(self) -> list[Tool]:
+    async def list_tools(self) -> list[types.Tool]:
         """Return the tools, from the generated file."""
-        return [Tool.model_validate(tool) for tool in tools()]
+        return [types.Tool.model_validate(tool) for tool in tools()]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
-    ) -> CallToolResult | InputRequiredResult:
+    ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a tool of the list."""
         return await self.service.call(name, arguments, context)
 
-    async def list_resources(self) -> list[Resource]:
+    async def list_resources(self) -> list[types.Resource]:
         """Return the resources that have a fixed address."""
         return RESOURCES
 
-    async def list_resource_templates(self) -> list[ResourceTemplate]:
+    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
         """Return the resources that are addressed by an id."""
         return TEMPLATES
 
@@ -102,13 +85,13 @@ class ReflectServer(MCPServer[None]):
         meta = {"ui": {"prefersBorder": True}} if is_board else None
         return [ReadResourceContents(content=text, mime_type=APP if is_board else JSON, meta=meta)]
 
-    async def list_prompts(self) -> list[Prompt]:
+    async def list_prompts(self) -> list[types.Prompt]:
         """Return the prompts, which hosts show as commands."""
         return [*PROMPTS.values()]
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None
-    ) -> GetPromptResult:
+    ) -> types.GetPromptResult:
         """Return a prompt with its places filled."""
         del context
         from mcp_reflect.server import prompts  # noqa: PLC0415 - nothing of the engine at the start
@@ -118,19 +101,17 @@ class ReflectServer(MCPServer[None]):
 
     async def _complete(
         self,
-        ref: PromptReference | ResourceTemplateReference,
-        argument: CompletionArgument,
-        context: CompletionContext | None,
-    ) -> Completion | None:
+        ref: types.PromptReference | types.ResourceTemplateReference,
+        argument: types.CompletionArgument,
+        context: types.CompletionContext | None,
+    ) -> types.Completion | None:
         del context
-        from mcp_reflect.server import prompts, resources  # noqa: PLC0415 - nothing of the engine at the start
+        from mcp_reflect.server import resources  # noqa: PLC0415 - nothing of the engine at the start
 
         with self.service.admission.call(_invalid):
-            if isinstance(ref, ResourceTemplateReference):
-                values = await resources.complete(self.service.engine(), ref.uri, argument.value)
-            else:
-                values = await prompts.complete(self.service.engine(), ref.name, argument.name, argument.value)
-        return Completion(values=values, total=len(values), has_more=False)
+            name = ref.uri if isinstance(ref, types.ResourceTemplateReference) else argument.name
+            values = await resources.complete(self.service.engine(), name, argument.value)
+        return types.Completion(values=values, total=len(values), has_more=False)
 
     async def run_stdio_async(self) -> None:
         """Serve over stdio, and answer also the lines that the SDK's reader would drop (see `stdio`)."""
@@ -138,9 +119,8 @@ class ReflectServer(MCPServer[None]):
         lines = Lines(most)
         async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
 
-            async def answer(fault: LineError) -> None:
-                error = ErrorData(code=fault.code, message=fault.text)
-                await writing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=fault.id, error=error)))
+            async def answer(fault: types.JSONRPCError) -> None:
+                await writing.send(SessionMessage(fault))
 
             lines.refuse = answer
             send, receive = anyio.create_memory_object_stream[SessionMessage](0)
@@ -152,7 +132,7 @@ class ReflectServer(MCPServer[None]):
 
 
 def _invalid(text: str) -> MCPError:
-    return MCPError(code=INVALID_REQUEST, message=text)
+    return MCPError(code=types.INVALID_REQUEST, message=text)
 
 
 def build(settings: Settings | None = None, *, engine: "Engine | None" = None) -> ReflectServer:

@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from mcp_reflect.config import PREFIX, documented
 from mcp_reflect.server.catalog import TOOLS, ToolSpec, input_schema, listed, output_schema
@@ -59,15 +59,6 @@ def settings_page() -> str:
     return "".join(parts)
 
 
-def generated() -> dict[Path, str]:
-    """Return the content of each generated file."""
-    return {
-        ROOT / "mcp_reflect" / "server" / "tools.json": tools_text(),
-        ROOT / "docs" / "tools.md": tools_page(),
-        ROOT / "docs" / "settings.md": settings_page(),
-    }
-
-
 def _kind(item: dict[str, Any]) -> str:
     if "enum" in item:
         return " \\| ".join(f"`{json.dumps(value)}`" for value in item["enum"])
@@ -81,17 +72,25 @@ def _about(item: dict[str, Any]) -> str:
     return "; ".join(filter(None, [item.get("description"), " ".join(bounds), default]))
 
 
+FILES: Final = {
+    "mcp_reflect/server/tools.json": tools_text,
+    "docs/tools.md": tools_page,
+    "docs/settings.md": settings_page,
+}
+"""The generated files, and the functions that return their contents."""
+
+
 def main(arguments: list[str]) -> int:
     """Write the files, or with --check say which differ and return 1."""
-    files = generated()
-    stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    for path in stale:
-        if "--check" in arguments:
-            sys.stderr.write(f"{path.relative_to(ROOT)} is out of date: run python -m mcp_reflect.server.generate\n")
-        else:
-            path.write_text(files[path], encoding="utf-8")
-            sys.stderr.write(f"wrote {path.relative_to(ROOT)}\n")
-    return 1 if stale and "--check" in arguments else 0
+    check = "--check" in arguments
+    stale = [name for name in FILES if not (ROOT / name).exists() or (ROOT / name).read_text("utf-8") != FILES[name]()]
+    for name in stale:
+        sys.stderr.write(
+            f"{name} is out of date: run python -m mcp_reflect.server.generate\n" if check else f"wrote {name}\n"
+        )
+        if not check:
+            (ROOT / name).write_text(FILES[name](), encoding="utf-8")
+    return 1 if stale and check else 0
 
 
 if __name__ == "__main__":

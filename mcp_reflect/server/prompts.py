@@ -18,7 +18,6 @@ from mcp_reflect.models.reflection import StoredReflection
 from mcp_reflect.models.run import Outcome
 from mcp_reflect.schemas.lessons import RecallArguments, read
 from mcp_reflect.security.redact import clean_text, quoted
-from mcp_reflect.server import resources
 from mcp_reflect.server.listing import PROMPTS
 from mcp_reflect.server.resources import without_orders
 from mcp_reflect.services.engine import Engine
@@ -26,7 +25,6 @@ from mcp_reflect.services.engine import Engine
 _MOST_REFLECTIONS: Final = 12
 _MOST_LESSONS: Final = 30
 _LOOK: Final = 200  # newest records among which those of a task type are searched
-_MOST_COMPLETED: Final = 100
 
 
 async def get(engine: Engine, name: str, arguments: Mapping[str, Any]) -> GetPromptResult:
@@ -41,18 +39,6 @@ async def get(engine: Engine, name: str, arguments: Mapping[str, Any]) -> GetPro
     content = TextContent(type="text", text=f"{rendered.system}\n\n{rendered.user}")
     messages = [PromptMessage(role="user", content=content)]
     return GetPromptResult(description=PROMPTS[name].description, messages=messages)
-
-
-async def complete(engine: Engine, prompt: str, argument: str, start: str) -> list[str]:
-    """Return values for an argument: outcomes, ids, or the task types of this scope's lessons, most frequent first."""
-    if prompt not in PROMPTS or argument not in [item.name for item in PROMPTS[prompt].arguments or ()]:
-        return []
-    if argument in ("reflection_id", "lesson_id"):
-        return await resources.complete(engine, f"{argument.removesuffix('_id')}://{{id}}", start)
-    values: list[str] = [*Outcome] if argument == "outcome" else []
-    if argument == "task_type":
-        values = await engine.bank.lessons.task_types(engine.scopes.own)
-    return [value for value in values if value.startswith(start)][:_MOST_COMPLETED]
 
 
 def _read_arguments(prompt: Prompt, arguments: Mapping[str, Any], limits: Limits) -> dict[str, str]:

@@ -13,6 +13,7 @@ from mcp_reflect.errors import McpReflectError, NotFoundError
 from mcp_reflect.llm.prompts import described
 from mcp_reflect.models.common import compact, plain
 from mcp_reflect.models.lesson import waits
+from mcp_reflect.models.run import Outcome
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.services.engine import Engine
@@ -74,16 +75,23 @@ async def _value(engine: Engine, uri: str) -> Any:  # noqa: C901 - one case for 
             raise ResourceNotFoundError(f"Unknown resource: {quoted(unquote(uri), 200)}")
 
 
-async def complete(engine: Engine, template: str, start: str) -> list[str]:
-    """Return ids of this scope that begin with `start`, newest first, or names of prompt templates."""
-    scope = engine.scopes.own
-    if template == "lesson://{id}":
-        ids = [lesson.id for lesson in await engine.bank.lessons.latest(scope, kind=None, state=None, limit=1000)]
-    elif template == "reflection://{id}":
-        ids = [reflection.id for reflection in await engine.bank.reflections.latest(scope, limit=1000)]
-    else:
-        ids = engine.context.runner.prompts.names() if template == "prompt://{name}" else ()
-    return [name for name in ids if name.startswith(start)][:_MOST_COMPLETED]
+async def complete(engine: Engine, name: str, start: str) -> list[str]:
+    """Return values that begin with `start` for an argument of a prompt, or for a template of addresses."""
+    bank, scope, values = engine.bank, engine.scopes.own, []
+    match name:
+        case "lesson_id" | "lesson://{id}":
+            values = [lesson.id for lesson in await bank.lessons.latest(scope, kind=None, state=None, limit=1000)]
+        case "reflection_id" | "reflection://{id}":
+            values = [reflection.id for reflection in await bank.reflections.latest(scope, limit=1000)]
+        case "prompt://{name}":
+            values = engine.context.runner.prompts.names()
+        case "task_type":
+            values = await bank.lessons.task_types(scope)  # most frequent first
+        case "outcome":
+            values = [*Outcome]
+        case _:
+            pass
+    return [value for value in values if value.startswith(start)][:_MOST_COMPLETED]
 
 
 async def _lesson(engine: Engine, name: str) -> dict[str, Any]:

@@ -12,16 +12,9 @@ import json
 import warnings
 from typing import Any, Final
 
+from mcp import types
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
-from mcp.types import (
-    CreateMessageRequest,
-    CreateMessageRequestParams,
-    CreateMessageResult,
-    InputRequiredResult,
-    SamplingMessage,
-    TextContent,
-)
 
 from mcp_reflect.llm.protocol import (
     BadRequestError,
@@ -56,26 +49,25 @@ class Sampling:
         """Return the host's reply. Raises an LLMError where it declines, fails or is too late."""
         if self._asked >= MOST_REQUESTS:
             raise BudgetExceededError(NAME, f"a call may ask {MOST_REQUESTS} times", "Ask for less at once")
-        place = self._asked
         self._asked += 1
-        return self._from_state(place, request) if self._modern else await self._ask(request)
+        return self._from_state(self._asked - 1, request) if self._modern else await self._ask(request)
 
     def _from_state(self, place: int, request: Request) -> Reply:
         """Return the reply that the client sent back, or end the call with the request for it."""
-        digest = _digest(request)
+        digest = hashlib.sha256(f"{request.system}\0{request.user}".encode()).hexdigest()[:32]
         answer = (self._context.input_responses or {}).get(_KEY)
         if place == len(self._replies) - 1 and self._replies[place] == {"question": digest}:
-            if not isinstance(answer, CreateMessageResult):
+            if not isinstance(answer, types.CreateMessageResult):
                 raise UnreachableError(NAME, "the host sent no answer", "Call again")
             self._replies[place] = {"question": digest, **_plain(answer)}
         if place < len(self._replies):
             kept = self._replies[place]
             if kept["question"] != digest or "text" not in kept:
                 raise BadRequestError(NAME, "the question changed between two rounds of a call", "Call anew")
-            return Reply(text=kept["text"], stop=Stop(kept["stop"]), llm=NAME)
+            return _reply(kept)
         state = json.dumps([*self._replies, {"question": digest}])
-        asked = CreateMessageRequest(method="sampling/createMessage", params=_params(request))
-        raise InputNeeded(InputRequiredResult(input_requests={_KEY: asked}, request_state=state))
+        asked = types.CreateMessageRequest(method="sampling/createMessage", params=_params(request))
+        raise InputNeeded(types.InputRequiredResult(input_requests={_KEY: asked}, request_state=state))
 
     async def _ask(self, request: Request) -> Reply:
         params = _params(request)
@@ -94,27 +86,25 @@ class Sampling:
         except TimeoutError:
             raise TimedOutError(NAME, f"the host did not answer in {request.timeout:.0f} s", "Try again") from None
         except MCPError as error:
-            raise UnreachableError(
-                NAME, f"the host declined: {quoted(error, 200)}", "Allow sampling in the host"
-            ) from None
-        plain = _plain(answer)
-        return Reply(text=plain["text"], stop=Stop(plain["stop"]), llm=NAME)
+            fault = f"the host declined: {quoted(error, 200)}"
+            raise UnreachableError(NAME, fault, "Allow sampling in the host") from None
+        return _reply(_plain(answer))
 
 
-def _params(request: Request) -> CreateMessageRequestParams:
-    return CreateMessageRequestParams(
-        messages=[SamplingMessage(role="user", content=TextContent(type="text", text=request.user))],
+def _params(request: Request) -> types.CreateMessageRequestParams:
+    return types.CreateMessageRequestParams(
+        messages=[types.SamplingMessage(role="user", content=types.TextContent(type="text", text=request.user))],
         system_prompt=request.system,
         max_tokens=request.max_tokens,
     )
 
 
-def _plain(answer: CreateMessageResult) -> dict[str, str]:
+def _plain(answer: types.CreateMessageResult) -> dict[str, str]:
     """Return the text of an answer and how it ended; an answer without text is empty."""
-    text = answer.content.text if isinstance(answer.content, TextContent) else ""
+    text = answer.content.text if isinstance(answer.content, types.TextContent) else ""
     stop = _STOPS.get(answer.stop_reason or "", Stop.END if text.strip() else Stop.EMPTY)
     return {"text": text, "stop": stop.value}
 
 
-def _digest(request: Request) -> str:
-    return hashlib.sha256(f"{request.system}\0{request.user}".encode()).hexdigest()[:32]
+def _reply(plain: dict[str, str]) -> Reply:
+    return Reply(text=plain["text"], stop=Stop(plain["stop"]), llm=NAME)

@@ -4,12 +4,12 @@ import json
 import re
 import sys
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from anyio import to_thread
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, PARSE_ERROR
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 
 LOOK: Final = 4096
 """Bytes at either end of a line in which its id is searched."""
@@ -23,15 +23,12 @@ _LAST_ID: Final = re.compile(_ID + rb'(?:\s*,\s*"jsonrpc"\s*:\s*"2\.0")?\s*\}\s*
 _NO_MESSAGE: Final = "message: it is not a request of JSON-RPC 2.0. Send jsonrpc, id, method and params (an object)."
 
 
-class LineError(NamedTuple):
-    """An error answer: the request's id, None where it cannot be found, a code of JSON-RPC, and the text."""
-
-    id: int | str | None
-    code: int
-    text: str
+Answer: TypeAlias = Callable[[JSONRPCError], Awaitable[None]]
 
 
-Answer: TypeAlias = Callable[[LineError], Awaitable[None]]
+def refusal(request: int | str | None, code: int, text: str) -> JSONRPCError:
+    """Return the error answer to a request, by its id; None where it cannot be found."""
+    return JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=code, message=text))
 
 
 class Lines:
@@ -55,7 +52,7 @@ class Lines:
                 tail, size = (tail + piece)[-LOOK:], size + len(piece)
             if self.refuse is not None:
                 text = f"message: it has {size} bytes. Send at most {self._most}."
-                await self.refuse(LineError(request_id(head, tail), INVALID_REQUEST, text))
+                await self.refuse(refusal(request_id(head, tail), INVALID_REQUEST, text))
 
 
 def request_id(head: bytes, tail: bytes) -> int | str | None:
@@ -70,14 +67,14 @@ def readable(line: str) -> str:
     return _ESCAPE.sub(lambda escape: escape[1] or "\ufffd", line) if "\\ud" in line or "\\uD" in line else line
 
 
-def fault_of(error: Exception) -> LineError | None:
+def fault_of(error: Exception) -> JSONRPCError | None:
     """Return the answer to a line that the SDK's reader refused with `error`; None where nobody waits for one."""
     faults: list[dict[str, Any]] = getattr(error, "errors", list)()
     for fault in faults:
         if fault["type"] == "json_invalid":
             data = fault["input"].encode("utf-8", "replace")
             text = f"message: {fault['ctx']['error']}. Send one JSON object a line."
-            return LineError(request_id(data[:LOOK], data[-LOOK:]), PARSE_ERROR, text) if data.strip() else None
+            return refusal(request_id(data[:LOOK], data[-LOOK:]), PARSE_ERROR, text) if data.strip() else None
     message = next((fault["input"] for fault in faults if fault["type"] in ("missing", "model_type")), None)
     name = None
     if isinstance(message, dict):
@@ -85,7 +82,7 @@ def fault_of(error: Exception) -> LineError | None:
         if "method" not in values or "id" not in values:
             return None  # a response or a notification: neither is ever answered
         name = values["id"] if isinstance(values["id"], int | str) and not isinstance(values["id"], bool) else None
-    return LineError(name, INVALID_REQUEST, _NO_MESSAGE) if faults else None
+    return refusal(name, INVALID_REQUEST, _NO_MESSAGE) if faults else None
 
 
 async def messages(

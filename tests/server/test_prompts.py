@@ -155,5 +155,3 @@ async def test_arguments_are_completed_from_the_bank(tmp_path: Path) -> None:
         assert await completed(client, "review_task", "reflection_id", reflection_id[:5]) == [reflection_id]
         assert lesson_id in await completed(client, "distill_lessons", "lesson_id", lesson_id[:4])
         assert await completed(client, "start_task", "task", "") == []
-        assert await completed(client, "start_task", "outcome", "") == []
-        assert await completed(client, "nothing", "task_type", "") == []

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.server.catalog import TOOLS as CATALOGUE
-from mcp_reflect.server.generate import generated, main, tools_text
+from mcp_reflect.server.generate import FILES, ROOT, main, tools_text
 
 TOOLS = tuple(spec.name for spec in CATALOGUE)
 
@@ -38,7 +38,7 @@ async def test_the_list_is_the_generated_file(client: Client) -> None:
 
 
 def test_every_generated_file_is_up_to_date() -> None:
-    assert {path.name for path, text in generated().items() if path.read_text(encoding="utf-8") != text} == set()
+    assert [name for name, content in FILES.items() if (ROOT / name).read_text(encoding="utf-8") != content()] == []
 
 
 def test_a_generated_file_that_is_stale_is_named_and_fails_the_check(
