@@ -49,23 +49,13 @@ class Keys:
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
-        self._tickets: set[object] = set()
+        self.tickets: set[str] = set()
 
     def issue_ticket(self) -> str:
         """Return a new ticket."""
         ticket = TICKET_PREFIX + secrets.token_urlsafe(32)
-        self._tickets.add(ticket)
+        self.tickets.add(ticket)
         return ticket
-
-    def accepts(self, authorization: str) -> bool:
-        """Return whether an Authorization header carries the token."""
-        return secrets.compare_digest(authorization.encode(), f"Bearer {self.token}".encode())
-
-    def redeem(self, ticket: object) -> bool:
-        """Return whether this is an unused ticket, and use it up."""
-        unused = isinstance(ticket, str) and ticket in self._tickets
-        self._tickets -= {ticket} if unused else set()
-        return unused
 
 
 async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None]) -> None:
@@ -136,8 +126,10 @@ def application(engines: ProjectEngines, keys: Keys, origin: str) -> Starlette:
         return Response(rendered.html, media_type="text/html", headers={"Content-Security-Policy": policy})
 
     async def enter(request: Request) -> Response:
-        if not keys.redeem((await _body(request)).get("ticket")):
+        ticket = str((await _body(request)).get("ticket"))
+        if ticket not in keys.tickets:
             return _error(403, "This address was used already. Open the one that the terminal shows.")
+        keys.tickets.remove(ticket)
         return _json({"token": keys.token})
 
     async def board(request: Request) -> Response:
@@ -152,7 +144,8 @@ def application(engines: ProjectEngines, keys: Keys, origin: str) -> Starlette:
     def guarded(handler: Handler, *, needs_token: bool = True) -> Handler:
         async def answer(request: Request) -> Response:
             response = _refusal(request, origin)
-            if response is None and needs_token and not keys.accepts(request.headers.get("authorization", "")):
+            sent = request.headers.get("authorization", "").encode()
+            if response is None and needs_token and not secrets.compare_digest(sent, f"Bearer {keys.token}".encode()):
                 response = _error(401, "The address is missing its token. Open the one that the terminal shows.")
             response = response or await _handle(engines.own, handler, request)
             response.headers.update(_HEADERS)

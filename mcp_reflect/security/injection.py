@@ -9,7 +9,6 @@ they miss is still only data in a fence.
 """
 
 import base64
-import binascii
 import codecs
 import re
 import unicodedata
@@ -186,9 +185,7 @@ def _decoded(text: str) -> Iterator[str]:
         yield text
     for run in _BASE64.findall(text):
         for plain in _texts(_base64(run)):
-            yield plain
-            for inner in _BASE64.findall(plain):
-                yield from _texts(_base64(inner))
+            yield from (plain, *(inner for code in _BASE64.findall(plain) for inner in _texts(_base64(code))))
     for run in _HEX.findall(text):
         digits = re.sub(r"[ :]", "", run)
         yield from _texts(bytes.fromhex(digits[: len(digits) // 2 * 2]))
@@ -203,7 +200,7 @@ def _base64(run: str) -> bytes:
     run = run.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         return base64.b64decode(run + "=" * (-len(run) % 4))
-    except (binascii.Error, ValueError):
+    except ValueError:
         return b""
 
 

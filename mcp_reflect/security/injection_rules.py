@@ -289,7 +289,7 @@ CODE: Final = {
 # groups, `&` for any place in the sentence, `/` for one of several groups.
 RULES: Final = {
     "it tells the model to drop or to show its instructions": (
-        "^IGNORE .. ORDERS | ORDERS .. VOID/IGNORED | ^NOT .. OBEY .. ORDERS | RANK .. ORDERS & OBEY/ADDRESSED"
+        "^IGNORE .. ORDERS | ORDERS .. VOID/IGNORED | RANK .. ORDERS & OBEY/ADDRESSED"
     ),
     "it turns the model against its user": "YOURUSER | NOMATTER | SAYAS",
     "it tells the model whom to obey": "MINE | BECOME .. OBEY | RANK .. USER & OBEY | OBEY & ADDRESSED/SECRETLY",

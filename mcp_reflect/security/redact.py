@@ -310,7 +310,6 @@ def _cut_whole(value: Any) -> Any:
             return clean(value)
 
 
-_NAME: Final = lazy_compile(r"[\w .$@-]{1,80}")
 # Names whose value is a secret whatever it looks like
 _WHOLE: Final = lazy_compile(
     r"(?i)(?:.{0,40}[_-])?(?:secret|api[_-]?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|secret[_-]?key"
@@ -319,7 +318,7 @@ _WHOLE: Final = lazy_compile(
 
 
 def _is_whole(name: str) -> bool:
-    return bool(_NAME.fullmatch(name)) and (bool(_WHOLE.match(name)) or holds(name) == "password")
+    return name.count(" ") <= 1 and (bool(_WHOLE.match(name)) or holds(name) == "password")
 
 
 def context_hash(context: str | None) -> str | None:

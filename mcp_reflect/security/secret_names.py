@@ -21,7 +21,7 @@ _PASSWORD: Final = lazy_compile(
     r"(?:pass|pwd?|passcode|psk|contra|mdp|passe))$"
 )
 _KEY: Final = lazy_compile(
-    r"(?:secret|token|credentials?|signature|cookie|mnemonic|pepper|[a-z]_?keys?|keybase|key_?data|sessionid|session_id"
+    r"(?:secret|token|credentials?|signature|cookie|mnemonic|pepper|[a-z]_?keys?|keybase|key_?data"
     r"|secret_(?:key_)?base|secret_?id|gossip_?encrypt|auth_?code|password_?salt|docker_?config_?json"
     r"|(?:^|_)(?:pat|sig|salt|auth|sid)|^(?:op|bw)_session(?:_\w+)?|authorization)$"
 )
@@ -57,7 +57,7 @@ def holds(name: str) -> Holds:
 
 # The nouns of a secret in lower case; each name of one has such a noun in it
 _NOUN: Final = (
-    r"(?:p(?:ass|w|epper|(?:at|sk)(?![a-z]))|s(?:ecret|(?:ig|id|alt)(?![a-z])|ignature|ession(?:id|[_ ]?key|(?=_)))|token|c(?:red|ookie)"
+    r"(?:p(?:ass|w|epper|(?:at|sk)(?![a-z]))|s(?:ecret|(?:ig|id|alt)(?![a-z])|ignature|ession(?:[_ ]?key|(?=_)))|token|c(?:red|ookie)"
     r"|key(?:s?(?![a-rt-z])|base|data)|auth|mnemonic|encrypt|dockerconfig)[\w-]{0,40}"
 )
 _LABEL: Final = lazy_compile(rf"(?:{_NOUN}[ \t])*(?P<noun>{_NOUN})")  # of nouns in a row the last one
@@ -242,7 +242,7 @@ def _is_bare(text: str, name: _Name, sign: re.Match[str], value: str, *, flag: b
     if sign["tag"] or sign[0] in ("=", ":="):  # `func(password=word)` names a variable: a text would have its quotes
         return len(value) >= 6 and text[end : end + 1] not in (")", ",", "(")
     ends = bool(_LINE_ENDS.match(text, end))
-    return len(value) >= 8 and (flag or (":" in sign[0] and ends and not values.is_type(value)))
+    return len(value) >= 8 and (flag or (":" in sign[0] and ends))
 
 
 # Sentences: a noun, at most ten words, a verb or a sign, and the value
@@ -300,12 +300,8 @@ def _told(text: str, name: _Name) -> Secret | None:
     """Return the value that a sentence gives behind its noun."""
     end = min(name.end + _WINDOW, len(text))
     end = text.find("\n", name.end, end) if "\n" in text[name.end : end] else end
-    if text[name.start : name.end].lower() == "tokens" or text[name.end : name.end + 1] in ("_", "]"):
-        return None
     if name.held == "password" and (span := _beside(text, name, end)):
         return span
-    if name.held == "any key":
-        end = min(end, name.end + 4)
     for sign in _IS.finditer(text, name.end - 1, end):
         between = text[name.end : sign.start()]
         most = _FEW_WORDS if name.end - name.start == len("pass") else _MOST_WORDS
@@ -330,8 +326,6 @@ def _beside(text: str, name: _Name, end: int) -> Secret | None:
 
 def _is_told(value: str, name: _Name, sign: str, form: re.Pattern[str]) -> bool:
     """True if a value of a form that stands behind a sign of a sentence is a secret."""
-    if sign == "|":
-        return values.alone(value)
     if name.held != "password":
         return form is not _PLAIN and (values.is_key if name.held == "any key" else values.random)(value)
     if form is _PLAIN:
@@ -350,4 +344,4 @@ def _is_plain(value: str) -> bool:
     """True for a word that a sentence gives as the password: neither a state of one nor a word about secrets."""
     if not values.word(value) or values.is_reference(value) or value.lower() in _STATES:
         return False
-    return not _STATED.match(value) and not values.is_type(value)
+    return not _STATED.match(value)

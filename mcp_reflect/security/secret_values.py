@@ -26,7 +26,7 @@ def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 # A reference, a place to fill in, the beginning of a call
 _PLACEHOLDER: Final = lazy_compile(
-    r"[,)\s]|<|\$|\{|ENC\[|Ag[A-D][A-Za-z0-9+/=]{80}|&#x3C;|&lt;|%{1,2}[\w.()]+%|%[a-z]\b|%[({]|#\{|@|__[A-Z]|![A-Za-z_]+$"
+    r"[,)}\s]|<|\$|\{|ENC\[|Ag[A-D][A-Za-z0-9+/=]{80}|&#x3C;|&lt;|%{1,2}[\w.()]+%|%[a-z]\b|%[({]|#\{|@|__[A-Z]|![A-Za-z_]+$"
     r"|pk[._](?:eyJ|live|test)|\[|\*{2}|\.{3}|…|x{4}|X{4}|!vault|env[.:(\[]|os\.|process\.|secrets\.|vault:|file:"
     r"|ref[:+]|op://|(?i:your[_-]|my[_-]|change[_-]?me|replace[_-]?|insert[_-]|enter[_-]|put[_-]your|redacted"
     r"|not[_-]a[_-]real|example|placeholder|dummy|to-?do\b|n/a\b|(?:password|passwd|secret|token|pass|api_?key)$)"
@@ -53,7 +53,6 @@ _PATH: Final = lazy_compile(
     r"(?:[A-Za-z]:)?[./~\\]|[a-z][a-z0-9+.-]{1,20}://|arn:|[a-z_.-]{2,40}/[\w.-]{1,40}$"
     r"|[\w.-]{1,80}(?:/[\w.-]{1,80}){1,12}\.[a-z]{1,5}$|[A-Za-z_]\w*(?:/[A-Za-z_]+)+$|[a-z][a-z0-9/-]*(?::latest|/versions/\w+)$|[a-z_-]+:[a-z/._#:-]+$"
 )
-_TYPE: Final = lazy_compile(r"(?:[A-Z][a-z]+){1,4}$")
 _UUID: Final = lazy_compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _BASE64: Final = lazy_compile(r"[A-Za-z0-9+/_=]{32,200}$")
 # Numbers, sizes, versions, dates, algorithms, names with underscores, calls and arguments: words of prose, no passwords
@@ -64,7 +63,6 @@ _SPOKEN: Final = lazy_compile(
     re.IGNORECASE,
 )
 RANDOM_LENGTH: Final = 16  # characters from which on a value of mixed signs is taken for a random one
-_TYPE_LENGTH: Final = 9  # letters of a word that is hardly a type's
 
 
 def is_example(value: str) -> bool:
@@ -94,11 +92,6 @@ def is_reference(value: str) -> bool:
         parts = value.split(".")
         return not any(len(part) >= RANDOM_LENGTH and is_mixed(part) for part in parts)
     return bool(_PATH.match(value)) and not (value.count("/") < 4 and is_key(value))  # base64 may begin with a slash
-
-
-def is_type(value: str) -> bool:
-    """True for a word written as types are: `SecretStr`."""
-    return bool(_TYPE.match(value)) and (not value[1:].islower() or len(value) < _TYPE_LENGTH)
 
 
 def is_mixed(value: str) -> bool:

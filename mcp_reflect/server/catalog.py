@@ -21,8 +21,6 @@ UNLISTED: Final = frozenset(
 )
 """Arguments that tools/list leaves out: settings, hooks and callers in Python send them. docs/tools.md has them all."""
 
-_KEPT: Final = ("description", "type", "enum", "items", "default", "minimum", "maximum")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
@@ -177,7 +175,8 @@ def _flat(schema: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, A
     options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
     if len(options) == 1:
         return _flat({**options[0], **{name: value for name, value in schema.items() if name != "anyOf"}}, definitions)
-    flat = {name: schema[name] for name in _KEPT if schema.get(name) is not None}
+    kept = ("description", "type", "enum", "items", "default", "minimum", "maximum")
+    flat = {name: schema[name] for name in kept if schema.get(name) is not None}
     if options:
         flat["type"] = [option["type"] for option in options]
     if isinstance(flat.get("items"), dict):

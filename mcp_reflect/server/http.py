@@ -4,20 +4,15 @@ The SDK refuses a foreign Host (421) and a foreign Origin (403).
 """
 
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import anyio
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_reflect.config import Limits
 from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.server.app import build
-
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
 PATH: Final = "/mcp"
 MOST_WAITING_BYTES: Final = 64 << 20
@@ -32,13 +27,13 @@ class RequestLimits:
     request over the limits 503; the connection is then closed.
     """
 
-    def __init__(self, app: App, limits: Limits, seconds: float | None = None) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, seconds: float | None = None) -> None:
         self._app = app
         self._most = limits.max_http_requests
         self._seconds = limits.max_body_seconds if seconds is None else seconds
         self._open = self._waiting = 0
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on with its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -51,7 +46,7 @@ class RequestLimits:
             finally:
                 self._open -= 1
 
-    async def _with_body(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         parts: list[Message] = []
         size = 0
         length = dict(scope["headers"]).get(b"content-length", b"0")[:20]

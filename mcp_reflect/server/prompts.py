@@ -13,7 +13,7 @@ from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptMessage, Te
 
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.models.lesson import Lesson, Recall, waits
+from mcp_reflect.models.lesson import Recall, waits
 from mcp_reflect.models.reflection import StoredReflection
 from mcp_reflect.models.run import Outcome
 from mcp_reflect.schemas.lessons import RecallArguments, read
@@ -109,7 +109,7 @@ async def _distill_inputs(engine: Engine, values: dict[str, str]) -> dict[str, A
     return {
         "task_type": task_type,
         "reflections": "\n".join(map(_reflection_note, reflections)),
-        "lessons": "\n".join(f"- lesson {lesson.id}: {_words(lesson)}" for lesson in lessons),
+        "lessons": "\n".join(f"- lesson {item.id}: {waits(item.held) if item.held else item.text}" for item in lessons),
     }
 
 
@@ -133,10 +133,6 @@ def _reflection_note(stored: StoredReflection) -> str:
     head = f"- reflection {stored.id} by {stored.thinker}, {stored.outcome}: {without_orders(stored.task)}"
     strategy = f"\n      next time: {body['strategy']}" if body.get("strategy") else ""
     return f"{head}\n      {body.get('reflection')}{strategy}"
-
-
-def _words(lesson: Lesson) -> str:
-    return waits(lesson.held) if lesson.held else lesson.text
 
 
 def _task_type(stored: StoredReflection) -> object:

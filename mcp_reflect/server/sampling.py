@@ -16,15 +16,8 @@ from mcp import types
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 
-from mcp_reflect.llm.protocol import (
-    BadRequestError,
-    BudgetExceededError,
-    Reply,
-    Request,
-    Stop,
-    TimedOutError,
-    UnreachableError,
-)
+from mcp_reflect.llm import protocol
+from mcp_reflect.llm.protocol import Reply, Request, Stop
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.server.service import InputNeeded
 
@@ -48,7 +41,7 @@ class Sampling:
     async def complete(self, request: Request) -> Reply:
         """Return the host's reply. Raises an LLMError where it declines, fails or is too late."""
         if self._asked >= MOST_REQUESTS:
-            raise BudgetExceededError(NAME, f"a call may ask {MOST_REQUESTS} times", "Ask for less at once")
+            raise protocol.BudgetExceededError(NAME, f"a call may ask {MOST_REQUESTS} times", "Ask for less at once")
         self._asked += 1
         return self._from_state(self._asked - 1, request) if self._modern else await self._ask(request)
 
@@ -58,12 +51,12 @@ class Sampling:
         answer = (self._context.input_responses or {}).get(_KEY)
         if place == len(self._replies) - 1 and self._replies[place] == {"question": digest}:
             if not isinstance(answer, types.CreateMessageResult):
-                raise UnreachableError(NAME, "the host sent no answer", "Call again")
+                raise protocol.UnreachableError(NAME, "the host sent no answer", "Call again")
             self._replies[place] = {"question": digest, **_plain(answer)}
         if place < len(self._replies):
             kept = self._replies[place]
             if kept["question"] != digest or "text" not in kept:
-                raise BadRequestError(NAME, "the question changed between two rounds of a call", "Call anew")
+                raise protocol.BadRequestError(NAME, "the question changed between two rounds of a call", "Call anew")
             return _reply(kept)
         state = json.dumps([*self._replies, {"question": digest}])
         asked = types.CreateMessageRequest(method="sampling/createMessage", params=_params(request))
@@ -84,10 +77,12 @@ class Sampling:
             async with asyncio.timeout(request.timeout):
                 answer = await asking
         except TimeoutError:
-            raise TimedOutError(NAME, f"the host did not answer in {request.timeout:.0f} s", "Try again") from None
+            raise protocol.TimedOutError(
+                NAME, f"the host did not answer in {request.timeout:.0f} s", "Try again"
+            ) from None
         except MCPError as error:
             fault = f"the host declined: {quoted(error, 200)}"
-            raise UnreachableError(NAME, fault, "Allow sampling in the host") from None
+            raise protocol.UnreachableError(NAME, fault, "Allow sampling in the host") from None
         return _reply(_plain(answer))
 
 

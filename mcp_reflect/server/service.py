@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.runner import ClientCapabilities
     from mcp_reflect.services.engine import Engine
 
-Wait = Callable[[float], Awaitable[object]]
-
 
 class Admission:
     """Refuses calls over the limits: a bucket of calls that fills evenly over a minute, and a count of running calls.
@@ -75,7 +73,9 @@ class Idle:
     A dream that is given up has changed nothing: it is applied in one short transaction at its end.
     """
 
-    def __init__(self, engine: "Callable[[], Engine]", seconds: float, wait: Wait = asyncio.sleep) -> None:
+    def __init__(
+        self, engine: "Callable[[], Engine]", seconds: float, wait: Callable[[float], Awaitable[object]] = asyncio.sleep
+    ) -> None:
         self._engine = engine
         self._seconds = seconds
         self._wait = wait

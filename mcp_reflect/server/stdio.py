@@ -38,10 +38,7 @@ class Lines:
         self._most = most
         self.refuse: Answer | None = None
 
-    def __aiter__(self) -> AsyncIterator[str]:
-        return self._read()
-
-    async def _read(self) -> AsyncIterator[str]:
+    async def __aiter__(self) -> AsyncIterator[str]:
         file = sys.stdin.buffer
         while line := await to_thread.run_sync(file.readline, self._most + 1):
             if len(line) <= self._most:

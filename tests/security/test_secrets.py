@@ -201,6 +201,13 @@ def test_a_secret_is_cut_out_of_a_long_text_wherever_it_stands(at: int) -> None:
     assert cleaned.count("[redacted:") == 2
 
 
+def test_two_sentences_are_no_name_and_value() -> None:
+    steps = {"steps": ["Ask for the password", "Run the tests"], "session_id": "0b7c2a94-6f0e-4d3a-9a51-7e1f2c3d4b5a"}
+    assert clean(steps) == steps
+    line = '{"thought": "See if they pass:"}, {"type": "tool_response", "session_id": "0b7c2a94-6f0e-4d3a-9a51-7e1f"}'
+    assert clean_text(line) == line
+
+
 def test_no_id_of_a_record_is_taken_for_the_name_of_a_secret() -> None:
     clock = Clock()
     for _ in range(300):
