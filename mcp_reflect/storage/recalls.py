@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,30 +32,6 @@ _TRUST: Final = {Trust.QUARANTINED: 0.0, Trust.OBSERVED: 0.5, Trust.CONFIRMED: 0
 _SHOWN: Final = (
     "id external_id kind text mistake correction task_type tags importance confidence times_applied trust source"
 ).split()
-
-Scored = tuple[float, Candidate]
-
-
-def rank(
-    candidates: Iterable[Candidate], query: RecallQuery, rates: Rates, now: float, tied: Mapping[str, tuple[str, ...]]
-) -> tuple[tuple[Hit, ...], Counter[str]]:
-    """Return the hits, best first, and how many lessons were held back, by reason.
-
-    `rates` tell how often lessons of the scope worked, `now` is in seconds since 1970, `tied` names the candidates that
-    contradict each, by id.
-    """
-    hidden = Counter[str]()
-    fitting: list[Scored] = []
-    for candidate in candidates:
-        if reason := _reason_to_hide(candidate, query, rates):
-            hidden[reason] += 1
-        else:
-            fitting.append((_score(candidate, query, rates, now), candidate))
-    scores, reasons = settled(((score, candidate.lesson) for score, candidate in fitting), tied, rates)
-    fitting = [(scores[candidate.lesson.id], candidate) for _, candidate in fitting]
-    fitting.sort(key=lambda pair: (-pair[0], pair[1].lesson.id))
-    chosen = _pick(fitting, query, hidden, tied)
-    return tuple(_hit(one, score, query, now, reasons.get(one.lesson.id)) for score, one in chosen), hidden
 
 
 def _reason_to_hide(candidate: Candidate, query: RecallQuery, rates: Rates) -> str | None:
@@ -96,20 +72,20 @@ def _score(candidate: Candidate, query: RecallQuery, rates: Rates, now: float) -
 
 
 def _pick(
-    fitting: list[Scored], query: RecallQuery, hidden: Counter[str], tied: Mapping[str, tuple[str, ...]]
-) -> list[Scored]:
+    fitting: Sequence[Candidate], query: RecallQuery, hidden: Counter[str], tied: Mapping[str, tuple[str, ...]]
+) -> list[Candidate]:
     """Choose as many as are wanted, in as many characters, without those that say the same.
 
     Unless `kinds` ask for them, a strategy gives way to the lesson of its run, and reflections to any lesson.
     """
-    kinds = {candidate.lesson.kind for _, candidate in fitting}
-    runs = {one.lesson.reflection_id for _, one in fitting if one.lesson.kind is RecordKind.LESSON} - {None}
-    chosen: list[Scored] = []
+    kinds = {candidate.lesson.kind for candidate in fitting}
+    runs = {one.lesson.reflection_id for one in fitting if one.lesson.kind is RecordKind.LESSON} - {None}
+    chosen: list[Candidate] = []
     left = query.max_chars
-    for score, candidate in fitting:
+    for candidate in fitting:
         lesson = candidate.lesson
         opposite = tied.get(lesson.id, ())  # contradicting lessons share most words
-        others = [other.lesson for _, other in chosen if other.lesson.id not in opposite]
+        others = [other.lesson for other in chosen if other.lesson.id not in opposite]
         if not query.kinds and lesson.kind is RecordKind.REFLECTION and kinds != {RecordKind.REFLECTION}:
             hidden["reflection"] += 1
         elif not query.kinds and lesson.kind is RecordKind.STRATEGY and lesson.reflection_id in runs:
@@ -122,7 +98,7 @@ def _pick(
             hidden["over_max_chars"] += 1
         else:
             left -= len(lesson.text)
-            chosen.append((score, candidate))
+            chosen.append(candidate)
     return chosen
 
 
@@ -179,8 +155,7 @@ def _listed(words: Iterable[str]) -> str:
 
 _SCORED: Final = 15  # rows found by terms that get a score, or three for each hit that is wanted
 _READ: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
-_MOST_SCORED: Final = 2_000  # with filters that few lessons pass
-_MORE: Final = 10  # where a caller's filters leave too few, so many times as many are scored
+_MOST_SCORED: Final = 1_000  # with filters that few lessons pass
 _MOST_QUEUED: Final = 1000  # recalls that wait while another process writes; the oldest go first
 
 
@@ -291,23 +266,25 @@ def recall_row(reading: Reading, scope: Scope, recall_id: str) -> Row:
 def _ranked(
     reading: Reading, scope: Scope, ask: RecallQuery, query: QueryVector | None, index: VectorIndex, now: float
 ) -> tuple[tuple[Hit, ...], Counter[str]]:
-    """Return the best hits, and how many lessons were held back, by reason.
-
-    Where the caller's filters leave too few candidates, more are scored.
-    """
-    filtered = bool(ask.kinds or ask.tags or ask.min_importance or ask.min_effectiveness)
-    base_rates = rates(reading, scope)
-    scored = max(_SCORED, 3 * ask.limit)
-    while True:
-        search = Search(reading, scope, ask, query, index, scored)
-        candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))
-        candidates = _with_misfits(reading, ask, candidates)
-        tied = among(reading, (candidate.lesson for candidate in candidates))
-        hits, hidden = rank(candidates, ask, base_rates, now, tied)
-        if not filtered or len(hits) >= ask.limit or search.every or scored >= _MOST_SCORED:
-            hidden["not_relevant"] = not_relevant
-            return _with_related(reading, scope, hits, ask.max_chars), hidden
-        scored = min(scored * _MORE, _MOST_SCORED)
+    """Return the hits, best first, and how many lessons were held back, by reason."""
+    by_worth = bool(ask.min_importance or ask.min_effectiveness)  # filters that the index does not know
+    search = Search(reading, scope, ask, query, index, _MOST_SCORED if by_worth else max(_SCORED, 3 * ask.limit))
+    filtered = by_worth or bool(ask.kinds or ask.tags)
+    candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))
+    base_rates, hidden = rates(reading, scope), Counter(not_relevant=not_relevant)
+    fitting: list[Candidate] = []
+    for candidate in _with_misfits(reading, ask, candidates):
+        if reason := _reason_to_hide(candidate, ask, base_rates):
+            hidden[reason] += 1
+        else:
+            fitting.append(candidate)
+    tied = among(reading, (candidate.lesson for candidate in fitting))
+    scored = [(_score(candidate, ask, base_rates, now), candidate.lesson) for candidate in fitting]
+    scores, reasons = settled(scored, tied, base_rates)
+    fitting.sort(key=lambda candidate: (-scores[candidate.lesson.id], candidate.lesson.id))
+    chosen = _pick(fitting, ask, hidden, tied)
+    hits = [_hit(one, scores[one.lesson.id], ask, now, reasons.get(one.lesson.id)) for one in chosen]
+    return _with_related(reading, scope, hits, ask.max_chars), hidden
 
 
 def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate]) -> list[Candidate]:
@@ -343,7 +320,7 @@ def named(text: str) -> "tuple[Link, ...]":
     return tuple(Link(relation=MENTIONS, to_kind=kind, to_id=name) for kind, name in dict.fromkeys(pairs))[:_MOST_NAMED]
 
 
-def _with_related(reading: Reading, scope: Scope, hits: tuple[Hit, ...], max_chars: int) -> tuple[Hit, ...]:
+def _with_related(reading: Reading, scope: Scope, hits: Sequence[Hit], max_chars: int) -> tuple[Hit, ...]:
     """Return hits with up to three neighbors each, as far as their ids fit in `max_chars` beside all texts.
 
     The neighbors are records that a recall of this scope may show: active, out of quarantine, of the project or global.

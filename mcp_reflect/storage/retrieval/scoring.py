@@ -265,7 +265,7 @@ class Candidate:
 class Search:
     """The rows that share terms with a question or are near to it, and what scores them.
 
-    `scored` rows are found by terms, and at least as many by meaning. `every` is False if there may be more.
+    `scored` rows are found by terms, and at least as many by meaning.
     """
 
     def __init__(
@@ -282,7 +282,6 @@ class Search:
         self._question = weigh(self._counts, query.text)
         weights = self._question.own
         rows = find_rows(self._counts, weights, scored)
-        self.every = len(rows) < scored
         marks = (tuple(mark("kind", kind) for kind in query.kinds), tuple(mark("tag", tag) for tag in query.tags))
         if groups := tuple(filter(None, marks)):
             rows += find_rows(self._counts, weights, scored, groups)
