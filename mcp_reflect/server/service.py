@@ -215,7 +215,7 @@ def _failure(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
-_WHY_CHARS: Final = 90  # of a hit: three hits and the recall's id fit 500 characters beside the lessons' texts
+_WHY_CHARS: Final = 80  # of a hit: a sentence on a lesson that contradicts it is the longest
 _REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters
 _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280
@@ -237,7 +237,8 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
     match result:
         case Recall():
             hits = [_hit(hit) for hit in result.lessons]
-            values = {"recall_id": result.recall_id, "lessons": hits, "hidden": result.hidden}
+            hidden = {reason: count for reason, count in result.hidden.items() if reason != "over_limit"}
+            values = {"recall_id": result.recall_id, "lessons": hits, "hidden": hidden}
         case Reflection():
             values = _reflection(result)
         case Stored():
@@ -264,13 +265,8 @@ def _critique(critique: Critique) -> dict[str, Any]:
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
-    """Return a hit with its first reasons, as many whole ones as are short enough; at least one."""
-    why, *others = hit.why.split("; ")
-    for clause in others:
-        if len(why) + len(clause) + 2 > _WHY_CHARS:
-            break
-        why = f"{why}; {clause}"
-    return {"id": hit.id, "text": hit.text, "fit": hit.fit, "why": _clipped(why, _WHY_CHARS)}
+    """Return a hit with its strongest reason."""
+    return {"id": hit.id, "text": hit.text, "fit": hit.fit, "why": _clipped(hit.why.partition("; ")[0], _WHY_CHARS)}
 
 
 def _reflection(reflection: Reflection) -> dict[str, Any]:

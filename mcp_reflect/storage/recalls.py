@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
     from mcp_reflect.storage.bank import Bank
 
+_MOST_LISTED: Final = 2  # shared words, and names, that a reason lists
 SIMILAR_HITS: Final = 5  # of so many hits that are wanted, one may say what another says already
 HALF_LIFE_DAYS: Final = 180.0
 DAY: Final = 86_400.0
 _MOST_RELEVANCE: Final = 1.15  # of relevance, task type and context together
-_LARGEST_WEAK: Final = 0.499  # a weak hit scores less than any strong one
+_LEAST_STRONG: Final = 0.5  # the score of a strong hit; a weak one scores less
+_LARGEST_WEAK: Final = 0.499
 _TRUST: Final = {Trust.QUARANTINED: 0.0, Trust.OBSERVED: 0.5, Trust.CONFIRMED: 0.9, Trust.TRUSTED: 1.0}
 _SHOWN: Final = (
     "id external_id kind text mistake correction task_type tags importance confidence times_applied trust source"
@@ -68,7 +70,7 @@ def _score(candidate: Candidate, query: RecallQuery, rates: Rates, now: float) -
     same_type, same_context = _same(lesson, query)
     relevance = candidate.match.score * (0.6 + 0.4 * worth) + 0.1 * same_type + 0.05 * same_context
     half = relevance / _MOST_RELEVANCE / 2
-    return 0.5 + half if candidate.strong else min(half, _LARGEST_WEAK)
+    return _LEAST_STRONG + half if candidate.strong else min(half, _LARGEST_WEAK)
 
 
 def _pick(
@@ -109,8 +111,8 @@ def _hit(candidate: Candidate, score: float, query: RecallQuery, now: float, rea
         effectiveness=None if lesson.effectiveness is None else round(lesson.effectiveness, 3),
         age_days=int(max(now - lesson.created_at, 0) // DAY),
         score=round(score, 4),
-        fit=Fit.STRONG if candidate.strong else Fit.WEAK,
-        why="; ".join((*_why(candidate, query), *((reason,) if reason else ()))),
+        fit=Fit.STRONG if score >= _LEAST_STRONG else Fit.WEAK,
+        why="; ".join((*((reason,) if reason else ()), *_why(candidate, query))),
         scope="global" if lesson.project == GLOBAL else None,
     )
 
@@ -122,35 +124,26 @@ def _same(lesson: Lesson, query: RecallQuery) -> tuple[bool, bool]:
 
 
 def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
-    """Return the reasons for a hit, as clauses."""
+    """Return the reasons for a hit, as short clauses, the strongest first."""
     lesson, match = candidate.lesson, candidate.match
-    words = [word for word in match.words if word not in match.names]
-    only_reflection = lesson.kind is RecordKind.REFLECTION and not query.kinds
-    several = "s" if len(words) > 1 else ""
+    words = [word for word in match.words if word not in match.names][:_MOST_LISTED]
     close = (match.close or 0.0) >= CLOSE
-    unlike = not (words or match.names or candidate.by_error or close)
     same_type, same_context = _same(lesson, query)
     clauses = (
-        (candidate.by_error, "this very error is one of its symptoms"),
-        (match.names, f"both name {_listed(match.names)}"),
-        (words, f"shares the word{several} {_listed(words)}"),
-        (close, "means much the same as your task"),
-        (unlike, "shares no word with your task, but means something similar"),
-        (candidate.other_tools, "it is about another tool than your task names"),
+        (candidate.by_error, "has this very error"),
+        (match.names, f"both name {' and '.join(match.names[:_MOST_LISTED])}"),
+        (words, f"shares {' and '.join(words)}"),
+        (close, "close in meaning"),
+        (not (words or match.names or candidate.by_error or close), "similar in meaning alone"),
+        (candidate.other_tools, "about another tool"),
         (same_type, f"same task type ({lesson.task_type})"),
         (same_context, "same context"),
         (lesson.effectiveness is not None, f"effectiveness {lesson.effectiveness or 0:.2f} so far"),
         (lesson.strength > 1, f"learned {lesson.strength} times"),
-        (lesson.source is Source.IMPORT, "imported: its words are from outside"),
-        (only_reflection, "a reflection: there is no lesson on this yet"),
+        (lesson.source is Source.IMPORT, "imported from outside"),
+        (lesson.kind is RecordKind.REFLECTION and not query.kinds, "a reflection: there is no lesson on this yet"),
     )
     return [clause for holds, clause in clauses if holds]
-
-
-def _listed(words: Iterable[str]) -> str:
-    """Return up to five words as a list in a sentence."""
-    *some, last = [*words][:5] or [""]
-    return f"{', '.join(some)} and {last}" if some else last
 
 
 _SCORED: Final = 15  # rows found by terms that get a score, or three for each hit that is wanted

@@ -12,7 +12,7 @@ from mcp_reflect.server.session import session
 from tests.server.calls import LESSON, answered
 
 RECORDED: list[dict[str, Any]] = [json.loads(line) for line in CALLS.read_text(encoding="utf-8").splitlines()]
-SHORT = {"recall_lessons": 500, "reflect": 1200, "record_outcome": 120, "store_lesson": 120}
+SHORT = {"recall_lessons": 350, "reflect": 1200, "record_outcome": 120, "store_lesson": 120}
 
 
 def test_sixty_calls_of_twelve_kinds_of_work_are_tried_in_forty_forms() -> None:
@@ -33,6 +33,20 @@ async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(
             answer.pop("ignored", None)
             size = len(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) - texts
             assert size <= SHORT.get(call["tool"], 2000), (call["tool"], name, answer)
+
+
+async def test_three_hits_carry_350_characters_beside_their_texts_on_average(client: Client) -> None:
+    for call in RECORDED:
+        if "lesson" in call:
+            await answered(client, "store_lesson", {"lesson": call["lesson"]})
+    sizes: list[int] = []
+    for call in RECORDED:
+        if "lesson" in call:
+            answer = await answered(client, "recall_lessons", {"task": call["lesson"], "limit": 3})
+            texts = sum(len(json.dumps(hit["text"], ensure_ascii=False)) - 2 for hit in answer["lessons"])
+            sizes.append(len(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) - texts)
+    assert sum(sizes) / len(sizes) <= 350
+    assert max(sizes) <= 400
 
 
 async def test_twenty_tasks_of_an_agent_that_sends_other_forms_lose_no_lesson(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ async def recalled(
             assert sum(len(hit.text) for hit in found.lessons) <= max_chars
             assert [hit.id for hit in again.lessons] == [hit.id for hit in found.lessons]
             assert [hit.score for hit in found.lessons] == sorted((hit.score for hit in found.lessons), reverse=True)
+            assert all((hit.fit == "strong") == (hit.score >= 0.5) for hit in found.lessons)
             assert not gone & {hit.id for hit in found.lessons}
             sharing = [name for name, held in words.items() if held & {*task}]
             assert len(sharing) <= len(found.lessons) + sum(found.hidden.values()) <= len(words)

@@ -25,7 +25,7 @@ async def held(engine: Engine) -> Engine:
 async def test_the_lesson_of_the_very_error_comes_first_and_says_why(held: Engine) -> None:
     found = await held.recall(task="Apply the migration of the billing schema", symptoms=[SAME])
     assert found.lessons[0].text.startswith("The tunnel was down")
-    assert found.lessons[0].why.startswith("this very error is one of its symptoms")
+    assert found.lessons[0].why.startswith("has this very error")
     assert len({hit.id for hit in found.lessons}) == len(found.lessons)
 
 
@@ -37,7 +37,7 @@ async def test_the_error_may_stand_at_the_end_of_what_was_printed(held: Engine) 
 
 async def test_another_error_and_a_word_that_names_none_find_nothing(held: Engine) -> None:
     found = await held.recall(task="write to the ledger", symptoms=["psycopg.OperationalError: role absent", "failed"])
-    assert not any("this very error" in hit.why for hit in found.lessons)
+    assert not any("very error" in hit.why for hit in found.lessons)
 
 
 async def test_changed_and_erased_lessons_are_known_by_what_they_hold_now(held: Engine) -> None:
@@ -45,4 +45,4 @@ async def test_changed_and_erased_lessons_are_known_by_what_they_hold_now(held: 
     await held.bank.lessons.set_state(held.scopes.own, lesson_id, State.RETIRED, "for the test")
     assert lesson_id not in [hit.id for hit in (await held.recall(task="x", symptoms=[SAME])).lessons]
     await held.bank.lessons.erase(held.scopes.own, lesson_id)
-    assert not any("this very error" in hit.why for hit in (await held.recall(task="x", symptoms=[SAME])).lessons)
+    assert not any("very error" in hit.why for hit in (await held.recall(task="x", symptoms=[SAME])).lessons)

@@ -342,4 +342,4 @@ async def test_switched_off_no_vectors_are_compared(settings: Settings, clock: H
         await engine.store_lesson(**SLOW)
         assert (await engine.get_stats())["embeddings"] == "off"
         found = await engine.recall(task="a sluggish report query")
-        assert (found.mode, "means" in found.lessons[0].why) == ("lexical", False)
+        assert (found.mode, "meaning" in found.lessons[0].why) == ("lexical", False)
