@@ -112,8 +112,9 @@ class _Reading:
 def diagnose(trace: Trace) -> Diagnosis:
     """Read a trace by rule: what failed, what looped, what found nothing, what was put right, how it stopped."""
     reading = _Reading(trace)
-    told = told_lessons(trace)
-    corrections = tuple(lesson for lesson in corrections_from(reading.tried) if not is_told(lesson, told))
+    told, seen = told_lessons(trace), corrections_from(reading.tried)
+    by_agent = {lesson: name for lesson in seen for text, name in told if is_told(lesson, text)}
+    corrections = tuple(lesson for lesson in seen if lesson not in by_agent)
     findings = _findings(reading)
     again = {item.index for loop in reading.loops for item in loop.calls[loop.period :]}
     importance, confidence = _scores(reading, findings, corrections)
@@ -136,6 +137,7 @@ def diagnose(trace: Trace) -> Diagnosis:
         wasted=sum(item.made and (item.failed or item.index in again) for item in reading.tried),
         without_lesson=tuple(_problem(reading, group) for group in left[:MAX_FAILURES]),
         open_points=() if told else points,
+        evidence=tuple((name, lesson) for lesson, name in by_agent.items() if name),
     )
 
 
@@ -308,27 +310,39 @@ def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:
 
 QUESTION_CHARS: Final = 600  # of the whole question
 _TELLING: Final = ("mistake", "correction", "symptoms", "strategy", "reflection")  # fields of a lesson
+_STORED: Final = re.compile(r"\bles_\w{10,40}")
 _SHARED: Final = 2  # telling words that two lessons about one thing share
 
 
-def told_lessons(trace: Trace) -> tuple[str, ...]:
-    """The lessons that the agent told in the run itself, by `store_lesson` or by `reflect` with an analysis."""
-    texts: list[str] = []
+def told_lessons(trace: Trace) -> tuple[tuple[str, str], ...]:
+    """The lessons that the agent told in the run itself, by `store_lesson` or by `reflect` with an analysis.
+
+    Each with the id under which it was stored, as the answer has it, "" where there is no answer.
+    """
+    told: list[tuple[str, str]] = []
+    tool = ""
     for event in trace.events:
-        tool = re.split(r"__|\.", event.tool or "")[-1]
-        if event.type is EventType.TOOL_CALL and tool in ("store_lesson", "reflect"):
+        if event.type is EventType.TOOL_CALL:
+            tool = re.split(r"__|\.", event.tool or "")[-1]
             sent = event.arguments if isinstance(event.arguments, dict) else {}
             values = sent.get("analysis") if tool == "reflect" else sent
             if isinstance(values, dict):
                 values = " ".join(str(values[name]) for name in _TELLING if values.get(name))
-            texts += [values] if isinstance(values, str) and values else []
-    return tuple(texts)
+            if tool in ("store_lesson", "reflect") and isinstance(values, str) and values:
+                told.append((values, ""))
+        elif told and tool in ("store_lesson", "reflect") and (stored := _STORED.search(event.content)):
+            told[-1] = (told[-1][0], told[-1][1] or stored[0])
+    return tuple(told)
 
 
-def is_told(lesson: Correction, told: Sequence[str]) -> bool:
-    """True where the agent told a lesson of the same thing: it shares words with the rules' lesson or its error."""
-    words = _words(" ".join((lesson.mistake, lesson.correction, *lesson.symptoms)))
-    return any(len(words & _words(text)) >= _SHARED for text in told)
+def is_told(lesson: Correction, text: str) -> bool:
+    """True where a text tells the same thing as a lesson of rules: it shares words with the lesson or its error."""
+    return shares_words(" ".join((lesson.mistake, lesson.correction, *lesson.symptoms)), text)
+
+
+def shares_words(one: str, other: str) -> bool:
+    """True for two texts about one thing: they share telling words."""
+    return len(_words(one) & _words(other)) >= _SHARED
 
 
 def _words(text: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Final, Protocol, TypeAlias
 
+from mcp_reflect.analysis.diagnose import is_told
 from mcp_reflect.models.lesson import UNKNOWN_SCORE, LessonDraft, RecordKind, Source, lesson_text, told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Link, Score
 from mcp_reflect.models.run import Correction, Diagnosis, FindingKind, Trace
@@ -73,6 +74,7 @@ class Judged:
     source_event_ids: tuple[str, ...]
     insights: Insights | None
     lessons: tuple[LessonDraft, ...]
+    evidence: tuple[tuple[str, LessonDraft], ...]
     assessment: Assessment | None = None
 
 
@@ -81,9 +83,15 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
     category = seen.category.value if seen.category else None
     tags = _tags(trace, seen, analysis, category)
     lessons = sorted(seen.corrections, key=lambda one: (-one.importance, -one.confidence, one.failed_event_id))
-    drafts = tuple(_seen(trace, lesson) for lesson in lessons[:MOST_LESSONS])
+    evidence = [*seen.evidence]
+    drafts: list[LessonDraft] = []
     if analysis is not None and (text := told_lesson(analysis.mistake, analysis.correction)):
-        drafts = (_told(trace, analysis, text, tags, source),)
+        drafts.append(_told(trace, analysis, text, tags, source))
+        words = " ".join((text, *analysis.symptoms, analysis.reflection))
+        same = [lesson for lesson in lessons if is_told(lesson, words)] or lessons  # in other words all through
+        evidence += [("", lesson) for lesson in same]
+        lessons = [lesson for lesson in lessons if lesson not in same]
+    drafts += [_seen(trace, lesson) for lesson in lessons[:MOST_LESSONS]]
     by = analysis or Analysis(reflection=seen.summary)
     return Judged(
         reflection=by.reflection,
@@ -95,7 +103,8 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
         first_failing_event=seen.first_failing_event,
         source_event_ids=by.source_event_ids or seen.source_event_ids[:MOST_EVENTS],
         insights=_insights_of(by),
-        lessons=drafts,
+        lessons=tuple(drafts),
+        evidence=tuple((name, _seen(trace, lesson)) for name, lesson in evidence),
         assessment=by.assessment,
     )
 

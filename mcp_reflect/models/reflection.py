@@ -118,7 +118,8 @@ class ReflectionDraft:
     """A reflection to be stored. `body` is `reflection` as JSON without the ids that storage assigns.
 
     `digest` identifies the run and its analysis, so that the same is not stored twice; `run_digest` the run alone, to
-    find an equal reflection before a model is asked. `face` is the record that recall finds.
+    find an equal reflection before a model is asked. `face` is the record that recall finds. `evidence` are lessons of
+    rules that an author told in words of their own, each with the id of that lesson, "" for the first of `lessons`.
     """
 
     task: str
@@ -134,6 +135,7 @@ class ReflectionDraft:
     face: LessonDraft
     strategy: LessonDraft | None
     lessons: tuple[LessonDraft, ...]
+    evidence: tuple[tuple[str, LessonDraft], ...] = ()
     failures: tuple[Failure, ...]
     worked: tuple[WorkedCall, ...] = ()
     links: tuple[Link, ...]

@@ -197,6 +197,7 @@ class Diagnosis:
     `category` is that of the most important failure: a later one where the first was corrected. `calls` counts calls,
     `wasted` those that failed or repeated others. `without_lesson` are corrected and open failures of which no rule
     made a lesson; `open_points` describe those that were hard-won or came again, if the agent stored no lesson itself.
+    `evidence` are corrections that the agent told in its own words, each with the id of the lesson that it stored.
     """
 
     summary: str
@@ -214,3 +215,4 @@ class Diagnosis:
     wasted: int = 0
     without_lesson: tuple[Finding, ...] = ()
     open_points: tuple[str, ...] = ()
+    evidence: tuple[tuple[str, Correction], ...] = ()

@@ -325,7 +325,7 @@ async def _draft(
         judged = replace(judged, **{name: score.score}) if name in ("importance", "confidence") else judged
     if validation is not None:
         validation = replace(validation, reflection_success=not judgement.failed)
-    names = [field.name for field in fields(judged) if field.name not in ("lessons", "assessment")]
+    names = [field.name for field in fields(judged) if field.name not in ("lessons", "evidence", "assessment")]
     reflection = Reflection(
         **{name: getattr(judged, name) for name in names},
         thinker=judgement.thinker,
@@ -358,6 +358,7 @@ async def _draft(
         face=reflector.reflection_draft(trace, judged, judgement.source),
         strategy=reflector.strategy_draft(trace, judged, judgement.source),
         lessons=judged.lessons,
+        evidence=judged.evidence,
         failures=diagnosis.failures,
         worked=diagnosis.worked,
         links=(

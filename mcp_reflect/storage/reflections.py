@@ -57,11 +57,9 @@ class ReflectionRepository(Repository):
             return current
         version = {"record_id": before.id, "reason": "analysed", "body": current.body, "now": now}
         tx.run("version_add", version)
-        # The strategy of the earlier judgement is retired, and the lessons of rules where the new one has its own;
-        # other lessons stay, because they were shown.
+        # The strategy of the earlier judgement is retired; lessons stay, because they were shown.
         for row in tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant}):
-            by_rules = row["source"] == "rules" and row["kind"] == "lesson" and row["strength"] == 1
-            if (row["kind"] == "strategy" or (by_rules and draft.lessons)) and row["state"] == "active":
+            if row["kind"] == "strategy" and row["state"] == "active":
                 lessons.change(tx, scope, replace(lesson_from(row), state=State.RETIRED, updated_at=now))
         tx.run("reflection_change", {"id": before.id, **self._write_parts(tx, scope, draft, before.id, now)})
         return self._written(tx, scope, draft, before.id)
@@ -145,6 +143,8 @@ class ReflectionRepository(Repository):
             tools = [link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags]
             lessons.add_links(tx, lesson_id, (origin, *events, *tools))
             learned.append({"id": lesson_id, "status": status})
+        for lesson_id, part in draft.evidence:
+            lessons.keep_as_evidence(tx, scope, lesson_id or learned[0]["id"], record_of(part), events)
         body["lessons"] = learned
         lessons.add_links(tx, reflection_id, draft.links)
         return scoped(scope, thinker=draft.thinker, body=body, digest=draft.digest, now=now)

@@ -27,13 +27,66 @@ async def test_a_part_of_an_analysis_makes_a_lesson_and_a_reflection(
     assert reflection.reflection == text
 
 
-async def test_the_lesson_of_an_agent_takes_the_place_of_the_one_that_rules_made(engine: Engine) -> None:
+async def detail(engine: Engine, lesson_id: str) -> dict[str, Any]:
+    lessons, scope = engine.bank.lessons, engine.scopes.own
+    lesson = await lessons.get(scope, lesson_id)
+    history = [version for version in await lessons.history(scope, lesson_id) if version["reason"] == "evidence"]
+    links = [link["to_id"] for link in await lessons.links(scope, lesson_id) if link["relation"] == "evidence"]
+    return {"state": lesson.state, "strength": lesson.strength, "evidence": history, "links": links}
+
+
+async def test_what_rules_made_of_the_run_becomes_the_evidence_of_the_agents_lesson(engine: Engine) -> None:
     by_rules = await engine.reflect(**FAILED_RUN)
     (old,) = by_rules.lessons
     analysis = {"mistake": "Guessed the name", "correction": "List the folder."}
     by_agent = await engine.reflect(reflection_id=by_rules.reflection_id, analysis=analysis)
     (new,) = by_agent.lessons
-    assert (await engine.bank.lessons.get(engine.scopes.own, old.id)).state is State.RETIRED
+    assert (await detail(engine, old.id))["state"] is State.RETIRED
     recalled = await engine.recall(task="Read orders/setings.toml", limit=5)
     assert old.id not in {hit.id for hit in recalled.lessons}
-    assert (await engine.bank.lessons.get(engine.scopes.own, new.id)).state is State.ACTIVE
+    kept = await detail(engine, new.id)
+    assert (kept["state"], kept["links"], len(kept["evidence"])) == (State.ACTIVE, [old.id], 1)
+    assert "settings.toml" in kept["evidence"][0]["text"]
+
+
+async def test_lessons_of_rules_on_other_events_stay_beside_the_agents(engine: Engine) -> None:
+    error = "bash: line 1: ruffian: command not found"
+    other = [
+        {"type": "tool_call", "tool": "bash", "arguments": {"command": "ruffian check"}},
+        {"type": "tool_response", "content": error},
+        {"type": "tool_call", "tool": "bash", "arguments": {"command": "uv run ruffian check"}},
+        {"type": "tool_response", "content": "All checks passed!"},
+    ]
+    run = {**FAILED_RUN, "events": [*FAILED_RUN["events"], *other]}
+    told = {"mistake": "ruffian: command not found", "correction": "Run the command by uv: uv run ruffian"}
+    reflection = await engine.reflect(**run, analysis=told)
+    first, second = reflection.lessons
+    assert [version["text"] for version in (await detail(engine, first.id))["evidence"]] == [
+        "`ruffian check` failed: ruffian: command not found. Run it as `uv run ruffian check`."
+    ]
+    assert "setings.toml" in (await engine.bank.lessons.get(engine.scopes.own, second.id)).text
+
+
+async def test_a_session_that_is_read_at_its_end_is_evidence_of_the_lesson_told_in_it(engine: Engine) -> None:
+    told = {"mistake": "fetch.py needs the module requests", "correction": "pip install requests"}
+    stored = await engine.store_lesson(**told)
+    commands = (("python fetch.py", "ModuleNotFoundError: No module named 'requests'"),
+        ("pip install requests", "Successfully installed requests-2.32.3"), ("python fetch.py", "200 OK"))  # fmt: skip
+    calls = [("Bash", {"command": command}, answer) for command, answer in commands]
+    calls.append(("mcp__mcp-reflect__store_lesson", told, f'{{"lesson_id": "{stored.lesson_id}", "status": "stored"}}'))
+    events = [
+        event
+        for tool, arguments, answer in calls
+        for event in (
+            {"type": "tool_call", "tool": tool, "arguments": arguments},
+            {"type": "tool_response", "tool": tool, "content": answer},
+        )
+    ]
+    session = {"task": "Fetch the prices", "outcome": "partial", "events": events}
+    for part in (events[:-2], events):  # read before the lesson was told, and again at the end
+        result = await engine.reflect(**{**session, "events": part, "run_id": f"s-1#{len(part)}"})
+        assert len(result.lessons) == (part != events)
+    kept = await detail(engine, stored.lesson_id)
+    assert (kept["strength"], len(kept["evidence"]), len(kept["links"])) == (1, 1, 1)
+    recalled = await engine.recall(task="run fetch.py", limit=5)
+    assert [hit.id for hit in recalled.lessons if hit.kind == "lesson"] == [stored.lesson_id]
