@@ -1,6 +1,6 @@
 """The dependencies of service functions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ class Context:
     """Settings, storage and helpers, the same for every call of an engine.
 
     `scorer` and `llm` are objects that a caller in Python passed; None uses those that are installed or configured.
+    `by_rules` has the ids of lessons that rules made since the engine was opened.
     """
 
     settings: Settings
@@ -30,6 +31,7 @@ class Context:
     log: Log
     scorer: "Scorer | None" = None
     llm: "LLM | None" = None
+    by_rules: set[str] = field(default_factory=set[str])
 
     @cached_property
     def runner(self) -> "ModelRunner":

@@ -52,7 +52,15 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson, or strengthen the one that says the same."""
     sent = read(LessonArguments, arguments, context.settings)
     scope = _visible(context.scopes.named(sent.project), sent.visibility)
-    stored = await context.bank.lessons.store(scope, sent.draft(Source.AGENT))
+    draft = sent.draft(Source.AGENT)
+    stored = await context.bank.lessons.store(scope, draft)
+    if context.by_rules:  # what rules made of the same event in this session is its evidence
+        from mcp_reflect.analysis.diagnose import shares_words
+
+        words = " ".join((draft.text, *draft.symptoms))
+        for other in await context.bank.lessons.latest(scope):
+            if other.id in context.by_rules and shares_words(" ".join((other.text, *other.symptoms)), words):
+                await context.bank.lessons.take_evidence(scope, stored.lesson_id, other)
     context.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
     return replace(stored, ignored=sent.ignored)
 

@@ -87,7 +87,10 @@ async def store(context: Context, generated: Generated) -> Reflection:
     else:
         stored = await reflections.next_version(generated.scope, generated.before, draft)
     context.log("reflection_stored", reflection_id=stored.id, importance=draft.reflection.importance)
-    return replace(from_stored(stored), ignored=draft.reflection.ignored)
+    reflection = replace(from_stored(stored), ignored=draft.reflection.ignored)
+    if draft.thinker == RULES:
+        context.by_rules.update(lesson.id for lesson in reflection.lessons)
+    return reflection
 
 
 async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflection, ...]:

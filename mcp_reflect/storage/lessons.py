@@ -47,6 +47,11 @@ class LessonRepository(Repository):
         reason = f"{lesson.held}; a person decides" if lesson.held else reason
         return models.Stored(lesson_id=lesson_id, status=status, reason=reason, scope=str(scope))
 
+    @transaction
+    def take_evidence(self, tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson) -> None:
+        """Make a lesson of rules the evidence of another lesson; see `keep_as_evidence`."""
+        keep_as_evidence(tx, scope, lesson_id, evidence)
+
     async def get(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """Return the record with that id; NotFoundError names `field`."""
         return await self.db.look(lambda reading: lesson_by_id(reading, scope, lesson_id, field))

@@ -90,3 +90,15 @@ async def test_a_session_that_is_read_at_its_end_is_evidence_of_the_lesson_told_
     assert (kept["strength"], len(kept["evidence"]), len(kept["links"])) == (1, 1, 1)
     recalled = await engine.recall(task="run fetch.py", limit=5)
     assert [hit.id for hit in recalled.lessons if hit.kind == "lesson"] == [stored.lesson_id]
+
+
+async def test_a_lesson_stored_after_rules_judged_the_run_takes_theirs_as_evidence(engine: Engine) -> None:
+    (old,) = (await engine.reflect(**FAILED_RUN)).lessons
+    other = await engine.store_lesson(mistake="Deployed on a Friday", correction="Deploy on a Tuesday")
+    assert (await detail(engine, old.id))["state"] is State.ACTIVE
+    own = await engine.store_lesson(
+        mistake="orders/setings.toml does not exist", correction="Read orders/settings.toml"
+    )
+    assert (await detail(engine, old.id))["state"] is State.RETIRED
+    assert (await detail(engine, own.lesson_id))["links"] == [old.id]
+    assert (await detail(engine, other.lesson_id))["links"] == []
