@@ -108,61 +108,37 @@ def _clipped(text: str, space: int) -> str:
     return re.sub(r"\x1b\[[0-9;]{0,20}[A-Za-z]", "", text).replace("\r\n", "\n")
 
 
-# Programs: name, kind, how a tool call names it, and the lines by which its output is known.
-_T, _L, _Y, _B = Kind.TESTS, Kind.LINT, Kind.TYPES, Kind.BUILD
+# Programs: name, kind, how a tool call names it, and the lines by which its output is known; two blanks between.
+_TABLE: Final = r"""
+cargo test  tests  \bcargo (?:nextest|test)\b  ^test result: |^ +Summary \[.*tests run:
+go test  tests  \bgo test\b  ^(?:ok {2}|FAIL)\s\S+\s+(?:[\d.]+s|\(cached\)|\[\w+ failed\])|^--- (?:PASS|FAIL)
+node  tests  \bnode .{0,40}--test\b  ^[#ℹ] tests \d
+jest  tests  \bjest\b  ^Tests: .* total$
+vitest  tests  \bvitest\b  ^ *Tests {2}.*\(\d+\)$
+mocha  tests  \bmocha\b  ^ {1,6}\d+ passing\b
+unittest  tests  \bunittest\b  ^Ran \d+ tests? in\b
+junit  tests  \b(?:mvnw?|maven|gradlew?|junit)\b  <testsuite\b|\bTests run: \d
+rspec  tests  \brspec\b  ^\d+ examples?, \d+ failures?
+pytest  tests  \bpytest\b  ^(?:=+ )?(?:(?:\d+ \w+,? ?){1,9}(?: ?in [\d.]+ ?m?s.*=*$|=+$)|no tests ran in)
+tests  tests  (?:^|[_ .:-])(?:run_?)?tests?(?:$|[_ .:-])|\bnpm (?:run )?test\b|\bctest\b|\bphpunit\b
+    ^\W{0,4}(?:\d+ (?:tests? )?(?:passed|failed)\b[^a-z]{0,9}(?:$|\d|in [\d.]+)|(?:Failed|Passed|Tests):\s+\d+,)|
+    ^OK \(\d+ tests?|^\d+% tests passed|\b\d+ tests? completed\b
+ruff  lint  \bruff\b  ^Found \d+ errors?(?:\.| \(\d+ fixed)|^All checks passed!$
+eslint  lint  \beslint\b  ^✖ \d+ problems? \(
+flake8  lint  \bflake8\b  (?!)
+prettier  lint  \b(?:prettier|black|biome|shellcheck|golangci-lint|rubocop|stylelint|pylint)\b  (?!)
+mypy  types  \bmypy\b  ^Found \d+ errors? in \d+ files? \(|^Success: no issues found
+tsc  types  \btsc\b  ^\S.*\berror TS\d+:
+pyright  types  \bpyright\b  ^\d+ errors?, \d+ warnings?, \d+ informations?
+clippy  lint  \bclippy\b  ^ {4}Checking \S+ v
+rustc  build  \bcargo (?:build|check)\b  ^error: could not compile|^ {4}Finished `
+javac  build  \bjavac\b  ^\S+\.java:\d+: error:
+go build  build  \bgo (?:build|vet)\b  ^# \S+.*\n(?:vet: )?\S+\.go:\d+:\d+: \S
+make  build  \bmake\b  ^make(?:\[\d+\])?: \*\*\* |\.(?:c|cc|cpp|h|hpp):\d+:\d+: (?:fatal )?error:
+"""
+_ROWS: Final = [re.split(" {2,}", row) for row in re.sub(r"\|\n {4}", "|", _TABLE).replace("\n    ", "  ").split("\n")]
 _RUNNERS: Final = tuple(
-    (name, kind, re.compile(tool), re.compile(lines, re.MULTILINE))
-    for name, kind, tool, lines in (
-        ("cargo test", _T, r"\bcargo (?:nextest|test)\b", r"^test result: |^ +Summary \[.*tests run:"),
-        (
-            "go test",
-            _T,
-            r"\bgo test\b",
-            r"^(?:ok  |FAIL)\s\S+\s+(?:[\d.]+s|\(cached\)|\[\w+ failed\])|^--- (?:PASS|FAIL)",
-        ),
-        ("node", _T, r"\bnode .{0,40}--test\b", r"^[#ℹ] tests \d"),
-        ("jest", _T, r"\bjest\b", r"^Tests: .* total$"),
-        ("vitest", _T, r"\bvitest\b", r"^ *Tests  .*\(\d+\)$"),
-        ("mocha", _T, r"\bmocha\b", r"^ {1,6}\d+ passing\b"),
-        ("unittest", _T, r"\bunittest\b", r"^Ran \d+ tests? in "),
-        ("junit", _T, r"\b(?:mvnw?|maven|gradlew?|junit)\b", r"<testsuite\b|\bTests run: \d"),
-        ("rspec", _T, r"\brspec\b", r"^\d+ examples?, \d+ failures?"),
-        (
-            "pytest",
-            _T,
-            r"\bpytest\b",
-            r"^(?:=+ )?(?:\d+ \w+,? ?){1,9}(?: ?in [\d.]+ ?m?s.*)=*$|^(?:=+ )?no tests ran in|^=+ (?:\d+ \w+,? ?)+ =+$",
-        ),
-        (
-            "tests",
-            _T,
-            r"(?:^|[_ .:-])(?:run_?)?tests?(?:$|[_ .:-])|\bnpm (?:run )?test\b|\bctest\b|\bphpunit\b",
-            (
-                r"^\W{0,4}(?:\d+ (?:tests? )?(?:passed|failed)\b[^a-z]{0,9}(?:$|\d|in [\d.]+)|(?:Failed|Passed|"
-                r"Tests):\s+\d+,)|"
-                r"^OK \(\d+ tests?|^\d+% tests passed|\b\d+ tests? completed\b"
-            ),
-        ),
-        ("ruff", _L, r"\bruff\b", r"^Found \d+ errors?(?:\.| \(\d+ fixed)|^All checks passed!$"),
-        ("eslint", _L, r"\beslint\b", r"^✖ \d+ problems? \("),
-        ("flake8", _L, r"\bflake8\b", r"(?!)"),
-        ("pylint", _L, r"\bpylint\b", r"^Your code has been rated at "),
-        ("prettier", _L, r"\bprettier\b", r"^\[warn\] Code style issues|use Prettier code style!"),
-        ("black", _L, r"\b(?:black|biome|shellcheck|golangci-lint|rubocop|stylelint)\b", r"(?!)"),
-        ("mypy", _Y, r"\bmypy\b", r"^Found \d+ errors? in \d+ files? \(|^Success: no issues found"),
-        ("tsc", _Y, r"\btsc\b", r"^\S.*\berror TS\d+: "),
-        ("pyright", _Y, r"\bpyright\b", r"^\d+ errors?, \d+ warnings?, \d+ informations?"),
-        ("clippy", _L, r"\bclippy\b", r"^ {4}Checking \S+ v"),
-        ("rustc", _B, r"\bcargo (?:build|check)\b", r"^error: could not compile|^ {4}Finished `"),
-        ("javac", _B, r"\bjavac\b", r"^\S+\.java:\d+: error: "),
-        ("go build", _B, r"\bgo (?:build|vet)\b", r"^# \S+.*\n(?:vet: )?\S+\.go:\d+:\d+: \S"),
-        (
-            "make",
-            _B,
-            r"\bmake\b",
-            r"^make(?:\[\d+\])?: \*\*\* |\.(?:c|cc|cpp|h|hpp):\d+:\d+: (?:fatal )?error: ",
-        ),
-    )
+    (name, Kind(kind), re.compile(tool), re.compile(lines, re.MULTILINE)) for name, kind, tool, lines in _ROWS[1:-1]
 )
 KINDS: Final[Mapping[str, Kind]] = {name: kind for name, kind, _, _ in _RUNNERS}
 
@@ -209,7 +185,7 @@ def _reports(tool: str, text: str, exit_code: int | None) -> Iterator[Report]:
     called = next((name for name, _, pattern, _ in _RUNNERS if pattern.search(tool)), None)
     tests = [name for name in names if KINDS[name] is Kind.TESTS]
     if tests:
-        runner = called if tests[0] in {"pytest", "tests"} and called and KINDS[called] is _T else tests[0]
+        runner = called if tests[0] in {"pytest", "tests"} and called and KINDS[called] is Kind.TESTS else tests[0]
         yield _tests("pytest" if runner == "tests" else runner or tests[0], lines, exit_code)
     kinds = {KINDS[name] for name in names}
     for name in names:
@@ -318,36 +294,25 @@ def _names(lines: list[str]) -> tuple[dict[str, str], int, dict[str, str]]:
 def _diagnosed(runner: str, lines: list[str]) -> Report:
     """Return the errors and warnings of a linter, type checker or build, from its summary, else line by line."""
     known = next(pattern for name, _, _, pattern in _RUNNERS if name == runner)
-    marks = [line for line in lines if known.search(line)]
-    last = marks[-1] if marks else ""
-    if runner == "javac":
-        last = next((line for line in reversed(lines) if re.fullmatch(r"\d{1,7} errors?", line)), last)
-    counts = dict(_pairs(last)) if runner not in {"tsc", "make", "go build"} else {}
+    summary = next((line for line in reversed(lines) if re.search(r"could not compile|^\d{1,7} errors?$", line)), "")
+    summary = summary or next((line for line in reversed(lines) if known.search(line)), "")
+    counts = dict(_pairs(summary)) if runner not in {"tsc", "make", "go build"} else {}
     found = [match for line in lines if (match := _DIAGNOSTIC.match(line))]
-    if runner == "pylint":
-        return Report(runner=runner, kind=Kind.LINT, ok="rated at 10.00/10" in last or None)
-    if runner == "prettier":
-        clean = "use Prettier" in last
-        files = {"errors": 0} if clean else {"files": counts.get("files", 1)}
-        return Report(runner=runner, kind=Kind.LINT, ok=clean, counts=files)
     if "remaining" in counts:
         counts["errors"] = counts.pop("remaining")
-    if re.match(r"All checks passed|Success:| {4}Finished", last):
+    if "could not compile" in summary:
+        counts.setdefault("errors", 1)
+    elif re.match(r"All checks passed|Success:| {4}Finished", summary):
         counts = {"errors": 0, **({"warnings": 0} if runner == "ruff" else {})}
-    elif re.match(r"error: could not compile", last) or (
-        runner == "clippy" and any("could not compile" in x for x in lines)
-    ):
-        due = next(re.search(r"due to (\d+) ", line) for line in lines if "could not compile" in line)
-        counts = {"errors": int(due[1]) if due else 1}
     elif "errors" not in counts and runner != "clippy":
-        errors = sum(match["severity"] != "warning" for match in found)
-        counts = {"errors": errors, "warnings": len(found) - errors, "files": len({m["file"] for m in found})}
-        if runner == "make":
-            errors = sum(match["severity"] == "error" for match in found)
-            counts = {"warnings": counts["warnings"], **({"errors": errors} if errors else {})}
-            return Report(runner=runner, kind=Kind.BUILD, ok=False, counts=counts)
-    ok = counts["errors"] == 0 if "errors" in counts else None
-    return Report(runner=runner, kind=KINDS[runner], ok=ok, counts=counts)
+        errors = sum(match["severity"] != "warning" for match in found if runner != "make" or match["severity"])
+        warnings = sum(match["severity"] == "warning" for match in found)
+        counts = {"errors": errors, "warnings": warnings, "files": len({match["file"] for match in found})}
+    if runner == "make" and not counts["errors"]:  # it stopped for a reason that is no diagnostic
+        return Report(runner=runner, kind=Kind.BUILD, ok=False, counts={"warnings": counts["warnings"]})
+    return Report(
+        runner=runner, kind=KINDS[runner], ok=counts["errors"] == 0 if "errors" in counts else None, counts=counts
+    )
 
 
 _BAD_START: Final = re.compile(
