@@ -92,26 +92,18 @@ _OF_KIND: Final = (
     (
         re.compile(
             r"\b(?:the|our|this|production|release) (?:\w+ )?build\b|^builds?\b|\bbuild (?:succe|pass|fail)|"
-            r"\b(?:compiles?|compiled|compilation|compiler|crate)\b|\b(?:project|app|code|package|image|it) builds\b"
+            r"\b(?:compiles?|compiled|compilation|compiler|crate)\b|\b(?:project|app|code|package|image|it) builds\b|"
+            r"\bmake (?:succeed|pass|fail|finish|stop)"
         ),
         Kind.BUILD,
     ),
 )
 _RENAMED: Final = {"cargo build": "rustc", "cargo check": "rustc", "go vet": "go build"}
 _NAMED: Final = re.compile(rf"\b({'|'.join({*KINDS, *_RENAMED} - {'tests', 'make', 'node', 'rustc'})})\b")
-_LANGUAGES: Final = {
-    "python": frozenset({"pytest", "unittest"}),
-    "rust": frozenset({"cargo test"}),
-    "go": frozenset({"go test"}),
-    **dict.fromkeys(("javascript", "js", "node"), frozenset({"jest", "vitest", "mocha", "node"})),
-}
-_LANGUAGE: Final = re.compile(r"\b(python|rust|go|javascript|node|js) (?:\w+ )?(?:tests?|specs?|suite)\b")
-_MAKE: Final = re.compile(r"\bmake (\w+ )?(?:succeed|pass|fail|finish|complet|stop|exit|report|run|work)")
 _EVERYTHING: Final = re.compile(
     r"\b(?:all|every) (?:the )?checks?\b|\beverything (?:now |still )?(?:pass|is (?:now )?green)|"
     r"^all (?:is |now )?green\b"
 )
-_COMPILERS: Final = frozenset({*(name for name, kind in KINDS.items() if kind is Kind.BUILD), "tsc", "clippy"})
 # Before "tests": these words leave it all of them, and these end the phrase.
 _NEUTRAL: Final = frozenset(
     "unit automated existing whole entire full complete test suite regression other remaining same jest pytest mocha "
@@ -144,10 +136,6 @@ def subjects(clause: str) -> list[Subject]:
     """Return what the clause speaks of, narrowest first."""
     lower = clause.lower()
     names = [_RENAMED.get(match[0], match[0]) for match in _NAMED.finditer(lower)]
-    if make := _MAKE.search(lower):
-        if (make[1] or "").strip() in {"test", "tests", "check"}:
-            return [Subject(Kind.TESTS, frozenset({"make", "tests"}))]
-        names.append("make")
     if _EVERYTHING.search(lower):
         return [Subject(Kind.TESTS, frozenset(KINDS))]
     scoped = _is_scoped(lower)
@@ -155,10 +143,6 @@ def subjects(clause: str) -> list[Subject]:
         kinds = {name: KINDS[name] for name in names}
         return [Subject(kind, frozenset({name}), scoped and kind is Kind.TESTS) for name, kind in kinds.items()]
     kinds = [kind for pattern, kind in _OF_KIND if pattern.search(lower)]
-    if language := _LANGUAGE.search(lower):
-        return [Subject(Kind.TESTS, _LANGUAGES[language[1]], scoped)]
-    if Kind.BUILD in kinds:
-        return [Subject(Kind.BUILD, _COMPILERS)]
     return [Subject(kind, scoped=scoped and kind is Kind.TESTS) for kind in kinds]
 
 
@@ -168,10 +152,6 @@ def _is_scoped(lower: str) -> bool:
     noun = re.search(_SUITE, lower)
     if noun is None:
         return False
-    if noun[0] == "test" and not re.search(
-        r"\b(?:no|every|any|each|all|single|neither|\d|one|go|cargo|npm|make)\b", lower
-    ):
-        return not re.match(r" (?:suites?|runs?|command|results?|output|report|status|summary)\b", lower[noun.end() :])
     for word in reversed(re.findall(r"[a-z'_.-]+|\d+", lower[: noun.start()])[-5:]):
         if word in _ENDS or word.isdecimal():
             break
