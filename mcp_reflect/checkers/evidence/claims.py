@@ -152,6 +152,8 @@ def _is_scoped(lower: str) -> bool:
     noun = re.search(_SUITE, lower)
     if noun is None:
         return False
+    if noun[0] == "test" and not re.search(r"\b(?:no|every|any|each|all|single|neither|\d|one|go|cargo|npm)\b", lower):
+        return not re.match(r" (?:suites?|runs?|command|results?|output|report|status|summary)\b", lower[noun.end() :])
     for word in reversed(re.findall(r"[a-z'_.-]+|\d+", lower[: noun.start()])[-5:]):
         if word in _ENDS or word.isdecimal():
             break
