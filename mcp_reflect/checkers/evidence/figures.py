@@ -132,14 +132,16 @@ def _from_lines(text: str) -> Iterator[Fact]:
     header: list[str] = []
     lines = [line[:_LONGEST_LINE] for line in text.translate(_BOXES).split("\n")[:_MOST_LINES]]
     for place, line in enumerate(lines):
-        cells = _cells(line)
+        row_cells = cells(line)
         if _RULE.match(line):
             continue
-        if _is_header(lines, place, cells):
-            header = cells
-        elif header and len(cells) == len(header):
-            row = frozenset(word.lower() for cell in cells for word in cell.split()[:3]) | stems(" ".join(cells))
-            for cell, name in zip(cells, header, strict=True):
+        if _is_header(lines, place, row_cells):
+            header = row_cells
+        elif header and len(row_cells) == len(header):
+            row = frozenset(word.lower() for cell in row_cells for word in cell.split()[:3]) | stems(
+                " ".join(row_cells)
+            )
+            for cell, name in zip(row_cells, header, strict=True):
                 figure = next(figures(cell), None)
                 if figure and figure.start == 0:
                     yield Fact(figure, "", stems(name), row - {cell.lower()}, line)
@@ -148,19 +150,20 @@ def _from_lines(text: str) -> Iterator[Fact]:
             yield from _from_line(line)
 
 
-def _cells(line: str) -> list[str]:
+def cells(line: str) -> list[str]:
+    """Return the cells of a line of a table: between bars, tabs, semicolons, commas, or two blanks."""
     for mark in ("|", "\t", ";", ","):
         if line.count(mark) > (0 if mark == "|" else 1) and not re.search(r"[,;] ", line):
             return [cell.strip() for cell in line.strip().strip("|").split(mark)]
     return re.split(r"\s{2,}", line.strip())
 
 
-def _is_header(lines: Sequence[str], place: int, cells: list[str]) -> bool:
+def _is_header(lines: Sequence[str], place: int, names: list[str]) -> bool:
     """True for a first line of words over a ruled line, or over a line with as many cells and a number."""
-    if len(cells) < 2 or any(re.match(r"[-+]?\d", cell) or len(cell) > 30 for cell in cells) or place + 1 >= len(lines):
+    if len(names) < 2 or any(re.match(r"[-+]?\d", cell) or len(cell) > 30 for cell in names) or place + 1 >= len(lines):
         return False
     after = lines[place + 1]
-    return bool(_RULE.match(after)) or (len(_cells(after)) == len(cells) and bool(re.search(r"\d", after)))
+    return bool(_RULE.match(after)) or (len(cells(after)) == len(names) and bool(re.search(r"\d", after)))
 
 
 def _from_line(line: str) -> Iterator[Fact]:

@@ -1,13 +1,13 @@
 """Claims that something works, has a status or was done, against how the tool results ended and what they name."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
-from mcp_reflect.checkers.evidence.figures import stems
+from mcp_reflect.checkers.evidence.figures import cells, stems
 from mcp_reflect.checkers.evidence.reading import Seen
-from mcp_reflect.checkers.sentences import Clause, Sentence
+from mcp_reflect.checkers.sentences import Sentence
 from mcp_reflect.models.critique import Status
 
 NEGATED: Final = re.compile(
@@ -38,7 +38,7 @@ _COMMON: Final = stems(
 # "The script ran without errors", "npm install succeeded": of a command as a whole, which its exit code decides.
 _COMMAND: Final = re.compile(
     r"\b(?:it|command|script|program|run|process|job|collection|(?:npm|pip|yarn|cargo|go|git|make|docker|python|node|java|"
-    r"curl|uv|mvn|gradle)(?: [\w:-]+){0,2}|no exceptions?)\b.{0,60}?\b(?P<end>(?:without|with no) (?:any )?(?:errors?|"
+    r"curl|uv|mvn|gradle)(?: [\w:-]+){0,2}|no exceptions?)\b.{0,60}?\b(?:(?:without|with no) (?:any )?(?:errors?|"
     r"exceptions?|problems?)|success\w*|succeed(?:s|ed)?|cleanly|(?:was|were|is) (?:raised|thrown)|"
     r"(?P<bad>fail(?:s|ed)?|crash(?:es|ed)|panick?(?:s|ed)|stops|was not found|with an error))\b",
     re.IGNORECASE,
@@ -57,12 +57,10 @@ _BAD_LINE: Final = re.compile(
 _DRY: Final = re.compile(
     r"\bdry[- ]?run\b|\bwould (?:remove|delete|be|create|copy|move|update|install)\b", re.IGNORECASE
 )
-_PLANNED: Final = re.compile(r"\bdry|\bwould\b|\bplan", re.IGNORECASE)
 _DONE: Final = re.compile(r"ed\b|\bdone\b|gone\b|sent\b")
 _JSON_BAD: Final = re.compile(
     r"\"(?:error|errors|error_code|exception)\"\s*:\s*(?!null|\[\]|\"\"|false|\{\}|0\b)|\"(?:ok|success)\"\s*:\s*false"
 )
-_JSON_STATUS: Final = re.compile(r"\"status\"\s*:\s*\"[\w -]{1,40}\"")
 _ANY_TOOL: Final = re.compile(r"^(?:git|bash|sh|shell|terminal|run|exec)?$")
 
 
@@ -72,7 +70,7 @@ def ended(result: Seen) -> str | None:
         return result.text[found.start() : found.start() + 160].strip()
     if found := _BAD_LINE.search(result.text):
         return found[0].strip()[:160]
-    if found := _JSON_STATUS.search(result.text) if result.ended_well is False else None:
+    if result.ended_well is False and (found := re.search(r"\"status\"\s*:\s*\"[\w -]{1,40}\"", result.text)):
         return found[0]
     if result.exit_code not in (None, 0) and not _BENIGN.search(result.tool):
         return f"exit code {result.exit_code}"
@@ -82,13 +80,19 @@ def ended(result: Seen) -> str | None:
 def judge_good(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Claims that it works or is done, where the result about it ended badly."""
     for clause in sentence.clauses:
-        if not _says_good(clause, sentence):
+        good = _GOOD.search(clause.text)
+        fixed = re.search(r"\b\d+ (?:\w+ )?(?:fixed|resolved)\b", clause.text)
+        if good is None or clause.hedged or sentence.earlier or fixed or _BAD_WORD.search(clause.text):
             continue
-        result = _about(clause.text, evidence.seen)
+        if good[0].lower() != "no longer" and NEGATED.search(clause.text):
+            continue
+        # The latest result that shares a word of meaning with the clause; the last one for "it works".
+        seen = [result for result in evidence.seen if shares(clause.text, f"{result.tool}\n{result.text[:8_000]}")]
+        result = next(reversed(seen or (evidence.seen if _PRONOUN.match(clause.text) else ())), None)
         if result is None:
             continue
         if dry := _DRY.search(result.text) or _DRY.search(result.tool):
-            if not _PLANNED.search(sentence.text) and _DONE.search(clause.text):
+            if not re.search(r"(?i)\bdry|\bwould\b|\bplan", sentence.text) and _DONE.search(clause.text):
                 yield Judgement(Status.FAIL, clause.text, f"a dry run: {dry[0]}", "nothing was changed by it")
         elif (bad := ended(result)) is not None and not _good_part(clause.text, result):
             yield Judgement(Status.FAIL, clause.text, bad, "the tool result shows that it did not go well")
@@ -109,25 +113,6 @@ def judge_commands(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
             yield Judgement(Status.FAIL, sentence.text, shown, "the exit code or output says otherwise")
 
 
-def _says_good(clause: Clause, sentence: Sentence) -> bool:
-    if clause.hedged or sentence.earlier or re.search(r"\b\d+ (?:\w+ )?(?:fixed|resolved)\b", clause.text):
-        return False
-    found = _GOOD.search(clause.text)
-    if found is None:
-        return False
-    if found[0].lower() != "no longer" and NEGATED.search(clause.text):
-        return False
-    return not _BAD_WORD.search(clause.text)
-
-
-def _about(clause: str, seen: Sequence[Seen]) -> Seen | None:
-    """The latest result that shares a word of meaning with the clause; the last one for "it works"."""
-    for result in reversed(seen):
-        if shares(clause, f"{result.tool}\n{result.text[:8_000]}"):
-            return result
-    return seen[-1] if seen and _PRONOUN.match(clause) else None
-
-
 def shares(clause: str, text: str, besides: frozenset[str] = frozenset()) -> bool:
     """True if both hold a word of meaning, or words with the same first five letters."""
     words, others = stems(clause) - _COMMON - besides, stems(text)
@@ -144,7 +129,7 @@ def _good_part(clause: str, result: Seen) -> bool:
 
 
 # Words for a state that exclude each other; a synonym of the shown one never contradicts.
-_STATES: Final[tuple[frozenset[str], ...]] = tuple(
+_STATES: Final = tuple(
     frozenset(group.split())
     for group in (
         "cancelled canceled storniert",
@@ -195,17 +180,17 @@ def judge_states(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         if clause.hedged or NEGATED.search(clause.text):
             continue
         every = _ALL.search(clause.text) is not None
-        sole = len(stated) == 1 and _PRONOUN.match(clause.text)
         near = [state for state in stated if state.row & _row(clause.text)]
-        meant = stated if every or sole else near or [state for state in stated if state.row & _row(sentence.text)]
+        meant = near or [state for state in stated if state.row & _row(sentence.text)]
+        if every or (len(stated) == 1 and _PRONOUN.match(clause.text)):
+            meant = stated
         for found in _SAID.finditer(clause.text):
             group = _group(found[1] or found[2])
+            same = [state.group == group for state in meant]
+            others = [state for state in meant if state.group != group and {state.group, group} not in _TOGETHER]
             if group is None or not meant:
                 continue
-            others = [state for state in meant if state.group != group and {state.group, group} not in _TOGETHER]
-            if all(state.group == group for state in meant) or (
-                not every and any(state.group == group for state in meant)
-            ):
+            if all(same) or (any(same) and not every):
                 yield Judgement(Status.PASS, clause.text)
             elif others:
                 yield Judgement(Status.FAIL, clause.text, others[0].line[:160], "the result shows another state")
@@ -229,9 +214,8 @@ def _states(evidence: Evidence) -> list[Stated]:
                 own = result.text[max(start, 0) : match.end() + 120].split("}")[0]
                 found.append(Stated(group, _row(own), match[0]))
         for line in result.text.split("\n")[1:400] if _COLUMN.search(result.text) else ():
-            cells = re.split(r"\s{2,}|\s?\|\s?|[,;\t]", line.strip())
-            groups = [group for cell in cells[1:] if (group := _group(cell)) is not None]
-            if len(cells) > 2 and len(groups) == 1:
+            groups = [group for cell in cells(line)[1:] if (group := _group(cell)) is not None]
+            if len(groups) == 1:
                 found.append(Stated(groups[0], _row(line), line.strip()))
     return found
 
@@ -276,20 +260,17 @@ _SAME_ACT: Final = {
 def judge_acts(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Acts said to be done, and checks said to pass, of which no tool result has a trace."""
     for clause in sentence.clauses:
-        if clause.hedged or NEGATED.search(clause.text):
+        check, act = _CHECKS.search(clause.text), _ACT.search(clause.text)
+        if clause.hedged or NEGATED.search(clause.text) or not (check or act):
             continue
-        check = _CHECKS.search(clause.text)
-        act = None if check else _ACT.search(clause.text)
-        if check is None and act is None:
-            continue
-        word = next((group for group in act.groups() if group), "ran").lower() if act else "tested"
-        traces = frozenset(_SAME_ACT.get(word, word).split()) | stems(_SAME_ACT.get(word, "") + " " + word)
+        word = next((group for group in act.groups() if group), "ran").lower() if act and not check else "tested"
+        traces = frozenset(_SAME_ACT.get(word, word).split()) | stems(f"{_SAME_ACT.get(word, '')} {word}")
         traced = [result for result in evidence.seen if _has_trace(result, traces)]
         if not traced:
             yield Judgement(Status.UNSUPPORTED, clause.text, None, f"no tool result shows it; show what was {word}")
             continue
         last, bad = traced[-1], ended(traced[-1])
-        if act is None or bad is None or last.reports or word in _MAY_FAIL:
+        if check or bad is None or last.reports or word in _MAY_FAIL:
             continue
         own = bool(_ANY_TOOL.match(last.tool)) or bool(traces & stems(f"{last.tool} {bad}"))
         if own and shares(clause.text, f"{last.tool} {last.text[:4_000]}", traces):
