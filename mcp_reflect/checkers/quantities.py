@@ -18,7 +18,7 @@ from mcp_reflect.checkers.arithmetic.numerals import VULGAR, read
 class Unit(NamedTuple):
     """`factors` turn one of it into metres, kilograms, seconds, bytes, … ; `family` groups what converts exactly.
 
-    `dimension` is the exponents of (length, mass, time, data, temperature, energy, pressure).
+    `dimension` is the exponents of the table below.
     """
 
     name: str
@@ -31,90 +31,67 @@ class Unit(NamedTuple):
         return self.factors[0]
 
 
-TIME: Final = (0, 0, 1, 0, 0, 0, 0)
-TEMPERATURE: Final = (0, 0, 0, 0, 1, 0, 0)
-_DATA: Final = (0, 0, 0, 1, 0, 0, 0)
+# The exponents of (length, mass, time, data, temperature).
+TIME: Final = (0, 0, 1, 0, 0)
+TEMPERATURE: Final = (0, 0, 0, 0, 1)
 _DIMENSIONS: Final = {
-    "length": (1, 0, 0, 0, 0, 0, 0),
-    "mass": (0, 1, 0, 0, 0, 0, 0),
+    "length": (1, 0, 0, 0, 0),
+    "area": (2, 0, 0, 0, 0),
+    "volume": (3, 0, 0, 0, 0),
+    "speed": (1, 0, -1, 0, 0),
+    "mass": (0, 1, 0, 0, 0),
     "time": TIME,
-    "data": _DATA,
+    "data": (0, 0, 0, 1, 0),
+    "rate": (0, 0, -1, 1, 0),
     "temperature": TEMPERATURE,
-    "energy": (0, 0, 0, 0, 0, 1, 0),
-    "pressure": (0, 0, 0, 0, 0, 0, 1),
-    "area": (2, 0, 0, 0, 0, 0, 0),
-    "volume": (3, 0, 0, 0, 0, 0, 0),
-    "speed": (1, 0, -1, 0, 0, 0, 0),
-    "rate": (0, 0, -1, 1, 0, 0, 0),
 }
-# dimension, family, factors with commas, names
+# Dimension, family, factors with commas, names; "~" stands for a name with and without the s of the plural.
 _TABLE: Final = """
-length metric 1: m meter meters metre metres
-length metric 1000: km kilometer kilometers kilometre kilometres kms
-length metric 0.01: cm centimeter centimeters centimetre centimetres
-length metric 0.1: dm decimeter decimeters decimetre decimetres
-length metric 0.001: mm millimeter millimeters millimetre millimetres
-length metric 1e-6: µm μm micrometer micrometers micron microns
-length metric 1e-9: nm nanometer nanometers
+length metric 1: m meter~ metre~
+length metric 1000: km kms kilometer~ kilometre~
+length metric 0.01: cm centimeter~ centimetre~
+length metric 0.001: mm millimeter~ millimetre~
+length metric 1e-6: µm μm micrometer~ micron~
+length metric 1e-9: nm nanometer~
 length foot 0.0254: in inch inches
 length foot 0.3048: ft foot feet
-length foot 0.9144: yd yard yards yds
-length foot 1609.344: mi mile miles
-mass metric 1: kg kilogram kilograms kilo kilos kgs kilogramme kilogrammes
-mass metric 0.001: g gram grams gramme grammes
-mass metric 1e-6: mg milligram milligrams
-mass metric 1e-9: µg μg mcg microgram micrograms
-mass metric 1000: t tonne tonnes
-mass pound 907.18474,1000,1016.0469088: ton tons
-mass pound 0.45359237: lb lbs pound pounds
-mass pound 0.028349523125: oz ounce ounces
-mass pound 6.35029318: stone
-time time 1e-9: ns nanosecond nanoseconds
-time time 1e-6: µs μs us microsecond microseconds
-time time 0.001: ms msec millisecond milliseconds
-time time 1: s sec secs second seconds
-time time 60: min mins minute minutes
-time time 3600: h hr hrs hour hours
-time time 86400: d day days
-time time 604800: week weeks wk wks
-time time 1209600: fortnight fortnights
-time year 2629800,2592000,2678400,2419200,2628000: month months
-time year 31557600,31536000,31622400,31104000: year years yr yrs
-time year 315576000: decade decades
-time year 3155760000: century centuries
-data data 1: byte bytes B
-data data 0.125: bit bits
+length foot 0.9144: yd yds yard~
+length foot 1609.344: mi mile~
+mass metric 1: kg kgs kilo~ kilogram~ kilogramme~
+mass metric 0.001: g gram~ gramme~
+mass metric 1e-6: mg milligram~
+mass metric 1e-9: µg μg mcg microgram~
+mass metric 1000: t tonne~
+mass pound 907.18474,1000,1016.0469088: ton~
+mass pound 0.45359237: lb~ pound~
+mass pound 0.028349523125: oz ounce~
+time time 1e-9: ns nanosecond~
+time time 1e-6: µs μs us microsecond~
+time time 0.001: ms msec millisecond~
+time time 1: s sec~ second~
+time time 60: min~ minute~
+time time 3600: h hr~ hour~
+time time 86400: d day~
+time time 604800: week~ wk~
+time year 2629800,2592000,2678400,2419200,2628000: month~
+time year 31557600,31536000,31622400,31104000: year~ yr~
+data data 1: byte~ B
+data data 0.125: bit~
 temperature temperature 1: °C celsius
 temperature temperature 5/9: °F fahrenheit
-temperature temperature 1: K kelvin kelvins °K
-volume metric 0.001: L l liter liters litre litres
-volume metric 1e-6: mL ml milliliter milliliters millilitre millilitres
-volume metric 1e-4: dL dl deciliter deciliters
-volume metric 1e-5: cL cl centiliter centiliters
-volume gallon 0.003785411784,0.00454609: gal gallon gallons
-volume gallon 0.000946352946,0.0011365225: qt quart quarts
-volume gallon 0.000473176473,0.00056826125: pt pint pints
-volume gallon 0.0002365882365,0.00024,0.00025: cup cups
-volume gallon 0.00001478676478125,0.000015: tbsp tablespoon tablespoons
-volume gallon 0.00000492892159375,0.000005: tsp teaspoon teaspoons
-area metric 10000: ha hectare hectares
-area foot 4046.8564224: acre acres
+temperature temperature 1: K kelvin~ °K
+volume metric 0.001: L l liter~ litre~
+volume metric 1e-6: mL ml milliliter~ millilitre~
+volume gallon 0.003785411784,0.00454609: gal gallon~
+volume gallon 0.000946352946,0.0011365225: qt quart~
+volume gallon 0.000473176473,0.00056826125: pt pint~
+volume gallon 0.0002365882365,0.00024,0.00025: cup~
+volume gallon 0.00001478676478125,0.000015: tbsp tablespoon~
+volume gallon 0.00000492892159375,0.000005: tsp teaspoon~
+area metric 10000: ha hectare~
+area foot 4046.8564224: acre~
 speed foot 0.44704: mph
-speed metric 5/18: kph kmh kmph
-speed metric 1852/3600: knot knots
-energy metric 1: J joule joules
-energy metric 1000: kJ kilojoule kilojoules
-energy metric 1e6: MJ megajoule megajoules
-energy metric 3600: Wh
-energy metric 3600000: kWh
-energy calorie 4.184,4.186: cal
-energy calorie 4184,4186: kcal
-pressure metric 1: Pa pascal pascals
-pressure metric 100: hPa mbar
-pressure metric 1000: kPa
-pressure metric 1e6: MPa
-pressure metric 1e5: bar bars
-pressure atmosphere 101325: atm atmospheres
+speed metric 5/18: kph kmh
 """
 
 
@@ -123,7 +100,7 @@ def _units() -> Iterator[tuple[str, Unit]]:
         head, _, tail = line.partition(": ")
         dimension, family, factors = head.split()
         values = tuple(Fraction(factor) for factor in factors.split(","))
-        names = tail.split()
+        names = re.sub(r"(\w+)~", r"\1 \1s", tail).split()
         yield from ((name, Unit(names[0], _DIMENSIONS[dimension], values, family)) for name in names)
     # kB is 1,000 or 1,024 bytes, KiB 1,024; bits and rates likewise.
     for power, (small, word) in enumerate(zip("kmgtp", ("kilo", "mega", "giga", "tera", "peta"), strict=True), 1):
@@ -131,12 +108,12 @@ def _units() -> Iterator[tuple[str, Unit]]:
         either = (Fraction(1000) ** power, Fraction(1024) ** power)
         bits = tuple(factor / 8 for factor in either)
         for name in (f"{big}B", f"{small}B", f"{word}byte", f"{word}bytes"):
-            yield name, Unit(f"{big}B", _DATA, either, "data")
+            yield name, Unit(f"{big}B", _DIMENSIONS["data"], either, "data")
         for name in (f"{big}bit", f"{small}bit", f"{big}b", "kb" if power == 1 else "", f"{word}bit", f"{word}bits"):
-            yield name, Unit(f"{big}bit", _DATA, bits, "data")
+            yield name, Unit(f"{big}bit", _DIMENSIONS["data"], bits, "data")
         for name in (f"{big}bps", f"{small}bps"):
             yield name, Unit(f"{big}bit/s", _DIMENSIONS["rate"], bits[:1], "data")
-        yield f"{big}iB", Unit(f"{big}iB", _DATA, either[1:], "data")
+        yield f"{big}iB", Unit(f"{big}iB", _DIMENSIONS["data"], either[1:], "data")
 
 
 UNITS: Final = {name: unit for name, unit in _units() if name}
@@ -172,7 +149,7 @@ _MAX_CHARACTERS: Final = 10_000  # per step
 _MAX_PARTS: Final = 800  # per step
 _NAMES: Final = "|".join(sorted((re.escape(name) for name in UNITS), key=len, reverse=True))
 _ONE: Final = (
-    rf"(?:(?:square|sq\.?|cubic) )?(?:{_NAMES}|Celsius|Fahrenheit|Kelvin|Kilometers?|Miles?|GIB|"
+    rf"(?:(?:square|sq\.?|cubic) )?(?:{_NAMES}|Celsius|Fahrenheit|Kelvin|"
     r"degrees? (?:Celsius|Fahrenheit|[CF]\b)|° ?[CFK])(?![A-Za-z0-9_µ°])(?:\^\{?[23]\}?|[²³])?"
 )
 _QUANTITY: Final = re.compile(
@@ -185,14 +162,13 @@ _PROSE_IN: Final = re.compile(r" (?!long|wide|tall|high|deep|of )[a-z]")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One number with its unit; `number_start` to `number_end` is the number with its sign."""
+    """One number with its unit; `start` to `number_end` is the number with its sign."""
 
     value: Fraction
     decimals: int
     unit: Unit
     start: int
     end: int
-    number_start: int
     number_end: int
 
 
@@ -201,18 +177,9 @@ class Quantity:
     """Parts of one dimension, largest unit first: 2 hours 30 minutes is two."""
 
     parts: tuple[Part, ...]
-
-    @property
-    def start(self) -> int:
-        return self.parts[0].start
-
-    @property
-    def end(self) -> int:
-        return self.parts[-1].end
-
-    @property
-    def dimension(self) -> tuple[int, ...]:
-        return self.parts[0].unit.dimension
+    dimension: tuple[int, ...]
+    start: int
+    end: int
 
     def amounts(self) -> list[Fraction]:
         """Return the amount in metres, kilograms, seconds, … for each meaning of its units."""
@@ -225,14 +192,14 @@ class Quantity:
 
 def quantities(text: str) -> Iterator[Quantity]:
     """The quantities of a step in their order, compounds put together."""
-    pending: list[Part] = []
+    groups: list[list[Part]] = []
     for part in _parts(text[:_MAX_CHARACTERS]):
-        if pending and not _continues(text, pending[-1], part):
-            yield Quantity(tuple(pending))
-            pending = []
-        pending.append(part)
-    if pending:
-        yield Quantity(tuple(pending))
+        if groups and _continues(text, groups[-1][-1], part):
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    for parts in groups:
+        yield Quantity(tuple(parts), parts[0].unit.dimension, parts[0].start, parts[-1].end)
 
 
 def _parts(text: str) -> Iterator[Part]:
@@ -248,7 +215,7 @@ def _parts(text: str) -> Iterator[Part]:
         start = match.start("number")
         if match["sign"] and (match["sign"] != "–" or not match.start() or text[match.start() - 1].isspace()):
             value, start = -value, match.start()
-        yield Part(value, parsed[1], unit, start, match.end(), start, match.end("half"))
+        yield Part(value, parsed[1], unit, start, match.end(), match.end("half"))
 
 
 def _continues(text: str, before: Part, part: Part) -> bool:

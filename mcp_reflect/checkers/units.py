@@ -163,7 +163,7 @@ def _fix(step: str, target: Quantity, expected: Fraction) -> Fix | None:
     if len(target.parts) != 1:
         return None
     part = target.parts[0]
-    like = step[part.number_start : part.number_end].lstrip("-−–")
+    like = step[part.start : part.number_end].lstrip("-−–")
     if not like.isascii():
         return None
-    return Fix(start=part.number_start, end=part.number_end, text=write(expected, like, grouped="," in like))
+    return Fix(start=part.start, end=part.number_end, text=write(expected, like, grouped="," in like))

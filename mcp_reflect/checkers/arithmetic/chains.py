@@ -243,4 +243,4 @@ def _units(labels: list[str]) -> set[Unit]:
     if "in" in labels and any(unit.family == "foot" for unit in units):
         units.add(UNITS["in"])
     coins = (_COINS.get(label.lower()) for label in labels)
-    return units | {Unit("coin", (0,) * 7, (Fraction(coin),), "") for coin in coins if coin}
+    return units | {Unit("coin", (0,) * 5, (Fraction(coin),), "") for coin in coins if coin}

@@ -132,24 +132,13 @@ def _good_part(clause: str, result: Seen) -> bool:
 _STATES: Final = tuple(
     frozenset(group.split())
     for group in (
-        "cancelled canceled storniert",
-        "closed resolved",
-        "open unpaid outstanding new todo",
-        "paid settled",
-        "overdue",
-        "shipped dispatched",
-        "delivered",
-        "pending queued waiting processing in_progress scheduled",
-        "on_hold hold held",
-        "booked confirmed ticketed",
-        "running active up healthy ready enabled started online",
-        "stopped inactive down dead failed crashloopbackoff unhealthy disabled error exited oomkilled evicted",
-        "completed done finished success succeeded",
-        "approved accepted merged",
-        "rejected declined denied refused",
-        "draft",
-        "archived deleted removed",
-    )
+        "cancelled canceled storniert|closed resolved|open unpaid outstanding new todo|paid settled|overdue|"
+        "shipped dispatched|delivered|pending queued waiting processing in_progress scheduled|on_hold hold held|"
+        "booked confirmed ticketed|running active up healthy ready enabled started online|"
+        "stopped inactive down dead failed crashloopbackoff unhealthy disabled error exited oomkilled evicted|"
+        "completed done finished success succeeded|approved accepted merged|rejected declined denied refused|draft|"
+        "archived deleted removed"
+    ).split("|")
 )
 # Groups that may hold at the same time: what is running may be new, what is overdue is open.
 _TOGETHER: Final = ({2, 4}, {2, 7}, {3, 6}, {3, 5}, {5, 6}, {9, 3}, {12, 13}, {1, 12}, {9, 7}, {10, 12}, {12, 11})
