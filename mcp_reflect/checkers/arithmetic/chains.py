@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.checkers.arithmetic.numerals import fixed, scientific, terminates, write
 from mcp_reflect.checkers.arithmetic.sums import Sum, parse
-from mcp_reflect.checkers.arithmetic.tokens import FRACTION_WORDS, LEADS, STOPS, Kind, Token, words
+from mcp_reflect.checkers.arithmetic.tokens import LEADS, STOPS, Kind, Token, words
 from mcp_reflect.checkers.base import Fix
-from mcp_reflect.checkers.quantities import UNITS, Unit, compound
+from mcp_reflect.checkers.quantities import compound
 
 _OPERAND: Final = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.PI, Kind.FRAC}
 _NEWLINES: Final = {"\n", "\r", "\\\\"}
@@ -35,7 +35,7 @@ class Chain(NamedTuple):
 
 def chains(tokens: list[Token], known: Mapping[str, Fraction]) -> Iterator[Chain]:
     """The chains of one step, in the order of the text; `known` are the values of names, as they are then."""
-    for segment in _segments(_settle_brackets(tokens)):
+    for segment in _segments(tokens):
         places = [i for i, token in enumerate(segment) if token.kind is Kind.REL]
         if places:
             edges = [-1, *places, len(segment)]
@@ -66,35 +66,6 @@ def _next_is_relation(tokens: list[Token]) -> bool:
     return token is not None and token.kind is Kind.REL and token.text != "is"
 
 
-def _settle_brackets(tokens: list[Token]) -> list[Token]:
-    """Brackets that hold a claim end a clause; those that hold a list, or never close, are opaque."""
-    settled = list(tokens)
-    opened: list[tuple[int, bool, bool]] = []  # index, holds a relation, holds a comma
-    for index, token in enumerate(tokens):
-        if token.kind is Kind.OPEN:
-            opened.append((index, False, False))
-        elif token.kind is Kind.CLOSE:
-            start, relation, comma = opened.pop() if opened else (index, True, False)
-            for place in (start, index) if relation or comma else ():
-                settled[place] = tokens[place]._replace(kind=Kind.BREAK if relation else Kind.OPAQUE)
-        elif token.kind is Kind.REL and opened:
-            opened[:] = [(start, True, comma) for start, _, comma in opened[-30:]]
-        elif token.kind is Kind.BREAK and opened:
-            if token.text in {",", ";", "|", ":"}:
-                opened[-1] = (opened[-1][0], opened[-1][1], True)
-            else:
-                _leave_open(tokens, settled, opened)
-    _leave_open(tokens, settled, opened)
-    return settled
-
-
-def _leave_open(tokens: list[Token], settled: list[Token], opened: list[tuple[int, bool, bool]]) -> None:
-    for start, _, _ in opened:
-        behind_operator = start > 0 and tokens[start - 1].kind is Kind.OP
-        settled[start] = tokens[start]._replace(kind=Kind.OPAQUE if behind_operator else Kind.BREAK)
-    opened.clear()
-
-
 def _member(tokens: list[Token], known: Mapping[str, Fraction], *, first: bool, last: bool) -> Member:
     right = None if first else _read_right(tokens, known)
     if last:
@@ -117,16 +88,9 @@ def _read_right(tokens: list[Token], known: Mapping[str, Fraction]) -> Sum | Non
     if token.kind in {Kind.OPAQUE, Kind.NAME, Kind.FACTORIAL} or (token.kind is Kind.OPEN and not token.gap):
         return None
     two_numbers = token.kind is Kind.NUMBER and tokens[result.end - 1].kind is Kind.NUMBER
-    result.unsure |= two_numbers or _changed(tokens[result.end : result.end + 4])
+    result.unsure |= two_numbers or token.text.lower() in _CHANGES
     result.unsure |= token.text == "of" and (result.literal is None or result.percents)
     return result
-
-
-def _changed(behind: list[Token]) -> bool:
-    texts = [token.text.lower() for token in behind]
-    if texts[0] in {"more", "less", "fewer", "greater"}:
-        return "than" in texts and behind[-1].kind in _OPERAND
-    return texts[0] in _CHANGES or (texts[0] == "and" and bool({"half", "quarter", "third"} & set(texts)))
 
 
 def _read_left(tokens: list[Token], known: Mapping[str, Fraction], ended: int | None) -> Sum | None:
@@ -169,10 +133,8 @@ def _doubtful_start(tokens: list[Token], index: int) -> bool:
         at -= 1
     if at >= 0 and tokens[at].kind is Kind.OP and (tokens[at].text != "*" or tokens[at].end - tokens[at].start == 1):
         return True  # "+ his 1 teacher", but not "3 times because 4 + 2"
-    if earlier is None or word not in {"of", "and", "the", "from", "to"}:
-        return False
-    suspects = FRACTION_WORDS if word == "of" else FRACTION_WORDS | LEADS
-    return earlier.kind is not Kind.WORD or earlier.text.lower() in suspects
+    joined = earlier is not None and word in {"of", "and", "the", "from", "to"}
+    return joined and (earlier.kind is not Kind.WORD or earlier.text.lower() in LEADS)
 
 
 def plain_text(value: Fraction) -> str:
@@ -212,13 +174,7 @@ def _literal_fix(step: str, tokens: list[Token], number: Token, right: Sum, expe
     return Fix(start=start, end=number.end, text=("-" if value < 0 else "") + currency + text)
 
 
-_COINS: Final = {
-    **dict.fromkeys(("$", "dollar", "dollars", "£", "€"), 100),
-    **dict.fromkeys(("cent", "cents", "¢", "pence", "penny", "pennies"), 1),
-    **dict.fromkeys(("dime", "dimes"), 10),
-    **dict.fromkeys(("nickel", "nickels"), 5),
-    "quarters": 25,
-}
+_MONEY: Final = words("$ dollar dollars £ € cent cents ¢ pence penny pennies dime dimes nickel nickels quarters")
 
 
 def other_units(left: Sum, right: Sum) -> bool:
@@ -227,20 +183,15 @@ def other_units(left: Sum, right: Sum) -> bool:
         return True
     if left.adds and right.adds and set(left.labels) != set(right.labels):
         return True  # a chemical equation
+    ours, theirs = _units(left.labels), _units(right.labels)
     if (left.pi or right.pi) and any(label[0] == "°" for label in left.labels + right.labels):
         return True  # degrees and radians
-    ours, theirs = _units(left.labels), _units(right.labels)
-    every = ours | theirs
-    if any(a.dimension == b.dimension and a.factor != b.factor for a in every for b in every) and (
-        left.adds or not theirs <= ours
-    ):
-        return True  # hours and minutes on the two sides, or in one sum
-    return left.literal is not None and bool(ours) and not ours & theirs  # 5 kg = 5 × 9.8 N
+    # Hours and minutes, dollars and cents, kilograms and newtons are no plain sum.
+    mixed = len(ours | theirs) > 1 and (left.adds or not theirs <= ours)
+    return mixed or (left.literal is not None and bool(ours) and not ours & theirs)
 
 
-def _units(labels: list[str]) -> set[Unit]:
-    units = {unit for label in labels if label != "in" and (unit := compound(label))}
-    if "in" in labels and any(unit.family == "foot" for unit in units):
-        units.add(UNITS["in"])
-    coins = (_COINS.get(label.lower()) for label in labels)
-    return units | {Unit("coin", (0,) * 5, (Fraction(coin),), "") for coin in coins if coin}
+def _units(labels: list[str]) -> set[str]:
+    """Return the names of the units among the labels: money by its word, others as the table names them."""
+    units = {unit.name for label in labels if (unit := compound(label)) and (label != "in" or "ft" in labels)}
+    return units | {label.lower().removesuffix("s") for label in labels if label.lower() in _MONEY}

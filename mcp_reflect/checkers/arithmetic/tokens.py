@@ -82,13 +82,8 @@ LEADS = words(
     "than between arcsin arccos arctan cot sec csc lim max min gcd lcm gcf hcf abs det floor ceil choose quarter "
     "third dozen hundred thousand million point ratio root average mean step part question problem exercise "
     "example line page chapter section eq equation figure table no number item round pages lines days years ages "
-    "grades rows weeks chapters version rule case"
-)
-
-FRACTION_WORDS = words(
-    "half third thirds quarter quarters fourth fourths fifth fifths sixth sixths seventh eighth eighths ninth "
-    "tenth tenths percent root square cube double one-half one-third two-thirds one-fourth three-fourths three- "
-    "quarters one-quarter one-fifth power logarithm log sine cosine cents"
+    "grades rows weeks chapters version rule case thirds quarters fourth fourths fifth sixth percent square cube "
+    "one-half one-third two-thirds one-fourth three-fourths one-quarter power logarithm sine cosine"
 )
 
 DETERMINERS = words("the his her their its my our those these all your this that a")
@@ -133,7 +128,6 @@ SCANNER = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 BEHIND_NUMBER = re.compile(rf"[ \u00a0]?{_UNIT}(?:[ ]?[/·⋅*][ ]?\(?{_UNIT}(?:[·⋅ ]{_UNIT}\))?)*(?![A-Za-z0-9_(])")
-HYPHENED = re.compile(r"-[A-Za-z]{2,20}")
 NUMBER_TAIL = re.compile(r",\d|[a-z]*\d|\.\d")
 OPERATORS: Final = {
     **dict.fromkeys(("×", "·", "⋅", "∙", "∗", "✕", "✖", r"\times", r"\cdot", "multiplied by"), "*"),
@@ -214,7 +208,7 @@ def _scan(text: str) -> Iterator[Token]:
 
 
 def _number(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
-    """A number with the unit (`5 m/s²`) or the rest of the word (`5-year`) behind it."""
+    """A number with the unit behind it: `5 m/s²`."""
     parsed, tail = read(scientific(text[start:end])), NUMBER_TAIL.match(text, end)
     if parsed is None or (tail and text[end] != "x"):
         end = tail.end() if tail else end
@@ -224,8 +218,6 @@ def _number(text: str, start: int, end: int, gap: bool) -> Iterator[Token]:
     unit = BEHIND_NUMBER.match(text, end)
     if unit and not (len(unit[0]) == 1 and unit[0].isalpha()):
         yield Token(Kind.LABEL, unit[0].strip(), end, unit.end(), gap=True)
-    elif hyphened := HYPHENED.match(text, end):
-        yield Token(Kind.WORD, hyphened[0], end, hyphened.end(), gap=False)
 
 
 def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterator[Token]:
