@@ -33,12 +33,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One closed fence: `language` in lower case, `body` without common indentation, the prose around it."""
+    """One closed fence: `language` in lower case, `body` without common indentation, the prose before it."""
 
     language: str
     body: str
     before: str
-    after: str
 
 
 _FENCE: Final = re.compile(r"^[ \t]{0,40}(`{3,40}|~{3,40})[ \t]*(.{0,200})$")
@@ -60,8 +59,7 @@ def blocks(step: str) -> list[Block]:
         elif fence[1].startswith(mark) and not fence[2].strip():
             if language and len(found) < _MOST_BLOCKS:
                 body = textwrap.dedent("\n".join(lines[start + 1 : end]))
-                before, after = "\n".join(lines[max(0, start - 3) : start]), "\n".join(lines[end + 1 : end + 3])
-                found.append(Block(language, body, before[-_NEAR:], after[:_NEAR]))
+                found.append(Block(language, body, "\n".join(lines[max(0, start - 3) : start])[-_NEAR:]))
             start = -1
     return found
 
@@ -69,16 +67,9 @@ def blocks(step: str) -> list[Block]:
 # A snippet with these is cut short, a template, a diff, or a session: that it does not parse says nothing.
 _PARTIAL: Final = re.compile(
     r"\.\.\.|…|\{\{|\{%|<[A-Za-z_][\w .-]{0,60}>|\[(?:[a-z]+ ){1,8}(?:code|here|omitted|goes here)\]|"
-    r"^\s{0,80}(?:@@ |diff --git|\+\+\+ |--- a/)|\bomitted\b|\byour[_ ]|\brest of\b",
+    r"^\s{0,80}(?:@@ |diff --git|\+\+\+ |--- a/)|^\+(?=\s|[^\s\d+-])|\bomitted\b|\byour[_ ]|\brest of\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_ADDED: Final = re.compile(r"^\+(?=\s|[^\s\d+-])", re.MULTILINE)
-_TAKEN: Final = re.compile(r"^-(?=\s|[^\s\d+-])", re.MULTILINE)
-
-
-def _is_partial(body: str, *, dashes: bool = False) -> bool:
-    """True if the text marks itself as incomplete, as a template or as a diff; `dashes` may begin lines in YAML."""
-    return bool(_PARTIAL.search(body) or _ADDED.search(body) or (not dashes and _TAKEN.search(body)))
 
 
 def _too_deep(body: str) -> bool:
@@ -106,7 +97,7 @@ def _json_fault(body: str) -> Fault | bool | None:
     if fault is None:
         return None
     lines = [line for line in body.split("\n") if line.strip()]
-    if _is_partial(body) or _COMMENT.search(body) or _ENTRY.match(body):
+    if _PARTIAL.search(body) or _COMMENT.search(body) or _ENTRY.match(body):
         return True
     return True if len(lines) > 1 and all(_parsed_json(line) is None for line in lines) else fault
 
@@ -121,8 +112,6 @@ def _parsed_json(body: str) -> Fault | None:
     return None
 
 
-# TOML 1.1 lets an inline table run over lines; the parser at hand knows 1.0.
-_LATER: Final = re.compile(r"\{[^}\n]{0,500}$|\\[ex]|,\s{0,20}\}", re.MULTILINE)
 _MOST_DOTS: Final = 200  # the parser takes quadratic time over a dotted key
 
 
@@ -132,7 +121,7 @@ def _toml_fault(body: str) -> Fault | bool | None:
     try:
         tomllib.loads(body)
     except tomllib.TOMLDecodeError as error:
-        if _is_partial(body) or _LATER.search(body):
+        if _PARTIAL.search(body):
             return True
         line = re.search(r"\(at line (\d+)", str(error))
         return Fault(str(error).split(" (at ")[0], int(line[1]) if line else None)
@@ -146,7 +135,7 @@ def _yaml_fault(body: str) -> Fault | bool | None:
     from ruamel.yaml import YAML, YAMLError  # noqa: PLC0415 - it takes 60 ms to import
     from ruamel.yaml.constructor import ConstructorError, DuplicateKeyError  # noqa: PLC0415
 
-    if len(body) > _LONGEST_YAML or _is_partial(body, dashes=True):
+    if len(body) > _LONGEST_YAML or _PARTIAL.search(body):
         return True
     reader: Any = YAML(typ="safe", pure=True)
     try:
@@ -175,8 +164,8 @@ _SQL_TOKEN: Final = re.compile(r"--[^\n]*|/\*.*?\*/|/\*|'(?:[^']|'')*'|\"[^\"]*\
 
 def _sql_fault(body: str) -> Fault | bool | None:
     """A bracket or quote that does not match is a fault."""
-    if _is_partial(body) or _SQL_SESSION.search(body):
-        return True if _is_partial(body) else None
+    if _PARTIAL.search(body) or _SQL_SESSION.search(body):
+        return True if _PARTIAL.search(body) else None
     depth = 0
     for token in _SQL_TOKEN.finditer(body):
         line = body.count("\n", 0, token.start()) + 1
@@ -189,7 +178,7 @@ def _sql_fault(body: str) -> Fault | bool | None:
 
 
 _SESSION: Final = re.compile(r"^\s{0,80}(?:>>>|\$ |%\w|!\w|In \[\d+\]|Traceback \(most|\?\w)", re.MULTILINE)
-# Python 2, Pythons newer than the one we run on, and pseudo-code.
+# Python 2, Pythons newer than the one we run on, pseudo-code, and pieces from the middle of something.
 _FOREIGN: Final = (
     re.compile(
         r"^\s{0,200}(?:print\s+[^\s(=.,:]|print\s*>>|exec\s+[\"'\w]|raise \w+,|except [\w.]+, \w+:)|<>|"
@@ -214,7 +203,6 @@ _FOREIGN: Final = (
 _CHAIN: Final = re.compile(r"(?:[-+~]\s?){60}|(?:\*\*){60}")
 _NESTING: Final = re.compile(r"\b(?:lambda|not|await|else|if)\b")
 _MOST_NESTED: Final = 40
-_INDENTED_LATER: Final = ("unexpected indent", "'return' outside", "'await' outside", "'yield' outside")
 
 
 def _python_fault(body: str) -> Fault | bool | None:
@@ -224,11 +212,11 @@ def _python_fault(body: str) -> Fault | bool | None:
     fault = _parsed_python(body)
     if fault is None:
         return None
-    if _is_partial(body) or any(pattern.search(body) for pattern in _FOREIGN):
+    if _PARTIAL.search(body) or any(pattern.search(body) for pattern in _FOREIGN):
         return True
     # Methods shown one after another, or a piece from the middle of a function.
     inner = _parsed_python("if 1:\n" + textwrap.indent(body, "    "))
-    return True if fault.message.startswith(_INDENTED_LATER) or inner is None else fault
+    return True if inner is None else fault
 
 
 def _parsed_python(body: str) -> Fault | None:
@@ -259,10 +247,6 @@ _SHOWN_AS_WRONG: Final = re.compile(
     r"broken|wrong|incorrect|malformed|bad|faulty|syntax ?errors?|typo|mistake|buggy|original|pseudo-?code|python 2|"
     r"snippet|fragment|excerpt)\b|❌|✗",
     re.IGNORECASE,
-)
-_REPAIR: Final = re.compile(r"\b(?:fix(?:ed|es)?|correct(?:ed|ion)?|repaired|now)\b", re.IGNORECASE)
-_WRONG_AFTER: Final = re.compile(
-    r"\bSyntaxError|\b(?:does not|doesn't|will not|won't) (?:parse|compile)|\binvalid\b", re.IGNORECASE
 )
 _IMPORTS_USED: Final = re.compile(
     r"\b(?:every|all(?: the)?|each) imports? (?:is|are) used|\bno unused imports?", re.IGNORECASE
@@ -298,16 +282,12 @@ def _findings(number: int, block: Block) -> Iterator[Finding]:
     expected = f"{block.language} that parses"
     if not isinstance(fault, Fault) and find_defects and (defect := next(find_defects(block.body), None)):
         fault, expected = Fault(*defect), f"{block.language} without this defect"
-    if isinstance(fault, Fault) and not _meant_wrong(block):
+    leading = block.before.strip().rsplit("\n", 1)[-1]
+    shown_as_wrong = _SHOWN_AS_WRONG.search(leading) and not re.search(r"(?i)\b(?:fix|correct|repair|now\b)", leading)
+    if isinstance(fault, Fault) and not shown_as_wrong:
         detail = f"line {fault.line}: {fault.message}" if fault.line else fault.message
         yield Finding(step=number, status=Status.FAIL, claim=claim, expected=expected, detail=detail)
     elif fault is None and read is _sql_fault:
         yield Finding(step=number, status=Status.UNCHECKED, claim=claim, detail="only brackets and quotes were checked")
     elif fault is None:
         yield Finding(step=number, status=Status.PASS, claim=claim, detail="it parses; what it does was not checked")
-
-
-def _meant_wrong(block: Block) -> bool:
-    leading = block.before.strip().rsplit("\n", 1)[-1]
-    shown = _SHOWN_AS_WRONG.search(leading) and not _REPAIR.search(leading)
-    return bool(shown or _WRONG_AFTER.search(block.after))
