@@ -1,11 +1,11 @@
 """What every checker receives and returns, the registry of checkers, and the steps of a response."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Protocol
 
 from mcp_reflect.models.critique import Status, ToolResult
@@ -57,11 +57,11 @@ class Checker(Protocol):
 
 
 class ForeignChecker:
-    """Calls a checker of another package. `name` is that of its entry point."""
+    """Calls a checker of another package. `name` is that of its entry point, `load` makes the checker."""
 
-    def __init__(self, name: str, checker: Checker) -> None:
+    def __init__(self, name: str, load: Callable[[], Checker]) -> None:
         self.name = name
-        self._checker = checker
+        self._load = load
 
     def check(self, work: Work) -> tuple[Finding, ...]:
         """Return its findings, none where it fails."""
@@ -71,24 +71,13 @@ class ForeignChecker:
     def findings(self, work: Work) -> tuple[Finding, ...] | str:
         """Return its findings, or one sentence that says how it failed."""
         try:
-            findings = tuple(self._checker.check(work))
+            findings = tuple(self._load().check(work))
         except Exception as error:  # noqa: BLE001 - the edge to code that is not ours: its fault is no fault of the work
             return f"checker {self.name} failed: {type(error).__name__}"
         for finding in findings:
             if not isinstance(finding, Finding) or not 1 <= finding.step <= len(work.steps):  # pyright: ignore[reportUnnecessaryIsInstance]
                 return f"checker {self.name} failed: it gave something that is no finding on a step"
         return findings
-
-
-class _Absent:
-    """Stands in for a checker that could not be loaded: its check raises what loading raised."""
-
-    def __init__(self, error: Exception) -> None:
-        self.name, self._error = type(error).__name__, error
-
-    def check(self, work: Work) -> tuple[Finding, ...]:
-        del work
-        raise self._error
 
 
 GROUP: Final = "mcp_reflect.checker"
@@ -118,20 +107,18 @@ def forget() -> None:
     _all.cache_clear()
 
 
+def _loaded(entry: EntryPoint) -> Checker:
+    checker: Checker = entry.load()()
+    return checker
+
+
 @cache
 def _all() -> tuple[tuple[str, Checker], ...]:
-    found: list[tuple[str, Checker]] = []
-    for name, path in SHIPPED:
-        module, _, attribute = path.partition(":")
-        found.append((name, getattr(import_module(module), attribute)()))
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        if entry.name not in dict(SHIPPED):
-            try:
-                loaded: Checker = entry.load()()
-            except Exception as error:  # noqa: BLE001 - the edge to code that is not ours
-                loaded = _Absent(error)
-            found.append((entry.name, ForeignChecker(entry.name, loaded)))
-    return tuple(found)
+    paths = [(name, *path.split(":")) for name, path in SHIPPED]
+    shipped = [(name, getattr(import_module(module), attribute)()) for name, module, attribute in paths]
+    entries = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    foreign = [(e.name, ForeignChecker(e.name, partial(_loaded, e))) for e in entries if e.name not in dict(SHIPPED)]
+    return (*shipped, *foreign)
 
 
 MOST_STEPS: Final = 200

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_reflect.checkers.base import Finding, Work
-from mcp_reflect.checkers.lint import DEFECTS, unused_imports
+from mcp_reflect.checkers.lint import DEFECTS
 from mcp_reflect.models.critique import Status
 
 _LONGEST: Final = 12_000
@@ -231,9 +231,8 @@ def _parsed_python(body: str) -> Fault | None:
     return None
 
 
-_PYTHON: Final = ("python", "py", "python3")
 _READERS: Final[dict[str, Callable[[str], Fault | bool | None]]] = {
-    **dict.fromkeys(_PYTHON, _python_fault),
+    **dict.fromkeys(("python", "py", "python3"), _python_fault),
     "json": _json_fault,
     "toml": _toml_fault,
     **dict.fromkeys(("yaml", "yml"), _yaml_fault),
@@ -248,9 +247,6 @@ _SHOWN_AS_WRONG: Final = re.compile(
     r"snippet|fragment|excerpt)\b|❌|✗",
     re.IGNORECASE,
 )
-_IMPORTS_USED: Final = re.compile(
-    r"\b(?:every|all(?: the)?|each) imports? (?:is|are) used|\bno unused imports?", re.IGNORECASE
-)
 
 
 class CodeChecker:
@@ -259,7 +255,7 @@ class CodeChecker:
     name = "code"
 
     def check(self, work: Work) -> Iterator[Finding]:
-        """One finding a block that can be judged, and one for an import said to be used that is not."""
+        """One finding a block that can be judged."""
         left = _MOST_READ
         for number, step in enumerate(work.steps, start=1):
             for block in blocks(step) if "```" in step or "~~~" in step else ():
@@ -268,11 +264,6 @@ class CodeChecker:
                     return
                 if block.body.strip() and len(block.body) <= _LONGEST and not _too_deep(block.body):
                     yield from _findings(number, block)
-                    claim = _IMPORTS_USED.search(step) if block.language in _PYTHON else None
-                    if claim and (names := unused_imports(block.body)):
-                        unused = f"unused: {', '.join(names)}"
-                        detail = "F401: imported and never used"
-                        yield Finding(step=number, status=Status.FAIL, claim=claim[0], expected=unused, detail=detail)
 
 
 def _findings(number: int, block: Block) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Put computed results in the place of wrong ones, and redo what was built on them."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from mcp_reflect.checkers.arithmetic.numerals import read, write
@@ -60,7 +60,7 @@ def _apply(steps: tuple[str, ...], finding: Finding, goal: str) -> tuple[str, ..
     old, new = _last_value(wrong), _last_value(fix.text)
     later = list(steps[index + 1 :])
     earlier = " ".join((goal, *steps[:index], head))
-    if old is not None and new is not None and old not in _values(earlier):
+    if old is not None and new is not None and old not in {value for _, value, _ in _numbers(earlier)}:
         tail = _replace(tail, old, new)
         later = [_replace(text, old, new) if len(text) <= MAX_CHARACTERS else text for text in later]
     return (*steps[:index], head + fix.text + tail, *later)
@@ -68,41 +68,32 @@ def _apply(steps: tuple[str, ...], finding: Finding, goal: str) -> tuple[str, ..
 
 def _last_value(text: str) -> Fraction | None:
     """The last number of a text with its sign: -1 in `(5 - 6) = -1`."""
-    found = list(_NUMBER.finditer(text))
-    return _signed(text, found[-1])[0] if found else None
+    found = list(_numbers(text))
+    return found[-1][1] if found else None
 
 
-def _values(text: str) -> set[Fraction]:
-    values = (_signed(text, match)[0] for match in _NUMBER.finditer(text[: 5 * MAX_CHARACTERS]))
-    return {value for value in values if value is not None}
-
-
-def _signed(text: str, match: re.Match[str]) -> tuple[Fraction | None, int]:
-    """The value at a match with the sign glued to it, and where it begins."""
-    parsed = read(match[0])
-    if parsed is None:
-        return None, match.start()
-    start = match.start()
-    at = start - 1
-    if at >= 0 and text[at] in _MONEY:
-        at -= 1
-    if at >= 0 and text[at] in "-−":
-        before = text[:at].rstrip()[-1:]
-        if not (before.isalnum() or before in {")", "]", "%"}) or (text[at - 1 : at].isspace() and at + 1 == start):
-            return -parsed[0], at
-    return parsed[0], start
+def _numbers(text: str) -> Iterator[tuple[re.Match[str], Fraction, int]]:
+    """Each number with the value that it has with the sign glued to it, and where that begins."""
+    for match in _NUMBER.finditer(text[: 5 * MAX_CHARACTERS]):
+        parsed, start = read(match[0]), match.start()
+        at = start - 1 if start and text[start - 1] in _MONEY else start
+        if parsed is None:
+            continue
+        # "= -1" and "5 -1" have a sign, "5-1" and "5 - 1" have an operator.
+        if at and text[at - 1] in "-−" and not re.search(r"[\w)\]%]$", text[: at - 1]):
+            yield match, -parsed[0], at - 1
+        else:
+            yield match, parsed[0], start
 
 
 def _replace(text: str, old: Fraction, new: Fraction) -> str:
     parts: list[str] = []
     position = 0
-    for match in _NUMBER.finditer(text):
-        value, start = _signed(text, match)
-        if value != old:
-            continue
-        money = text[match.start() - 1 : match.start()] in set(_MONEY)
-        sign = "-" if new < 0 else ""
-        currency = text[match.start() - 1] if money and start < match.start() else ""
-        parts += [text[position:start], sign, currency, write(abs(new), match[0], money=money)]
-        position = match.end()
+    for match, value, start in _numbers(text):
+        if value == old:
+            money = match.start() > 0 and text[match.start() - 1] in _MONEY
+            currency = text[match.start() - 1] if money and start < match.start() else ""
+            sign = "-" if new < 0 else ""
+            parts += [text[position:start], sign, currency, write(abs(new), match[0], money=money)]
+            position = match.end()
     return "".join([*parts, text[position:]])

@@ -64,19 +64,6 @@ def _defect_of(node: ast.AST) -> str | None:
     return None
 
 
-def unused_imports(body: str) -> list[str]:
-    """Return the names that are imported and never used; empty where the block does not parse."""
-    tree = _tree(body)
-    imported = {
-        (alias.asname or alias.name).split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return sorted(imported - used)
-
-
 def _in_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Defect]:
     arguments = function.args
     named = [*arguments.posonlyargs, *arguments.args]

@@ -7,13 +7,14 @@ from typing import Final
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
 
+_LEAD: Final = r"^\W{0,4}(?:\d+[.)]\s*)?(?:then |and |finally |next,? )?"
 _ENDS: Final = re.compile(
-    r"^\W{0,4}(?:\d+[.)]\s*)?(?:then |and |finally |next,? )?(delete|remove|drop|revoke|destroy|wipe|purge|truncate|"
+    _LEAD + r"(?:delete|remove|drop|revoke|destroy|wipe|purge|truncate|"
     r"erase|uninstall|decommission|shut down|tear down|terminate)\b(?P<object>[^.;,]{3,120})",
     re.IGNORECASE,
 )
 _CHANGES: Final = re.compile(
-    r"^\W{0,4}(?:\d+[.)]\s*)?(?:then |and |finally |next,? )?(migrate|upgrade|overwrite|reformat|repartition|alter|"
+    _LEAD + r"(?:migrate|upgrade|overwrite|reformat|repartition|alter|"
     r"convert|apply the migration|run the migration)\b(?P<object>[^.;,]{3,120})",
     re.IGNORECASE,
 )
@@ -23,7 +24,7 @@ _NEEDS: Final = re.compile(
     re.IGNORECASE,
 )
 _BACKUP: Final = re.compile(
-    r"^\W{0,4}(?:\d+[.)]\s*)?(?:then |and )?(?:take|make|create|write|do)?\s?(?:a |an |the )?(?:final |full |fresh )?"
+    _LEAD + r"(?:take|make|create|write|do)?\s?(?:a |an |the )?(?:final |full |fresh )?"
     r"(?:back ?up|dump|snapshot)\b",
     re.IGNORECASE,
 )
@@ -61,7 +62,7 @@ def _undone(earlier: str, later: str) -> str | None:
     if (changed := _CHANGES.match(earlier)) and _BACKUP.match(later) and _shared(changed["object"], later):
         return "a copy of what the earlier step has changed comes too late"
     for found in _BEFORE.finditer(later):
-        if re.match(rf"^\W{{0,4}}(?:\d+[.)]\s*)?{re.escape(found[1][:5])}", earlier, re.IGNORECASE):
+        if re.match(_LEAD + re.escape(found[1][:5]), earlier, re.IGNORECASE):
             return f"the earlier step does that already: {found[0]}"
     return None
 

@@ -44,11 +44,6 @@ _HEDGE = re.compile(
     r"verify that|check that|confirm that|next step)\b",
     re.IGNORECASE,
 )
-_STATED_AFTER_ALL = re.compile(
-    r"\bI (?:have |can )?(?:verified|confirmed|confirm|checked|made sure)(?: that)?\b|\bwe (?:verified|"
-    r"confirmed)\b",
-    re.IGNORECASE,
-)
 _IMPERATIVE = re.compile(
     r"^then (?:the|all)\b|^(?:please |now |then |next,? |finally,? |first,? )?(?:say|run|re-?run|check|verify|"
     r"make sure|ensure|confirm|"
@@ -137,8 +132,6 @@ def _clauses(stated: str) -> list[Clause]:
         if not text:
             continue
         hedged = bool(_HEDGE.search(text)) or bool(_IMPERATIVE.match(text))
-        if _STATED_AFTER_ALL.search(text):
-            hedged = False
         # "I expect that, after the fix, all tests pass": the hope reaches over the comma.
         hoped = (hoped and not found[-1:]) or (
             hedged and bool(re.search(r"\b(?:expect|hope|think|believe)\w*\b", text))

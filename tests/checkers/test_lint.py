@@ -50,12 +50,3 @@ def test_a_defect_is_reported_by_its_rule(language: str, code: str, rule: str) -
 @pytest.mark.parametrize(("language", "code"), SOUND)
 def test_sound_code_is_left_alone(language: str, code: str) -> None:
     assert faults(language, code) == []
-
-
-def test_an_unused_import_counts_only_where_the_text_says_that_all_are_used() -> None:
-    code = "```python\nimport os\nimport json\nprint(os.name)\n```\n"
-    statuses = [
-        [finding.status for finding in CodeChecker().check(Work(goal="", steps=(code + text,)))]
-        for text in ("It prints the name.", "Every import is used.")
-    ]
-    assert statuses == [[Status.PASS], [Status.PASS, Status.FAIL]]

@@ -12,7 +12,6 @@ from mcp_reflect.checkers.evidence.named import (
     judge_fields,
     judge_named,
     judge_places,
-    judge_quotations,
     judge_versions,
 )
 from mcp_reflect.checkers.evidence.outcomes import judge_counts, judge_names, judge_outcomes
@@ -80,7 +79,7 @@ def judge_figures(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]
 _WITHOUT_EVIDENCE: Final[tuple[Rule, ...]] = (judge_outcomes, judge_counts, judge_acts)
 _RULES: Final[tuple[Rule, ...]] = (
     *(judge_outcomes, judge_counts, judge_names, judge_commands, judge_named, judge_places, judge_fields),
-    *(judge_quotations, judge_figures, judge_versions, judge_states, judge_good, judge_acts),
+    *(judge_figures, judge_versions, judge_states, judge_good, judge_acts),
 )
 
 

@@ -244,7 +244,6 @@ _COUNT: Final = re.compile(
     rf"(?P<after>(?:\s(?:{_TESTS}|{_SUITES})\b)?(?:\s\w+)?)",
     re.IGNORECASE,
 )
-_LABELLED: Final = re.compile(r"\b(passed|failed|failures|errors|skipped|warnings)\s?[:=]\s?(\d{1,7})\b", re.IGNORECASE)
 _WHOLE: Final = re.compile(
     rf"\b(?:ran|shows|lists|collected|executed|runs|reports) ({_AMOUNT}) {_TESTS}\b(?! (?:pass|fail|error))|"
     rf"(?<![\w.-])({_AMOUNT}) {_TESTS} (?:\w+ )?(?:ran|run|runs|executed|collected|in all|in total|altogether)\b",
@@ -258,8 +257,6 @@ _NO_COUNT: Final = re.compile(
     r"\b(?:this|that|which|last|first|any|each|every|the|new) (?=one\b)$",
     re.IGNORECASE,
 )
-# "3 failing tests" counts tests; "2 failed attempts" something else.
-_ADJECTIVE: Final = re.compile(r"failing|passing|failed|skipped|broken", re.IGNORECASE)
 _TOLD: Final = re.compile(
     rf"(?:\s(?:{_TESTS}|{_SUITES})\b)?(?:$|\s(?:and|in|with|out|during|so|or|left|but|which|that|among|remains?|"
     rf"{_FILL}|"
@@ -270,10 +267,6 @@ _ALL_BUT: Final = re.compile(
     rf"\ball (?:(?:the )?tests )?(?:but|except)(?: for)? ({_AMOUNT})\b|\bpass(?:es)? except ({_AMOUNT})\b",
     re.IGNORECASE,
 )
-
-
-_SUITE_NOUN: Final = re.compile(r"suite|file|package")
-_TEST_NOUN: Final = re.compile(r"test|case|spec|example")
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,19 +290,19 @@ def counts(clause: str) -> Iterator[Count]:
     """Every count in the clause, in order: "9/12 passing", "two of the tests fail", "errors: 3", "5 tests ran"."""
     noun: str | None = None
     for found in _COUNT.finditer(clause):
-        other = _ADJECTIVE.fullmatch(found["category"]) and not _TOLD.match(found["after"])
-        if other or _NO_COUNT.search(clause[: found.start("n")]):
+        # "3 failing tests" counts tests; "2 failed attempts" something else.
+        adjective = found["category"].lower() in {"failing", "passing", "failed", "skipped", "broken"}
+        if (adjective and not _TOLD.match(found["after"])) or _NO_COUNT.search(clause[: found.start("n")]):
             continue
         beside = f"{found['fill']}{found['after']}".lower()
-        noun = "suites" if _SUITE_NOUN.search(beside) else "tests" if _TEST_NOUN.search(beside) else noun
+        tests = "tests" if re.search(r"test|case|spec|example", beside) else noun
+        noun = "suites" if re.search(r"suite|file|package", beside) else tests
         category = _CATEGORIES[found["category"].lower()]
         if not found["percent"]:
             total = amount(found["m"]) if found["m"] else None
             yield Count(category, amount(found["n"]), total, noun, every=bool(found["every"]))
         elif category == "passed":
             yield Count("percent", amount(found["n"]), noun=noun)
-    for category, number in _LABELLED.findall(clause):
-        yield Count(_CATEGORIES[category.lower()], float(number))
     for pattern, category in ((_WHOLE, "total"), (_ALL_BUT, "failed")):
         for found in pattern.finditer(clause):
             group = 1 if found[1] else 2

@@ -192,9 +192,6 @@ _NO_CLAIM: Final = re.compile(
     r"april|may|june|july|august|september|october|november|december)\W{0,2}$",
     re.IGNORECASE,
 )
-_MONTH_AFTER: Final = re.compile(
-    r"^\.?\s?(?:st|nd|rd|th)?\s?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE
-)
 _SPELLED: Final = re.compile(r"\b(" + "|".join(NUMBERS) + r")\b", re.IGNORECASE)
 _LEAST: Final = 4
 """The least score that contradicts: the noun, or a key and a word of the row."""
@@ -232,7 +229,7 @@ def claimed(clause: str, sentence: str) -> Iterator[Claimed]:
     words = stems(sentence) | {number.replace(",", "") for number in re.findall(r"\d[\d,]*", sentence)}
     for figure in [*figures(clause), *_spelled(clause)]:
         before, after = clause[: figure.start], clause[figure.end :]
-        if _NO_CLAIM.search(before) or _MONTH_AFTER.match(after) or re.match(r"\s(?:a|an|per|each)\b", after):
+        if _NO_CLAIM.search(before) or re.match(r"\s(?:a|an|per|each)\b", after):
             continue
         following = re.match(r"\s?((?:[^\W\d_][\w-]*\s?){0,3})", after)
         nouns = [word for word in (following[1].split() if following else []) if word.lower() not in STOP]

@@ -1,4 +1,4 @@
-"""Exit codes, statuses, exceptions, versions, places, fields and quotations against the tool results.
+"""Exit codes, statuses, exceptions, versions, places and fields against the tool results.
 
 A name that the results show is supported. Where they show only others of its family, it is contradicted.
 """
@@ -11,7 +11,7 @@ from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
 from mcp_reflect.checkers.evidence.figures import stems
 from mcp_reflect.checkers.evidence.reading import parsed_json
 from mcp_reflect.checkers.evidence.states import NEGATED
-from mcp_reflect.checkers.sentences import Sentence, quotations
+from mcp_reflect.checkers.sentences import Sentence
 from mcp_reflect.models.critique import Status
 
 _POINTING: Final = (
@@ -47,11 +47,6 @@ _FAMILIES: Final = (
     ),
     _Family(_EXCEPTION, _EXCEPTION, _POINTING + r"|\bis an? \w+(?:error|exception)"),
     _Family(r"\b([a-z]{1,3}\d{3,5})\b", r"\b([a-z]{1,3}\d{3,5})\b", _POINTING),
-    _Family(
-        r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])([0-9a-f]{7,40})\b",
-        r"^\[[\w./-]+ (?:\(root-commit\) )?([0-9a-f]{7,40})\]",
-        r"\bcommit",
-    ),
     _Family(
         r"\bcoverage\b[^.%]{0,40}?\b(\d{1,3}(?:\.\d{1,2})?) ?%|\b(\d{1,3}(?:\.\d{1,2})?) ?% (?:\w+ )?coverage\b",
         r"^total\s.{0,200}?(\d{1,3}(?:\.\d+)?)%\s*$|^all files\s*\|\s*(\d{1,3}(?:\.\d+)?)\s|"
@@ -108,7 +103,7 @@ def _name(found: re.Match[str]) -> str:
 def _same(said: str, shown: str) -> bool:
     if re.fullmatch(r"-?\d+(?:\.\d+)?", said) and re.fullmatch(r"-?\d+(?:\.\d+)?", shown):
         return abs(float(said) - float(shown)) <= 0.5 * 10.0 ** -len(said.partition(".")[2]) * ("." in shown)
-    return said == shown or (len(said) >= 7 and shown.startswith(said))
+    return said == shown
 
 
 _VERSION: Final = re.compile(
@@ -189,24 +184,3 @@ def _fields(evidence: Evidence) -> dict[str, list[str]]:
         elif value is not None and key:
             fields.setdefault(key, []).append(str(value).lower())
     return fields
-
-
-_SAYING: Final = re.compile(
-    r"\b(?:says?|said|shows?|showed|reads?|prints?|printed|reports?|reported|states?|contains?|is|with)[^\"“«]{0,20}$"
-)
-
-
-def judge_quotations(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """A quotation of a result: supported where it stands there, contradicted where only its numbers differ."""
-    flat = " ".join(evidence.text.split())
-    for start, text in quotations(sentence.text):
-        if start >= len(sentence.stated) or len(text) < 8 or not _SAYING.search(sentence.plain[:start].lower()):
-            continue
-        wanted = " ".join(text.split()).strip(" .").lower()
-        pattern = r"\d+(?:\.\d+)?".join(re.escape(part) for part in re.split(r"\d+(?:\.\d+)?", wanted)[:12])
-        if wanted in flat:
-            yield Judgement(Status.PASS, sentence.text)
-        elif len(wanted) > 11 and (shown := re.search(pattern, flat)):
-            yield Judgement(Status.FAIL, sentence.text, shown[0][:200], "the result has other numbers")
-        else:
-            yield Judgement(Status.UNSUPPORTED, sentence.text, None, "no tool result shows this quotation")

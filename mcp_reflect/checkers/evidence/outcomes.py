@@ -20,7 +20,6 @@ from mcp_reflect.checkers.evidence.claims import (
 from mcp_reflect.checkers.evidence.reading import Kind, Report
 from mcp_reflect.checkers.sentences import Sentence, quotations
 
-_SOME: Final = re.compile(r"\b(?:some|several|many|a few)\b(?! of)")
 _BESIDE: Final = re.compile(r"\b(?:with|in|across|over) (?:no|zero|\d+|two|three) (?!of\b)(?:\w+ )?\w+\b")
 _PARTIAL: Final = re.compile(
     r"\b(?:\d+|no|none|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|most|some|many|several|few|"
@@ -40,7 +39,7 @@ def judge_outcomes(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
             continue
         # That some tests fail is as good as that the tests fail; that some pass says little.
         lower = _BESIDE.sub(" ", clause.text.lower())
-        if not _PARTIAL.search(lower if good else _SOME.sub(" ", lower)):
+        if not _PARTIAL.search(lower if good else re.sub(r"\b(?:some|several|many|a few)\b(?! of)", " ", lower)):
             for subject in named:
                 yield from _outcome(sentence, clause.text, subject, evidence, good=good)
 
@@ -75,12 +74,6 @@ def described(reports: list[Report]) -> str:
     return "; ".join(texts)
 
 
-_TEST_CATEGORIES: Final = frozenset({"passed", "failed", "skipped", "xfailed", "deselected", "total", "percent"})
-_DIAGNOSED: Final = re.compile(
-    r"\b(type|typing|compile|compiler|compilation|lint|linter|linting)[- ](?:errors?|warnings?|issues?|problems?)",
-    re.IGNORECASE,
-)
-_KIND: Final = {"t": Kind.TYPES, "c": Kind.BUILD, "l": Kind.LINT}
 # Words of a count without a subject; with any other word it may be of something else: "the page loads with no errors".
 _PLAIN: Final = frozenset(
     "there are is was were be been no none zero one two three four five six seven eight nine ten eleven twelve of "
@@ -92,15 +85,10 @@ _PLAIN: Final = frozenset(
     "first i have had has any tests test deselected summary result results output log says say at initially attempt "
     "after fix".split()
 )
-_DENIED: Final = re.compile(
-    r"\b(?:not true|wrong|incorrect|false that|instead of|rather than|no longer)\b", re.IGNORECASE
-)
 
 
 def judge_counts(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """One judgement for each count of tests, failures, errors and so on."""
-    if _DENIED.search(sentence.plain):
-        return
     subject: list[Subject] = []
     noun: str | None = None
     for clause in sentence.clauses:
@@ -124,16 +112,14 @@ def _count(
         if count.noun == "tests" and not any(report.kind is Kind.TESTS for report in evidence.reports):
             yield unsupported(sentence, "no tool result counts the tests; run them and give the output")
         return
-    first = sentence.earlier and len(reports) > 1
-    chosen = reports[:1] if first else latest(reports)
+    chosen = reports[:1] if sentence.earlier else latest(reports)
     known = [values for report in chosen if (values := _values(report, count))]
-    broken = any(report.ok is False for report in chosen)
-    failure = "the output shows failures"
-    if count.value == 0 and broken and count.category in {"failed", "errors", "problems"}:
+    failing = count.category in {"failed", "errors", "problems"}
+    if count.value == 0 and failing and any(report.ok is False for report in chosen):
         # "No errors" says that all is well; "no failed tests" is true to the letter where a suite did not load.
         if not (count.category == "failed" and all(report.counts.get("failed") == 0 for report in chosen)):
-            yield verdict(sentence, holds=False, expected=described(chosen), detail=failure)
-    elif known and (_holds(count, chosen, known) or (not first and count.value and _held_before(count, reports))):
+            yield verdict(sentence, holds=False, expected=described(chosen), detail="the output shows failures")
+    elif known and (_holds(count, chosen) or (count.value and _held_before(count, reports))):
         yield verdict(sentence, holds=True)
     elif known and len({report.kind for report in chosen}) == 1:
         yield verdict(sentence, holds=False, expected=described(chosen), detail="the output has another number")
@@ -145,11 +131,7 @@ def _relevant(clause: str, count: Count, subject: list[Subject], evidence: Evide
     plain = set(re.findall(r"[a-z]+", clause.lower())) <= _PLAIN
     if not reports and (count.noun is not None or plain):
         reports = evidence.reports
-    if kind := _DIAGNOSED.search(clause):
-        wanted = _KIND[kind[1][0].lower()]
-        same = [report for report in evidence.reports if report.kind is wanted]
-        reports = same or [report for report in reports if wanted is Kind.BUILD and report.runner == "tsc"]
-    if count.category in _TEST_CATEGORIES or count.noun is not None:
+    if count.category not in {"errors", "warnings", "problems"} or count.noun is not None:
         return [report for report in reports if report.kind is Kind.TESTS]
     return reports if subject else [report for report in reports if report.values(count.category)]
 
@@ -164,24 +146,27 @@ def _values(report: Report, count: Count) -> frozenset[int]:
     return report.values("all" if count.every and count.category == "passed" else count.category)
 
 
-def _holds(count: Count, chosen: list[Report], known: list[frozenset[int]]) -> bool:
+def _holds(count: Count, chosen: list[Report]) -> bool:
     if count.every and count.category == "passed" and any(report.ok is False for report in chosen):
         return False
-    totals = [report.values("total") for report in chosen if report.values("total")] if count.total is not None else []
+    totals = [values for report in chosen if (values := report.values("total"))] if count.total is not None else []
     if totals and count.noun != "suites" and not any(count.total in values for values in totals):
         return False
-    return any(count.value in values for values in known) or (
-        len(known) > 1 and count.value == sum(max(values) for values in known)
-    )
+    return _among(count, chosen)
+
+
+def _among(count: Count, reports: list[Report]) -> bool:
+    """True if a report has the number, or all of them together."""
+    known = [values for report in reports if (values := _values(report, count))]
+    total = sum(max(values) for values in known)
+    return any(count.value in values for values in known) or (len(known) > 1 and count.value == total)
 
 
 def _held_before(count: Count, reports: list[Report]) -> bool:
-    """True if an earlier run may be meant: one with failures, or one part of a suite whose runs all went well."""
-    earlier = [values for report in reports if (values := _values(report, count))]
-    before = any(count.value in values for values in earlier)
-    if count.category in {"passed", "percent", "total"} and not all(report.ok for report in reports):
-        return before and not count.every and all(report.ok for report in latest(reports))
-    return before or (len(earlier) > 1 and count.value == sum(max(values) for values in earlier))
+    """True if an earlier run may be meant: a count of failures, or of a part of a suite that went well at last."""
+    ended = reports if count.every else latest(reports)
+    good = count.category not in {"passed", "percent", "total"} or all(report.ok for report in ended)
+    return good and _among(count, reports)
 
 
 # Code in ticks, test_names, tests::in_modules, TestNames and shop/tax.
@@ -189,7 +174,6 @@ _NAME: Final = re.compile(
     r"`([^`\n]{2,200})`|\b(test_\w{1,120}(?:\[[^\]\s]{1,60}\])?(?:\.py)?)|\b(\w{1,80}(?:::\w{1,80}){1,6})|"
     r"\b(Test[A-Z]\w{0,80}(?:/\w{1,80})?)\b|\bpackage (\w[\w/.-]{0,120}\w)"
 )
-_SKIPPED: Final = re.compile(r"\b(?:skipped|ignored|pending)\b", re.IGNORECASE)
 
 
 def judge_names(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
@@ -197,7 +181,7 @@ def judge_names(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     states: set[str] = set()
     for clause in sentence.clauses:
         good = polarity(clause.text)
-        skipped = _SKIPPED.search(clause.text)
+        skipped = re.search(r"(?i)\b(?:skipped|ignored|pending)\b", clause.text)
         if not clause.hedged and (skipped or good is not None):
             states.add("skipped" if skipped else "passes" if good else "fails")
     if len(states) != 1:

@@ -43,10 +43,9 @@ _COMMAND: Final = re.compile(
     r"(?P<bad>fail(?:s|ed)?|crash(?:es|ed)|panick?(?:s|ed)|stops|was not found|with an error))\b",
     re.IGNORECASE,
 )
-# A non-zero exit that is an answer and no fault.
-_BENIGN: Final = re.compile(
-    r"\b(?:diff|grep|rg|cmp|is-enabled|is-active|test -|audit|outdated|--check|lsof|pgrep|which|jq -e|"
-    r"format|lint|status)\b"
+# A non-zero exit of these is an answer and no fault.
+_ANSWERS: Final = re.compile(
+    r"\b(?:diff|grep|rg|cmp|is-\w+|test -|audit|outdated|--check|lsof|pgrep|which|lint|status)\b"
 )
 _BAD_LINE: Final = re.compile(
     r"^\s{0,4}(?:\w{0,30}(?:Error|Exception)\b.{0,200}|(?:error|fatal|panic|err!|npm err!|traceback)\b[: (].{0,200}|"
@@ -72,7 +71,7 @@ def ended(result: Seen) -> str | None:
         return found[0].strip()[:160]
     if result.ended_well is False and (found := re.search(r"\"status\"\s*:\s*\"[\w -]{1,40}\"", result.text)):
         return found[0]
-    if result.exit_code not in (None, 0) and not _BENIGN.search(result.tool):
+    if result.exit_code not in (None, 0) and not _ANSWERS.search(result.tool):
         return f"exit code {result.exit_code}"
     return None
 
