@@ -133,8 +133,9 @@ def _doubtful_start(tokens: list[Token], index: int) -> bool:
         at -= 1
     if at >= 0 and tokens[at].kind is Kind.OP and (tokens[at].text != "*" or tokens[at].end - tokens[at].start == 1):
         return True  # "+ his 1 teacher", but not "3 times because 4 + 2"
-    joined = earlier is not None and word in {"of", "and", "the", "from", "to"}
-    return joined and (earlier.kind is not Kind.WORD or earlier.text.lower() in LEADS)
+    if earlier is None or word not in {"of", "and", "the", "from", "to"}:
+        return False
+    return earlier.kind is not Kind.WORD or earlier.text.lower() in LEADS
 
 
 def plain_text(value: Fraction) -> str:
