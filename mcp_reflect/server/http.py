@@ -1,14 +1,18 @@
-"""The server over HTTP, for clients on this machine: loopback only, with limits on requests.
+"""The server over HTTP, for clients on this machine: loopback only, with limits on connections, requests and bodies.
 
-The SDK refuses a foreign Host (421) and a foreign Origin (403).
+The SDK refuses a foreign Host (421), a foreign Origin (403) and JSON that is nested too deep (400).
 """
 
+import asyncio
+import logging
 import sys
-from typing import Final
+from typing import Any, ClassVar, Final
 
 import anyio
-from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
+import uvicorn
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_reflect.config import Limits
 from mcp_reflect.loopback import HOST, listening
@@ -17,27 +21,34 @@ from mcp_reflect.server.app import build
 PATH: Final = "/mcp"
 MOST_WAITING_BYTES: Final = 64 << 20
 """Bytes of unfinished bodies that are kept, over all requests."""
+MOST_SESSIONS: Final = 1_000
+SESSION_SECONDS: Final = 30 * 60
+"""After so long without a request a session ends; its client begins another."""
 _GRACE_SECONDS: Final = 1  # for answers when the server stops; a stream that a client holds open has no end
+_BACKLOG: Final = 100  # connections that are accepted at once
+_OTHER_FILES: Final = 60  # of the bank, of threads, of the log
 
 
 class RequestLimits:
     """An ASGI application around `app`: a request is counted before its body is read, which must come in time.
 
     `seconds` is the time for a body, None for the setting. A body over 4 MiB is 413, one that does not come 408, and a
-    request over the limits 503; the connection is then closed.
+    request over the limits 503; the connection is then closed. Where requests or bytes are too many, the body that has
+    been awaited longest makes way.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits, seconds: float | None = None) -> None:
         self._app = app
         self._most = limits.max_http_requests
         self._seconds = limits.max_body_seconds if seconds is None else seconds
-        self._open = self._waiting = 0
+        self._open = self._waiting_bytes = 0
+        self._waiting: dict[anyio.CancelScope, None] = {}  # the longest first
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on with its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif self._open >= self._most:
+        elif self._open >= self._most and not self._give_up_longest():
             await _refuse(send, 503, f"requests: {self._open} are open already. Close one first.")
         else:
             self._open += 1
@@ -46,29 +57,41 @@ class RequestLimits:
             finally:
                 self._open -= 1
 
+    def _give_up_longest(self) -> bool:
+        """Give up the body that has been awaited longest; False where none is."""
+        for waiting in self._waiting:
+            del self._waiting[waiting]
+            waiting.cancel()
+            return True
+        return False
+
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         parts: list[Message] = []
         size = 0
         length = dict(scope["headers"]).get(b"content-length", b"0")[:20]
         announced = int(length) if length.isdigit() else 0
-        try:
-            with anyio.move_on_after(self._seconds) as waiting:
-                while max(size, announced) <= DEFAULT_MAX_REQUEST_BODY_SIZE and self._waiting <= MOST_WAITING_BYTES:
+        with anyio.move_on_after(self._seconds) as waiting:
+            self._waiting[waiting] = None
+            try:
+                while max(size, announced) <= DEFAULT_MAX_REQUEST_BODY_SIZE:
                     parts.append(await receive())
                     if parts[-1]["type"] == "http.disconnect":
                         return
                     size += len(parts[-1].get("body", b""))
-                    self._waiting += len(parts[-1].get("body", b""))
+                    self._waiting_bytes += len(parts[-1].get("body", b""))
                     if not parts[-1].get("more_body", False):
                         break
-        finally:
-            self._waiting -= size
+                    if self._waiting_bytes > MOST_WAITING_BYTES:
+                        self._give_up_longest()
+            finally:
+                self._waiting.pop(waiting, None)
+                self._waiting_bytes -= size
         if max(size, announced) > DEFAULT_MAX_REQUEST_BODY_SIZE:
             await _refuse(send, 413, f"body: it is too large. Send at most {DEFAULT_MAX_REQUEST_BODY_SIZE} bytes.")
         elif waiting.cancelled_caught:
-            await _refuse(send, 408, f"body: it did not come within {self._seconds} s. Send it at once.")
-        elif not parts or parts[-1].get("more_body", False):
-            await _refuse(send, 503, "requests: too many bodies are unfinished. Send it again later.")
+            await _refuse(
+                send, 408, f"body: it did not come within {self._seconds} s, or too many others wait. Send it at once."
+            )
         else:
             parts.reverse()
 
@@ -85,17 +108,89 @@ async def _refuse(send: Send, status: int, text: str) -> None:
     await send({"type": "http.response.body", "body": text.encode()})
 
 
+class Connection(H11Protocol):
+    """A connection; one that is in no request for `seconds` is closed, at once where others wait for its place."""
+
+    most = 2_000
+    seconds = 30.0
+    opened: ClassVar[dict["Connection", None]] = {}  # the longest first
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to watch the connection; where none can make way for it, close it."""
+        super().connection_made(transport)
+        self._last: Any = None
+        self._watch = self.loop.call_later(self.seconds, self._look)
+        self.opened[self] = None
+        if len(self.opened) > self.most:
+            next(filter(Connection._is_idle, self.opened), self).transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._watch.cancel()
+        self.opened.pop(self, None)
+        super().connection_lost(exc)
+
+    def _is_idle(self) -> bool:
+        return not self.cycle or self.cycle.response_complete
+
+    def _look(self) -> None:
+        if self._is_idle() and self.cycle is self._last:
+            self.transport.close()
+        self._last = self.cycle
+        self._watch = self.loop.call_later(self.seconds, self._look)
+
+
+def _most_connections() -> int:
+    """Return how many connections the limit on open files (`ulimit -n`) allows beside the bank's own."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    except ImportError:
+        soft = 512
+    return min(max(soft - _BACKLOG - _OTHER_FILES, 16), 2_000)
+
+
 def serve_http(port: int) -> None:
     """Serve `http://127.0.0.1:PORT/mcp` until SIGINT or SIGTERM; port 0 means any free one.
 
     The address is printed on stdout when it takes connections. InputError where the port cannot be had.
     """
-    import uvicorn  # noqa: PLC0415 - stdio needs no web server
-
     with listening(port, "--http") as listener:
         server = build()
-        app = RequestLimits(server.streamable_http_app(streamable_http_path=PATH, host=HOST), server.service.settings)
-        config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=_GRACE_SECONDS)
-        sys.stdout.write(f"http://{HOST}:{listener.getsockname()[1]}{PATH}\n")
+        names = [f"{name}:{listener.getsockname()[1]}" for name in (HOST, "localhost")]
+        app = server.streamable_http_app(
+            streamable_http_path=PATH,
+            max_sessions=MOST_SESSIONS,
+            session_idle_timeout=SESSION_SECONDS,
+            transport_security=TransportSecuritySettings(
+                allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
+            ),
+        )
+        settings = server.service.settings
+        Connection.most, Connection.seconds = _most_connections(), settings.max_body_seconds
+        config = uvicorn.Config(
+            RequestLimits(app, settings),
+            http=Connection,
+            backlog=_BACKLOG,
+            log_level="warning",
+            lifespan="on",
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        logging.getLogger("asyncio").addFilter(_Once())
+        sys.stdout.write(f"http://{names[0]}{PATH}\n")
         sys.stdout.flush()
         anyio.run(uvicorn.Server(config).serve, [listener])
+
+
+class _Once(logging.Filter):
+    """Lets the first line through that says that no more files may be opened: asyncio tries again each second."""
+
+    _was_said = False
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether to write the line."""
+        if "out of system resource" not in record.getMessage():
+            return True
+        first, self._was_said = not self._was_said, True
+        return first
