@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
+from mcp_reflect.errors import InputError
+
 
 class CliParser(argparse.ArgumentParser):
     """The parser of a command, and of each of its actions."""
@@ -23,6 +25,18 @@ class CliParser(argparse.ArgumentParser):
             names = [str(choice) for choice in action.choices]
             hint = suggestion(str(value), names) or f"Choose from {', '.join(names)}."
             raise argparse.ArgumentError(action, f"invalid choice: '{quoted(str(value), 40)}'. {hint}")
+
+
+def add_number(parser: argparse.ArgumentParser, option: str, least: float, most: float, **details: Any) -> None:
+    """Add an option that takes a number from `least` to `most`, whole if these are; InputError for another one."""
+
+    def parse(text: str) -> float:
+        value = type(most)(text)
+        if not least <= value <= most:
+            raise InputError(option, f"{text} is not in {least:g} to {most:g}", "Give a number in that range.")
+        return value
+
+    parser.add_argument(option, type=parse, **details)
 
 
 def suggestion(word: str, names: Iterable[str]) -> str:

@@ -117,15 +117,15 @@ def _host_commands(
 ) -> tuple[CommandLine, ...]:
     """Return the host's own command lines for the change; none if it has no such command, or is not on PATH."""
     program = host.command and shutil.which(host.command.program)
-    if host.command is None or program is None:
+    if host.command is None or program is None or (options.here and not host.command.for_project):
         return ()
     before = registered.before or ""
-    present = host.remove_entry(before) != before
-    remove = host.command.remove(options.here) if present or options.uninstall else ()
-    add = () if options.uninstall else host.command.add(command, options.here)
-    if remove is None or add is None:
+    removes = options.uninstall or host.remove_entry(before) != before
+    if removes and not host.command.remove:
         return ()
-    return tuple((program, *words) for words in (remove, add) if words)
+    lines = [host.command.remove] if removes else []
+    lines += [] if options.uninstall else [host.command.add]
+    return tuple((program, *host.command.words(line, command, here=options.here)) for line in lines)
 
 
 def _run_host_command(host: HostConfig, line: CommandLine, plan: Plan) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from mcp_reflect import services
-from mcp_reflect.cli.commands import CliParser
+from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.dream import undo
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.lesson_editor import add_in_editor, edit_in_editor
+from mcp_reflect.cli.lesson_document import add_in_editor, edit_in_editor
 from mcp_reflect.cli.lesson_text import (
     HEADS,
     TEXT_COLUMN,
@@ -97,7 +97,8 @@ def _add_filter_options(parser: ArgumentParser) -> None:
     parser.add_argument("--task-type", default=SUPPRESS, help="like debugging, search, deploy")
     parser.add_argument("--tag", default=SUPPRESS, help="one of its tags")
     parser.add_argument("--project", default=SUPPRESS, help="a project that MCP_REFLECT_PROJECTS allows")
-    parser.add_argument("--min-effectiveness", type=float, default=SUPPRESS, help="0 to 1; without one it is left out")
+    about = "0 to 1; without one it is left out"
+    add_number(parser, "--min-effectiveness", 0.0, 1.0, default=SUPPRESS, help=about)
     parser.add_argument("--limit", type=int, default=SUPPRESS, help="at most so many (default 50)")
     parser.add_argument("--offset", type=int, default=SUPPRESS, help="skip so many newer ones")
 
@@ -109,16 +110,13 @@ def run_lessons(options: Namespace) -> int:
 
 def _filter_of(options: Namespace) -> Filter:
     values: dict[str, Any] = vars(options)
-    least = values.get("min_effectiveness")
-    if least is not None and not 0 <= least <= 1:
-        raise InputError("--min-effectiveness", f"{least:g} is not in 0 to 1", "Give a number in that range.")
     kind = values.get("kind", RecordKind.LESSON.value)
     return Filter(
         words=tuple(values.get("words", ())),
         kind=None if kind == "all" else RecordKind(kind),
         task_type=values.get("task_type"),
         tag=values.get("tag"),
-        min_effectiveness=least,
+        min_effectiveness=values.get("min_effectiveness"),
         limit=max(values.get("limit", 50), 1),
         offset=max(values.get("offset", 0), 0),
         **_state_fields(values.get("state", State.ACTIVE.value)),

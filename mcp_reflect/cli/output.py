@@ -6,7 +6,6 @@ import shutil
 import signal
 import sys
 import textwrap
-import time
 import unicodedata
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -48,18 +47,6 @@ def write_result(options: Namespace, value: Any, text: str) -> None:
         write_json(value)
     else:
         write_line(text)
-
-
-class Progress:
-    """Prints to stderr how far a long command is, at most once a second."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + 1.0
-
-    def report(self, text: str) -> None:
-        if (now := time.monotonic()) >= self._next:
-            sys.stderr.write(f"mcp-reflect: {text}\n")
-            self._next = now + 1.0
 
 
 def styled(text: str, style: str) -> str:

@@ -8,7 +8,7 @@ from mcp_reflect.analysis.transcripts import Found, read_transcript
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import Progress, write_result
+from mcp_reflect.cli.output import write_result
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
@@ -43,9 +43,7 @@ def run_reflect(options: Namespace) -> int:
 
 
 async def _reflect(engine: Engine, transcript: Found, options: Namespace) -> None:
-    progress = Progress()
-    for number, (place, arguments) in enumerate(transcript.runs, start=1):
-        progress.report(f"run {number} of {len(transcript.runs)}")
+    for place, arguments in transcript.runs:
         run_id, reflections = clean_text(str(arguments.get("run_id", ""))), engine.bank.reflections
         known_id = await reflections.of_run(engine.scopes.own, run_id) if "#" in run_id else None
         if known_id is not None:

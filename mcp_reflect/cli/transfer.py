@@ -4,17 +4,18 @@ import json
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from mcp_reflect import services
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import json_object, read_text, write_output
-from mcp_reflect.cli.output import Progress, confirm, write_json, write_line, write_result
+from mcp_reflect.cli.output import confirm, write_json, write_line, write_result
 from mcp_reflect.config import Settings
 from mcp_reflect.models.common import plain
+from mcp_reflect.models.lesson import Stored
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import backup
 
@@ -108,23 +109,23 @@ def run_import(options: Namespace) -> int:
     If a line is bad, the error names it and nothing is stored. Lessons that the bank has are skipped.
     """
     text = read_text(options.file, Settings.from_env())
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    progress = Progress()
+    numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    lines = ((number, json_object(line, f"line {number}")) for number, line in numbered)
 
     async def work(engine: Engine) -> Counter[str]:
         counts: Counter[str] = Counter()
-        if options.own:
-            restored = await services.lessons.import_own(engine.context, _parse_lines(lines, progress))
+
+        def count(batch: Sequence[Stored]) -> None:
+            counts.update(stored.status for stored in batch)
             if options.json:
-                for stored in restored:
+                for stored in batch:
                     write_json(plain(stored))
-            return Counter(stored.status for stored in restored)
-        async for batch in engine.import_lessons(_parse_lines(lines, progress), merge=options.merge):
-            for stored in batch:
-                counts[stored.status] += 1
-                if options.json:
-                    write_json(plain(stored))
-            progress.report(f"{counts.total()} of {len(lines)} lessons")
+
+        if options.own:
+            count(await services.lessons.import_own(engine.context, lines))
+        else:
+            async for batch in engine.import_lessons(lines, merge=options.merge):
+                count(batch)
         return counts
 
     counts = with_engine(work)
@@ -132,9 +133,3 @@ def run_import(options: Namespace) -> int:
         summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
         write_line(f"{counts.total()} lessons: {summary or 'none in the file'}.")
     return 0
-
-
-def _parse_lines(lines: list[tuple[int, str]], progress: Progress) -> Iterator[tuple[int, dict[str, Any]]]:
-    for count, (number, line) in enumerate(lines):
-        progress.report(f"read {count} of {len(lines)} lessons")
-        yield number, json_object(line, f"line {number}")

@@ -64,14 +64,15 @@ class Foreign:
 
 
 Sleep = Callable[[float], Awaitable[None]]
+_FIRST_PAUSE = 0.5  # seconds
+_LONGEST_PAUSE = 8.0
 
 
 class Retry:
     """Tries up to `attempts` times while the error is retryable and the request's time allows.
 
-    Before try n + 1 it pauses a random time between 0 and `first_pause` * 2^(n-1) seconds, at most
-    `longest_pause`, and never less than the endpoint asked for. It begins no pause that would reach past
-    `request.timeout`. Each try gets the time that is left.
+    Before try n + 1 it pauses a random time between 0 and 0.5 * 2^(n-1) seconds, at most 8, and never less than the
+    endpoint asked for. It begins no pause that would reach past `request.timeout`. Each try gets the time that is left.
     """
 
     def __init__(
@@ -81,15 +82,11 @@ class Retry:
         clock: Clock | None = None,
         sleep: Sleep = asyncio.sleep,
         attempts: int = 3,
-        first_pause: float = 0.5,
-        longest_pause: float = 8.0,
     ) -> None:
         self._llm = llm
         self._clock = clock or Clock()
         self._sleep = sleep
         self._attempts = attempts
-        self._first_pause = first_pause
-        self._longest_pause = longest_pause
 
     async def complete(self, request: Request) -> Reply:
         """Return the first reply that comes, or raise the error of the last try."""
@@ -105,7 +102,7 @@ class Retry:
             try:
                 return await self._llm.complete(replace(request, timeout=left()))
             except LLMError as error:
-                widest = min(self._longest_pause, self._first_pause * 2 ** (attempt - 1))
+                widest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1))
                 pause = max(error.retry_after or 0.0, widest * int.from_bytes(self._clock.random(8)) / 2**64)
                 if not error.retryable or attempt >= self._attempts or pause >= left():
                     raise

@@ -1,5 +1,6 @@
 """`mcp-reflect sync DIR`: lessons as Markdown files, changed on either side."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,11 @@ def test_a_bad_file_is_named_and_nothing_changes(command: Command, folder: Path,
     assert "bad.md" in error
     assert fault in error
     assert len(command.json("lessons", "list")) == 1
+
+
+def test_the_state_of_a_folder_that_is_gone_is_deleted_with_the_next_sync(command: Command, folder: Path) -> None:
+    (state,) = command.folder.glob("*.sync-*")
+    shutil.rmtree(folder)
+    sync(command, command.folder / "other")
+    assert not state.exists()
+    assert len(list(command.folder.glob("*.sync-*"))) == 1

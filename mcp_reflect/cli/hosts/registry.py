@@ -70,17 +70,36 @@ class Command:
 CommandLine: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class HostCommand:
-    """A host's own command that registers a server.
+    """A host's own command that registers a server, with the words of its lines.
 
-    `add` and `remove` return the command line for a project's file (`here`) or the person's own; None if the host
-    has no such command.
+    SCOPE stands for `project` or `user`, -e or --env for a word pair of each setting, SERVER for the server's own
+    command line, and ENTRY for its entry as JSON. `remove` is empty if there is no such command; `for_project` is
+    false if it changes the person's own file alone.
     """
 
     program: str
-    add: Callable[[Command, bool], CommandLine | None]
-    remove: Callable[[bool], CommandLine | None]
+    add: str
+    remove: str = ""
+    for_project: bool = True
+
+    def words(self, line: str, command: Command, *, here: bool) -> CommandLine:
+        """Return a line's words for a project's file (`here`) or the person's own."""
+        words: list[str] = []
+        for word in line.split():
+            match word:
+                case "SCOPE":
+                    words.append("project" if here else "user")
+                case "-e" | "--env":
+                    words += [part for item in (command.env or {}).items() for part in (word, "=".join(item))]
+                case "SERVER":
+                    words += [command.program, *command.arguments]
+                case "ENTRY":
+                    words.append(json.dumps({"name": SERVER_NAME, **_stdio_entry(command)}))
+                case _:
+                    words.append(word)
+        return tuple(words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,45 +151,14 @@ def _goose_file(places: Places) -> Path:
     return places.settings("goose", "config.yaml", windows=("Block", "goose", "config", "config.yaml"))
 
 
-def _env_options(command: Command, option: str) -> list[str]:
-    return [word for name, value in (command.env or {}).items() for word in (option, f"{name}={value}")]
-
-
-def _scope(here: bool) -> str:
-    return "project" if here else "user"
-
-
 _CLAUDE: Final = HostCommand(
-    program="claude",
-    add=lambda command, here: (
-        *("mcp", "add", "--scope", _scope(here), SERVER_NAME, *_env_options(command, "-e"), "--"),
-        *(command.program, *command.arguments),
-    ),
-    remove=lambda here: ("mcp", "remove", "--scope", _scope(here), SERVER_NAME),
+    "claude", "mcp add --scope SCOPE mcp-reflect -e -- SERVER", "mcp remove --scope SCOPE mcp-reflect"
 )
-_CODEX: Final = HostCommand(
-    program="codex",
-    add=lambda command, _: (
-        *("mcp", "add", SERVER_NAME, *_env_options(command, "--env"), "--", command.program, *command.arguments),
-    ),
-    remove=lambda _: ("mcp", "remove", SERVER_NAME),
-)
+_CODEX: Final = HostCommand("codex", "mcp add mcp-reflect --env -- SERVER", "mcp remove mcp-reflect")
 _GEMINI: Final = HostCommand(
-    program="gemini",
-    add=lambda command, here: (
-        *("mcp", "add", "--scope", _scope(here), *_env_options(command, "-e")),
-        *(SERVER_NAME, command.program, *command.arguments),
-    ),
-    remove=lambda here: ("mcp", "remove", "--scope", _scope(here), SERVER_NAME),
+    "gemini", "mcp add --scope SCOPE -e mcp-reflect SERVER", "mcp remove --scope SCOPE mcp-reflect"
 )
-_VSCODE: Final = HostCommand(
-    program="code",
-    add=lambda command, here: (
-        None if here else ("--add-mcp", json.dumps({"name": SERVER_NAME, **_stdio_entry(command)}))
-    ),
-    remove=lambda _: None,
-)
-
+_VSCODE: Final = HostCommand("code", "--add-mcp ENTRY", for_project=False)
 _NEW_SESSIONS: Final = "Sessions that start from now on have it."
 
 HOSTS: Final[Mapping[str, HostConfig]] = {
