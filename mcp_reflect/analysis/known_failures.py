@@ -139,8 +139,8 @@ def failure_of(
     )
 
 
-# The warning that is due before a call. Certainties are chosen; each repeat that failed or worked counts as one case
-# against a prior of two cases.
+# The warning that is due before a call. Certainties are chosen; each session in which the call failed, and each time
+# that it worked, is one case against a prior of two cases.
 
 CERTAINTY: Final = {Match.EXACT: 0.95, Match.LOOSE: 0.8, Match.TOOL_AND_ERROR: 0.7}
 PRIOR_CASES: Final = 2
@@ -170,7 +170,9 @@ def due(
 
     `calls` are known failures with the same bare or loose form, `heads` failures in this session with the same head.
     """
-    alive = [known for known in calls if known.worked_at is None and (failed or _is_sure(known, session))]
+    searches = kind_of(tool, arguments) is Kind.SEARCH and not is_code_search(tool, arguments)
+    alive = [known for known in calls if known.worked_at is None]
+    alive = [known for known in alive if failed or _is_sure(known, session, searches=searches)]
     same = [
         known
         for known in alive
@@ -194,14 +196,16 @@ def due(
     return _due(group, Match.TOOL_AND_ERROR, certainty=CERTAINTY[Match.TOOL_AND_ERROR]) if enough else None
 
 
-def _is_sure(known: KnownFailure, session: SessionState) -> bool:
+def _is_sure(known: KnownFailure, session: SessionState, *, searches: bool) -> bool:
     """True for a failure that is more than one bad run.
 
-    It came again or in this session, its correction is known, or its cause is the call itself.
+    It came in two sessions or in this one, its correction is known, or the same input meets the same state: its cause
+    is the call itself, or nothing that is done here changes what is searched.
     """
     return (
         known.category in _OF_THE_CALL
-        or known.times > 1
+        or (searches and known.category is C.NO_RESULT)
+        or known.cases > 1
         or known.last_session == session.id
         or known.worked is not None
     )
@@ -210,10 +214,11 @@ def _is_sure(known: KnownFailure, session: SessionState) -> bool:
 def _due(found: Sequence[KnownFailure], match: Match, *, certainty: float | None = None) -> Due:
     """The latest of the failures stands for all; the cases of all of them count where no `certainty` is given."""
     latest = max(found, key=lambda known: (known.last_at, known.last_step, known.row))
-    times, works = sum(known.times for known in found), sum(max(known.works, known.wrong) for known in found)
+    cases, works = sum(known.cases for known in found), sum(max(known.works, known.wrong) for known in found)
     weight = RESULT if latest.category is C.ASSERTION else PASSING if latest.category in _PASSING else 1.0
     if certainty is None:
-        certainty = (PRIOR_CASES * CERTAINTY[match] * weight + times - 1) / (PRIOR_CASES + times - 1 + works)
+        certainty = (PRIOR_CASES * CERTAINTY[match] * weight + cases - 1) / (PRIOR_CASES + cases - 1 + works)
+    times = sum(known.times for known in found)
     return Due(known=latest, match=match, certainty=round(certainty, 2), times=times)
 
 

@@ -28,8 +28,9 @@ class KnownFailure:
     """A call of the bank that failed.
 
     `head`, `exact`, `bare` and `loose` are keys of its forms (`analysis.known_failures.Forms`). `times` counts
-    failures, `works` how often the same call worked, `wrong` warnings that it disproved. Times are seconds since 1970;
-    `worked_at` is None unless it worked since it last failed. `last_step` is the number of the call in `last_session`.
+    failures, `cases` the sessions in which it failed, `works` how often the same call worked, `wrong` warnings that it
+    disproved. Times are seconds since 1970; `worked_at` is None unless it worked since it last failed. `last_step` is
+    the number of the call in `last_session`.
     """
 
     row: int
@@ -45,6 +46,7 @@ class KnownFailure:
     error: str
     worked: Json
     times: int
+    cases: int
     works: int
     wrong: int
     last_at: float

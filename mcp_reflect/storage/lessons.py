@@ -259,8 +259,8 @@ def redacted(lesson: Lesson) -> Lesson:
     return replace(lesson, **texts, context_hash=context_hash(texts.get("context")))
 
 
-def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson) -> tuple[str, str]:
-    """Store a lesson, or strengthen the one that says the same.
+def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None = None) -> tuple[str, str]:
+    """Store a lesson, or strengthen the one that says the same; one of the same `session` is the same case.
 
     Returns its id and `stored`, `merged` or `quarantined`: a lesson in quarantine is never merged.
     """
@@ -276,6 +276,9 @@ def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson) -> tuple[str, str]:
         similarity.tie(tx, lesson, near)
         link_mentions(tx, lesson)
         return lesson.id, "stored"
+    first = tx.row("reflection_by_id", scoped(scope, id=equal.reflection_id)) if session else None
+    if first is not None and session_of(first["run_id"]) == session:
+        return equal.id, "merged"
     if (equal.mistake, equal.correction) != (lesson.mistake, lesson.correction):
         keep_version(tx, equal.id, "other_wording", lesson)
     change(tx, scope, merged(equal, lesson))
@@ -299,6 +302,11 @@ def keep_as_evidence(tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson
     if evidence.text not in texts:
         keep_version(tx, lesson_id, _EVIDENCE, evidence)
     add_links(tx, lesson_id, links)
+
+
+def session_of(run_id: str | None) -> str | None:
+    """Return the session of a run: the run of a transcript is a part of its session."""
+    return run_id and run_id.partition("#")[0]
 
 
 def first_equal(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:

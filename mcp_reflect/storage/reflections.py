@@ -34,11 +34,12 @@ class ReflectionRepository(Repository):
         tx.run(
             "reflection_add", {"id": reflection_id, **run, **self._write_parts(tx, scope, draft, reflection_id, now)}
         )
-        session = draft.run_id and draft.run_id.partition("#")[0]  # a transcript's run is a part of its session
+        session = lessons.session_of(draft.run_id)
         # The calls of a watched session were counted when they were made.
         again = session is None or warnings.session_state(tx, scope, session) is None
+        case = session or reflection_id  # a run without a session is one of its own
         for failure in draft.failures:
-            warnings.note_failure(tx, scope, failure, now, reflection_id=reflection_id, session=session, again=again)
+            warnings.note_failure(tx, scope, failure, now, reflection_id=reflection_id, session=case, again=again)
         if again:
             warnings.note_worked(tx, scope, draft.worked, now)
         return self._written(tx, scope, draft, reflection_id)
@@ -139,7 +140,7 @@ class ReflectionRepository(Repository):
                 body["strategy"] = waits(strategy.held)
         learned: list[dict[str, str]] = []
         for lesson in map(record_of, draft.lessons):
-            lesson_id, status = lessons.add_or_merge(tx, scope, lesson)
+            lesson_id, status = lessons.add_or_merge(tx, scope, lesson, lessons.session_of(draft.run_id))
             tools = [link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags]
             lessons.add_links(tx, lesson_id, (origin, *events, *tools))
             learned.append({"id": lesson_id, "status": status})

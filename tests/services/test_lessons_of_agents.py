@@ -102,3 +102,12 @@ async def test_a_lesson_stored_after_rules_judged_the_run_takes_theirs_as_eviden
     assert (await detail(engine, old.id))["state"] is State.RETIRED
     assert (await detail(engine, own.lesson_id))["links"] == [old.id]
     assert (await detail(engine, other.lesson_id))["links"] == []
+
+
+async def test_a_run_that_is_read_twice_is_learned_from_once(engine: Engine) -> None:
+    (first,) = (await engine.reflect(**FAILED_RUN, run_id="s-1#1")).lessons
+    longer = {**FAILED_RUN, "events": [*FAILED_RUN["events"], {"type": "llm_call", "content": "Done."}]}
+    await engine.reflect(**longer, run_id="s-1#2")
+    assert (await detail(engine, first.id))["strength"] == 1
+    await engine.reflect(**longer, run_id="s-2#1")
+    assert (await detail(engine, first.id))["strength"] == 2

@@ -51,8 +51,29 @@ async def test_a_call_that_worked_since_is_not_known_to_fail_until_it_fails_agai
     await fail(engine, "npm run build", "npm error missing script: build")
     await work(engine, "npm run build")
     assert await said(engine, "npm run build") is None
-    await fail(engine, "npm run build", "npm error missing script: build")
+    await fail(engine, "npm run build", "npm error missing script: build", session="s3")
     assert await said(engine, "npm run build") is not None
+
+
+async def test_failures_of_one_session_are_one_case_however_often_they_are_seen(engine: Engine) -> None:
+    for _ in range(3):
+        await fail(engine, "npm run deploy", REFUSED)
+    assert await said(engine, "npm run deploy") is None
+    events = [
+        {"type": "tool_call", "tool": "Bash", "arguments": {"command": "make image"}},
+        {"type": "tool_response", "tool": "Bash", "error": REFUSED},
+    ]
+    for part in (events, [*events, {"type": "llm_call", "content": "I give up."}]):  # a session that is read twice
+        await engine.reflect(task="Deploy", outcome="failure", events=part, run_id=f"s9#{len(part)}")
+    assert await said(engine, "make image") is None
+    await fail(engine, "make image", REFUSED, session="s10")
+    assert await said(engine, "make image") is not None
+
+
+async def test_a_search_that_found_nothing_is_sure_to_find_nothing_again(engine: Engine) -> None:
+    query: Json = {"query": "VIVA Media AG"}
+    assert (await engine.after_call("search", query, "No results found.", session="s1")).failed
+    assert await engine.before_call("search", query, session="s2") is not None
 
 
 async def test_what_worked_instead_is_told(engine: Engine) -> None:
@@ -81,7 +102,8 @@ async def test_a_failed_test_is_an_answer_and_not_a_mistake(engine: Engine) -> N
 async def test_an_error_that_passes_by_itself_is_told_when_it_has_stayed(engine: Engine) -> None:
     await fail(engine, "curl https://example.org", "curl: (28) Operation timed out")
     assert await said(engine, "curl https://example.org") is None
-    await fail(engine, "curl https://example.org", "curl: (28) Operation timed out")
+    for session in ("s3", "s4"):
+        await fail(engine, "curl https://example.org", "curl: (28) Operation timed out", session=session)
     assert await said(engine, "curl https://example.org") is not None
 
 

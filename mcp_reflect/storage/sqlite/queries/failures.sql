@@ -9,6 +9,7 @@ INSERT INTO failures (
 )
 ON CONFLICT (tenant, project, signature, exact) DO UPDATE SET
   times = times + :again,
+  cases = cases + (:again AND last_session IS NOT :session),
   last_at = iif(:again, :now, last_at),
   worked_at = iif(:again, NULL, worked_at),
   last_session = iif(:again, :session, last_session),
