@@ -105,7 +105,9 @@ def _texts(text: str, message: str, known: Vocabulary, suggestions: tuple[str, .
     more = tuple(part for word in asked for part in known.mended(word).words) if known.words else asked
     # A word of both stands twice: it is what the search is about, and most rankings weigh it so.
     longer = " ".join((plain, *more)) if set(more) - set(mended) else ""
-    if len(words) == 1:
+    families = tuple(_families(plain, known))
+    is_single = len(words) == 1 and len(more) <= _SHORT and not families
+    if is_single:
         longer = " ".join(dict.fromkeys((*mended, *more))) if set(map(stem, more)) - set(map(stem, mended)) else ""
     rest = telling(tuple(word for word in asked if known.knows(word) or not known.words), message)[:3]
     yield from offered[:_OFFERED]
@@ -115,7 +117,6 @@ def _texts(text: str, message: str, known: Vocabulary, suggestions: tuple[str, .
     yield from _without_operators(text, reading, tool)
     if tool is Tool.VECTOR:
         yield _QUESTION.sub("", plain).rstrip("?. ")
-    families = tuple(_families(plain, known))
     if len(content(plain)) <= _SHORT:
         yield from families
     if known.words and not any(known.mended(word).words for word in words):
@@ -125,7 +126,7 @@ def _texts(text: str, message: str, known: Vocabulary, suggestions: tuple[str, .
     is_english = f"{text}{message}".isascii() and not OTHER_STOP_WORDS & set(tokens(f"{text} {message}"))
     is_short = len(plain.split()) <= _SHORT and plain.islower()
     short = plain_variants(plain, known) if is_short and is_english else ()
-    if len(words) == 1 and longer:
+    if is_single and longer:
         yield from (longer, *rest)  # better than the same word in the other number
     yield from short[: 2 if len(words) == 1 else 1]
     yield longer
