@@ -12,6 +12,7 @@ from mcp_reflect.analysis.markdown import field_name, items, read_insights, spli
 from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_json, read_object, without_thinking
+from mcp_reflect.llm.reply_schema import by_criterion
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
@@ -269,6 +270,7 @@ def scores(field: str, value: Json, limits: Limits = DEFAULT) -> dict[str, Score
     Raises:
         InputError: Names the criterion that cannot be read.
     """
+    value = by_criterion(value)
     if value is None:
         return {}
     if not isinstance(value, dict):

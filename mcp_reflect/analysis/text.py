@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.run import Event, Trace
+from mcp_reflect.models.run import Event, RunError, Trace
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.signature import steady
 
@@ -136,10 +136,20 @@ def trace_text(trace: Trace, limit_chars: int) -> str:
     return before + "\n".join([*events[:head], *([note] if out else []), *events[tail:]])
 
 
+def error_text(error: RunError, limit_chars: int) -> str:
+    """The error of a run with its category and context."""
+    context = "" if error.context is None else f"context: {_json(error.context)}"
+    category = f"category: {error.category.value}" if error.category else ""
+    return shortened("\n".join(filter(None, (category, error.message, context))), limit_chars)
+
+
 def _event_text(event: Event) -> str:
-    """`[e3] tool_call search {"q": "x"}: content | error: what failed`."""
+    """`[e3] 12:04:31 tool_call search {"q": "x"} (exit_code: 1): content | error: what failed`."""
     arguments = None if event.arguments is None else _json(event.arguments) or "(arguments nested too deep to show)"
-    text = " ".join(filter(None, (f"[{event.id}] {event.type.value}", event.tool, arguments)))
+    metadata = ", ".join(f"{name}: {_json(value)}" for name, value in event.metadata.items())
+    time = None if event.timestamp is None else str(event.timestamp)
+    named = (f"[{event.id}]", time, event.type.value, event.tool, arguments, metadata and f"({metadata})")
+    text = " ".join(filter(None, named))
     text += f": {event.content}" if event.content else ""
     return f"{text} | error: {event.error}" if event.error else text
 

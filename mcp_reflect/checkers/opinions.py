@@ -11,6 +11,7 @@ from mcp_reflect.checkers.verify import Verified
 from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_object
+from mcp_reflect.llm.reply_schema import by_criterion
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import Opinion
 from mcp_reflect.models.reflection import Score
@@ -151,6 +152,7 @@ def _texts(value: Json, field: str) -> tuple[str, ...]:
 
 
 def _criteria(value: Json, field: str) -> Mapping[str, Score]:
+    value = by_criterion(value)
     if value is None:
         return {}
     if not isinstance(value, dict):

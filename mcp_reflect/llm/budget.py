@@ -177,7 +177,7 @@ class Account:
     async def write(self) -> None:
         """Write unrecorded use to the store. A failure leaves it unrecorded and does not cost the reply."""
         due, self._due = self._due, NOTHING
-        if not self.limits.daily or due == NOTHING:
+        if due == NOTHING:
             return
         try:
             async with asyncio.timeout(_STORE_SECONDS):

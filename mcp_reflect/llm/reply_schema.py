@@ -34,6 +34,13 @@ def _schema(item: Json) -> Json:
     return {**schema, "description": description} if description and description != "or null" else schema
 
 
+def by_criterion(value: Json) -> Json:
+    """Return `[{"criterion": "safety", "score": 0.9}]`, as a closed schema allows it, as an object by criterion."""
+    if not isinstance(value, list):
+        return value
+    return {str(item["criterion"]): item for item in value if isinstance(item, dict) and item.get("criterion")}
+
+
 def is_closed(schema: Json) -> bool:
     """True if no object in the schema allows names of its own, so that a provider can hold a reply to it."""
     if isinstance(schema, list):

@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.llm.budget import UsageStore, one_call
+from mcp_reflect.llm.budget import Account, Budget, SpendLimits, UsageStore, one_call
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TimedOutError
@@ -69,7 +69,10 @@ class ModelRunner:
     def __init__(self, settings: Settings, store: UsageStore, *, llm: LLM | None, log: Log, clock: Clock) -> None:
         self.prompts = Prompts(settings.prompts_folder)
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
-        self._llm = Timeout(Foreign(llm, GIVEN, "the model"), GIVEN) if llm else None
+        self._llm = None
+        if llm:
+            account = Account(SpendLimits(), store)  # its tokens are counted, and limits are those of configured models
+            self._llm = Budget(Timeout(Foreign(llm, GIVEN, "the model"), GIVEN), GIVEN, account)
         self._log = log
         self._registry = Registry(settings.llm_settings, store, clock)
 

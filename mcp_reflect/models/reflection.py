@@ -74,9 +74,9 @@ class LearntLesson:
 class Reflection:
     """The result of `reflect`. Scores are in 0..1, None where they are unknown.
 
-    `thinker` is host, rules or a model; `note` says why no model thought, or how its reply was read; `next` is a call
-    that adds to it. Where a check of the decision failed, `validation` names it and nothing was stored:
-    `reflection_id` and `reflection` are empty.
+    `thinker` is host, rules or a model, and `tokens` counts its input and output; `note` says why no model thought, or
+    how its reply was read; `next` is a call that adds to it. Where a check of the decision failed, `validation` names
+    it and nothing was stored: `reflection_id` and `reflection` are empty.
     """
 
     reflection_id: str = ""
@@ -99,6 +99,7 @@ class Reflection:
     triggered_by: str | None = None
     generated_at: str
     cut: Mapping[str, int] = field(default_factory=dict[str, int])
+    tokens: Mapping[str, int] = field(default_factory=dict[str, int])
     scope: str
     ignored: tuple[str, ...] = ()
     next: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -66,10 +66,10 @@ class RecallArguments(Arguments):
 
     @classmethod
     def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Recall by symptoms alone: they are the task."""
+        """Recall by symptoms or a task type alone: they are the task."""
         own = {field_of(cls, name): value for name, value in values.items()}
-        symptoms = own.get("symptoms")
-        return {**values, "task": fields.as_text(symptoms)} if symptoms and "task" not in own else values
+        instead = own.get("symptoms") or own.get("task_type")
+        return {**values, "task": fields.as_text(instead)} if instead and "task" not in own else values
 
     def ask(self) -> RecallQuery:
         """Return the query for the bank."""

@@ -10,7 +10,7 @@ from mcp_reflect.schemas.reading import Arguments
 
 
 class StepArguments(Arguments):
-    """Arguments of should_reflect. Without a `run_id` nothing is counted."""
+    """Arguments of should_reflect. Without a `run_id` the steps of the session are counted."""
 
     ALIASES: ClassVar = {"session_id": "run_id"}
     SYNONYMS: ClassVar = {

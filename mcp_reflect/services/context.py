@@ -21,6 +21,7 @@ class Context:
     """Settings, storage and helpers, the same for every call of an engine.
 
     `scorer` and `llm` are objects that a caller in Python passed; None uses those that are installed or configured.
+    `session` is the id of the engine's own session.
     `by_rules` has the ids of lessons that rules made since the engine was opened.
     """
 
@@ -31,6 +32,7 @@ class Context:
     log: Log
     scorer: "Scorer | None" = None
     llm: "LLM | None" = None
+    session: str = ""
     by_rules: set[str] = field(default_factory=set[str])
 
     @cached_property

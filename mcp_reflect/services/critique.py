@@ -142,6 +142,7 @@ class _Call:
 
     async def on_complete(self, iteration: int, version: Verified) -> None:
         """Report a correction that was verified."""
+        self.context.log("critique_iteration", "debug", iteration=iteration, failed=len(version.failed))
         if self.on_completed is not None:
             self.on_completed(iteration, version.steps)
         if self.client.progress is not None:
@@ -173,6 +174,28 @@ def _evidence(results: Sequence[Mapping[str, Any]]) -> str:
         for result in results
     ]
     return "\n\n".join(parts)[-_PROMPT_CHARS:]
+
+
+def review_prompt(
+    context: Context,
+    goal: str,
+    steps: Sequence[str] | str,
+    tool_results: Sequence[Mapping[str, Any]],
+    *,
+    step_description: str | None,
+    criteria: Sequence[str],
+) -> Rendered:
+    """Build the critic's prompt for steps that nobody has checked."""
+    inputs = {
+        "goal": goal,
+        "step_description": step_description or "",
+        "steps": _numbered([steps] if isinstance(steps, str) else steps),
+        "findings": "",
+        "evidence": _evidence(tool_results),
+        "criteria": "\n".join(criteria),
+        "lessons": "",
+    }
+    return context.runner.render("critique", {name: clean_text(text) for name, text in inputs.items()})
 
 
 def improvement_prompt(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mcp_reflect.services.critique import Callback, Iteration
     from mcp_reflect.services.reflect import Generated
     from mcp_reflect.services.triggers import Advice
+    from mcp_reflect.storage.store import Store
 
 _TOOLS: Final = {
     "reflect": ("reflect", "reflect"),
@@ -55,7 +56,7 @@ class Engine:
         settings: Default: the environment's.
         llm: A language model to ask instead of the configured ones.
         embedder: An embedding model to use instead of the configured one.
-        store: An open bank to use instead of the one that the settings name.
+        store: An open bank instead of the one that the settings name, or any other store of lessons and reflections.
         scorer: Scores runs, beside the installed scorers.
         clock: The source of time and ids.
         reflection_bank_size: Takes precedence over the setting `bank_size`.
@@ -68,7 +69,7 @@ class Engine:
         *,
         llm: "LLM | None" = None,
         embedder: "Embedder | None" = None,
-        store: Bank | None = None,
+        store: "Bank | Store | None" = None,
         scorer: "Scorer | None" = None,
         clock: Clock | None = None,
         reflection_bank_size: int | None = None,
@@ -80,9 +81,12 @@ class Engine:
         self.clock = clock or Clock()
         self.scopes = Scopes.of(self.settings, tenant_id)
         self.log = Log(self.settings.log_level, self.settings.log_format)
-        self.bank = store or Bank(self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder)
-        self.context = Context(self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm)
-        self._session = self.clock.new_id("ses")
+        own = store if isinstance(store, Bank) else None
+        self.bank = own or Bank(self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder)
+        if store is not None and not isinstance(store, Bank):
+            self.bank.use(store)
+        session = self.clock.new_id("ses")
+        self.context = Context(self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm, session)
 
     async def __aenter__(self) -> Self:
         return self
@@ -176,9 +180,19 @@ class Engine:
             async for result in results:
                 yield result
 
-    async def enhance_reasoning(self, query: str, steps: Sequence[str]) -> tuple[str, ...]:
-        """Return the steps corrected as far as possible, or the same steps where nothing is wrong."""
-        critique = await self.critique(goal=query, steps=list(steps))
+    async def enhance_reasoning(
+        self,
+        query: str,
+        steps: Sequence[str],
+        *,
+        on_start: "Callback | None" = None,
+        on_complete: "Callback | None" = None,
+    ) -> tuple[str, ...]:
+        """Return the steps corrected as far as possible, or the same steps where nothing is wrong.
+
+        The callbacks are those of `critique`.
+        """
+        critique = await self.critique(goal=query, steps=list(steps), on_start=on_start, on_complete=on_complete)
         return critique.corrected_steps or tuple(steps)
 
     async def replan(self, /, **arguments: Any) -> "SearchPlan":
@@ -240,7 +254,7 @@ class Engine:
         `session` is the id of the agent's session (default: one for this engine), `call_id` the id of the call.
         """
         return await services.warnings.before_call(
-            self.context, tool, arguments, session=session or self._session, call_id=call_id, project=project
+            self.context, tool, arguments, session=session or self.context.session, call_id=call_id, project=project
         )
 
     async def after_call(
@@ -258,7 +272,7 @@ class Engine:
         The call failed where `error` is given, or where `result` (text or JSON) reads as a failure.
         """
         return await services.warnings.after_call(
-            self.context, tool, arguments, result, error=error, session=session or self._session, project=project
+            self.context, tool, arguments, result, error=error, session=session or self.context.session, project=project
         )
 
     async def end_session(self, session: str) -> None:

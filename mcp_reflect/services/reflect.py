@@ -5,7 +5,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, cast
 
 from mcp_reflect.analysis import agent_analysis, decisions, reflector
@@ -13,7 +13,7 @@ from mcp_reflect.analysis.agent_analysis import read_analysis
 from mcp_reflect.analysis.assessment import level_of
 from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.analysis.reflector import Judged
-from mcp_reflect.analysis.text import clip, trace_text
+from mcp_reflect.analysis.text import clip, error_text, trace_text
 from mcp_reflect.checkers.evidence.reading import Kind
 from mcp_reflect.checkers.evidence.reading import seen as reports_in
 from mcp_reflect.clock import iso
@@ -21,7 +21,7 @@ from mcp_reflect.config import Limits, Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Input, Rendered
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities
+from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
 from mcp_reflect.models.common import HOST, RULES, Json, Scope, from_json
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.decision import ACTIONS, Validation
@@ -43,16 +43,13 @@ from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.transcripts import with_own_events
 
-_DECISION_FINDINGS: Final = 2  # sentences on the events, beside the trends of the metrics
 _REFLECTOR_CHARS: Final = 24_000  # of a run in the reflector's prompt, some 6,000 tokens; the text says what is cut
 _EVALUATOR_CHARS: Final = 16_000
 _TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
-_REASON_CHARS: Final = 500
 _TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
 _UNSTORED: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "next")  # added when it is stored or read
 _ABOUT_THE_CALL: Final = set("detail reflection_id analysis project recall_id trigger related_ids criteria".split())
-_FINDINGS: Final = 2  # of those without a lesson that the text does not tell, in `next`; all are stored
-_FINDING_CHARS: Final = 160
+_VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +157,7 @@ class _Run:
     diagnosis: Diagnosis
     review: decisions.Written | None
     client: ClientCapabilities = NO_CLIENT
+    tokens: dict[str, int] = field(default_factory=dict[str, int])
 
     async def judge(self, sent: ReflectArguments) -> _Judgement:
         """Use the agent's analysis if it sent one, else ask a language model, else leave the judgement to rules."""
@@ -167,8 +165,8 @@ class _Run:
         if sent.analysis is not None:
             analysis = read_analysis(clean(sent.analysis), ids, settings, lenient=True)
             if analysis.source_event_ids and not ids:
-                field = "analysis.source_event_ids"
-                raise InputError(field, "the run has no events", "Send the events, or leave it out.")
+                place = "analysis.source_event_ids"
+                raise InputError(place, "the run has no events", "Send the events, or leave it out.")
             return _Judgement(thinker=HOST, source=Source.AGENT, analysis=analysis)
 
         def read_reply(reply: Json) -> Analysis:
@@ -179,11 +177,17 @@ class _Run:
             Role.REFLECTOR, prompt, inputs, host=self.client, read=read_reply, read_text=read_reply
         )
         note = clean(result.note)  # may quote an endpoint's message, which may quote the request
+        self._count(result)
         if result.value is None or result.thinker is None:
             if note:
                 self.context.log("reflection_generation_failed", "warning", error=note)
             return _Judgement(thinker=RULES, source=Source.RULES, note=note, failed=bool(note))
         return _Judgement(thinker=result.thinker, source=Source.MODEL, analysis=result.value, note=note)
+
+    def _count(self, result: ModelResult[Any]) -> None:
+        for name, tokens in (("input", result.input_tokens), ("output", result.output_tokens)):
+            if tokens:
+                self.tokens[name] = self.tokens.get(name, 0) + tokens
 
     def reflector_prompt(self) -> tuple[str, dict[str, Input]]:
         """Return the name and inputs of the reflector's prompt."""
@@ -198,7 +202,7 @@ class _Run:
             "trace": trace_text(trace, _REFLECTOR_CHARS),
         }
         if trace.outcome is not Outcome.SUCCESS:
-            inputs["error"] = trace.error.message if trace.error else None
+            inputs["error"] = error_text(trace.error, _EVALUATOR_CHARS) if trace.error else None
         return f"reflect_{trace.outcome.value}", inputs
 
     async def score(
@@ -214,8 +218,11 @@ class _Run:
         if not scores and wanted and context.runner.llm(Role.EVALUATOR, self.client) is not None:
             evaluation = await self._ask_evaluator(criteria)
             scores = dict(evaluation.scores)
-            if self.run.get("decision") is not None and assessment is None:
-                assessment = evaluation
+            if self.run.get("decision") is not None:
+                # The verdict of an analysis comes first, then the evaluator's, then that of rules.
+                judges = (assessment, evaluation) if given is None else (evaluation, assessment)
+                pairs = [(name, getattr(judge, name, None)) for judge in judges for name in _VERDICTS]
+                assessment = Assessment(**{name: value for name, value in pairs if value is not None})
         unknown = {criterion_name(name): Score(score=None, reason="rules cannot know this") for name in criteria}
         computed = reflector.score(self.diagnosis, _last_test_report(self.trace))
         scores = {**unknown, **scores, **computed, **await self._installed_scores()}
@@ -235,6 +242,7 @@ class _Run:
         result = await self.context.runner.generate(
             Role.EVALUATOR, "evaluate", inputs, host=self.client, read=lambda value: _read_evaluation(clean(value))
         )
+        self._count(result)
         if result.value is None:
             self.context.log("evaluation_failed", "warning", error=clean(result.note))
             return Assessment()
@@ -291,7 +299,7 @@ def _read_evaluation(value: Json) -> Assessment:
 
 def _checked(value: Score | float | None) -> Score:
     score = value if isinstance(value, Score) else Score(score=value, reason="")
-    return Score(score=agent_analysis.score("score", score.score), reason=clean(score.reason)[:_REASON_CHARS])
+    return Score(score=agent_analysis.score("score", score.score), reason=clean(score.reason)[:500])
 
 
 def criterion_name(criterion: str) -> str:
@@ -328,7 +336,7 @@ async def _draft(
         judged = replace(judged, **{name: score.score}) if name in ("importance", "confidence") else judged
     if validation is not None:
         validation = replace(validation, reflection_success=not judgement.failed)
-    names = [field.name for field in fields(judged) if field.name not in ("lessons", "evidence", "assessment")]
+    names = [item.name for item in fields(judged) if item.name not in ("lessons", "evidence", "assessment")]
     reflection = Reflection(
         **{name: getattr(judged, name) for name in names},
         thinker=judgement.thinker,
@@ -339,6 +347,7 @@ async def _draft(
         triggered_by=sent.trigger,
         generated_at=iso(context.clock.now()),
         cut=run.get("cut", {}),
+        tokens=analyzed.tokens,
         scope=str(scope),
         ignored=(*sent.ignored, *(analysis.ignored if analysis else ())),
     )
@@ -382,7 +391,7 @@ def _review(
     thresholds = {decisions.ACCURACY: settings.quality_threshold}
     if settings.latency_threshold is not None:
         thresholds[decisions.LATENCY] = settings.latency_threshold
-    findings = [finding.text for finding in diagnosis.findings[:_DECISION_FINDINGS]]
+    findings = [finding.text for finding in diagnosis.findings[:2]]  # beside the trends of the metrics
     measures = decisions.measures(metrics, earlier, thresholds)
     return decisions.write(decisions.decision_of(run["decision"]), measures, decisions.others(metrics), findings)
 
@@ -434,11 +443,8 @@ def _validation(sent: ReflectArguments) -> Validation | None:
 async def _equal_reflection(
     context: Context, scope: Scope, sent: ReflectArguments, run_digest: str, client: ClientCapabilities
 ) -> StoredReflection | None:
-    """Find a stored reflection of the same run by the same kind of author with a score for every criterion sent.
-
-    Not where an analysis was sent, which is a new judgement. Where a model failed before, it is asked again.
-    """
-    if sent.analysis is not None:
+    """Find a stored reflection of the same run by the same kind of author with a score for every criterion sent."""
+    if sent.analysis is not None:  # a new judgement
         return None
     by_model = context.runner.llm(Role.REFLECTOR, client) is not None
     wanted = {criterion_name(name) for name in sent.criteria}
@@ -487,6 +493,6 @@ def _next(reflection: Reflection, findings: Sequence[str]) -> dict[str, object]:
             "symptoms": ["exact error text"],
         }
     call = {"reflection_id": reflection.reflection_id, "analysis": analysis}
-    shown = [clip(text, _FINDING_CHARS) for text in findings[:_FINDINGS]] if not reflection.lessons else []
+    shown = [clip(text, 160) for text in findings[:2]] if not reflection.lessons else []  # all are stored
     why = "Rules read only the events. You know the cause: send it."
     return {"why": why, **({"findings": shown} if shown else {}), "tool": "reflect", "arguments": call}

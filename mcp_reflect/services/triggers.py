@@ -1,4 +1,7 @@
-"""Whether to reflect at a step. All processes of a run share one count of reflections per step."""
+"""Whether to reflect at a step. All processes of a run share one count of reflections per step.
+
+Without a `run_id`, the steps of a session are counted: of an engine, which a server opens for its client.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +19,7 @@ class Advice:
     """The result of `should_reflect`.
 
     `trigger` is the signal that asks for a reflection; `reflect` is False in spite of it where the step has used up its
-    reflections. `reflections_left` is None without a `run_id`.
+    reflections. `reflections_left` is None where nothing is counted.
     """
 
     reflect: bool
@@ -60,13 +63,12 @@ async def _advise(context: Context, sent: StepArguments) -> Advice:
         return Advice(reflect=False, reason="Reflection is switched off (MCP_REFLECT_ENABLED is false).")
     limit = context.settings.max_reflections_per_step
     trigger, reason = trigger_of(sent, context.settings) or (None, "Nothing calls for a reflection at this step.")
-    if sent.run_id is None:
-        return Advice(reflect=trigger is not None, trigger=trigger, reason=reason)
+    run_id = sent.run_id or context.session
     if trigger is None:
-        left = max(limit - await steps.taken(scope, sent.run_id, sent.step_number), 0)
+        left = max(limit - await steps.taken(scope, run_id, sent.step_number), 0)
         return Advice(reflect=False, reason=reason, reflections_left=left)
     try:
-        taken = await steps.take(scope, sent.run_id, sent.step_number, limit)
+        taken = await steps.take(scope, run_id, sent.step_number, limit)
     except BankReadOnlyError:
         return Advice(reflect=True, trigger=trigger, reason=f"{reason} The bank is read-only: nothing is counted.")
     if taken is None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcp_reflect.storage.retrieval.embeddings import Embeddings
     from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, UsageStore
     from mcp_reflect.storage.sqlite.backup import Maintenance
+    from mcp_reflect.storage.store import Store
     from mcp_reflect.storage.transfer import Transfer
     from mcp_reflect.storage.views import Views
     from mcp_reflect.storage.warnings import WarningRepository
@@ -87,6 +88,11 @@ class Bank:
             self.embeddings = module.Embeddings(self.db, self.clock, settings, scopes, embedder)
             self.db.on_commit(_CHANGES_WORDS, self.embeddings.wake)
 
+    def use(self, store: "Store") -> None:
+        """Keep lessons, recalls, outcomes and reflections in a store made elsewhere."""
+        for name in ("lessons", "recalls", "outcomes", "reflections"):
+            setattr(self, name, getattr(store, name))
+
     async def open(self) -> Opened:
         """Open the file now; return its schema version, journal mode and whether it can be written."""
         return await self.db.opened()
@@ -99,8 +105,8 @@ class Bank:
             self._closing.set()
             if self._copying is not None:
                 await self._copying
-            if "recalls" in vars(self):
-                await self.recalls.settle()
+            if settle := getattr(vars(self).get("recalls"), "settle", None):  # another store may have none
+                await settle()
         finally:
             await self.db.close()
 

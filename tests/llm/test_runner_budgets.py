@@ -74,7 +74,7 @@ async def test_a_limit_on_cost_without_a_price_is_said(tmp_path: Path) -> None:
     assert found["note"].startswith("MCP_REFLECT_LLM_PRICES: a limit on cost needs the price of openai:test-model")
 
 
-async def test_without_a_limit_per_day_nothing_is_written_down(tmp_path: Path) -> None:
+async def test_tokens_are_written_down_without_a_limit_per_day(tmp_path: Path) -> None:
     async with Loopback(dear(said(GOOD))) as server:
         assert (await ask(tmp_path, server.url, llm_tokens_per_call="50000"))["thinker"] == "openai:test-model"
-    assert rows(tmp_path)["spending"] == 0
+    assert rows(tmp_path)["spending"] == 1

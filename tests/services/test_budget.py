@@ -59,10 +59,10 @@ async def test_a_run_whose_name_is_not_kept_as_it_was_sent_has_its_budget(engine
     assert not (await engine.should_reflect(confidence=0.1, run_id=run_id, step_number=1)).reflect
 
 
-async def test_without_a_run_there_is_no_budget(client: Client) -> None:
-    for _ in range(4):
-        found = await told(client, "should_reflect", {"confidence": 0.2})
-        assert found == {"reflect": True, "trigger": "low_confidence", "reason": "Confidence 0.2 is below 0.5."}
+async def test_without_a_run_the_steps_of_the_session_have_the_budget(client: Client) -> None:
+    answers = [await told(client, "should_reflect", {"confidence": 0.2, "step_number": 3}) for _ in range(3)]
+    assert [answer["reflect"] for answer in answers] == [True, True, False]
+    assert (await told(client, "should_reflect", {"confidence": 0.2, "step_number": 4}))["reflections_left"] == 1
 
 
 @pytest.mark.parametrize("sent", [{}, {"run_id": "r"}, {"confidence": float("nan")}])
