@@ -19,7 +19,7 @@ from collections import Counter
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 from urllib.parse import urlsplit
 
 EACH: Final = 250
@@ -112,7 +112,7 @@ def main() -> int:
     """Print every figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, help="the server's limit on open files")
-    files: int | None = parser.parse_args().files
+    files = cast("int | None", parser.parse_args().files)
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     limit = f"ulimit -n {files}; " if files else ""
     with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +120,7 @@ def main() -> int:
         env = {**os.environ, "MCP_REFLECT_BANK": f"{folder}/bank.db", "MCP_REFLECT_MAX_CALLS_PER_MINUTE": "0"}
         with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None  # noqa: S101 - asked for above
-            address = urlsplit(server.stdout.readline().strip()).netloc
+            address: str = urlsplit(str(server.stdout.readline()).strip()).netloc
             host, port = address.split(":")
             try:
                 _print_calls("alone", address)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_reflect import services
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.hosts.hook_events import HookInput, Moment, hook_answer, read_hook
-from mcp_reflect.config import Settings, project_of
-from mcp_reflect.errors import BankError
+from mcp_reflect.config import Scopes, Settings, project_of
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.spool import Spool
 
@@ -28,8 +27,7 @@ MAX_SECONDS: Final = 3.0
 BUSY_SECONDS: Final = 0.25
 """The longest wait for another process that writes to the bank."""
 
-_MOST_TAKEN: Final = 20  # calls that earlier hooks could not note, and that this one notes
-_TAKING_SECONDS: Final = 1.5  # of the process's life, in which it does so
+_TAKING_SECONDS: Final = 1.5  # of the process's life, in which it notes calls that earlier hooks could not note
 
 _CHUNK_BYTES: Final = 1 << 20
 _HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [EVENT]
@@ -100,7 +98,7 @@ def _answer(event: str | None, settings: Settings, spool: Spool) -> str | None:
         return None  # nothing to say yet, and nothing to write
     if hook.moment is Moment.AFTER and hook.tool is not None:
         call = {"tool": hook.tool, "arguments": hook.arguments, "result": hook.result, "error": hook.error}
-        spool.pending.append({**call, "session": hook.session, "project": settings.project})
+        spool.pending.append({**call, "session": hook.session, "project": Scopes.of(settings).own.project})
     text = with_engine(lambda engine: _text(engine, hook, spool), settings)
     answer = hook_answer(hook, text) if text else None
     return None if answer is None else json.dumps(answer, ensure_ascii=False) + "\n"
@@ -121,11 +119,7 @@ async def _text(engine: Engine, hook: HookInput, spool: Spool) -> str | None:
     began = time.monotonic()
     text = await _own_text(engine, hook)
     spool.pending.clear()
-    spool.take(_MOST_TAKEN)
-    with suppress(BankError):
-        while spool.pending and time.monotonic() - began < _TAKING_SECONDS:
-            await engine.after_call(**spool.pending[0])
-            spool.pending.pop(0)
+    await services.warnings.note_spooled(engine.context, spool, _TAKING_SECONDS - (time.monotonic() - began))
     return text
 
 

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
     from mcp_reflect.llm.runner import ClientCapabilities
     from mcp_reflect.services.engine import Engine
+    from mcp_reflect.storage.spool import Spool
+
+
+_TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a call
 
 
 class Admission:
@@ -128,6 +132,7 @@ class Service:
         self._own_engine = engine is None
         self.idle = Idle(self.engine, settings.dream_idle_minutes * 60 if settings.mode == "full" else 0)
         self.admission = Admission(settings)
+        self._taking: asyncio.Task[None] | None = None
         self.log = Log(settings.log_level, settings.log_format)
         for problem in settings.misspelt() if settings.unknown else ():
             self.log("setting_unknown", "warning", problem=problem)
@@ -143,8 +148,24 @@ class Service:
     async def close(self) -> None:
         """Give up dreaming, and close the engine, if this service made one."""
         await self.idle.close()
+        if self._taking is not None:
+            await self._taking
         if self._engine is not None and self._own_engine:
             await self._engine.close()
+
+    def _take_in_spool(self) -> None:
+        """Begin to note calls that hooks left beside the bank, if there are any."""
+        from mcp_reflect.storage.spool import Spool  # noqa: PLC0415 - see the class
+
+        spool = Spool(self.settings.bank_path)
+        if (self._taking is None or self._taking.done()) and spool.path.exists() and spool.path.stat().st_size:
+            self._taking = asyncio.create_task(self._note_spooled(spool))
+
+    async def _note_spooled(self, spool: "Spool") -> None:
+        from mcp_reflect import services  # noqa: PLC0415 - see the class
+
+        warnings = await asyncio.to_thread(getattr, services, "warnings")
+        await warnings.note_spooled(self.engine().context, spool, _TAKING_SECONDS)
 
     async def call(
         self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None" = None
@@ -163,6 +184,7 @@ class Service:
         try:
             with self.idle.call(), self.admission.call():
                 result = await self.engine().call(name, arguments, _client(context))
+                self._take_in_spool()
                 value = answer(result, detail=wants_detail(arguments))
                 text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
                 return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=value)

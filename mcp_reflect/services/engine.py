@@ -4,6 +4,7 @@ Each method takes the arguments of the tool of its name (docs/tools.md). It rais
 cannot be used and BankError where the bank cannot do what was asked; nothing is stored then.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -87,6 +88,7 @@ class Engine:
             self.bank.use(store)
         session = self.clock.new_id("ses")
         self.context = Context(self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm, session)
+        self._imported: set[str] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -103,6 +105,9 @@ class Engine:
     async def call(self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None) -> Any:
         """Call a tool by its name; KeyError where there is none. `client`, the MCP client, may offer its model."""
         module, function = _TOOLS[tool]
+        if module not in self._imported:  # in a thread: an import takes .3 s, and other calls go on meanwhile
+            await asyncio.to_thread(getattr, services, module)
+            self._imported.add(module)
         service = getattr(getattr(services, module), function)
         return await service(self.context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ()))
 

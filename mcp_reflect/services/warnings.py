@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import time
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.analysis.known_failures import Forms, correction_text, due, forms_of, lessons_text, warning_text
 from mcp_reflect.analysis.tools import is_own_tool, may_change, without_labels
+from mcp_reflect.config import Scopes
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import RecallQuery, Trust
@@ -16,12 +19,14 @@ from mcp_reflect.models.warning import AfterCall, CallWarning, KnownFailure, Mat
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.signature import fingerprint
+from mcp_reflect.storage.spool import Spool
 
 _MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are stored
 _MOST_DEPTH: Final = 20
 _MOST_LESSONS: Final = 3  # at the start of a session, and at each prompt
 _CANDIDATES: Final = 50  # latest lessons from which those for a start are chosen
 _MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
+_MOST_SPOOLED: Final = 20  # calls that are taken in at once
 _LOOK_BACK: Final = 30  # calls of a session in which a failure may be corrected by a call that works
 
 # Where the error only says that a thing does not exist, another call's correction names another thing.
@@ -106,6 +111,21 @@ async def before_call(
         worked=warning.known.worked,
         lesson_id=lesson_id,
     )
+
+
+async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:
+    """Note calls that hooks had no time for, each for the project of its hook, for at most `seconds`."""
+    ends = time.monotonic() + seconds
+    spool.take(_MOST_SPOOLED)
+    with suppress(BankError):
+        while spool.pending and time.monotonic() < ends:
+            record = dict(spool.pending[0])
+            own = replace(context.scopes.own, project=record.pop("project", None) or context.scopes.own.project)
+            session = record.pop("session", None) or context.clock.new_id("ses")
+            with suppress(InputError, TypeError):  # a line of another release
+                await after_call(replace(context, scopes=Scopes(own)), session=session, **record)
+            spool.pending.pop(0)
+    spool.keep()
 
 
 async def after_call(

@@ -279,6 +279,18 @@ def test_of_sixty_hooks_twenty_at_once_none_loses_its_failure(host: Host, monkey
     none_is_lost(host, monkeypatch, "xyz")
 
 
+def test_what_a_hook_of_another_project_left_is_noted_for_that_one_and_silences_nobody(host: Host) -> None:
+    for session in ("before", "before that"):
+        host.send("PostToolUseFailure", session=session, **PUSH, error=REFUSED)
+    spool = Spool(host.bank)
+    call = {"tool": "Bash", "arguments": {"command": "make x"}, "result": None, "error": "No rule to make x"}
+    spool.pending.append({**call, "session": "elsewhere", "project": "/srv/elsewhere"})
+    spool.keep()
+    assert host.context("PreToolUse", session="s2", **PUSH)
+    rows = host.rows("SELECT project FROM failures WHERE arguments LIKE '%make x%'")
+    assert rows == [("/srv/elsewhere",)]
+
+
 def test_a_spool_is_redacted_bounded_and_drops_damaged_lines(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "bank.db")
     spool.pending += [{"error": "password: hunter2-correct-horse"}, {"error": "x" * 40_000}, {"error": "second"}]
