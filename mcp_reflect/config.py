@@ -15,6 +15,9 @@ from mcp_reflect.models.common import GLOBAL, Scope
 
 PREFIX: Final = "MCP_REFLECT_"
 
+NESTED: Final = "MCP_REFLECTING"
+"""Set in the environment of an agent program that answers us: our hooks and server are silent in it."""
+
 
 def setting(default: Any, meaning: str, *, least: float = 0, most: float | None = None) -> Any:
     """Return a field of the settings with its meaning, and the smallest and largest number that it takes."""
@@ -105,7 +108,9 @@ class Settings(Limits):
     bank: Path | None = setting(None, "The bank's file. Default: `bank.db` in the platform's data directory.")
     project: str | None = setting(None, "The project of the lessons. Default: the git repository or working directory.")
     projects: tuple[str, ...] = setting((), "Other projects that a tool argument may name, separated by commas.")
-    llm: str = setting("off", "The language model: `anthropic:MODEL`, `openai:MODEL@BASE_URL` or `off` (the host's).")
+    llm: str = setting(
+        "off", "The language model: `anthropic:MODEL`, `openai:MODEL@URL`, `claude-code`, `codex`, `gemini` or `off`."
+    )
     llm_reflector: str = setting("", "Another model for reflecting.")
     llm_critic: str = setting("", "Another model for critiques.")
     llm_corrector: str = setting("", "Another model for corrections.")

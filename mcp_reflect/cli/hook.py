@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_reflect import services
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.hosts.hook_events import HookInput, Moment, hook_answer, read_hook
-from mcp_reflect.config import Scopes, Settings, project_of
+from mcp_reflect.config import NESTED, Scopes, Settings, project_of
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.spool import Spool
 
@@ -43,6 +43,8 @@ def run_hook(arguments: list[str]) -> int:
     """Answer one event. It prints nothing if there is nothing to say, or if we fail: the host's work continues."""
     if arguments[:1] in (["-h"], ["--help"]):
         sys.stdout.write(_HELP)
+        return 0
+    if os.environ.get(NESTED):
         return 0
     # argparse would end the process for an unknown argument.
     options = dict(word[2:].split("=", 1) for word in arguments if word.startswith("--") and "=" in word)

@@ -1,8 +1,10 @@
 """Serve MCP over stdio, or over HTTP on this machine's loopback: `mcp-reflect serve`."""
 
+import os
 from argparse import Namespace
 
 from mcp_reflect.cli.commands import CliParser
+from mcp_reflect.config import NESTED
 
 
 def add_serve_arguments(parser: CliParser) -> None:
@@ -16,6 +18,8 @@ def add_serve_arguments(parser: CliParser) -> None:
 
 def run_serve(options: Namespace) -> int:
     """Serve MCP over stdio until stdin closes, or over HTTP. Settings are MCP_REFLECT_* (docs/settings.md)."""
+    if os.environ.get(NESTED):
+        return 0
     if options.http is None:
         from mcp_reflect.server.app import build  # noqa: PLC0415 - only this command needs MCP
 

@@ -62,7 +62,8 @@ def section(body: Mapping[str, Json], name: str) -> Mapping[str, Json]:
 MAIN = "MCP_REFLECT_LLM"
 OFF = "off"
 KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
-_EXAMPLES = '"anthropic:claude-sonnet-5-5", "openai:qwen3@http://localhost:11434/v1" or "off"'
+_EXAMPLES = '"anthropic:claude-sonnet-5-5", "openai:qwen3@http://localhost:11434/v1", "claude-code" or "off"'
+_PROGRAMS = {"claude-code", "codex", "gemini"}  # they know their model
 _PROVIDER = re.compile(r"[a-z][a-z0-9_-]*")
 _HOST = re.compile(r"[a-z0-9._:-]+")
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
@@ -72,7 +73,7 @@ _LONGEST_FILE = 16_384  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The name of a provider, the name of its model, and the address where it is not the usual one."""
+    """The name of a provider, the name of its model (empty: its own choice), and the address if not the usual one."""
 
     provider: str
     model: str
@@ -80,8 +81,8 @@ class Spec:
 
     @property
     def name(self) -> str:
-        """`provider:model`, as results and usage name it."""
-        return f"{self.provider}:{self.model}"
+        """`provider:model`, as results and usage name it; the provider alone where it chooses the model."""
+        return f"{self.provider}:{self.model}" if self.model else self.provider
 
 
 def setting_of(role: Role, settings: Mapping[str, str]) -> str:
@@ -97,6 +98,8 @@ def parse_spec(setting: str, text: str) -> Spec | None:
         return None
     provider, colon, rest = text.partition(":")
     provider = provider.strip().casefold()
+    if provider in _PROGRAMS and not rest.strip():
+        return Spec(provider, "")
     model, *address = (part.strip() for part in _ADDRESS.split(rest, maxsplit=1))
     # A bad value may hold a password in its address.
     quote = quoted(re.sub(r"//[^/@\s]*@", "//[user]@", text), 80)

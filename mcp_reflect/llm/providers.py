@@ -139,7 +139,11 @@ class Unusable:
 
 
 ENTRY_POINTS = "mcp_reflect.llm"
-_OWN = {"anthropic": "mcp_reflect.llm.anthropic", "openai": "mcp_reflect.llm.openai"}
+_OWN = {
+    "anthropic": "mcp_reflect.llm.anthropic",
+    "openai": "mcp_reflect.llm.openai",
+    **dict.fromkeys(("claude-code", "codex", "gemini"), "mcp_reflect.llm.programs"),
+}
 
 Opener = Callable[[Spec, Mapping[str, str]], LLM]
 """The function that an entry point names: from a spec and all settings to a language model."""

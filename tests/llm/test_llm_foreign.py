@@ -58,7 +58,7 @@ def test_an_unknown_provider_is_told_the_known_ones(tmp_path: Path, monkeypatch:
     install(tmp_path, ECHO, monkeypatch)
     (problem,) = Registry({"MCP_REFLECT_LLM_CRITIC": "olama:qwen3"}).problems()
     assert problem.setting == "MCP_REFLECT_LLM_CRITIC"
-    assert "anthropic, echo, openai, off" in problem.fix
+    assert "anthropic, claude-code, codex, echo, gemini, openai, off" in problem.fix
 
 
 @pytest.mark.parametrize(
