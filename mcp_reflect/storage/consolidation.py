@@ -135,7 +135,7 @@ class ConsolidationRepository(Repository):
 
         Global records are left out.
         """
-        records = await self.db.look(lambda reading: _records(reading, scope))
+        records = await self.db.look(lambda reading: _records(reading, scope), long=True)
         similar: dict[str, tuple[str, ...]] = {}
         for row in await self.db.rows("links_among", {"ids": [record.id for record in records], "relation": SIMILAR}):
             similar[row["from_id"]] = (*similar.get(row["from_id"], ()), row["to_id"])

@@ -55,7 +55,9 @@ class Views(Repository):
         orders: a model may read it.
         """
         now = self.clock.now()
-        return await self.db.look(lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole))
+        return await self.db.look(
+            lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole), long=True
+        )
 
     async def row(self, scope: Scope, lesson: Lesson) -> list[Any]:
         """Return a lesson as a row of the dashboard's table, after somebody changed it."""

@@ -30,7 +30,8 @@ _MOST_CHANGES: Final = 3  # files that may follow each other at the path while a
 _CACHE: Final = "cache_size = -32000"  # kB of pages that a connection keeps: enough for a block's postings
 
 _Result = TypeVar("_Result")
-_Use: TypeAlias = Literal["write", "read", "brief"]
+_Use: TypeAlias = Literal["write", "read", "brief", "long read"]
+_READS: Final[tuple[_Use, ...]] = ("read", "long read")
 
 _FULL: Final = "cannot grow: the disk is full. Free some space and try again; what was stored before is kept"
 _DISK: Final = "cannot be read or written: the disk reports an error. Look at the disk; then try again"
@@ -89,7 +90,7 @@ class _Connection:
         self._path = path
         self._use = use
         self.opened = opened
-        self._wait = busy_seconds if use == "read" else 0
+        self._wait = busy_seconds if use in _READS else 0
         self._executor = ThreadPoolExecutor(1, "bank")
         self._raw: sqlite3.Connection | None = None
         self.memory: Identity | None = None
@@ -129,7 +130,7 @@ class _Connection:
             for pragma in ("foreign_keys = ON", f"synchronous = {synchronous}", "secure_delete = ON", _CACHE):
                 raw.execute(f"PRAGMA {pragma}")
             number_of(raw, "user_version")  # opens the log
-            raw.execute(f"PRAGMA query_only = {'ON' if self._use == 'read' else 'OFF'}")
+            raw.execute(f"PRAGMA query_only = {'ON' if self._use in _READS else 'OFF'}")
         except sqlite3.Error:
             raw.close()
             raise
@@ -177,8 +178,11 @@ class Database:
         """Return the first row of a named query, None if there is none."""
         return await self.look(lambda reading: reading.row(name, values))
 
-    async def look(self, work: Callable[[Reading], _Result]) -> _Result:
-        """Return the result of `work`, which reads as of one moment, outside of the event loop."""
+    async def look(self, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:
+        """Return the result of `work`, which reads as of one moment, outside of the event loop.
+
+        With `long`, it has a connection of its own, so that recalls do not wait for it.
+        """
 
         def read(raw: sqlite3.Connection, opened: Opened) -> tuple[_Result] | None:
             raw.execute("BEGIN")
@@ -187,7 +191,7 @@ class Database:
             finally:
                 raw.rollback()
 
-        return (await self._attempt("read", read, 0))[0]
+        return (await self._attempt("long read" if long else "read", read, 0))[0]
 
     def on_commit(self, names: frozenset[str], listener: Callable[[], None]) -> None:
         """Call `listener` after each transaction of this process that ran one of these statements."""
@@ -263,7 +267,7 @@ class Database:
         """Return the connection for a use, to the file that lies at the path now."""
         async with self._opening:
             opened = await self._examine()
-            if use != "read" and opened.read_only:
+            if use not in _READS and opened.read_only:
                 self._opened = None
                 opened = await self._examine()  # a person may have given the right to write
                 if opened.read_only:
@@ -296,7 +300,7 @@ class Database:
             # Finish the file that was open where it is now, and keep its log off the file that replaced it.
             self._log("bank_replaced", "warning", bank=str(self.path), found=current is not None)
             # A writer may be in a transaction, and notices by itself.
-            if (connection := self._connections.pop("read", None)) is not None:
+            for connection in [self._connections.pop(use) for use in _READS if use in self._connections]:
                 await self._leave(connection)
                 if connection.memory is not None and connection.memory == identity(files.beside(self.path, "-shm")):
                     files.clear_logs(self.path)
