@@ -11,6 +11,7 @@ copy is all that is changed. Needs pytest-cov.
 
 import argparse
 import ast
+import os
 import random
 import shutil
 import subprocess
@@ -25,6 +26,14 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / ".mutation.coverage"
 SECONDS = 180
 """The longest that the tests of one mutation may take; a mutation that makes them hang is noticed."""
+
+PROCESSES = f"""[run]
+source = {ROOT / "mcp_reflect"}
+data_file = {ROOT / ".coverage"}
+parallel = true
+sigterm = true
+context = ${{PYTEST_CURRENT_TEST-}}
+"""
 
 SWAPS: dict[type[ast.AST], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
@@ -98,11 +107,14 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def learn() -> None:
-    """Run the suite once with coverage, and keep which test reached which line."""
-    environment = ["--cov=mcp_reflect", "--cov-context=test", "--cov-report="]
-    subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *environment], cwd=ROOT, check=False, stdout=subprocess.DEVNULL
-    )
+    """Run the suite once with coverage, and keep which test reached which line, in processes that it started too."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "coverage.ini"
+        config.write_text(PROCESSES)
+        options = ["--cov=mcp_reflect", "--cov-context=test", "--cov-report=", "-p", "tests.mutation.processes"]
+        environment = {**os.environ, "MUTATION_COVERAGE": str(config)}
+        command = [sys.executable, "-m", "pytest", "-q", *options]
+        subprocess.run(command, cwd=ROOT, env=environment, check=False, stdout=subprocess.DEVNULL)
     shutil.move(ROOT / ".coverage", DATA)
 
 
@@ -118,8 +130,8 @@ def reaching() -> dict[tuple[str, int], list[str]]:
         name = Path(file).relative_to(ROOT).as_posix()
         for line, contexts in data.contexts_by_lineno(file).items():
             for context in contexts:
-                if context:
-                    test = context.partition("|")[0]
+                test = context.partition("|")[0].partition(" (")[0]
+                if "::" in test:
                     tests[name, line].add(test)
                     reach[test] += 1
     return {place: sorted(names, key=lambda name: (reach[name], name)) for place, names in tests.items()}
@@ -135,7 +147,7 @@ def is_noticed(mutation: Mutation, tests: list[str], copy: Path) -> bool:
     try:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:cov", *tests],
-            cwd=copy, capture_output=True, timeout=SECONDS, check=False,
+            cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)}, capture_output=True, timeout=SECONDS, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return True
