@@ -103,13 +103,12 @@ def figures(text: str) -> Iterator[Figure]:
 
 
 def facts(seen: Iterable[Seen]) -> list[Fact]:
-    """Return the figures of all results, in order; of a test run only those with a unit, its counts are a report."""
+    """Return the figures of all results, in order; of a test run tables and units only, its counts are a report."""
     found: list[Fact] = []
     for result in seen:
         parsed = parsed_json(result.text)
-        facts = _from_lines(result.text) if parsed is None else _from_json(parsed, "", frozenset())
         tested = any(report.kind is Kind.TESTS for report in result.reports)
-        found += [fact for fact in facts if fact.figure.kind or not tested]
+        found += _from_lines(result.text, tested) if parsed is None else _from_json(parsed, "", frozenset())
     return found[:_MOST_FACTS]
 
 
@@ -128,7 +127,7 @@ def _from_json(value: object, key: str, row: frozenset[str]) -> Iterator[Fact]:
             yield Fact(figure, "", stems(label), row, f"{label}: {value!r}")
 
 
-def _from_lines(text: str) -> Iterator[Fact]:
+def _from_lines(text: str, tested: bool) -> Iterator[Fact]:
     header: list[str] = []
     lines = [line[:_LONGEST_LINE] for line in text.translate(_BOXES).split("\n")[:_MOST_LINES]]
     for place, line in enumerate(lines):
@@ -143,11 +142,11 @@ def _from_lines(text: str) -> Iterator[Fact]:
             )
             for cell, name in zip(row_cells, header, strict=True):
                 figure = next(figures(cell), None)
-                if figure and figure.start == 0:
+                if figure and figure.start == 0 and figure.end == len(cell):
                     yield Fact(figure, "", stems(name), row - {cell.lower()}, line)
         else:
             header = header if line.strip() else []
-            yield from _from_line(line)
+            yield from (fact for fact in _from_line(line) if fact.figure.kind or not tested)
 
 
 def cells(line: str) -> list[str]:
@@ -192,6 +191,7 @@ _NO_CLAIM: Final = re.compile(
     r"april|may|june|july|august|september|october|november|december)\W{0,2}$",
     re.IGNORECASE,
 )
+_BORDER: Final = re.compile(r"[.;,] |(?<![\w.])\d[\d.,]*")
 _SPELLED: Final = re.compile(r"\b(" + "|".join(NUMBERS) + r")\b", re.IGNORECASE)
 _LEAST: Final = 4
 """The least score that contradicts: the noun, or a key and a word of the row."""
@@ -213,11 +213,15 @@ _LIMIT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A figure of the work: the nouns behind it, the stems beside it and of its sentence, if it is approximate."""
+    """A figure of the work: the nouns behind it, the stems beside it, of its clause and of its sentence.
+
+    `about` is True if it is said to be approximate.
+    """
 
     figure: Figure
     nouns: frozenset[str]
     near: frozenset[str]
+    clause: frozenset[str]
     words: frozenset[str]
     about: bool
 
@@ -226,7 +230,10 @@ def claimed(clause: str, sentence: str) -> Iterator[Claimed]:
     """Return the figures that a clause states, spelled-out numbers with a noun among them."""
     if _LIMIT.search(clause):
         return
-    words = stems(sentence) | {number.replace(",", "") for number in re.findall(r"\d[\d,]*", sentence)}
+    words, own = (
+        stems(text) | {number.replace(",", "") for number in re.findall(r"\d[\d,]*", text)}
+        for text in (sentence, clause)
+    )
     for figure in [*figures(clause), *_spelled(clause)]:
         before, after = clause[: figure.start], clause[figure.end :]
         if _NO_CLAIM.search(before) or re.match(r"\s(?:a|an|per|each)\b", after):
@@ -234,8 +241,9 @@ def claimed(clause: str, sentence: str) -> Iterator[Claimed]:
         following = re.match(r"\s?((?:[^\W\d_][\w-]*\s?){0,3})", after)
         nouns = [word for word in (following[1].split() if following else []) if word.lower() not in STOP]
         counted = frozenset(stem(noun) for noun in nouns[:2]) if not figure.kind else frozenset[str]()
-        near = stems(f"{' '.join(before.split()[-4:])} {' '.join(after.split()[:4])}")
-        yield Claimed(figure, counted - _GENERIC, near, words, bool(_ABOUT.search(before)))
+        beside = _BORDER.split(before)[-1].split()[-4:], _BORDER.split(after)[0].split()[:4]
+        near = stems(" ".join((*beside[0], *beside[1])))
+        yield Claimed(figure, counted - _GENERIC, near, own, words, bool(_ABOUT.search(before)))
 
 
 def _spelled(clause: str) -> Iterator[Figure]:
@@ -253,7 +261,9 @@ def compare(claim: Claimed, facts: Sequence[Fact]) -> tuple[bool | None, str]:
     kind = claim.figure.kind
     same_kind = [f for f in facts if kind == f.figure.kind or (not f.figure.kind and kind in {"time", "size"})]
     labelled = [fact for fact in same_kind if _labels(claim, fact)]
-    scored = [(_score(claim, fact), fact) for fact in labelled]
+    everywhere = frozenset[str]().union(*(fact.row for fact in labelled[:1])).intersection(*(f.row for f in labelled))
+    common = everywhere if len(labelled) > 1 else frozenset[str]()
+    scored = [(_score(claim, fact, common), fact) for fact in labelled]
     best = max((score for score, _ in scored), default=0)
     top = [fact for score, fact in scored if score == best]
     equal = [fact for fact in same_kind if _equal(claim, fact)]
@@ -274,11 +284,12 @@ def _labels(claim: Claimed, fact: Fact) -> bool:
     return not fact.noun and (named or bool(fact.keys & (claim.near | claim.nouns) - _GENERIC - _COMMON))
 
 
-def _score(claim: Claimed, fact: Fact) -> int:
-    """Score how well the labels fit: noun 4, key 3, each word of the row 2."""
+def _score(claim: Claimed, fact: Fact, common: frozenset[str]) -> int:
+    """Score how well the labels fit: noun 4, key 3, words of the row 3 or 4 in the same clause, else 2."""
     keys = fact.keys & (claim.near | claim.nouns)
-    rows = (fact.row & claim.words) - keys - claim.nouns
-    return 4 * (fact.noun in claim.nouns) + 3 * bool(keys) + 2 * min(2, len(rows))
+    rows = (fact.row & claim.words) - keys - claim.nouns - common
+    near = min(len(rows & claim.clause), 2)
+    return 4 * (fact.noun in claim.nouns) + 3 * bool(keys) + (2 + near if near else 2 * bool(rows))
 
 
 def _equal(claim: Claimed, fact: Fact) -> bool:

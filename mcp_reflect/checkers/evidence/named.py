@@ -50,7 +50,8 @@ _FAMILIES: Final = (
     _Family(
         r"\bcoverage\b[^.%]{0,40}?\b(\d{1,3}(?:\.\d{1,2})?) ?%|\b(\d{1,3}(?:\.\d{1,2})?) ?% (?:\w+ )?coverage\b",
         r"^total\s.{0,200}?(\d{1,3}(?:\.\d+)?)%\s*$|^all files\s*\|\s*(\d{1,3}(?:\.\d+)?)\s|"
-        r"^lines\s*: (\d{1,3}(?:\.\d+)?)%|coverage: (\d{1,3}(?:\.\d+)?)% of statements",
+        r"^lines\s*: (\d{1,3}(?:\.\d+)?)%|coverage: (\d{1,3}(?:\.\d+)?)% of statements|"
+        r"\((\d{1,3}(?:\.\d+)?)%\) covered",
     ),
 )
 # A claim, the line of the results that excludes it, and the one that shows it.
