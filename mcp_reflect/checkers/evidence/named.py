@@ -141,7 +141,7 @@ def judge_places(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         pointed: list[str] = re.findall(re.escape(name) + r"(?::|\(|\", line |, line |:line )(\d{1,6})", evidence.text)
         if number in pointed:
             yield Judgement(Status.PASS, sentence.text)
-        elif pointed and not re.search(rf"(?<!\d){number}(?!\d)", evidence.text):
+        elif pointed:
             shown = f"{name}:{', '.join(dict.fromkeys(pointed))}"[:120]
             yield Judgement(Status.FAIL, sentence.text, shown, "the result points elsewhere")
 

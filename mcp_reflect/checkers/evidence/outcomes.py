@@ -38,7 +38,7 @@ def judge_outcomes(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement
         if good is None or clause.hedged:
             continue
         # That some tests fail is as good as that the tests fail; that some pass says little.
-        lower = _BESIDE.sub(" ", clause.text.lower())
+        lower = _BESIDE.sub(" ", re.sub(r" and the .*", " ", clause.text.lower()))
         if not _PARTIAL.search(lower if good else re.sub(r"\b(?:some|several|many|a few)\b(?! of)", " ", lower)):
             for subject in named:
                 yield from _outcome(sentence, clause.text, subject, evidence, good=good)

@@ -67,7 +67,7 @@ class Report:
             numbers += [count("errors"), count("errors", 0) + count("warnings", 0)]
         elif category in {"total", "all"}:
             if total is not None:
-                numbers += [total, total - count("skipped", 0)]
+                numbers += [total - count("skipped", 0), *([total] if category == "total" else [])]
             if passed is not None:
                 numbers.append(passed + (broken or 0) + count("xfailed", 0))
                 numbers += [passed, passed + count("xfailed", 0)] if category == "all" else []

@@ -15,7 +15,7 @@ NEGATED: Final = re.compile(
     re.IGNORECASE,
 )
 _BAD_WORD: Final = re.compile(
-    r"\b(?:fail\w*|error\w*|broken|crash\w*|reject\w*|refus\w*|denied|stops?|stopped|except|apart from|only|but|"
+    r"\b(?:fail\w*|error\w*|broken|crash\w*|reject\w*|refus\w*|denied|stops?|stopped|except|apart from|only after|but|"
     r"unfinished|remain\w*|still|wrong|missing|problem\w*|conflict\w* (?:is|are|remain)|raises?|raised|throws?)\b",
     re.IGNORECASE,
 )
@@ -93,7 +93,7 @@ def judge_good(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         if dry := _DRY.search(result.text) or _DRY.search(result.tool):
             if not re.search(r"(?i)\bdry|\bwould\b|\bplan", sentence.text) and _DONE.search(clause.text):
                 yield Judgement(Status.FAIL, clause.text, f"a dry run: {dry[0]}", "nothing was changed by it")
-        elif (bad := ended(result)) is not None and not _good_part(clause.text, result):
+        elif (bad := ended(result)) is not None and (_ALL.search(clause.text) or not _good_part(clause.text, result)):
             yield Judgement(Status.FAIL, clause.text, bad, "the tool result shows that it did not go well")
 
 
