@@ -17,6 +17,7 @@ from mcp_reflect.checkers.evidence.named import (
 from mcp_reflect.checkers.evidence.outcomes import judge_counts, judge_names, judge_outcomes
 from mcp_reflect.checkers.evidence.reading import seen
 from mcp_reflect.checkers.evidence.states import judge_acts, judge_commands, judge_good, judge_states
+from mcp_reflect.checkers.evidence.tables import judge_rows
 from mcp_reflect.checkers.sentences import Sentence, sentences
 from mcp_reflect.models.critique import Status, ToolResult
 
@@ -79,7 +80,7 @@ def judge_figures(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]
 _WITHOUT_EVIDENCE: Final[tuple[Rule, ...]] = (judge_outcomes, judge_counts, judge_acts)
 _RULES: Final[tuple[Rule, ...]] = (
     *(judge_outcomes, judge_counts, judge_names, judge_commands, judge_named, judge_places, judge_fields),
-    *(judge_figures, judge_versions, judge_states, judge_good, judge_acts),
+    *(judge_figures, judge_versions, judge_states, judge_good, judge_acts, judge_rows),
 )
 
 

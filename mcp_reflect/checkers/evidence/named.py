@@ -19,8 +19,8 @@ _POINTING: Final = (
     r"reported|reports|points?|traceback|cause)\b"
 )
 _GENERAL: Final = re.compile(
-    r"\b(?:for|when|if|during|while|only|unless|in case|after|until|sometimes|means|rule|flags|right|targets?|"
-    r"thresholds?)\b"
+    r"\b(?:for|above|below|when|if|during|while|only|unless|in case|after|until|sometimes|means|rule|flags|right|"
+    r"targets?|thresholds?)\b"
 )
 _EXCEPTION: Final = r"\b([a-z_][\w.]{1,80}(?:error|exception)|keyboardinterrupt|systemexit|stopiteration)\b"
 

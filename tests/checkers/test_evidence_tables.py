@@ -1,0 +1,75 @@
+"""Claims over many rows of a result: each rule on a right and a wrong claim, and on one that is not its own."""
+
+import pytest
+
+from mcp_reflect.checkers.base import Work
+from mcp_reflect.checkers.evidence.checker import EvidenceChecker
+from mcp_reflect.models.critique import Status, ToolResult
+
+TEAMS = "team       people\n---------  ------\nsales      14\nsupport    9\nlogistics  11\ntotal      34\n"
+SIZES = "4.1G\tdaily/2025-04-01\n4.3G\tdaily/2025-04-02\n4.6G\tdaily/2025-04-03\n"
+COVERAGE = "".join(f"ok  \tpay/{name}\t0.9s\tcoverage: {n}% of statements\n" for name, n in (("a", 71.8), ("b", 59.2)))
+PLACES = "src/a.go:12:// TODO: x\nsrc/a.go:80:// TODO: y\nsrc/store.go:7:// TODO: z\n"
+ORDERS = (
+    "  id  |  status   | total  \n------+-----------+--------\n 1185 | open      |  40.00\n 1187 | cancelled | 48.50\n"
+)
+MISSES = (
+    "Name          Stmts   Miss\n--------------------------\nlexer.py        118      6\nparser.py       240     36\n"
+)
+
+
+def failed(text: str, content: str, exit_code: int = 0) -> bool:
+    work = Work(goal="", steps=(text,), tool_results=(ToolResult(tool="sh", content=content, exit_code=exit_code),))
+    return any(finding.status is Status.FAIL for finding in EvidenceChecker().check(work))
+
+
+@pytest.mark.parametrize(
+    ("content", "right", "wrong"),
+    [
+        (TEAMS, "Sales is the largest team.", "Support is the largest team."),
+        (TEAMS, "Support is the smallest team.", "Logistics is the smallest team."),
+        (SIZES, "The three take 13.0 GB in all.", "The three take 12.5 GB in all."),
+        (COVERAGE, "Every package is above 55 % coverage.", "Every package is above 60 % coverage."),
+        (COVERAGE, "No package is below 55 % coverage.", "No package is below 60 % coverage."),
+        (PLACES, "There are TODOs in two files.", "There are TODOs in three files."),
+        (PLACES, "Two of them are in a.go.", "Two of them are in store.go."),
+        (ORDERS, "Order 1187 is cancelled; its total is 48.50.", "Order 1187 is cancelled; its total is 84.50."),
+        (MISSES, "parser.py misses 36 lines, lexer.py misses 6.", "parser.py misses 36 lines, lexer.py misses 16."),
+    ],
+)
+def test_a_claim_over_rows_fails_where_the_rows_say_otherwise(content: str, right: str, wrong: str) -> None:
+    assert not failed(right, content)
+    assert failed(wrong, content)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (TEAMS, "Logistics is the second largest team."),
+        (TEAMS, "Most people like support."),
+        (SIZES, "The archive and the three take 40 GB in all."),
+        (COVERAGE, "Every package takes under 5 s."),
+        (PLACES, "I changed two files by hand."),
+        (ORDERS, "The discount has a total of 5.00."),
+    ],
+)
+def test_a_claim_about_something_else_is_left_alone(content: str, text: str) -> None:
+    assert not failed(text, content)
+
+
+def test_all_is_contradicted_by_one_entry_that_failed() -> None:
+    content = '{"event":"Days","registered":[{"name":"Okoye","ok":true},{"name":"Ahn","ok":false}]}'
+    assert failed("All three are registered for Days.", content)
+    assert not failed("Okoye is registered for Days.", content)
+
+
+def test_all_tests_passed_counts_no_skipped_ones() -> None:
+    content = "=== 130 passed, 2 skipped in 1.20s ==="
+    assert failed("All 132 tests passed.", content)
+    assert not failed("All 130 tests passed.", content)
+
+
+def test_a_place_in_another_file_with_the_same_line_is_contradicted() -> None:
+    content = "NullPointerException\n  at Vat.rate(Vat.java:37)\n  at VatTest.check(VatTest.java:52)\n"
+    assert failed("The exception is raised at Vat.java:52.", content, 1)
+    assert not failed("The exception is raised at Vat.java:37.", content, 1)
