@@ -10,6 +10,8 @@ failing event it names (itself, or among the failures with the same correction).
   left out), or a file name, option or command in it.
 - **noise**: of the episodes labelled `nothing`, the part of which a lesson was made.
 - **found**: of the episodes labelled `rule`, the part of which a lesson was made.
+- **given**: of the episodes labelled as teaching, the part whose failing event is named in the findings that a language
+  model is given to write lessons from (with the events themselves, as far as they fit).
 - **unfit texts**: lessons with a label argument's value, a text cut with an ellipsis, or a temporary path.
 
 `--show` prints every lesson beside its label.
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.analysis.diagnose import diagnose
+from mcp_reflect.analysis.reflector import findings_text
 from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
@@ -41,21 +44,27 @@ _UNFIT = re.compile(r"\.\.\.|…|/tmp\b|/var/folders/|\bdescription\b|\btimeout\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A lesson with the indices of the failing events in runs.jsonl that it was made of."""
+    """A lesson with the indices of the failing events in runs.jsonl that it was made of.
+
+    `lesson` is None for the events that are named in the findings of the run.
+    """
 
     run_id: str
     events: tuple[int, ...]
-    lesson: Correction
+    lesson: Correction | None
 
 
-def lessons_of(run: Record, sent: Record, responses: Sequence[int]) -> Iterator[Made]:
-    """The lessons of one reading; `responses` are the indices of the answers in it, in their order."""
+def made_of(run: Record, sent: Record, responses: Sequence[int]) -> Iterator[Made]:
+    """The lessons and the findings of one reading; `responses` are the indices of the answers in it, in their order."""
     trace = trace_from(plain_run(read(ReflectArguments, sent), Limits()))
     answers = [event.id for event in trace.events if event.type is EventType.TOOL_RESPONSE]
     index = dict(zip(answers, responses, strict=False))
-    for lesson in diagnose(trace).corrections:
+    seen = diagnose(trace)
+    for lesson in seen.corrections:
         names = (lesson.failed_event_id, *lesson.also)
         yield Made(run_id=run["id"], events=tuple(index[name] for name in names if name in index), lesson=lesson)
+    named = re.findall(r"\be\d+\b", findings_text(seen))
+    yield Made(run_id=run["id"], events=tuple(index[name] for name in named if name in index), lesson=None)
 
 
 def common_form(run: Record) -> Record:
@@ -90,7 +99,7 @@ def made_of_native(run: Record, data: Path) -> list[Made] | str:
     answers, taken, made = answers_in(run), 0, list[Made]()
     for _, sent in found.runs:
         count = sum(event["type"] == "tool_response" for event in sent["events"])
-        made += lessons_of(run, sent, answers[taken : taken + count])
+        made += made_of(run, sent, answers[taken : taken + count])
         taken += count
     return made if taken == len(answers) else f"{taken} answers were read, the common form has {len(answers)}"
 
@@ -112,37 +121,41 @@ def _stems(text: str) -> set[str]:
 def report(name: str, made: Sequence[Made], episodes: Sequence[Record], *, show: bool) -> bool:
     """Print the figures of one reading; True where all limits hold."""
     labels = {(episode["run_id"], episode["failed_event"]): episode for episode in episodes}
+    given = {(one.run_id, event) for one in made if one.lesson is None for event in one.events}
+    lessons = [(one, one.lesson) for one in made if one.lesson is not None]
     right, without_episode, touched = 0, 0, set[tuple[str, int]]()
-    for one in made:
+    for one, lesson in lessons:
         keys = [(one.run_id, event) for event in one.events if (one.run_id, event) in labels]
         touched.update(keys)
         teaching = [labels[key] for key in keys if labels[key]["lesson"]]
-        fits = any(names_the_fix(one.lesson, label) for label in teaching)
+        fits = any(names_the_fix(lesson, label) for label in teaching)
         right += fits
         without_episode += not keys
         if show:
             mark = "right" if fits else "WRONG" if keys else "NO EPISODE"
             print(f"\n{mark} {one.run_id} {one.events} {[labels[key]['lesson_class'] for key in keys]}")
-            print(f"  {one.lesson.mistake} {one.lesson.correction}")
-            print(f"  symptoms: {one.lesson.symptoms}")
+            print(f"  {lesson.mistake} {lesson.correction}")
+            print(f"  symptoms: {lesson.symptoms}")
             for key in keys:
                 print(f"  label: {labels[key]['lesson'] or labels[key]['why_not']}")
-    unfit = sum(
-        bool(_UNFIT.search(f"{one.lesson.mistake} {one.lesson.correction} {one.lesson.symptoms}")) for one in made
-    )
+    unfit = sum(bool(_UNFIT.search(f"{lesson.mistake} {lesson.correction} {lesson.symptoms}")) for _, lesson in lessons)
     by_class = {kind: [e for e in episodes if e["lesson_class"] == kind] for kind in ("rule", "model", "nothing")}
     hit = {kind: sum((e["run_id"], e["failed_event"]) in touched for e in those) for kind, those in by_class.items()}
     parts = {kind: hit[kind] / max(len(those), 1) for kind, those in by_class.items()}
-    share = right / max(len(made), 1)
-    print(f"{name}: {len(made)} lessons, {without_episode} of them of no labelled episode")
-    print(f"  right        {right} of {len(made)} = {share:.2f} (at least {LEAST_RIGHT})")
+    share = right / max(len(lessons), 1)
+    wanted = [key for key, episode in labels.items() if episode["lesson"]]
+    told = sum(key in given for key in wanted)
+    print(f"{name}: {len(lessons)} lessons, {without_episode} of them of no labelled episode")
+    print(f"  right        {right} of {len(lessons)} = {share:.2f} (at least {LEAST_RIGHT})")
     print(
         f"  noise        {hit['nothing']} of {len(by_class['nothing'])} = {parts['nothing']:.2f} (at most {MOST_NOISE})"
     )
     print(f"  found        {hit['rule']} of {len(by_class['rule'])} = {parts['rule']:.2f} (at least {LEAST_FOUND})")
     print(f"  of `model`   {hit['model']} of {len(by_class['model'])}")
+    print(f"  given        {told} of {len(wanted)} = {told / max(len(wanted), 1):.2f} (all)")
     print(f"  unfit texts  {unfit}")
-    return share >= LEAST_RIGHT and parts["nothing"] <= MOST_NOISE and parts["rule"] >= LEAST_FOUND and not unfit
+    fine = share >= LEAST_RIGHT and parts["nothing"] <= MOST_NOISE and parts["rule"] >= LEAST_FOUND
+    return fine and not unfit and told == len(wanted)
 
 
 def main() -> int:
@@ -156,7 +169,7 @@ def main() -> int:
         return 2
     runs = [json.loads(line) for line in (chosen.data / "runs.jsonl").open(encoding="utf-8")]
     episodes = [json.loads(line) for line in (chosen.data / "episodes.jsonl").open(encoding="utf-8")]
-    common = [made for run in runs for made in lessons_of(run, common_form(run), answers_in(run))]
+    common = [made for run in runs for made in made_of(run, common_form(run), answers_in(run))]
     native: list[Made] = []
     unread: dict[str, str] = {}
     for run in runs:

@@ -85,7 +85,7 @@ _ANYWHERE = pattern(r"""
     |thread '.{1,80}' panicked|npm (?:ERR!|error\b)|E: |error\[E\d{4}\]|error: (?!0)|fatal: |ERROR(?::| in)\s|FAILED\s
     |--- FAIL
     |FAIL\b|make(?:\[\d{1,3}\])?: \*\*\*|PHP (?:Fatal|Parse) error|Unhandled exception|Segmentation fault
-    |curl: \(\d{1,3}\)|BUILD FAILED|Killed$|[\w./-]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error:\s
+    |curl: \(\d{1,3}\)|BUILD FAILED|Killed$|EXECUTION TIMED OUT|[\w./-]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error:\s
     |[\w./-]{1,200}(?:\(\d{1,6},\d{1,6}\):|(?::\d{1,6}){1,2} -) error\b
     |[\w./-]{1,60}(?:: line \d{1,6})?: .{1,200}: (?:command not found|No such file or directory|Permission denied)$
     |(?:sh|bash|zsh): .{0,200}not found)""")
@@ -445,7 +445,7 @@ def _is_message(text: str, kind: Kind, call: Call) -> bool:
     opens = _opens_with_error(text)
     if opens and len(text) <= MESSAGE_LIMIT:
         return kind is not Kind.READ or _is_about_reading(text, call)
-    starts = text.lower().startswith(("error", "traceback"))
+    starts = text.lower().startswith(("error", "traceback", "your proposed edit has introduced"))
     return kind is Kind.OTHER and starts and len(text) <= 10 * MESSAGE_LIMIT
 
 

@@ -14,6 +14,7 @@ from mcp_reflect.models.run import Correction, Diagnosis, FindingKind, Trace
 CRITERIA: Final = ("correctness", "helpfulness", "safety", "completeness", "efficiency")
 GROUP: Final = "mcp_reflect.scorer"
 STRATEGY_BONUS: Final = 1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1
+MOST_FINDINGS: Final = 12_000  # characters of all findings in a prompt
 MOST_EVENTS: Final = 12
 MOST_LESSONS: Final = 3  # of one run; the most important and surest ones
 
@@ -107,6 +108,17 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
         evidence=tuple((name, _seen(trace, lesson)) for name, lesson in evidence),
         assessment=by.assessment,
     )
+
+
+def findings_text(seen: Diagnosis) -> str:
+    """The findings of rules as material for a model: the summary, the lessons, and what it does not tell yet."""
+    lessons = (
+        f"{item.mistake} {item.correction} ({', '.join((*item.also, item.failed_event_id))})"
+        for item in seen.corrections
+    )
+    texts = (*lessons, *(finding.text for finding in (*seen.without_lesson, *seen.findings)))
+    untold = [text for text in dict.fromkeys(texts) if text not in seen.summary]
+    return "\n".join((seen.summary, *(f"- {text}" for text in untold)))[:MOST_FINDINGS]
 
 
 def reflection_draft(trace: Trace, judged: Judged, source: Source) -> LessonDraft:

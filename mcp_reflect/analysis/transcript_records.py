@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Final, cast
 
 Record = Mapping[str, Any]
 
 MOST_EVENTS: Final = 1_000  # of one run; a longer session is several, cut where the person said something
+MOST_CHARS: Final = 800_000  # of one run; an event counts as a fortieth at most, for a longer text is cut
 MOST_TASK: Final = 2_000  # characters of the person's first words that name the run
 _HOST_WORDS: Final = re.compile(
     r"\s*<(?:command-|local-command|system-reminder|environment_context|user_instructions|permissions|task-notification)"
@@ -61,12 +63,15 @@ class Gathered:
     def runs(self, outcome: str) -> Iterator[dict[str, Any]]:
         """The arguments of `reflect` for each part that holds a call.
 
-        A part has at most MOST_EVENTS events and is cut before a person's words where these are in its later half.
+        A part has at most MOST_EVENTS events and MOST_CHARS characters, so that no event of it is left out. It is cut
+        before a person's words where these are in its later half.
         """
         rest = self.events
         while rest:
-            said = [at for at, event in enumerate(rest[:MOST_EVENTS]) if event["type"] == "user_feedback"]
-            cut = said[-1] if len(rest) > MOST_EVENTS and said and said[-1] >= MOST_EVENTS // 2 else MOST_EVENTS
+            sizes = accumulate(min(len(str(event)), MOST_CHARS // 40) for event in rest[:MOST_EVENTS])
+            most = max(1, sum(size <= MOST_CHARS for size in sizes))
+            said = [at for at, event in enumerate(rest[:most]) if event["type"] == "user_feedback"]
+            cut = said[-1] if len(rest) > most and said and said[-1] >= most // 2 else most
             part, rest = rest[:cut], rest[cut:]
             if any(event["type"] == "tool_call" for event in part):
                 asked = next((event["content"] for event in part if event["type"] == "user_feedback"), None)

@@ -141,8 +141,10 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
 
 async def prompt(context: Context, project: str | None = None) -> str:
     """Return the prompt for a model of the host or of a person; its answer is sent as `analysis`."""
-    plan, records, _ = await by_rules(context, context.scopes.named(project))
-    rendered = context.runner.render("dream", prompt_inputs(plan, records))
+    scope = context.scopes.named(project)
+    plan, records, _ = await by_rules(context, scope)
+    findings = await context.bank.reflections.findings(scope)
+    rendered = context.runner.render("dream", prompt_inputs(plan, records, findings))
     return f"{rendered.system}\n\n{rendered.user}"
 
 
@@ -163,7 +165,7 @@ async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tupl
         return replace(plan, note="the day's budget of tokens for dreaming is spent; rules alone dreamed"), records
     if plan.empty and await consolidations.is_unchanged(scope, digest_of(records)):
         return replace(plan, note="nothing changed since the last dream"), records
-    inputs = prompt_inputs(plan, records)
+    inputs = prompt_inputs(plan, records, await context.bank.reflections.findings(scope))
     reply = await context.runner.generate(Role.DREAMER, "dream", inputs, host=NO_CLIENT, read=_object)
     spent, note = reply.input_tokens + reply.output_tokens, clean(reply.note)
     if reply.value is None or reply.thinker is None:
@@ -172,13 +174,17 @@ async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tupl
     return replace(joined, thinker=reply.thinker, note=note, tokens=max(spent, 1)), records
 
 
-def prompt_inputs(plan: DreamPlan, records: Sequence[Lesson]) -> dict[str, str]:
-    """Return the inputs of the prompt `dream`: a line for each record, the most important first, and the clusters."""
+def prompt_inputs(plan: DreamPlan, records: Sequence[Lesson], findings: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the inputs of the prompt `dream`: a line for each record, the most important first, and the clusters.
+
+    A reflection brings its findings without a lesson, so that a lesson can be written from them.
+    """
     lines: list[str] = []
     shown: set[str] = set()
     left = _SHOWN_CHARS
     for record in records:
-        text = clip(record.text, _RECORD_CHARS)
+        without_lesson = " ".join(findings.get(record.id, ()))
+        text = clip(f"No lesson yet of: {without_lesson}" if without_lesson else record.text, _RECORD_CHARS)
         task_type = f", {record.task_type}" if record.task_type else ""
         line = f"- {record.id} ({record.kind.value}{task_type}): {text}"
         left -= len(line)

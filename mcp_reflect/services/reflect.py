@@ -191,7 +191,7 @@ class _Run:
 
     def reflector_prompt(self) -> tuple[str, dict[str, Input]]:
         """Return the name and inputs of the reflector's prompt."""
-        trace, findings = self.trace, self.diagnosis.summary
+        trace, findings = self.trace, reflector.findings_text(self.diagnosis)
         if self.review is not None:
             findings = f"{decisions.markdown(self.review.insights.raw_sections)}\n\n{findings}"
         inputs: dict[str, Any] = {

@@ -79,6 +79,13 @@ class ReflectionRepository(Repository):
         """Return reflections of a scope, newest first."""
         return readable(await self.db.rows("reflection_list", scoped(scope, limit=limit)), _reflection_from)
 
+    async def findings(self, scope: Scope, *, limit: int = 200) -> dict[str, list[str]]:
+        """Return the findings without a lesson, the latest first, by the id of the reflection that has them."""
+        found: dict[str, list[str]] = {}
+        for row in await self.db.rows("reflection_findings", scoped(scope, limit=limit)):
+            found.setdefault(row["id"], []).append(row["text"])
+        return found
+
     async def of_run(self, scope: Scope, run_id: str) -> str | None:
         """Return the id of the latest reflection on a run of this scope, None if there is none."""
         row = await self.db.row("reflection_by_run", scoped(scope, run_id=run_id))

@@ -67,7 +67,8 @@ class Views(Repository):
         """Return counts of a scope; `average_lesson_effectiveness` (0..1) is None before the first outcome.
 
         `lessons_stored` counts active ones, `retries_triggered` critiques that told the agent to try again,
-        `improvements_made` corrections that were verified to be better; `tokens` are those of the tenant.
+        `improvements_made` corrections that were verified to be better, `findings_without_lesson` failures in runs of
+        which nobody has told a lesson; `tokens` are those of the tenant.
         """
         where = scoped(scope)
         lessons = await self.db.rows("stats_lessons", where)

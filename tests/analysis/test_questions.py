@@ -1,6 +1,7 @@
 """What a session leaves open is asked of whoever can write, once, unless the agent told it."""
 
 from mcp_reflect.analysis.diagnose import QUESTION_CHARS, diagnose, question
+from mcp_reflect.analysis.reflector import findings_text
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Outcome
 from tests.analysis.runs import Run
@@ -52,3 +53,15 @@ def test_a_question_is_short_and_says_what_to_send() -> None:
     assert len(text) <= QUESTION_CHARS
     assert "store_lesson" in text
     assert points[0] in text
+
+
+def test_a_model_is_given_every_problem_with_its_events() -> None:
+    run = Run()
+    for number in range(30):
+        run.bash(
+            f"./step{number}.sh --to staging", f"Error: bad state of the step {chr(97 + number % 26)}{chr(97 + number)}"
+        )
+    text = findings_text(diagnose(run.trace()))
+    assert all(f"(e{2 * number})" in text for number in range(1, 31))
+    learned = Run().bash("python a.py", "bash: python: command not found").bash("python3 a.py", "done")
+    assert "Use `python3` instead of `python`. (e2)" in findings_text(diagnose(learned.trace()))

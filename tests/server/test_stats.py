@@ -38,6 +38,15 @@ async def test_reflections_are_counted_by_what_triggered_them(client: Client) ->
     assert stats["tokens"] == 0
 
 
+async def test_findings_without_a_lesson_are_counted_until_somebody_tells_one(client: Client) -> None:
+    run = {**FAILED_RUN, "events": [*FAILED_RUN["events"], {"type": "tool_call", "tool": "deploy", "error": "refused"}]}
+    reflection = await told(client, "reflect", run)
+    assert (await read(client, "bank://stats"))["findings_without_lesson"] == 1
+    analysis = {"mistake": "deploy was refused", "correction": "Ask for the right first"}
+    await told(client, "reflect", {"reflection_id": reflection["reflection_id"], "analysis": analysis})
+    assert (await read(client, "bank://stats"))["findings_without_lesson"] == 0
+
+
 async def test_what_is_measured_against_is_said(client: Client) -> None:
     await told(client, "store_lesson", LESSON)
     stats = await read(client, "bank://stats")

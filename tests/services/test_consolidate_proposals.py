@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role
@@ -36,6 +37,16 @@ async def test_without_a_model_or_the_host_there_is_no_new_text(engine: Engine) 
     await stored(engine)
     dream = await engine.dream()
     assert (dream.plan.thinker, dream.added) == ("rules", ())
+
+
+async def test_findings_without_a_lesson_are_shown_to_the_model(engine: Engine) -> None:
+    events = [{"type": "tool_call", "tool": "deploy", "arguments": {"to": "staging"}, "error": "quota exceeded"}]
+    reflection = await engine.reflect(task="Deploy", outcome="failure", events=events)
+    await stored(engine)
+    prompt = await services.consolidate.prompt(engine.context)
+    (line,) = [line for line in prompt.splitlines() if reflection.reflection_id in line]
+    assert "No lesson yet of: deploy " in line
+    assert "quota exceeded" in line
 
 
 async def test_a_model_generalises_and_the_lesson_is_tied_to_its_sources(settings: Settings) -> None:

@@ -96,6 +96,8 @@ SELECT
   (SELECT count(*) FROM recalls WHERE tenant = :tenant AND project IN (:project, '')) AS recalls,
   (SELECT count(DISTINCT signature) FROM failures WHERE tenant = :tenant AND project IN (:project, '')) AS failures,
   (SELECT coalesce(sum(times), 0) FROM failures WHERE tenant = :tenant AND project IN (:project, '')) AS failing_calls,
+  (SELECT coalesce(sum(json_array_length(body, '$.findings')), 0) FROM reflections
+    WHERE tenant = :tenant AND project IN (:project, '') AND thinker = 'rules') AS findings_without_lesson,
   (SELECT count(*) FROM outcomes JOIN lessons ON lessons.id = outcomes.lesson_id
     WHERE tenant = :tenant AND project IN (:project, '')) AS outcomes;
 

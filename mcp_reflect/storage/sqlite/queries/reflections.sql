@@ -60,6 +60,12 @@ ORDER BY importance DESC, id DESC LIMIT :limit;
 SELECT * FROM reflections WHERE tenant = :tenant AND project IN (:project, '')
 ORDER BY id DESC LIMIT :limit;
 
+-- name: reflection_findings
+-- Findings of which nobody has told a lesson, the latest first.
+SELECT reflections.id AS id, json_extract(finding.value, '$.text') AS text
+FROM reflections, json_each(body, '$.findings') AS finding
+WHERE tenant = :tenant AND project IN (:project, '') AND thinker = 'rules' ORDER BY reflections.id DESC LIMIT :limit;
+
 -- name: reflection_page
 -- Every reflection of a tenant in order of id, a page at a time; NULL for project means all projects.
 SELECT * FROM reflections
