@@ -30,7 +30,7 @@ _MOST_CHANGES: Final = 3  # files that may follow each other at the path while a
 _CACHE: Final = "cache_size = -32000"  # kB of pages that a connection keeps: enough for a block's postings
 
 _Result = TypeVar("_Result")
-_Use: TypeAlias = Literal["write", "read", "brief", "long read"]
+_Use: TypeAlias = Literal["write", "read", "long read"]
 _READS: Final[tuple[_Use, ...]] = ("read", "long read")
 
 _FULL: Final = "cannot grow: the disk is full. Free some space and try again; what was stored before is kept"
@@ -83,14 +83,14 @@ if hasattr(os, "register_at_fork"):
 class _Connection:
     """An SQLite connection with a thread of its own, opened when it is first used, and the file that it is for.
 
-    A function runs any number of statements there for one change of threads.
+    A function runs any number of statements there for one change of threads. Brief writes run on the connection that
+    reads: a write on another one empties its cache of pages.
     """
 
-    def __init__(self, path: Path, use: _Use, opened: Opened, busy_seconds: float) -> None:
+    def __init__(self, path: Path, use: _Use, opened: Opened) -> None:
         self._path = path
         self._use = use
         self.opened = opened
-        self._wait = busy_seconds if use in _READS else 0
         self._executor = ThreadPoolExecutor(1, "bank")
         self._raw: sqlite3.Connection | None = None
         self.memory: Identity | None = None
@@ -115,7 +115,6 @@ class _Connection:
             return
         with suppress(sqlite3.Error):
             if move_log:  # it waits for the write lock, so that nobody restarts the log meanwhile: see `checkpoint`
-                self._raw.execute("PRAGMA query_only = OFF")
                 self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._raw.close()
 
@@ -123,14 +122,13 @@ class _Connection:
         if self._raw is not None:
             return self._raw
         frozen = self.opened.frozen is not None
-        raw = files.connect(self._path, read_only=bool(self.opened.read_only), frozen=frozen, wait=self._wait)
+        raw = files.connect(self._path, read_only=bool(self.opened.read_only), frozen=frozen, wait=0)
         try:
             raw.row_factory = sqlite3.Row
-            synchronous = "NORMAL" if self._use == "brief" else "FULL"
+            synchronous = "FULL" if self._use == "write" else "NORMAL"
             for pragma in ("foreign_keys = ON", f"synchronous = {synchronous}", "secure_delete = ON", _CACHE):
                 raw.execute(f"PRAGMA {pragma}")
             number_of(raw, "user_version")  # opens the log
-            raw.execute(f"PRAGMA query_only = {'ON' if self._use in _READS else 'OFF'}")
         except sqlite3.Error:
             raw.close()
             raise
@@ -157,7 +155,7 @@ class Database:
         self._connections: dict[_Use, _Connection] = {}
         self._damaged: set[Identity] = set()
         self._opening = asyncio.Lock()
-        self._writing: dict[_Use, asyncio.Lock] = {"write": asyncio.Lock(), "brief": asyncio.Lock()}
+        self._writing: dict[_Use, asyncio.Lock] = {"write": asyncio.Lock(), "read": asyncio.Lock()}
 
     async def opened(self) -> Opened:
         """Open the file (make it, upgrade it); return its schema, journal mode and whether it can be written."""
@@ -191,7 +189,7 @@ class Database:
             finally:
                 raw.rollback()
 
-        return (await self._attempt("long read" if long else "read", read, 0))[0]
+        return (await self._attempt("long read" if long else "read", read, self.busy_seconds))[0]
 
     def on_commit(self, names: frozenset[str], listener: Callable[[], None]) -> None:
         """Call `listener` after each transaction of this process that ran one of these statements."""
@@ -200,7 +198,7 @@ class Database:
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers allow: erased bytes are gone."""
         async with self._writing["write"]:
-            await self._attempt("write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds)
+            await self._attempt("write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds, writes=True)
 
     async def write(self, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:
         """Return the result of `work`, a transaction that is on disk then, and undone if it fails.
@@ -231,16 +229,22 @@ class Database:
                     files.checkpoint(raw, self.path)
             return result, writing.ran
 
-        use: _Use = "brief" if brief else "write"
+        use: _Use = "read" if brief else "write"
+        wait = BRIEF_WAIT_SECONDS if brief else self.busy_seconds
         async with self._writing[use]:
-            result, ran = await self._attempt(use, transact, BRIEF_WAIT_SECONDS if brief else self.busy_seconds)
+            result, ran = await self._attempt(use, transact, wait, writes=True)
         for names, listener in self._listeners:
             if names & ran:
                 listener()
         return result
 
     async def _attempt(
-        self, use: _Use, work: Callable[[sqlite3.Connection, Opened], _Result | None], seconds: float
+        self,
+        use: _Use,
+        work: Callable[[sqlite3.Connection, Opened], _Result | None],
+        seconds: float,
+        *,
+        writes: bool = False,
     ) -> _Result:
         """Return the result of `work` on a connection to the file at the path.
 
@@ -252,7 +256,7 @@ class Database:
         async with self._explained(use):
             while changes < _MOST_CHANGES:
                 try:
-                    connection = await self._connection(use)
+                    connection = await self._connection(use, writes=writes)
                     if (result := await connection.run(work)) is not None:
                         return result
                     self._opened = None
@@ -263,11 +267,11 @@ class Database:
                     await asyncio.sleep(_PAUSE_SECONDS * (1 + Clock().random(1)[0]) / 256)
             raise BankError(f"The bank {self.path} is replaced again and again. Try again when that has ended.")
 
-    async def _connection(self, use: _Use) -> _Connection:
+    async def _connection(self, use: _Use, *, writes: bool) -> _Connection:
         """Return the connection for a use, to the file that lies at the path now."""
         async with self._opening:
             opened = await self._examine()
-            if use not in _READS and opened.read_only:
+            if writes and opened.read_only:
                 self._opened = None
                 opened = await self._examine()  # a person may have given the right to write
                 if opened.read_only:
@@ -278,7 +282,7 @@ class Database:
                     return connection
                 del self._connections[use]
                 await self._leave(connection)
-            self._connections[use] = _Connection(self.path, use, opened, self.busy_seconds)
+            self._connections[use] = _Connection(self.path, use, opened)
             return self._connections[use]
 
     async def _examine(self) -> Opened:
