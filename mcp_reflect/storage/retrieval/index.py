@@ -148,8 +148,9 @@ class TermCounts:
 
     def __init__(self, reading: Reading, scope: Scope) -> None:
         self.reading = reading
-        self.numbers = list(dict.fromkeys((scope_number(scope), scope_number(Scope(scope.tenant, GLOBAL)))))
-        sizes = reading.rows("index_sizes", {"scopes": self.numbers})
+        scopes = [scope_number(scope), scope_number(Scope(scope.tenant, GLOBAL))]
+        sizes = [row for row in reading.rows("index_sizes", {"scopes": scopes}) if row["rows"]]
+        self.numbers: list[int] = [row["scope"] for row in sizes]
         self.size: int = sum(row["rows"] for row in sizes)
         length: int = sum(row["length"] for row in sizes)
         self.average = length / self.size if self.size else 0.0

@@ -19,7 +19,7 @@ from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lesson_
 MOST_TERMS: Final = 16  # terms of a question that count: the rarest
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
 _MOST_RARE: Final = 1 / 3  # part of a question's words that may be rare; with more it is in another language
-_COMPARED_AGAIN: Final = 40  # rows that are compared with the moved question
+_COMPARED_AGAIN: Final = 24  # rows that are compared with the moved question
 _IDENTIFIER_ROWS: Final = (3, 0.02)  # rows, or part of the rows, that may hold a name that still tells lessons apart
 
 
@@ -290,7 +290,7 @@ class Search:
             near: list[int] = []
             nearest = max(NEAREST, scored)
             if self._counts.size <= MOST_COMPARED:
-                near = index.nearest(reading, vector, self._counts.numbers, 3 * nearest)
+                near = index.nearest(reading, vector, self._counts.numbers, 2 * nearest)
             self._closeness = Closeness(reading, vector, (*rows, *near))
             index.forget(vector.model, self._closeness.without_vector)
             close = self._closeness.by_row
