@@ -29,8 +29,10 @@ BUSY_SECONDS: Final = 0.25
 
 _TAKING_SECONDS: Final = 1.5  # of the process's life, in which it notes calls that earlier hooks could not note
 
+_MOST_LOG_BYTES: Final = 100_000  # of the log of sessions that an agent program read; then it begins anew
+
 _CHUNK_BYTES: Final = 1 << 20
-_HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [EVENT]
+_HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [--distil=PROGRAM] [EVENT]
 
 Reads a host's hook input on stdin and answers it (docs/hooks.md). `mcp-reflect install HOST --hooks` writes it
 into a host's settings; nobody needs to run it by hand. To see what it would say:
@@ -81,6 +83,7 @@ def _settings(options: dict[str, str]) -> Settings:
         settings,
         bank=Path(options["bank"]) if options.get("bank") else settings.bank,
         project=options.get("project") or settings.project,
+        llm=options.get("distil") or settings.llm,
         bank_busy_seconds=BUSY_SECONDS,
         sets_aside=False,
         log_level="error",
@@ -168,12 +171,20 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Po
         env["MCP_REFLECT_BANK"] = str(settings.bank_path)
     if settings.project:
         env["MCP_REFLECT_PROJECT"] = settings.project
-    return subprocess.Popen(  # noqa: S603 - our own command
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=hook.folder if hook.folder and Path(hook.folder).is_dir() else None,
-        env=env,
-        start_new_session=True,
-    )
+    log = Path(os.devnull)
+    if settings.llm != "off":
+        env["MCP_REFLECT_LLM"] = settings.llm
+        settings.bank_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log = settings.bank_path.with_name(f"{settings.bank_path.name}.distil.log")
+        if log.exists() and log.stat().st_size > _MOST_LOG_BYTES:
+            log.unlink()
+    with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as errors:
+        return subprocess.Popen(  # noqa: S603 - our own command
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            cwd=hook.folder if hook.folder and Path(hook.folder).is_dir() else None,
+            env=env,
+            start_new_session=True,
+        )

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.hosts.change import Change, read_file
-from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, find_hooks, remove_hooks
+from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, find_hooks, find_program, remove_hooks
 from mcp_reflect.cli.hosts.registry import (
     AGENT_RULES,
     HOSTS,
@@ -51,6 +51,8 @@ def add_install_arguments(parser: CliParser) -> None:
     parser.add_argument("--print", action="store_true", dest="only_print", help="print the entry, change nothing")
     parser.add_argument("--uninstall", action="store_true", help="remove it again, with the hooks")
     parser.add_argument("--hooks", action="store_true", help="add its hooks too, if the host has them (docs/hooks.md)")
+    about = "add hooks, and let your agent program read each finished session in the background (docs/hooks.md)"
+    parser.add_argument("--distil", action="store_true", help=about)
     parser.add_argument("--here", action="store_true", help="for the people of this project alone, if the host can")
     parser.add_argument(
         "--project", metavar="NAME", help="the project whose lessons it reads and writes (MCP_REFLECT_PROJECT)"
@@ -65,12 +67,14 @@ def run_install(options: Namespace) -> int:
         return 0
     host = HOSTS[options.host]
     command = _server_command(options)
+    distil = find_program(options.host, host) if options.distil else None
+    options.hooks = options.hooks or options.distil
     if options.only_print:
         write_line(host.add_entry("", command).rstrip())
         if options.hooks:
-            write_line(add_hooks("", find_hooks(options.host, host), command).rstrip())
+            write_line(add_hooks("", find_hooks(options.host, host), command, distil).rstrip())
         return 0
-    plan = _plan(host, command, options)
+    plan = _plan(host, command, distil, options)
     if not plan.commands and not plan.changes:
         return _report(options, [], f"Nothing to change: it is {'not ' if options.uninstall else ''}there.")
     if not options.yes and not _agrees(plan, options):
@@ -84,11 +88,12 @@ def run_install(options: Namespace) -> int:
     changes = [*([plan.registered] if plan.registered else []), *plan.changes]
     if options.uninstall:
         return _report(options, changes, f"Removed from {host.title}.")
-    note = f" {HOOK_SETTINGS[options.host].note}" if options.hooks else ""
-    return _report(options, changes, f"Registered in {host.title}. {host.restart}{note.rstrip()}")
+    notes = [f"Registered in {host.title}.", host.restart, HOOK_SETTINGS[options.host].note if options.hooks else ""]
+    read = f"When a session ends, {host.title} reads it once more without a window, on your account."
+    return _report(options, changes, " ".join(filter(None, [*notes, read if distil else ""])))
 
 
-def _plan(host: HostConfig, command: Command, options: Namespace) -> Plan:
+def _plan(host: HostConfig, command: Command, distil: str | None, options: Namespace) -> Plan:
     """Plan the change; a host may keep its servers and its hooks in one file, which is changed once."""
     server_file = _server_file(host, here=options.here)
     edits: dict[Path, list[Edit]] = {}
@@ -104,7 +109,7 @@ def _plan(host: HostConfig, command: Command, options: Namespace) -> Plan:
         hooks = find_hooks(options.host, host)
         hooks_file = (Path.cwd() if options.here else Path.home()) / hooks.file
         edits.setdefault(hooks_file, []).append(
-            lambda text: remove_hooks(text, hooks) if options.uninstall else add_hooks(text, hooks, command)
+            lambda text: remove_hooks(text, hooks) if options.uninstall else add_hooks(text, hooks, command, distil)
         )
     changes = [_change(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()]
     return Plan(

@@ -1,8 +1,12 @@
 """Reflect on the runs of a file: `mcp-reflect reflect FILE`."""
 
+import os
 import sys
+import zlib
 from argparse import Namespace
-from typing import Final
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Final
 
 from mcp_reflect.analysis.transcripts import Found, read_transcript
 from mcp_reflect.cli.commands import CliParser
@@ -42,22 +46,46 @@ def run_reflect(options: Namespace) -> int:
     return 0
 
 
-async def _reflect(engine: Engine, transcript: Found, options: Namespace) -> None:
-    for place, arguments in transcript.runs:
-        run_id, reflections = clean_text(str(arguments.get("run_id", ""))), engine.bank.reflections
-        known_id = await reflections.of_run(engine.scopes.own, run_id) if "#" in run_id else None
-        if known_id is not None:
-            write_result(options, {"reflection_id": known_id, "known": True}, f"Known already: {known_id}.\n")
-            continue
+@contextmanager
+def _alone(engine: Engine, session: str | None) -> Generator[bool]:
+    """Yield whether no other process reflects on the session; none does until the block ends. Windows cannot tell."""
+    if session is None or sys.platform == "win32":
+        yield True
+        return
+    import fcntl  # noqa: PLC0415 - not on Windows
+
+    path = engine.bank.path.with_name(f"{engine.bank.path.name}.reflecting")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         try:
-            reflection = await engine.reflect(**arguments)
-        except InputError as error:
-            raise InputError(f"{place}{error.field}", error.fault, error.fix) from None
-        category = reflection.error_category or "no category"
-        lines = [
-            reflection.reflection,
-            f"Next time: {reflection.strategy}" if reflection.strategy else "",
-            *(f"Lesson {lesson.id}: {lesson.status}." for lesson in reflection.lessons),
-            f"Reflection {reflection.reflection_id} by {reflection.thinker}, {category}.\n",
-        ]
-        write_result(options, plain(reflection), "\n".join(filter(None, lines)))
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(session.encode()))  # a byte for a session
+        except OSError:
+            yield False
+        else:
+            yield True
+
+
+async def _reflect(engine: Engine, transcript: Found, options: Namespace) -> None:
+    with _alone(engine, options.session) as alone:
+        for place, arguments in transcript.runs if alone else ():
+            await _reflect_on(engine, place, arguments, options)
+
+
+async def _reflect_on(engine: Engine, place: str, arguments: dict[str, Any], options: Namespace) -> None:
+    run_id, reflections = clean_text(str(arguments.get("run_id", ""))), engine.bank.reflections
+    known_id = await reflections.of_run(engine.scopes.own, run_id) if "#" in run_id else None
+    if known_id is not None:
+        write_result(options, {"reflection_id": known_id, "known": True}, f"Known already: {known_id}.\n")
+        return
+    try:
+        reflection = await engine.reflect(**arguments)
+    except InputError as error:
+        raise InputError(f"{place}{error.field}", error.fault, error.fix) from None
+    category = reflection.error_category or "no category"
+    lines = [
+        reflection.reflection,
+        f"Next time: {reflection.strategy}" if reflection.strategy else "",
+        *(f"Lesson {lesson.id}: {lesson.status}." for lesson in reflection.lessons),
+        f"Reflection {reflection.reflection_id} by {reflection.thinker}, {category}.\n",
+    ]
+    write_result(options, plain(reflection), "\n".join(filter(None, lines)))

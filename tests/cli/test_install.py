@@ -356,3 +356,26 @@ def test_a_file_that_is_no_regular_file_is_refused(home: Path, capsys: pytest.Ca
     os.mkfifo(path)
     assert main(["install", "cursor", "--yes"]) == 2
     assert "it is not a regular file" in capsys.readouterr().err
+
+
+def test_a_session_is_read_at_its_end_only_where_that_was_asked_for(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lines() -> dict[str, str]:
+        hooks = json.loads((home / ".claude" / "settings.json").read_text("utf-8"))["hooks"]
+        return {event: entries[0]["hooks"][0]["command"] for event, entries in hooks.items()}
+
+    assert main(["install", "claude-code", "--distil", "--yes"]) == 0
+    assert "on your account" in capsys.readouterr().out
+    assert [event for event, line in lines().items() if "--distil=claude-code" in line] == ["SessionEnd"]
+    assert main(["install", "claude-code", "--hooks", "--yes"]) == 0
+    assert "--distil" not in str(lines())
+    assert main(["install", "claude-code", "--distil", "--yes"]) == 0
+    assert main(["install", "claude-code", "--uninstall", "--yes"]) == 0
+    assert json.loads((home / ".claude" / "settings.json").read_text("utf-8")) == {}
+
+
+def test_a_host_without_a_program_of_its_own_distils_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "cursor", "--distil", "--yes"]) == 2
+    assert "--distil" in capsys.readouterr().err
+    assert not (home / ".cursor").exists()

@@ -71,12 +71,23 @@ def find_hooks(name: str, host: HostConfig) -> HookSettings:
     return HOOK_SETTINGS[name]
 
 
-def add_hooks(text: str, settings: HookSettings, command: Command) -> str:
-    """Return the settings with one hook of ours per event, and no older one of ours."""
+def find_program(name: str, host: HostConfig) -> str:
+    """Return the model that runs a host's own agent program. Raises InputError if it has none."""
+    if name not in ("claude-code", "codex", "gemini"):
+        fix = "Leave it out, and set MCP_REFLECT_LLM to a model."
+        raise InputError("--distil", f"{host.title} has no program that can answer without a window", fix)
+    return name
+
+
+def add_hooks(text: str, settings: HookSettings, command: Command, distil: str | None = None) -> str:
+    """Return the settings with one hook of ours per event, and no older one of ours.
+
+    `distil` names the agent program that reads each session when it ends.
+    """
     if settings.version is not None and "version" not in read(text).value:
         text = set_member(text, ("version",), settings.version)
     for event in settings.events:
-        entry = _entry(event, settings, command)
+        entry = _entry(event, settings, command, distil)
         entries: Any = read(text).value
         for name in ("hooks", event):
             entries = cast("dict[str, Any]", entries).get(name) if isinstance(entries, dict) else None
@@ -93,19 +104,27 @@ def remove_hooks(text: str, settings: HookSettings) -> str:
     return "{}" if only_version else text
 
 
-def hook_line(command: Command, event: str, *, windows: bool = sys.platform == "win32") -> str:
+def hook_line(
+    command: Command, event: str, distil: str | None = None, *, windows: bool = sys.platform == "win32"
+) -> str:
     """Return the command line for the host's shell. On Windows every shell accepts a slash in a path."""
     env = command.env or {}
     options = [f"--{option}={env[name]}" for name, option in OPTIONS.items() if name in env]
+    if distil is not None and _ends(event):
+        options.append(f"--distil={distil}")
     words = [*command.arguments, "hook", *options, event]
     if windows:
         return subprocess.list2cmdline([command.program.replace("\\", "/"), *words])
     return shlex.join([command.program, *words])
 
 
-def _entry(event: str, settings: HookSettings, command: Command) -> dict[str, Any]:
-    seconds = settings.end_seconds if event.lower() == "sessionend" else TIMEOUT_SECONDS
-    line = {"command": hook_line(command, event), "timeout": seconds * settings.units_per_second}
+def _ends(event: str) -> bool:
+    return event.lower() == "sessionend"
+
+
+def _entry(event: str, settings: HookSettings, command: Command, distil: str | None) -> dict[str, Any]:
+    seconds = settings.end_seconds if _ends(event) else TIMEOUT_SECONDS
+    line = {"command": hook_line(command, event, distil), "timeout": seconds * settings.units_per_second}
     return line if settings.flat else {"hooks": [{"type": "command", **line}]}
 
 
