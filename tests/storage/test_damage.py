@@ -143,6 +143,19 @@ async def test_a_rescue_of_a_sound_file_brings_every_row(settings: Settings, ban
         assert set(again.rows.values()) == {0}
 
 
+async def test_a_rescue_where_nothing_is_damaged_indexes_every_lesson_anew(settings: Settings, bank_path: Path) -> None:
+    await fill(settings, 10)
+    with closing(sqlite3.connect(bank_path)) as other:
+        for table in ("features", "terms", "sizes", "vectors"):
+            other.execute(f"DELETE FROM {table}")  # noqa: S608 - ours
+        other.execute("INSERT INTO lesson_terms (lesson_terms) VALUES ('delete-all')")
+        other.commit()
+    async with Engine(settings) as engine:
+        assert not (await engine.recall(task="Task T5 failed with code 5")).lessons
+        assert await engine.bank.maintenance.rescue() == []
+        await every_lesson_can_be_recalled(engine, bank_path)
+
+
 async def test_what_only_the_log_holds_is_rescued_too(settings: Settings, bank_path: Path, tmp_path: Path) -> None:
     async with Engine(settings) as engine:
         await engine.store_lesson(**lesson(1))

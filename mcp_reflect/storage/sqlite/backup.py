@@ -177,7 +177,7 @@ class Maintenance(Repository):
             self.bank.log("bank_copy_failed", "warning", error=str(error))
 
     async def rescue(self, file: Path | None = None) -> list[Rescued]:
-        """Recover the readable rows of `file`, or of all files that were set aside, the newest first.
+        """Recover the readable rows of `file`, or of all files that were set aside, the newest first; index all anew.
 
         A bank that is damaged itself is set aside before. Each file is kept; one that was set aside is renamed.
         """
@@ -194,11 +194,11 @@ class Maintenance(Repository):
         for damaged in [file] if file else reversed(files.all_aside(path)):
             with explained(path):
                 rows = await asyncio.to_thread(recover, damaged, path, self.db.busy_seconds)
-            await self.bank.lessons.index_all()
             done = damaged
             if damaged.name.startswith(path.name + files.ASIDE):
                 done = files.move(damaged, damaged.with_name(damaged.name.replace(files.ASIDE, ".rescued-")))
             results.append(Rescued(done, rows))
+        await self.bank.lessons.index_all()
         return results
 
 
