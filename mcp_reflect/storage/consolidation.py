@@ -292,7 +292,7 @@ class _Changes:
             self.links.append(values)
 
     def unchanged(self, name: str) -> Lesson | None:
-        """Return a record as it was loaded, or as this dream left it; None if somebody changed it meanwhile."""
+        """Return a record as it was loaded, or as this dream left it; None if it was changed meanwhile."""
         current = lessons.find(self.tx, self.scope, name)
         before, own = self.loaded.get(name), self.records.get(name)
         expected = own["after"] if own else before and before.updated_at

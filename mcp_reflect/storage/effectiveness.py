@@ -1,4 +1,4 @@
-"""How well a lesson works: a Beta posterior over its outcomes, against the base rate of its task type."""
+"""The effectiveness of a lesson: a Beta posterior over its outcomes, against the base rate of its task type."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -117,7 +117,7 @@ LOWEST_BAR: Final = 0.3
 
 
 class Rates:
-    """How often the lessons of a scope worked."""
+    """The success rates of the lessons of a scope."""
 
     def __init__(self, by_type: Mapping[str, tuple[float, float]]) -> None:
         """Take the weights of the good outcomes and of all, by task type (`""` for lessons without one)."""

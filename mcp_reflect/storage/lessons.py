@@ -246,7 +246,7 @@ def screened(lesson: Lesson, outside: Iterable[str] = ()) -> Lesson:
 def redacted(lesson: Lesson) -> Lesson:
     """Return a record without secrets, before its words are split for the index and its context is hashed.
 
-    The parts of a secret would not be recognized any more, and a hash of it confirms a guess.
+    The parts of a secret are not recognized, and a hash of it confirms a guess.
     """
     texts: dict[str, Any] = {}
     for name in _TEXT_FIELDS:

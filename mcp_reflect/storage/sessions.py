@@ -103,7 +103,7 @@ class CritiqueSessions(Repository):
 
 
 class StepBudget(Repository):
-    """How often each step of a run was reflected on, counted over all processes of the run.
+    """Counts the reflections on each step of a run, over all processes of the run.
 
     Steps are whole numbers from 0.
     """

@@ -1,4 +1,4 @@
-"""When two lessons say the same, or contradict each other."""
+"""Tell whether two lessons say the same, or contradict each other."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -60,7 +60,7 @@ class Views(Repository):
         )
 
     async def row(self, scope: Scope, lesson: Lesson) -> list[Any]:
-        """Return a lesson as a row of the dashboard's table, after somebody changed it."""
+        """Return a lesson as a row of the dashboard's table, after a change."""
         return lesson_row(lesson, await self.db.look(lambda reading: rates(reading, scope)), whole=True)
 
     async def stats(self, scope: Scope) -> dict[str, Json]:

@@ -16,7 +16,7 @@ from mcp_reflect.storage.lessons import add_measured_outcome
 from mcp_reflect.storage.sqlite.database import Repository, transaction
 from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons_from, readable, record_from, scoped
 
-MOST_WRONG: Final = 3  # wrong warnings after which a failure is not warned of any more
+MOST_WRONG: Final = 3  # wrong warnings after which a failure gives no more warnings
 MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered
 _SESSION_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "held_out": bool,
@@ -123,7 +123,7 @@ class WarningRepository(Repository):
 
     @transaction
     def end_session(self, tx: Writing, scope: Scope, session: str) -> None:
-        """Settle the open warnings of a session that has ended: as far as anybody can tell, they were heeded."""
+        """Settle the open warnings of a session that has ended: they count as heeded."""
         for row in tx.rows("warning_open", scoped(scope, session=session, exact="")):
             _close(tx, row, Sequel.HEEDED, self.clock.now())
 

@@ -78,7 +78,7 @@ def words_query(text: str) -> QueryVector | None:
 
 
 class Closeness:
-    """How close lessons are to a question (`by_row`): 0 for unrelated texts, 1 for the same text."""
+    """The closeness of lessons to a question (`by_row`): 0 for unrelated texts, 1 for the same text."""
 
     def __init__(self, reading: Reading, query: QueryVector, rows: Sequence[int]) -> None:
         self._query = query
@@ -196,7 +196,7 @@ class VectorIndex:
         return [row for scope in scopes for row in self._up_to_date(reading, query.model, scope).nearest(bits, limit)]
 
     def forget(self, model: int, rows: Iterable[int]) -> None:
-        """Drop rows that have no vector any more."""
+        """Drop rows that have lost their vector."""
         for row in rows:
             for (embedder, _), signs in self._signs.items():
                 if embedder == model:

@@ -114,7 +114,7 @@ class _Connection:
         if self._raw is None:
             return
         with suppress(sqlite3.Error):
-            if move_log:  # it waits for the write lock, so that nobody restarts the log meanwhile: see `checkpoint`
+            if move_log:  # it waits for the write lock, so that no process restarts the log meanwhile: see `checkpoint`
                 self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._raw.close()
 
@@ -139,7 +139,7 @@ class _Connection:
 class Database:
     """One bank file. Every method raises BankError if the file cannot be used.
 
-    Each call looks whether the file that it has open still lies at the path. An acknowledged write is on disk, in that
+    Each call checks that the file that it has open is still at the path. An acknowledged write is on disk, in that
     file. Readers never wait for a writer.
     """
 
@@ -268,7 +268,7 @@ class Database:
             raise BankError(f"The bank {self.path} is replaced again and again. Try again when that has ended.")
 
     async def _connection(self, use: _Use, *, writes: bool) -> _Connection:
-        """Return the connection for a use, to the file that lies at the path now."""
+        """Return the connection for a use, to the file that is at the path now."""
         async with self._opening:
             opened = await self._examine()
             if writes and opened.read_only:
@@ -313,7 +313,7 @@ class Database:
         return self._opened
 
     async def _leave(self, connection: _Connection) -> None:
-        """Close a connection to a file that is not the bank any more, after moving its log into it."""
+        """Close a connection to a file that is no longer the bank, after moving its log into it."""
         await asyncio.to_thread(connection.close, move_log=connection.opened.identity not in self._damaged)
 
     async def set_aside(

@@ -14,7 +14,7 @@ from mcp_reflect.errors import BankDamagedError, BankReadOnlyError, NotABankErro
 from mcp_reflect.storage.sqlite.statements import migrations, statements
 
 APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
-# The files of a database; the main file is moved last, so that nobody begins a new one beside its log.
+# The files of a database; the main file is moved last, so that no process begins a new one beside its log.
 ENDINGS = ("-wal", "-shm", "-journal", "")
 
 # A file with another ending that is no database was named by mistake, and is left alone.
@@ -160,7 +160,7 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
 
 
 def clear_logs(path: Path) -> None:
-    """Move a log that belongs to no file any more away from `path`: SQLite would read it into the next file there."""
+    """Move a log whose file is gone away from `path`: SQLite would read it into the next file there."""
     beside(path, "-shm").unlink(missing_ok=True)
     for ending in ("-wal", "-journal"):
         log = beside(path, ending)
@@ -363,7 +363,7 @@ def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
     current = identity(path)
     with write_lock(holding), closing(connect(path, wait=0)) as moving:
         if current is None or identity(path) != current:
-            return False  # another file: `holding` keeps nobody out of that one
+            return False  # another file: `holding` keeps no writer out of that one
         busy, frames, moved = moving.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         return not busy and frames == moved
 

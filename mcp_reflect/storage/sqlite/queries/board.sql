@@ -5,11 +5,11 @@ WHERE tenant = :tenant AND project IN (:project, '')
 ORDER BY state = 'active' DESC, (wins + 2) / (wins + losses + 4) DESC, importance DESC, id DESC LIMIT :limit;
 
 -- name: board_lesson_count
--- How many records a scope has.
+-- The number of records of a scope.
 SELECT count(*) AS count FROM lessons WHERE tenant = :tenant AND project IN (:project, '');
 
 -- name: board_outcomes
--- What became of using these lessons, each one's oldest first.
+-- The outcomes of these lessons, each lesson's oldest first.
 SELECT lesson_id, success, evidence, weight, note, recall_id, created_at FROM outcomes
 WHERE lesson_id IN (SELECT value FROM json_each(:ids)) ORDER BY lesson_id, created_at, row;
 
@@ -22,7 +22,7 @@ WHERE recalls.tenant = :tenant AND recalls.project IN (:project, '')
 ORDER BY recalls.created_at DESC, recalls.id DESC LIMIT :limit;
 
 -- name: board_recall_days
--- Recalls of a scope by day (since 1970, UTC) and by what became of them.
+-- Recalls of a scope by day (since 1970, UTC) and by outcome.
 SELECT CAST(recalls.created_at / 86400 AS INTEGER) AS day,
   CASE
     WHEN held_out > 0 THEN 'held_out'
@@ -52,7 +52,7 @@ SELECT CAST(created_at / 86400 AS INTEGER) AS day,
 FROM warnings WHERE tenant = :tenant AND project IN (:project, '') GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: board_links
--- What ties these lessons to each other.
+-- The links between these lessons.
 SELECT from_id, relation, to_id FROM links
 WHERE from_id IN (SELECT value FROM json_each(:ids)) AND to_id IN (SELECT value FROM json_each(:ids))
   AND to_kind IN ('record', 'lesson', 'reflection') ORDER BY from_id, relation, to_id;

@@ -27,7 +27,7 @@ WHERE tenant = :tenant AND project = :project ORDER BY id DESC LIMIT :limit;
 UPDATE dreams SET state = 'undone' WHERE id = :id AND tenant = :tenant AND project = :project;
 
 -- name: dreams_since
--- How many dreams at idle there were since then, and the tokens of all.
+-- The number of dreams at idle since a time, and the tokens of all dreams.
 SELECT coalesce(sum(idle), 0) AS idle, coalesce(sum(tokens), 0) AS tokens
 FROM dreams WHERE tenant = :tenant AND project = :project AND created_at >= :since;
 

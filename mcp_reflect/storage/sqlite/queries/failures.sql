@@ -1,5 +1,5 @@
 -- name: failure_add
--- Note a failing call, or that a known one failed again; `again` is 0 where that was counted before.
+-- Store a failing call, or count that a known one failed again; `again` is 0 where that was counted before.
 INSERT INTO failures (
   tenant, project, signature, tool, call, head, exact, bare, loose, fingerprint, arguments, category, error, worked,
   reflection_id, last_session, last_step, first_at, last_at
@@ -38,7 +38,7 @@ WHERE tenant = :tenant AND project IN (:project, '') AND retired_at IS NULL AND 
 ORDER BY last_at DESC LIMIT 50;
 
 -- name: failure_heads
--- What failed in this session of what the call is a call of.
+-- The failures of this session that have the same head as a call.
 SELECT * FROM failures
 WHERE tenant = :tenant AND project IN (:project, '') AND retired_at IS NULL AND last_session = :session AND head = :head
 ORDER BY last_step DESC LIMIT 20;

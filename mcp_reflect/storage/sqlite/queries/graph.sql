@@ -1,5 +1,5 @@
 -- name: graph_step
--- The records of a scope one step from a node: tied from it, to it, or by a tool, file, failure or error code it shares.
+-- The records of a scope one step from a node: linked from it, to it, or by a tool, file, failure or error code.
 SELECT near.relation, near.through, lessons.id, lessons.kind, lessons.state, substr(lessons.text, 1, 200) AS text
 FROM (
   SELECT relation, NULL AS through, to_id AS id FROM links WHERE from_id = :name
@@ -13,8 +13,8 @@ WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '') AND lessons
 ORDER BY near.relation, near.through, lessons.id LIMIT :limit;
 
 -- name: graph_related
--- A few records that a recall of this scope may show, one step from a record: its own ties, then what shares a file or
--- an error code with it. Each way is cut at 30 before it is sifted, for thousands may name one file.
+-- A few records that a recall of this scope may show, one step from a record: its own links, then records that name the
+-- same file or error code. Each way is limited to 30 before the filter: thousands may name one file.
 SELECT near.relation, lessons.id
 FROM (
   SELECT * FROM (

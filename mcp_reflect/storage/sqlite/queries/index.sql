@@ -1,9 +1,9 @@
 -- name: index_sizes
--- How many rows some scopes have, and the total length of their texts in terms.
+-- The numbers of rows of some scopes, and the total length of their texts in terms.
 SELECT scope, rows, length FROM sizes WHERE scope IN (SELECT value FROM json_each(:scopes));
 
 -- name: index_terms
--- In how many rows of some scopes each of some terms is; terms that are nowhere have no row.
+-- The numbers of rows of some scopes that hold each of some terms; a term that no row holds is left out.
 -- Joined like this each is found at once; with IN, SQLite first sorts the list.
 SELECT scope, term, rows
 FROM json_each(:scopes) AS s CROSS JOIN json_each(:terms) AS t CROSS JOIN terms ON scope = s.value AND term = t.value

@@ -8,7 +8,7 @@ UPDATE lessons SET /*changes*/
 WHERE id = :id AND tenant = :tenant;
 
 -- name: lesson_outcome
--- Write what its outcomes make of a lesson.
+-- Write a lesson's totals over its outcomes.
 UPDATE lessons
 SET effectiveness = :effectiveness, wins = :wins, losses = :losses, proof = :proof, trust = :trust
 WHERE id = :id AND tenant = :tenant;
@@ -19,7 +19,7 @@ UPDATE lessons SET times_applied = times_applied + 1
 WHERE id IN (SELECT value FROM json_each(:ids)) AND +tenant = :tenant;
 
 -- name: lesson_erase
--- Remove a lesson for good; a person asked for it.
+-- Remove a lesson at a person's request.
 DELETE FROM lessons WHERE id = :id AND tenant = :tenant;
 
 -- name: lesson_by_id
@@ -51,7 +51,7 @@ WHERE tenant = :tenant AND project IN (:project, '')
 ORDER BY id DESC LIMIT :limit;
 
 -- name: lesson_over_size
--- What a project has above so many active records of a kind, the first to go first; quarantine does not count.
+-- The active records of a kind above a project's limit, the first to archive first; quarantine does not count.
 SELECT * FROM lessons
 WHERE tenant = :tenant AND project = :project AND kind = :kind AND state = 'active'
   AND trust NOT IN ('quarantined', 'trusted') AND importance < :never AND id IS NOT :spare
@@ -61,7 +61,7 @@ LIMIT max(0, (SELECT count(*) FROM lessons
   - :size);
 
 -- name: lesson_held_same
--- The same text of a project, where it waits in quarantine already.
+-- A record of a project with the same text that waits in quarantine.
 SELECT id FROM lessons
 WHERE tenant = :tenant AND project = :project AND trust = 'quarantined' AND state = 'active' AND kind = :kind
   AND text = :text

@@ -1,11 +1,11 @@
 -- name: recall_add
--- Note what a recall showed.
+-- Store a recall with the lessons that it showed.
 INSERT INTO recalls (id, tenant, project, task, lesson_ids, held_out, holdout, created_at)
 VALUES (:id, :tenant, :project, :task, :lesson_ids, :held_out, :holdout, :now)
 ON CONFLICT DO NOTHING;
 
 -- name: recall_by_id
--- What a recall of this project, or a global one, showed.
+-- A recall of this project, or a global one.
 SELECT * FROM recalls WHERE id = :id AND tenant = :tenant AND project IN (:project, '');
 
 -- name: irrelevant_tasks
@@ -14,7 +14,7 @@ SELECT links.from_id, recalls.task FROM links JOIN recalls ON recalls.id = links
 WHERE links.from_id IN (SELECT value FROM json_each(:ids)) AND links.relation = 'irrelevant_to';
 
 -- name: outcome_add
--- Note what became of using a lesson; the latest word of a recall and lesson wins.
+-- Store the outcome of using a lesson; the latest of a recall and lesson wins.
 INSERT INTO outcomes (recall_id, lesson_id, success, evidence, weight, note, created_at)
 VALUES (:recall_id, :lesson_id, :success, :evidence, :weight, :note, :now)
 ON CONFLICT (lesson_id, recall_id) DO UPDATE SET
@@ -22,16 +22,16 @@ ON CONFLICT (lesson_id, recall_id) DO UPDATE SET
   created_at = excluded.created_at;
 
 -- name: outcome_list
--- Every outcome of a lesson, in the order in which they were first told.
+-- Every outcome of a lesson, in the order in which they were first recorded.
 SELECT success, evidence, weight, note, recall_id, created_at FROM outcomes WHERE lesson_id = :lesson_id ORDER BY row;
 
 -- name: outcome_page
--- Every outcome of some lessons, in the order in which they were first told.
+-- Every outcome of some lessons, in the order in which they were first recorded.
 SELECT lesson_id, recall_id, success, evidence, weight, note, created_at FROM outcomes
 WHERE lesson_id IN (SELECT value FROM json_each(:ids)) ORDER BY row;
 
 -- name: outcome_fold
--- What a record's worth rests on: its outcomes and those of the records that were merged into it, at any remove.
+-- The outcomes of a record, and of the records that were merged into it, directly or not.
 WITH RECURSIVE merged (id) AS (
   SELECT :lesson_id
   UNION SELECT lessons.id FROM merged
@@ -41,7 +41,7 @@ WITH RECURSIVE merged (id) AS (
 SELECT success, evidence, weight FROM outcomes JOIN merged ON merged.id = outcomes.lesson_id ORDER BY outcomes.row;
 
 -- name: merged_into
--- The record that an archived one of this scope lives on in: the next remove, not the last.
+-- The record that an archived one of this scope was merged into.
 SELECT kept.* FROM links
 JOIN lessons AS gone ON gone.id = links.from_id AND gone.state = 'archived'
 JOIN lessons AS kept ON kept.id = links.to_id
@@ -50,12 +50,12 @@ WHERE links.from_id = :lesson_id AND links.relation = 'merged_into'
 ORDER BY kept.id LIMIT 1;
 
 -- name: base_rates
--- How often lessons of a scope worked, by task type: the weight of what did, and of all.
+-- The weights of the good outcomes of a scope's lessons, and of all outcomes, by task type.
 SELECT task_type, sum(wins) AS wins, sum(told) AS told
 FROM rates WHERE tenant = :tenant AND project IN (:project, '') GROUP BY task_type;
 
 -- name: task_outcome_add
--- Note how a task went whose lessons were recalled; the latest word wins.
+-- Store the outcome of a task whose lessons were recalled; the latest wins.
 INSERT INTO task_outcomes (recall_id, success, evidence, created_at) VALUES (:recall_id, :success, :evidence, :now)
 ON CONFLICT (recall_id) DO UPDATE SET
   success = excluded.success, evidence = excluded.evidence, created_at = excluded.created_at;
@@ -83,7 +83,7 @@ SELECT thinker, outcome, json_extract(body, '$.error_category') AS category,
 FROM reflections WHERE tenant = :tenant AND project IN (:project, '') GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
 
 -- name: stats_counts
--- What else there is to count.
+-- Other counts.
 SELECT
   (SELECT coalesce(sum(json_extract(body, '$.retries')), 0) FROM critique_sessions
     WHERE tenant = :tenant AND project IN (:project, '')) AS retries_triggered,
@@ -102,16 +102,16 @@ SELECT
     WHERE tenant = :tenant AND project IN (:project, '')) AS outcomes;
 
 -- name: spent_on
--- What language models took on a day.
+-- The tokens and dollars that language models used on a day.
 SELECT tokens, cost FROM spending WHERE tenant = :tenant AND day = :day;
 
 -- name: spend_add
--- Count a completion towards its day.
+-- Add a completion to its day.
 INSERT INTO spending (tenant, day, tokens, cost) VALUES (:tenant, :day, :tokens, :cost)
 ON CONFLICT (tenant, day) DO UPDATE SET tokens = tokens + excluded.tokens, cost = cost + excluded.cost;
 
 -- name: recall_drop_old
--- Drop the oldest recalls that nobody told the outcome of.
+-- Drop the oldest recalls without an outcome.
 DELETE FROM recalls WHERE id IN (
   SELECT id FROM recalls WHERE told = 0 AND created_at < :before ORDER BY created_at LIMIT :most
 );

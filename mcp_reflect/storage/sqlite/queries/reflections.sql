@@ -73,38 +73,38 @@ WHERE tenant = :tenant AND (:project IS NULL OR project = :project) AND id > :af
 ORDER BY id LIMIT :limit;
 
 -- name: reflection_erase
--- Remove a reflection and its trace for good; a person asked for it.
+-- Remove a reflection and its trace at a person's request.
 DELETE FROM reflections WHERE id = :id AND tenant = :tenant;
 
 -- name: link_add
--- Tie a record to another, or to an event, tool, file or error code.
+-- Link a record to another, or to an event, tool, file or error code.
 INSERT INTO links (from_id, relation, to_kind, to_id) VALUES (:from_id, :relation, :to_kind, :to_id)
 ON CONFLICT DO NOTHING;
 
 -- name: link_list
--- What a record is tied to.
+-- The links of a record.
 SELECT relation, to_kind, to_id FROM links WHERE from_id = :from_id ORDER BY relation, to_kind, to_id;
 
 -- name: links_among
--- The ties of one relation between some records.
+-- The links of one relation between some records.
 SELECT from_id, to_id FROM links
 WHERE from_id IN (SELECT value FROM json_each(:ids)) AND relation = :relation
   AND to_id IN (SELECT value FROM json_each(:ids)) ORDER BY from_id, to_id;
 
 -- name: link_cut
--- Cut a record's ties of one relation, both ways.
+-- Remove a record's links of one relation, both ways.
 DELETE FROM links WHERE relation = :relation AND (from_id = :id OR to_id = :id);
 
 -- name: link_cut_from
--- Cut a record's own ties of one relation.
+-- Remove a record's own links of one relation.
 DELETE FROM links WHERE relation = :relation AND from_id = :id;
 
 -- name: link_erase
--- Cut a record's ties, both ways.
+-- Remove a record's links, both ways.
 DELETE FROM links WHERE from_id = :id OR to_id = :id;
 
 -- name: version_add
--- Keep a wording: the one that was there before a change, or another one for the same thing.
+-- Keep a wording: the one before a change, or another one that says the same.
 INSERT INTO versions (record_id, version, reason, body, created_at)
 VALUES (
   :record_id, (SELECT coalesce(max(version), 0) + 1 FROM versions WHERE record_id = :record_id), :reason, :body, :now
@@ -120,5 +120,5 @@ SELECT record_id, reason, body, created_at FROM versions
 WHERE record_id IN (SELECT value FROM json_each(:ids)) ORDER BY record_id, version;
 
 -- name: version_erase
--- Remove a record's history for good; a person asked for it.
+-- Remove a record's history at a person's request.
 DELETE FROM versions WHERE record_id = :id;

@@ -8,7 +8,7 @@ INSERT INTO searches (id, tenant, project, body, created_at, updated_at)
 VALUES (:id, :tenant, :project, :body, :now, :now);
 
 -- name: search_replace
--- A later call, if nobody else has been there since it was loaded.
+-- A later call, unless another call has saved something since it was loaded.
 UPDATE searches SET body = :body, updated_at = :now, version = version + 1
 WHERE id = :id AND tenant = :tenant AND project = :project AND version = :version;
 
@@ -29,11 +29,11 @@ DELETE FROM search_catalogs WHERE tenant = :tenant AND project = :project AND di
 );
 
 -- name: payoff_list
--- What each search strategy has brought in this project.
+-- How often each search strategy helped in this project.
 SELECT kind, strategy, used, paid FROM payoffs WHERE tenant = :tenant AND project = :project ORDER BY kind, strategy;
 
 -- name: payoff_add
--- Count what a search strategy brought.
+-- Count a use of a search strategy, and whether it helped.
 INSERT INTO payoffs (tenant, project, kind, strategy, used, paid)
 VALUES (:tenant, :project, :kind, :strategy, :used, :paid)
 ON CONFLICT (tenant, project, kind, strategy) DO UPDATE SET

@@ -42,7 +42,7 @@ WHERE tenant = :tenant AND project = :project AND session = :session
 ORDER BY id DESC LIMIT 20;
 
 -- name: warning_settle
--- What came of a warning.
+-- Store the sequel of a warning.
 UPDATE warnings SET sequel = :sequel, settled_at = :now WHERE id = :id AND tenant = :tenant;
 
 -- name: warning_counts

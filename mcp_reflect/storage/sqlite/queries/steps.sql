@@ -1,5 +1,5 @@
 -- name: step_by_number
--- How many reflections a step of a run has had.
+-- The number of reflections on a step of a run.
 SELECT taken FROM steps WHERE tenant = :tenant AND project = :project AND run_id = :run_id AND step = :step;
 
 -- name: step_take
@@ -10,7 +10,7 @@ ON CONFLICT (tenant, project, run_id, step) DO UPDATE SET taken = taken + 1, upd
 WHERE taken < :most;
 
 -- name: step_drop_old
--- Drop the oldest counts of runs that nobody has counted for long.
+-- Drop the oldest counts of runs that were not counted for long.
 DELETE FROM steps WHERE (tenant, project, run_id, step) IN (
   SELECT tenant, project, run_id, step FROM steps WHERE updated_at < :before ORDER BY updated_at LIMIT :most
 );

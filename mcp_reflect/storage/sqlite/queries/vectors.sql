@@ -39,7 +39,7 @@ SELECT lesson, vector FROM vectors
 WHERE embedder = :embedder AND lesson IN (SELECT value FROM json_each(:lessons));
 
 -- name: vector_counts
--- How many active lessons out of quarantine a scope has, and how many of them have a vector of a model (by name).
+-- The number of a scope's active lessons out of quarantine, and of those that have a vector of a model (by name).
 SELECT count(*) AS lessons, count(vectors.seq) AS vectors
 FROM lessons LEFT JOIN vectors ON vectors.lesson = lessons.row
   AND vectors.embedder = (SELECT id FROM embedders WHERE name = :name ORDER BY used_at DESC LIMIT 1)
@@ -47,10 +47,10 @@ WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '')
   AND lessons.state = 'active' AND lessons.trust <> 'quarantined';
 
 -- name: vectors_drop
--- Remove vectors of models that nobody used since a time. Word vectors stay.
+-- Remove vectors of models that were not used since a time. Word vectors stay.
 DELETE FROM vectors WHERE embedder IN (SELECT id FROM embedders WHERE id > 1 AND used_at < :before);
 
 -- name: embedders_drop
--- Forget models that nobody used since a time, when their vectors are gone.
+-- Remove models that were not used since a time and have no vectors.
 DELETE FROM embedders
 WHERE id > 1 AND used_at < :before AND NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.embedder = embedders.id);
