@@ -158,6 +158,7 @@ class Settings(Limits):
     warn_certainty: float = setting(
         0.6, "The least certainty (0 to 1) of a failure that hooks warn of; above 1: never."
     )
+    hold: bool = setting(default=False, meaning="True: a hook refuses a call that is sure to fail, once in a session.")
     ask: bool = setting(default=True, meaning="False: no hook asks the agent for a lesson when it stops.")
     dream_idle_minutes: float = setting(
         5.0, "In `full`, minutes after the last call until a dream; 0: no dream at idle."

@@ -8,12 +8,13 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.hosts.hook_events import HookInput, Moment, hook_answer, read_hook
 from mcp_reflect.config import NESTED, Scopes, Settings, project_of
+from mcp_reflect.models.warning import CallWarning
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.spool import Spool
 
@@ -104,8 +105,7 @@ def _answer(event: str | None, settings: Settings, spool: Spool) -> str | None:
     if hook.moment is Moment.AFTER and hook.tool is not None:
         call = {"tool": hook.tool, "arguments": hook.arguments, "result": hook.result, "error": hook.error}
         spool.pending.append({**call, "session": hook.session, "project": Scopes.of(settings).own.project})
-    text = with_engine(lambda engine: _text(engine, hook, spool), settings)
-    answer = hook_answer(hook, text) if text else None
+    answer = with_engine(lambda engine: _say(engine, hook, spool), settings)
     return None if answer is None else json.dumps(answer, ensure_ascii=False) + "\n"
 
 
@@ -119,16 +119,18 @@ def _read_stdin(max_bytes: int) -> bytes | None:
     return bytes(content) if size <= max_bytes else None
 
 
-async def _text(engine: Engine, hook: HookInput, spool: Spool) -> str | None:
-    """Note what happened, also to earlier hooks that had no time, and return what there is to say."""
+async def _say(engine: Engine, hook: HookInput, spool: Spool) -> dict[str, Any] | None:
+    """Note what happened, also to earlier hooks that had no time, and return the answer if there is one."""
     began = time.monotonic()
-    text = await _own_text(engine, hook)
+    text, hold = await _own_text(engine, hook), False
+    if isinstance(text, CallWarning):
+        text, hold = text.text, text.hold
     spool.pending.clear()
     await services.warnings.note_spooled(engine.context, spool, _TAKING_SECONDS - (time.monotonic() - began))
-    return text
+    return hook_answer(hook, text, hold=hold) if text else None
 
 
-async def _own_text(engine: Engine, hook: HookInput) -> str | None:
+async def _own_text(engine: Engine, hook: HookInput) -> str | CallWarning | None:
     session, tool = hook.session, hook.tool
     match hook.moment:
         case Moment.START if hook.answer_key:
@@ -136,8 +138,7 @@ async def _own_text(engine: Engine, hook: HookInput) -> str | None:
         case Moment.PROMPT if hook.answer_key:
             return await services.warnings.remind(engine.context, session, hook.prompt or "")
         case Moment.BEFORE if hook.answer_key and tool:
-            warning = await engine.before_call(tool, hook.arguments, session=session, call_id=hook.call_id)
-            return warning.text if warning else None
+            return await engine.before_call(tool, hook.arguments, session=session, call_id=hook.call_id)
         case Moment.AFTER if tool:
             return (await engine.after_call(tool, hook.arguments, hook.result, error=hook.error, session=session)).text
         case Moment.STOP:

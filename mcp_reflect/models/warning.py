@@ -90,7 +90,7 @@ class CallWarning:
     """A warning before a call.
 
     `text` is for the agent, fenced. `worked` holds the arguments of a call that worked instead, `lesson_id` the lesson
-    in `text`. `warning_id` is None where the warning could not be recorded.
+    in `text`. `warning_id` is None where the warning could not be recorded. `hold`: the call is to be refused, once.
     """
 
     warning_id: str | None
@@ -101,6 +101,7 @@ class CallWarning:
     error: str
     worked: Json = None
     lesson_id: str | None = None
+    hold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

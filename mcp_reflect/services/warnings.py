@@ -24,6 +24,7 @@ from mcp_reflect.storage.spool import Spool
 _MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are stored
 _MOST_DEPTH: Final = 20
 _MOST_LESSONS: Final = 3  # at the start of a session, and at each prompt
+_LEAST_HELD: Final = 2  # sessions in which a call has failed, and never worked since, before it is refused
 _CANDIDATES: Final = 50  # latest lessons from which those for a start are chosen
 _MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
@@ -93,7 +94,10 @@ async def before_call(
         return None
     lesson_id, lesson = await _lesson(context, call.scope, warning.known)
     text = warning_text(warning, lesson)
-    record: dict[str, Any] = {"exact": call.forms.exact_key, "call_id": call_id, "lesson": lesson_id, "size": len(text)}
+    exact = call.forms.exact_key
+    hold = context.settings.hold and warning.match is Match.EXACT and warning.known.cases >= _LEAST_HELD
+    hold = hold and not await context.bank.warnings.was_warned(call.scope, call.state.id, exact)
+    record: dict[str, Any] = {"exact": exact, "call_id": call_id, "lesson": lesson_id, "size": len(text)}
     try:
         warning_id = await context.bank.warnings.add(call.scope, call.state, warning, **record)
     except BankError:  # read-only or busy: the warning is worth more than its record
@@ -110,6 +114,7 @@ async def before_call(
         error=warning.known.error,
         worked=warning.known.worked,
         lesson_id=lesson_id,
+        hold=hold and warning_id is not None,  # what is not recorded would be refused again
     )
 
 

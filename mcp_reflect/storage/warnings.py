@@ -79,6 +79,10 @@ class WarningRepository(Repository):
         tx.run("warning_add", values)
         return warning_id
 
+    async def was_warned(self, scope: Scope, session: str, exact: str) -> bool:
+        """Return whether a session was warned of a call."""
+        return await self.db.row("session_warned", scoped(scope, session=session, exact=exact)) is not None
+
     @transaction
     def note_shown(self, tx: Writing, scope: Scope, state: SessionState, lesson_ids: Sequence[str]) -> None:
         """Note the lessons that a session was shown, so that each is shown once."""

@@ -74,6 +74,27 @@ def test_a_failure_of_one_session_is_told_before_the_same_call_of_another(host: 
     assert "permissionDecision" not in said
 
 
+def test_a_call_that_is_sure_to_fail_is_refused_once_where_that_was_asked_for(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_HOLD", "1")
+    host.send("PostToolUseFailure", **PUSH, error=REFUSED)
+    assert "permissionDecision" not in str(host.send("PreToolUse", **PUSH))  # it failed in one session alone
+    host.send("PostToolUseFailure", "s2", **PUSH, error=REFUSED)
+    held = host.send("PreToolUse", "s3", **PUSH)["hookSpecificOutput"]
+    assert (held["hookEventName"], held["permissionDecision"]) == ("PreToolUse", "deny")
+    assert "GH006" in held["permissionDecisionReason"]
+    assert "GH006" in host.context("PreToolUse", "s3", **PUSH)  # warned of, and not refused again
+    host.send("PostToolUse", "s4", **PUSH, tool_response={"stdout": "pushed", "stderr": ""})
+    assert host.send("PreToolUse", "s5", **PUSH) is None  # it has worked since
+
+
+def test_a_call_is_not_refused_unless_that_was_asked_for(host: Host) -> None:
+    for session in ("s1", "s2"):
+        host.send("PostToolUseFailure", session, **PUSH, error=REFUSED)
+    assert "GH006" in host.context("PreToolUse", "s3", **PUSH)
+
+
 def test_a_known_correction_is_told_right_after_a_failure(host: Host) -> None:
     missing: dict[str, Any] = {"error": "Exit code 4\nModuleNotFoundError: No module named 'billing'"}
     host.send("PostToolUseFailure", tool_name="Bash", tool_input={"command": "pytest billing"}, **missing)

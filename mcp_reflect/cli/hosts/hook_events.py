@@ -111,10 +111,17 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
     )
 
 
-def hook_answer(hook: HookInput, text: str) -> dict[str, object] | None:
-    """Return the text in the form that the host reads, or None if it reads none at this event."""
+def hook_answer(hook: HookInput, text: str, *, hold: bool = False) -> dict[str, Any] | None:
+    """Return the text in the form that the host reads, or None if it reads none at this event.
+
+    With `hold` it is the reason for which the host refuses the call.
+    """
     if hook.answer_key is None:
         return None
+    if hold:
+        reason = f"{text}\nThe call is refused this once. If it is right all the same, make it again."
+        decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+        return {_NESTED: {"hookEventName": hook.event, **decision}}
     if hook.answer_key == _NESTED:
         return {_NESTED: {"hookEventName": hook.event, "additionalContext": text}}
     if hook.moment is Moment.STOP:

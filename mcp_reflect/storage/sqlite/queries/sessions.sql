@@ -56,6 +56,11 @@ DELETE FROM sessions WHERE (tenant, project, id) IN (
   SELECT tenant, project, id FROM sessions WHERE updated_at < :before ORDER BY updated_at LIMIT :most
 );
 
+-- name: session_warned
+-- A warning of this call that the session was given.
+SELECT id FROM warnings
+WHERE tenant = :tenant AND project = :project AND session = :session AND exact = :exact LIMIT 1;
+
 -- name: warning_drop_old
 -- Drop the oldest warnings.
 DELETE FROM warnings WHERE id IN (
