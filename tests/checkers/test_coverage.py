@@ -52,3 +52,19 @@ def test_a_run_that_failed_contradicts_that_it_works() -> None:
     results = (ToolResult(tool="python run.py", content="ZeroDivisionError: division by zero", exit_code=1),)
     assert verified("It handles empty lists.", results=results).failed
     assert not verified("It does not handle empty lists.", results=results).failed
+
+
+@pytest.mark.parametrize("text", ["Not yet committed.", "I have not tried restoring it.", "I couldn't test it."])
+def test_an_admission_that_something_was_not_done_is_no_claim(text: str) -> None:
+    assert verified(f"2 + 2 = 4. {text}").complete
+
+
+@pytest.mark.parametrize("text", ["I have not tested it: all 12 tests pass.", "I did not run out of memory at 3 GB."])
+def test_an_admission_that_says_more_is_a_claim(text: str) -> None:
+    assert not verified(f"2 + 2 = 4. {text}").complete
+
+
+def test_a_number_that_is_rounded_is_shown_by_the_result() -> None:
+    results = (ToolResult(tool="pytest", content="=== 7 passed in 1.27s ===", exit_code=0),)
+    assert verified("All 7 tests passed in 1.3 s.", results=results).complete
+    assert verified("All 7 tests passed in 1.4 s.", results=results).failed

@@ -7,7 +7,18 @@ from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement, Rule, latest, polarity
-from mcp_reflect.checkers.evidence.figures import Fact, claimed, compare, facts, stems
+from mcp_reflect.checkers.evidence.figures import (
+    STOP,
+    Fact,
+    Figure,
+    claimed,
+    compare,
+    equal,
+    facts,
+    figures,
+    spelled,
+    stems,
+)
 from mcp_reflect.checkers.evidence.named import (
     judge_fields,
     judge_named,
@@ -35,16 +46,16 @@ _MEASURED: Final = re.compile(
 )
 # Words of a report that state nothing of their own.
 _PLAIN: Final = stems(
-    "test tests suite suites pass passes passed passing fail fails failed failing green red clean fine ok run ran runs "
-    "whole full complete every everything total result results output shows show report reports says said see seen "
-    "count counts there are is was found find finds has have took takes take end ends ended finish finished done "
+    "test tests suite suites pass passes passed passing fail fails failed failing green red clean fine ok run ran "
+    "runs whole full complete every everything total result results output shows show report reports says said see "
+    "seen count counts there are is was found find finds has have took takes take end ends ended finish finished done "
     "successfully without error errors warning warnings problem problems new old first second last one other same "
     "still yet again here command tool check checks checked linter lint build builds built compile compiles compiled "
     "code exit status returned returns gives gave got after before unit skipped remain remaining left single exactly "
     "coverage collect collected item items log script program package packages raise raises raised throw throws crash "
-    "crashes panic panics stop stops stopped cause import complain complains type field response endpoint unit doc "
-    "language test_ commit committed compiles including included according expected failure failures "
-    "altogether together overall respectively currently during which because more"
+    "crashes panic panics stop stops stopped cause import complain complains type field response endpoint doc "
+    "language test_ commit committed including included according expected failure failures altogether together "
+    "overall respectively currently during which because more"
 )
 
 
@@ -124,9 +135,21 @@ def _judgement(sentence: Sentence, evidence: Evidence, rules: tuple[Rule, ...]) 
 def _explained(sentence: Sentence, evidence: Evidence) -> bool:
     """True if every number and every word of meaning in the sentence stands in the results or says nothing alone."""
     known, shown = evidence.once(_known)
-    unknown = {word for word in stems(sentence.text) if not word.isdecimal()} - known
-    numbers = {number.replace(",", "") for number in re.findall(r"\d[\d,.]*\d|\d", sentence.text)}
-    return not unknown and all(re.search(rf"(?<![\w.]){re.escape(number)}(?![\w]|\.\d)", shown) for number in numbers)
+    words = {word.strip(".,:;").lower() for word in re.findall(r"[^\W\d_][\w./@-]*", sentence.text)}
+    unknown = {
+        word for word in words - STOP if not stems(word) <= known and (word.isalpha() or word not in evidence.text)
+    }
+    numbers = [*figures(re.sub(r"\bv(?=\d)", "", sentence.text)), *spelled(sentence.text)]
+    facts = evidence.once(_facts)
+    return not unknown and all(
+        any(equal(number, fact.figure) for fact in facts)
+        or re.search(rf"(?<![\d.]){_digits(number)}(?!\d|\.\d)", shown)
+        for number in numbers
+    )
+
+
+def _digits(number: Figure) -> str:
+    return re.escape(f"{number.value / number.factor:.{number.places}f}")
 
 
 def _known(evidence: Evidence) -> tuple[frozenset[str], str]:

@@ -234,7 +234,7 @@ def claimed(clause: str, sentence: str) -> Iterator[Claimed]:
         stems(text) | {number.replace(",", "") for number in re.findall(r"\d[\d,]*", text)}
         for text in (sentence, clause)
     )
-    for figure in [*figures(clause), *_spelled(clause)]:
+    for figure in [*figures(clause), *spelled(clause)]:
         before, after = clause[: figure.start], clause[figure.end :]
         if _NO_CLAIM.search(before) or re.match(r"\s(?:a|an|per|each)\b", after):
             continue
@@ -246,7 +246,8 @@ def claimed(clause: str, sentence: str) -> Iterator[Claimed]:
         yield Claimed(figure, counted - _GENERIC, near, own, words, bool(_ABOUT.search(before)))
 
 
-def _spelled(clause: str) -> Iterator[Figure]:
+def spelled(clause: str) -> Iterator[Figure]:
+    """Every number in words, from two on, that a noun follows."""
     for found in _SPELLED.finditer(clause):
         noun = re.match(r"\s([^\W\d_]{3,})", clause[found.end() :])
         if noun and noun[1].lower() not in STOP and found[1].lower() != "one":
@@ -266,12 +267,12 @@ def compare(claim: Claimed, facts: Sequence[Fact]) -> tuple[bool | None, str]:
     scored = [(_score(claim, fact, common), fact) for fact in labelled]
     best = max((score for score, _ in scored), default=0)
     top = [fact for score, fact in scored if score == best]
-    equal = [fact for fact in same_kind if _equal(claim, fact)]
-    if shown := [fact for fact in top if fact in equal]:
+    agreeing = [fact for fact in same_kind if equal(claim.figure, fact.figure, about=claim.about)]
+    if shown := [fact for fact in top if fact in agreeing]:
         return True, shown[0].line
     if best < _LEAST or len({fact.figure.value for fact in top}) > 1 or _derived(claim, labelled):
         return None, ""
-    if equal and not (best >= _SURE and all(fact.line == top[0].line for fact in equal)):
+    if agreeing and not (best >= _SURE and all(fact.line == top[0].line for fact in agreeing)):
         return None, ""
     return False, top[-1].line
 
@@ -292,18 +293,15 @@ def _score(claim: Claimed, fact: Fact, common: frozenset[str]) -> int:
     return 4 * (fact.noun in claim.nouns) + 3 * bool(keys) + (2 + near if near else 2 * bool(rows))
 
 
-def _equal(claim: Claimed, fact: Fact) -> bool:
-    """True if the two agree as the claim rounds, either as written or with 1024 as the base of a size."""
-    written, shown = claim.figure, fact.figure
+def equal(written: Figure, shown: Figure, *, about: bool = False) -> bool:
+    """True if a figure of the work agrees with one of the results as it is rounded, with 1000 or 1024 for sizes."""
     values = [shown.value]
     if written.kind and not shown.kind:
         values += [shown.value * scale for scale in (written.factor, 1e-3, 1e-6, 1e-9, 60.0, 3600.0, 1e3, 1e6)]
     if written.kind == "size":
         values += [shown.value * 1.024**n for n in range(-3, 8)]
     step = 0.5001 * 10.0**-written.places * written.factor
-    return any(
-        abs(value - written.value) <= max(step, _TOLERANCE * abs(value) if claim.about else 0.0) for value in values
-    )
+    return any(abs(value - written.value) <= max(step, _TOLERANCE * abs(value) if about else 0.0) for value in values)
 
 
 def _derived(claim: Claimed, labelled: Sequence[Fact]) -> bool:
