@@ -313,7 +313,7 @@ _LAWS: Final[tuple[tuple[re.Pattern[str], Callable[[str, list[Mention]], _Ruling
     (re.compile(re.sub(r"[DTWN]", lambda letter: _KINDS[letter[0]], pattern.replace("M", "[DT]"))), law)
     for pattern, law in (
         (r"W,?(?: the)? D|D \(W\)|W \(D\)", _weekday_of),
-        (r"D,? (?:is|was|will be|falls on|fell on|lands on|=)(?: on)?(?: an?)? W", _weekday_of),
+        (r"D,? (?:is|was|will be|falls on|fell on|lands on|=)(?: on)?(?: an?)? W|D, an? W", _weekday_of),
         (rf"(?:from )?M (?:to|until|till|through|–) M(?:,|{_LASTS})(?: exactly)? N{_CLOSED}", _between),
         (r"there (?:are|is|were|was)(?: exactly)? N (?:between|from) M (?:and|to|until) M", _between),
         (rf"between M and M(?:{_LASTS}|,? there (?:are|is))(?: exactly)? N{_CLOSED}", _between),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Work
+from mcp_reflect.checkers.evidence.claims import NUMBERS, amount
 from mcp_reflect.checkers.sentences import LONGEST, sentences
 from mcp_reflect.models.critique import Status
 
@@ -53,6 +54,9 @@ _TOTAL: Final = re.compile(
     rf"\b(?:in all|altogether|in total|together|total(?:ling)?|zusammen)\b[^\d]{{0,12}}{_N}",
     re.IGNORECASE,
 )
+_COUNT: Final = rf"(\d+|{'|'.join(NUMBERS)})"
+_LIST: Final = re.compile(rf"\b{_COUNT} \w+(?: \w+)?: ([^.;:]+)", re.IGNORECASE)
+_PART: Final = re.compile(rf"{_COUNT} [a-z]\w+", re.IGNORECASE)
 _HEX: Final = re.compile(r"\b0x([0-9a-fA-F]{1,12})\s?=\s?(\d{1,15})\b(?!\s?[-+*/×·x])")
 _HEADING: Final = re.compile(r"\b(?:total|sum|summe|gesamt|altogether)\b", re.IGNORECASE)
 
@@ -81,6 +85,7 @@ def _in_sentence(text: str) -> Iterator[_Judged]:
     yield from _shares(text)
     yield from _changes(text)
     yield from _totals(text)
+    yield from _lists(text)
     for found in _YEARS.finditer(text):
         span = abs(int(found[2]) - int(found[1]))
         yield found[0], int(found[3]) in (span, span + 1), f"{span} years"
@@ -152,6 +157,16 @@ def _totals(text: str) -> Iterator[_Judged]:
     if len(values) >= 2 and max(values) < total and abs(sum(values) - total) <= _PLAY * total:
         holds = abs(sum(values) - total) <= 0.5 * 10.0 ** -len(number.partition(".")[2])
         yield text[others[0].start() : totals[0].end()], holds, f"{sum(values):g}"
+
+
+def _lists(text: str) -> Iterator[_Judged]:
+    """Check "18 people: ten from engineering, five from sales and three from support"."""
+    for found in _LIST.finditer(text):
+        parts = [_PART.match(part) for part in re.split(r",? and |, ", found[2].strip())]
+        values = [amount(part[1]) for part in parts if part]
+        total = amount(found[1])
+        if len(parts) > 1 and len(values) == len(parts) and abs(sum(values) - total) <= _PLAY * total:
+            yield found[0], sum(values) == total, f"{sum(values):g}"
 
 
 def _in_tables(step: str) -> Iterator[_Judged]:

@@ -53,6 +53,7 @@ def fixed(step: str) -> str:
         "60 minutes/hour / 2 minutes/mile = 30 miles/hour",
         r"\frac{1}{2} + \frac{1}{3} = \frac{5}{6}",
         "3 < 5 < 7",
+        "2.4M − 1.45M = 0.95M, so it is cheaper",
         "π × 5² = 3.14 × 25 = 78.5",
     ],
 )

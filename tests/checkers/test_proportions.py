@@ -23,6 +23,10 @@ def statuses(text: str) -> list[Status]:
         ("DE has 3,904, CH 1,187 and AT 412, 5,503 in all.", "DE has 3,904, CH 1,187 and AT 412, 5,530 in all."),
         ("So 0x1F = 31.", "So 0x1F = 33."),
         (
+            "We are 18 people: ten from sales, five from support and three guests.",
+            "We are 18 people: ten from sales, five from support and four guests.",
+        ),
+        (
             "| item | cost |\n|---|---|\n| rent | 100 |\n| food | 50 |\n| total | 150 |\n",
             "| item | cost |\n|---|---|\n| rent | 100 |\n| food | 50 |\n| total | 160 |\n",
         ),
@@ -40,6 +44,7 @@ def test_what_follows_from_the_numbers_passes_and_what_does_not_fails(right: str
         "Two shirts at 49.50 each make 99.00 altogether.",
         "It rose by 20 % in 2023 and fell from 8 to 7 in 2024 in another town, 5 % of it in May.",
         "There are 3 rules: read, write and run.",
+        "There are 3 rules: two hours of rest and one of work, then home.",
         "Invoices 12, 17 and 940 are open, 1,200,000 in all.",
     ],
 )

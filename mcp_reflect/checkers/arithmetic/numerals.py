@@ -154,8 +154,8 @@ _SWISS = re.compile(r"(?<=\d)['’](?=\d{3})")
 _NO_CENTS = re.compile(r"(?<=\d)\.[–—-](?!\d)")
 _COMMA = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d{1,2}(?!\d)")
 _ENGLISH = re.compile(r"\d,\d{3}(?!\d)|\d\.\d{1,2}(?!\d)")
-_MILLIONS = re.compile(r"(?<=\d)[Mk](?=\s|$)")
-_PLAIN = re.compile(r"\d(?!\d|\.\d|[Mk](?:\s|$))(?=\s)")
+_MILLIONS = re.compile(r"(?<=\d)[Mk](?=[\s,;.)]|$)")
+_PLAIN = re.compile(r"\d(?!\d|\.\d|[Mk](?:\W|$))(?=\s)")
 
 
 def in_english(text: str) -> str:
