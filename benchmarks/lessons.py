@@ -12,7 +12,8 @@ failing event it names (itself, or among the failures with the same correction).
 - **found**: of the episodes labelled `rule`, the part of which a lesson was made.
 - **given**: of the episodes labelled as teaching, the part whose failing event is named in the findings that a language
   model is given to write lessons from (with the events themselves, as far as they fit).
-- **unfit texts**: lessons with a label argument's value, a text cut with an ellipsis, or a temporary path.
+- **unfit texts**: texts of lessons, reflections and findings with the value of an argument that only labels a call, a
+  cut marked by an ellipsis, or a temporary path.
 
 `--show` prints every lesson beside its label.
 """
@@ -28,9 +29,11 @@ from typing import Any
 
 from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.analysis.reflector import findings_text
+from mcp_reflect.analysis.tools import without_labels
 from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Correction, EventType
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
@@ -39,19 +42,20 @@ LEAST_RIGHT, MOST_NOISE, LEAST_FOUND = 0.90, 0.02, 0.60
 Record = dict[str, Any]
 _STOP = frozenset("with that this from then them they have into when where which instead first file call same".split())
 _IDENTIFIER = re.compile(r"[\w.-]*[./_-][\w./-]+|--?\w[\w-]+")
-_UNFIT = re.compile(r"\.\.\.|…|/tmp\b|/var/folders/|\bdescription\b|\btimeout\b *=|run_in_background|justification")
+_UNFIT = re.compile(r" \.\.\. |…|(?<![\w<.])/tmp/|/var/folders")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """A lesson with the indices of the failing events in runs.jsonl that it was made of.
 
-    `lesson` is None for the events that are named in the findings of the run.
+    `lesson` is None for the events that are named in the findings of the run; `unfit` are its texts that are unfit.
     """
 
     run_id: str
     events: tuple[int, ...]
     lesson: Correction | None
+    unfit: tuple[str, ...] = ()
 
 
 def made_of(run: Record, sent: Record, responses: Sequence[int]) -> Iterator[Made]:
@@ -64,7 +68,28 @@ def made_of(run: Record, sent: Record, responses: Sequence[int]) -> Iterator[Mad
         names = (lesson.failed_event_id, *lesson.also)
         yield Made(run_id=run["id"], events=tuple(index[name] for name in names if name in index), lesson=lesson)
     named = re.findall(r"\be\d+\b", findings_text(seen))
-    yield Made(run_id=run["id"], events=tuple(index[name] for name in named if name in index), lesson=None)
+    points = tuple(finding.text for finding in (*seen.findings, *seen.without_lesson))
+    lessons = tuple(f"{one.mistake} {one.correction} {one.symptoms}" for one in seen.corrections)
+    texts = (seen.summary, seen.strategy or "", *points, *seen.open_points, *lessons)
+    labels = [
+        str(event.arguments[name])
+        for event in trace.events
+        if event.tool is not None and isinstance(event.arguments, dict)
+        for name in event.arguments.keys() - plain_arguments(event.tool, event.arguments)
+    ]
+    unfit = tuple(text for text in texts if is_unfit(text, labels))
+    yield Made(run_id=run["id"], events=tuple(index[name] for name in named if name in index), lesson=None, unfit=unfit)
+
+
+def plain_arguments(tool: str, arguments: Json) -> set[str]:
+    """The names of the arguments that decide what a call does."""
+    left = without_labels(tool, arguments)
+    return {*left} if isinstance(left, dict) else set()
+
+
+def is_unfit(text: str, labels: Sequence[str]) -> bool:
+    """True for a text with a cut, a temporary path, or a label of 12 characters or more."""
+    return bool(_UNFIT.search(text)) or any(len(label) >= 12 and label in text for label in labels)
 
 
 def common_form(run: Record) -> Record:
@@ -138,7 +163,7 @@ def report(name: str, made: Sequence[Made], episodes: Sequence[Record], *, show:
             print(f"  symptoms: {lesson.symptoms}")
             for key in keys:
                 print(f"  label: {labels[key]['lesson'] or labels[key]['why_not']}")
-    unfit = sum(bool(_UNFIT.search(f"{lesson.mistake} {lesson.correction} {lesson.symptoms}")) for _, lesson in lessons)
+    unfit = [text for one in made for text in one.unfit]
     by_class = {kind: [e for e in episodes if e["lesson_class"] == kind] for kind in ("rule", "model", "nothing")}
     hit = {kind: sum((e["run_id"], e["failed_event"]) in touched for e in those) for kind, those in by_class.items()}
     parts = {kind: hit[kind] / max(len(those), 1) for kind, those in by_class.items()}
@@ -153,7 +178,9 @@ def report(name: str, made: Sequence[Made], episodes: Sequence[Record], *, show:
     print(f"  found        {hit['rule']} of {len(by_class['rule'])} = {parts['rule']:.2f} (at least {LEAST_FOUND})")
     print(f"  of `model`   {hit['model']} of {len(by_class['model'])}")
     print(f"  given        {told} of {len(wanted)} = {told / max(len(wanted), 1):.2f} (all)")
-    print(f"  unfit texts  {unfit}")
+    print(f"  unfit texts  {len(unfit)}")
+    for text in unfit if show else ():
+        print(f"    {text}")
     fine = share >= LEAST_RIGHT and parts["nothing"] <= MOST_NOISE and parts["rule"] >= LEAST_FOUND
     return fine and not unfit and told == len(wanted)
 

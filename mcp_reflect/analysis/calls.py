@@ -77,7 +77,7 @@ _OPENING = pattern(r"""
     |(?:\w{1,20} )?(?:is |are )?not (?:a valid|allowed|permitted|authorized|recognized|supported|available)\b
     )""")
 _PROGRAM = pattern(r"""
-    (?i)^[\w./+-]{1,60}(?::\s?(?:line )?\d{1,6})?: .{0,250}
+    (?i)^(?!\d{1,6}:)[\w./+-]{1,60}(?::\s?(?:line )?\d{1,6})?: .{0,250}
     (?:no such file|not found|permission denied|cannot |can't |could not|unable to|invalid|unrecogni[sz]ed|unknown
     |denied|refused|failed|is a directory|not a directory|timed out|error|missing|not permitted|too many|no space)""")
 _ANYWHERE = pattern(r"""

@@ -15,6 +15,7 @@ from mcp_reflect.analysis.loops import (
     loops_in,
     new_finding,
     objections,
+    query_of,
     unfinished,
     zero_finding,
 )
@@ -229,7 +230,7 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
     for finding in findings:
         if finding.kind is not FindingKind.USER_OBJECTION and not told.issuperset(finding.event_ids):
             parts.append(finding.text)
-            told.update(finding.event_ids)
+            told.update(finding.event_ids if finding.kind is not FindingKind.ZERO_RESULTS else ())
     answer = next((event for event in reversed(events) if event.type is EventType.LLM_CALL), None)
     final = next((item for item in reversed(reading.tried) if finishes(item.tool)), None)
     if final is not None:
@@ -246,7 +247,7 @@ def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
     if begun is None:
         said = [event for event in said if event.content.strip() not in trace.task]
     quoted = {name for finding in findings if finding.kind is FindingKind.USER_OBJECTION for name in finding.event_ids}
-    if not said or said[-1].id in quoted or not said[-1].content.strip():
+    if not said or said[-1].id in quoted or not re.search(r"[a-z]{2}", said[-1].content):
         return []
     return [f"The user said ({said[-1].id}): {quote(sentence(said[-1].content, 160), 180)}."]
 
@@ -275,7 +276,7 @@ def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | Non
     loops = [loop.calls[0] for loop in reading.loops if loop.calls[0].index not in reading.righted]
     parts += [f"Do not repeat {item.text}: it gives the same answer again." for item in loops[:2]]
     for run in reading.empties[:1]:
-        queries = unique(quote(subject_of(item.arguments), 60) for item in run)[:3]
+        queries = unique(query_of(item, 60) for item in run)[:3]
         parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.")
         sent = {str(subject_of(item.arguments)) for item in reading.tried}
         proposed = unique(text for item in run for text in suggestions_in(item.answer) if text not in sent)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from mcp_reflect.analysis.calls import Call, action_in
-from mcp_reflect.analysis.text import names, quote, times, unique
+from mcp_reflect.analysis.text import names, quote, sentence, times, unique
 from mcp_reflect.analysis.tools import finishes, subject_of
 from mcp_reflect.models.run import ErrorCategory, EventType, Finding, FindingKind, Outcome, Trace
 from mcp_reflect.signature import steady
@@ -94,7 +94,7 @@ def empty_searches(tried: Sequence[Call]) -> list[tuple[Call, ...]]:
 
 def zero_finding(run: Sequence[Call]) -> Finding:
     """The searches in a sentence: Search found nothing three times in a row (e4, e6, e8): "X", "Y", "Z"."""
-    queries = unique(quote(subject_of(item.arguments), 80) for item in run)
+    queries = unique(query_of(item, 80) for item in run)
     more = f" and {len(queries) - SHOWN} more" if len(queries) > SHOWN else ""
     tools = " and ".join(unique(item.tool for item in run)[:3]) or "Search"
     ids = tuple(item.failing_event for item in run)
@@ -102,14 +102,18 @@ def zero_finding(run: Sequence[Call]) -> Finding:
     return new_finding(FindingKind.ZERO_RESULTS, ids, text, ErrorCategory.NO_RESULT)
 
 
+def query_of(item: Call, limit: int) -> str:
+    """The query of a search, quoted; a long one without its end."""
+    subject = subject_of(item.arguments)
+    return quote(sentence(subject if isinstance(subject, str) else quote(subject, 2 * limit), limit), 2 * limit)
+
+
 def objections(trace: Trace) -> list[Finding]:
     """The objections of people. Their word is a finding, and no failing call."""
     said = [event for event in trace.events if event.type is EventType.USER_FEEDBACK]
-    return [
-        new_finding(FindingKind.USER_OBJECTION, (event.id,), f"The user objected ({event.id}): {quote(event.content)}.")
-        for event in said
-        if _OBJECTION.search(event.content[:2_000])
-    ]
+    texts = {e.id: quote(sentence(e.content, 160), 320) for e in said if _OBJECTION.search(e.content[:2_000])}
+    kind = FindingKind.USER_OBJECTION
+    return [new_finding(kind, (name,), f"The user objected ({name}): {text}.") for name, text in texts.items()]
 
 
 def unfinished(trace: Trace, calls: Sequence[Call]) -> Finding | None:

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
@@ -80,8 +81,7 @@ def segments(text: str) -> list[list[str]]:
     """The words of each command of a line, without redirections to nowhere and viewers at the end of a pipe."""
     found: list[tuple[list[str], bool]] = [([], False)]
     skip = False
-    tokens = _tokens(text[:COMMAND_LIMIT])
-    for word, target in zip(tokens, [*tokens[1:], ""], strict=True):
+    for word, target in pairwise([*_tokens(text[:COMMAND_LIMIT]), ""]):
         words = found[-1][0]
         if not word or not all(sign in _PUNCTUATION for sign in word):
             if not skip:

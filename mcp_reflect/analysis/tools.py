@@ -184,7 +184,8 @@ _SUBJECTS: Final = ("query", "q", "pattern", "search", "url", "selector")
 
 def in_words(tool: str, arguments: Json) -> str:
     """The call with its command, file or short value; without it where that is long: `Edit of app.py`, `git push`."""
-    if is_shell(tool) and (command := command_of(arguments)):
+    code = isinstance(arguments, dict) and not {"code", "script"}.isdisjoint(arguments)
+    if is_shell(tool) and not code and (command := command_of(arguments)):
         line = without_own_values(command.strip())
         short = len(line) <= _TOLD and "\n" not in line
         return f"`{line if short else head_of(commands_in(command)) or tool}`"

@@ -13,7 +13,7 @@ from mcp_reflect.analysis.agent_analysis import read_analysis
 from mcp_reflect.analysis.assessment import level_of
 from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.analysis.reflector import Judged
-from mcp_reflect.analysis.text import clip, error_text, trace_text
+from mcp_reflect.analysis.text import error_text, sentence, trace_text
 from mcp_reflect.checkers.evidence.reading import Kind
 from mcp_reflect.checkers.evidence.reading import seen as reports_in
 from mcp_reflect.clock import iso
@@ -493,6 +493,6 @@ def _next(reflection: Reflection, findings: Sequence[str]) -> dict[str, object]:
             "symptoms": ["exact error text"],
         }
     call = {"reflection_id": reflection.reflection_id, "analysis": analysis}
-    shown = [clip(text, 160) for text in findings[:2]] if not reflection.lessons else []  # all are stored
+    shown = [sentence(text, 160) for text in findings[:2]] if not reflection.lessons else []  # all are stored
     why = "Rules read only the events. You know the cause: send it."
     return {"why": why, **({"findings": shown} if shown else {}), "tool": "reflect", "arguments": call}

@@ -92,3 +92,7 @@ def test_any_command_has_forms_and_the_same_ones_again(command: str) -> None:
 
 def _shell(command: str):  # noqa: ANN202 - the type is `forms_of`'s
     return forms_of("Bash", {"command": command})
+
+
+def test_a_command_of_a_continued_line_alone_has_forms() -> None:
+    assert forms_of("bash", {"command": "\\\n"}).head == "shell:"

@@ -91,3 +91,19 @@ def test_arguments_nested_deep_do_not_break_the_rules() -> None:
     for _ in range(5_000):
         deep = [deep]
     assert diagnose(Run().call("f", {"a": deep}, "Error: too deep").trace()).first_failing_event == "e2"
+
+
+def test_no_text_of_a_reflection_has_a_cut_a_temporary_path_or_a_label() -> None:
+    run = Run("Ship it")
+    for number in range(12):
+        command = f"cd /tmp/x{number} && ./build --target {'a' * number} {'and on ' * 40 * (number % 2)}"
+        arguments: Json = {"command": command, "description": "Build the whole thing once more"}
+        run.call("Bash", arguments, error=f"Error: /tmp/x{number}/a.c is bad. {'The rest goes on and on ' * 30}")
+        run.call("search", {"query": f"what is {'very ' * 60}bad"}, "No results found.")
+    run.says(EventType.USER_FEEDBACK, "That's wrong. " + "It goes on and on " * 40)
+    seen = diagnose(run.trace())
+    texts = [seen.summary, seen.strategy or "", *seen.open_points]
+    texts += [finding.text for finding in (*seen.findings, *seen.without_lesson)]
+    assert len(texts) >= 6
+    for text in texts:
+        assert not any(part in text for part in (" ... ", "…", "tmp/x", "Build the whole thing")), text
