@@ -42,7 +42,10 @@ async def lesson_page(engine: Engine, lesson: Lesson) -> str:
     """Return all fields of a lesson and its effectiveness, for a terminal."""
     word = status(lesson)
     head = styled(lesson.id, BOLD) + f"  {lesson.kind}, " + styled(word, _STATUS_STYLES.get(word, DIM))
-    lines = [f"{head}, from {lesson.source}, of {lesson.project or 'all projects'}"]
+    source = f"{lesson.source} in {lesson.agent}" if lesson.agent else lesson.source
+    lines = [f"{head}, from {source}, of {lesson.project or 'all projects'}"]
+    if lesson.outside:
+        lines.append("repeats the output of a tool")
     if lesson.held:
         lines.append(wrapped(f"waits for a person: {lesson.held}"))
     lines += field_lines(lesson)

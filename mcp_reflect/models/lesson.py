@@ -107,12 +107,15 @@ class Lesson(LessonDraft):
 
     `wins` and `losses` are sums of outcomes, weighted by evidence; `proof` is the weight of those that are more than
     an agent's own word. `strength` counts how often the lesson was learned. `held` is the reason of a quarantine.
+    `outside` says that its words repeat the output of a tool, `agent` names the program whose agent stored it.
     """
 
     id: str
     project: str
     context_hash: str | None = None
     held: str | None = None
+    outside: bool = False
+    agent: str | None = None
     reflection_id: str | None = None
     strength: int = 1
     times_applied: int = 0

@@ -206,6 +206,8 @@ class OwnExportArguments(ImportArguments):
     created_at: AwareDatetime
     updated_at: AwareDatetime
     strength: Annotated[int, Field(ge=1)] = 1
+    outside: bool = False
+    agent: str | None = None
     times_applied: Annotated[int, Field(ge=0)] = 0
     effectiveness: fields.Share | None = None
     wins: Annotated[float, Field(ge=0)] = 0.0
@@ -224,7 +226,7 @@ class OwnExportArguments(ImportArguments):
         return Lesson(**values, project=project)
 
 
-_AS_STORED: Final = "id trust tags strength times_applied effectiveness wins losses proof held".split()
+_AS_STORED: Final = "id trust tags strength times_applied effectiveness wins losses proof held outside agent".split()
 
 
 _OUTCOMES: Final[dict[str, Any]] = {

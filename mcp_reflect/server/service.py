@@ -182,7 +182,7 @@ class Service:
             fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(names)}."
             return _failure(f"name: there is no tool '{quoted(name)}'. {fix}")
         try:
-            with self.idle.call(), self.admission.call():
+            with self.idle.call(), self.admission.call(), _named_agent(context):
                 result = await self.engine().call(name, arguments, _client(context))
                 self._take_in_spool()
                 value = answer(result, detail=wants_detail(arguments))
@@ -231,6 +231,20 @@ def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
 
         llm = Sampling(context)
     return ClientCapabilities(llm=llm, progress=progress)
+
+
+@contextmanager
+def _named_agent(context: "Context[Any, Any] | None") -> Generator[None]:
+    """Keep the name that the client gives itself beside what is stored inside."""
+    from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see the class
+    from mcp_reflect.storage.lessons import AGENT  # noqa: PLC0415 - same
+
+    client = context.session.client_params if context is not None else None
+    before = AGENT.set(quoted(client.client_info.name) if client is not None else None)
+    try:
+        yield
+    finally:
+        AGENT.reset(before)
 
 
 def _failure(text: str) -> CallToolResult:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -202,6 +203,9 @@ _ENUM_FIELDS: Final = ("kind", "state", "trust", "source")
 _TEXT_FIELDS: Final = tuple(
     field.name for field in fields(LessonDraft) if "str" in str(field.type) and field.name not in _ENUM_FIELDS
 )
+AGENT: Final = ContextVar[str | None]("agent", default=None)
+"""The name of the program whose agent makes the call that runs."""
+
 _OUTSIDE: Final = (Source.IMPORT, Source.RULES)
 _HELD_BEFORE: Final = "it was in quarantine where it comes from"
 _SINGLE: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")  # a text with double quotation marks is put in single ones
@@ -215,7 +219,8 @@ def prepared(
     """Return a draft as the record to store: redacted and screened. `outside` are the outputs of the run's tools."""
     now, record_id = clock.now(), lesson_id or clock.new_id(_PREFIX[draft.kind])
     values = {name: getattr(draft, name) for name in _DRAFT_FIELDS}
-    return screened(Lesson(**values, id=record_id, project=scope.project, created_at=now, updated_at=now), outside)
+    stored = Lesson(**values, id=record_id, project=scope.project, agent=AGENT.get(), created_at=now, updated_at=now)
+    return screened(stored, outside)
 
 
 def screened(lesson: Lesson, outside: Iterable[str] = ()) -> Lesson:
@@ -228,12 +233,12 @@ def screened(lesson: Lesson, outside: Iterable[str] = ()) -> Lesson:
     labels = (lesson.task_type, lesson.external_id, *lesson.symptoms, *lesson.keywords, *lesson.tags)
     # Parts and whole: beside much honest text an order weighs less, and halves of one may each look harmless.
     texts = (lesson.mistake, lesson.correction, lesson.text, lesson.why, "\n".join(filter(None, labels)))
-    from_outside = lesson.source in _OUTSIDE or repeats("\n".join(filter(None, texts)), outside)
+    lesson = replace(lesson, outside=lesson.outside or repeats("\n".join(filter(None, texts)), outside))
     quotes: list[str] = []
     if lesson.source is Source.RULES:  # the plain words of rules around a quote make an order look like a report
         for text in (lesson.text, lesson.why or ""):
             quotes += [quote for quote in (*text.split('"'), *_SINGLE.findall(text)) if len(quote) >= _MIN_QUOTE]
-    reason = suspicion((*texts, *quotes)) if from_outside else None
+    reason = suspicion((*texts, *quotes)) if lesson.outside or lesson.source in _OUTSIDE else None
     if suspicion((lesson.context,)):
         lesson = replace(lesson, context=None)
     if reason is None and lesson.trust is Trust.QUARANTINED:

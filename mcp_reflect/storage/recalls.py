@@ -141,6 +141,7 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
         (lesson.effectiveness is not None, f"effectiveness {lesson.effectiveness or 0:.2f} so far"),
         (lesson.strength > 1, f"learned {lesson.strength} times"),
         (lesson.source is Source.IMPORT, "imported from outside"),
+        (lesson.outside, "repeats a tool's output"),
         (lesson.kind is RecordKind.REFLECTION and not query.kinds, "a reflection: there is no lesson on this yet"),
     )
     return [clause for holds, clause in clauses if holds]

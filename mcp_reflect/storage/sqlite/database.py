@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import copy_context
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, TypeAlias, TypeVar
@@ -98,8 +99,8 @@ class _Connection:
 
     async def run(self, work: Callable[[sqlite3.Connection, Opened], _Result]) -> _Result:
         """Run `work` on the connection's thread."""
-        loop = asyncio.get_running_loop()
-        running = loop.run_in_executor(self._executor, lambda: work(self._opened(), self.opened))
+        loop, context = asyncio.get_running_loop(), copy_context()
+        running = loop.run_in_executor(self._executor, lambda: context.run(lambda: work(self._opened(), self.opened)))
         try:
             return await asyncio.shield(running)
         finally:

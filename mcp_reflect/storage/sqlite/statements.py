@@ -111,6 +111,7 @@ _ENUMS: Final = {"kind": RecordKind, "state": State, "trust": Trust, "source": S
 _LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     **{name: {value.value: value for value in enum}.__getitem__ for name, enum in _ENUMS.items()},
     **dict.fromkeys(LISTS, lambda value: () if value == "[]" else tuple(json.loads(value))),
+    "outside": bool,
 }
 
 
