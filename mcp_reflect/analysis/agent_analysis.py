@@ -286,19 +286,12 @@ def scores(field: str, value: Json, limits: Limits = DEFAULT) -> dict[str, Score
 
 def kind(value: Json) -> str:
     """The kind of a value in words: `a number`, `an object`; a text is quoted."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case int() | float():
-            return "a number"
-        case str():
-            return f"the text {quoted(value)}"
-        case list():
-            return f"a list of {len(value):,}"
-        case _:
-            return "an object"
+    if isinstance(value, str):
+        return f"the text {quoted(value)}"
+    if isinstance(value, list):
+        return f"a list of {len(value):,}"
+    names: dict[type, str] = {type(None): "null", bool: str(value).lower(), dict: "an object"}
+    return names.get(type(value), "a number")
 
 
 def quoted(value: str) -> str:

@@ -241,15 +241,14 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
 
 
 def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
-    """The last word of a person after the agent had begun, where no finding quotes it."""
-    begun = next((at for at, event in enumerate(trace.events) if event.type is not EventType.USER_FEEDBACK), None)
-    said = [event for event in trace.events[begun or 0 :] if event.type is EventType.USER_FEEDBACK]
-    if begun is None:
-        said = [event for event in said if event.content.strip() not in trace.task]
+    """The last word of a person beside the task, where no finding quotes it."""
+    said = [event for event in trace.events if event.type is EventType.USER_FEEDBACK]
+    said = [
+        event for event in said if re.search(r"[a-z]{2}", event.content) and event.content.strip() not in trace.task
+    ]
     quoted = {name for finding in findings if finding.kind is FindingKind.USER_OBJECTION for name in finding.event_ids}
-    if not said or said[-1].id in quoted or not re.search(r"[a-z]{2}", said[-1].content):
-        return []
-    return [f"The user said ({said[-1].id}): {quote(sentence(said[-1].content, 160), 180)}."]
+    last = next((event for event in said[-1:] if event.id not in quoted and event is not trace.events[0]), None)
+    return [f"The user said ({last.id}): {quote(sentence(last.content, 160), 180)}."] if last else []
 
 
 def _longest_wait(events: Sequence[Event]) -> str | None:
@@ -292,10 +291,10 @@ def _count(number: int, noun: str) -> str:
 def _failures(reading: _Reading) -> tuple[Failure, ...]:
     """The failing calls with their signatures; an error of no tool is left out, for no call would recall it."""
     failures: list[Failure] = []
-    for item in [item for item in reading.failed if item.tool][:MAX_FAILURES]:
+    for item in reading.failed[:MAX_FAILURES]:
         worked = reading.righted.get(item.index)
         other = worked.arguments if worked and worked.exact != item.exact else None
-        if item.fault is not None:
+        if item.tool and item.fault is not None:
             failures.append(failure_of(item.tool, item.arguments, item.fault, item.failing_event, worked=other))
     return tuple(failures)
 
