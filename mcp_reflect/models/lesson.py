@@ -209,13 +209,17 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeDraft:
-    """An outcome to be recorded. `success` is 1, 0.5 (partial) or 0; a recall, lessons, or both are named."""
+    """An outcome to be recorded. `success` is 1, 0.5 (partial) or 0; a recall, lessons, or both are named.
+
+    `of_task` credits none of the recall's lessons: it is the task's outcome alone.
+    """
 
     success: float
     recall_id: str | None
     lesson_ids: tuple[str, ...]
     evidence: Evidence
     note: str | None
+    of_task: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

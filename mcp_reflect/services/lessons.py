@@ -1,5 +1,6 @@
 """Recall, store, forget, edit and import lessons, and record whether they helped."""
 
+import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -36,9 +37,11 @@ from mcp_reflect.storage.transfer import Exported
 
 _Line = TypeVar("_Line", bound=ImportArguments)
 
+_SESSION_SECONDS: Final = 6 * 3600.0  # hooks and tools know no common session: those of these hours are looked at
 _SEARCH_ID: Final = "srch_"
 _SUCCESS: Final[Mapping[object, Any]] = {"partial": 0.5, "irrelevant": 0.0}
 _HELD_OUT = "the lessons of that recall were held out: counted for the comparison"
+_UNUSED = "the calls that hooks saw follow none of them: name the lesson_ids that helped"
 _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 
 
@@ -96,10 +99,23 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
 
         reason = doubt_of(draft, results)
         draft = replace(draft, evidence=Evidence.SELF) if reason else draft
+        draft = await _credited(context, scope, draft)
         updated = await context.bank.outcomes.record(scope, draft)
-        reason = reason or (None if updated else _HELD_OUT)
+        reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)
     context.log("outcome_recorded", success=sent.success, evidence=draft.evidence.value, lessons=len(updated))
     return OutcomeResult(updated=updated, evidence=draft.evidence, reason=reason, ignored=sent.ignored)
+
+
+async def _credited(context: Context, scope: Scope, draft: OutcomeDraft) -> OutcomeDraft:
+    """Name the lessons of a recall whose advice the calls that hooks saw follow, if the outcome names none itself."""
+    if not draft.recall_id or draft.lesson_ids:
+        return draft
+    heads = await context.bank.warnings.worked_since(scope, context.clock.now() - _SESSION_SECONDS)
+    # A head is `shell:git push`, `read:src/a.py` or `search`: its last part is what advice names.
+    acts = [re.compile(rf"(?<!\w){re.escape(head.partition(':')[2] or head)}(?!\w)", re.IGNORECASE) for head in heads]
+    shown = await context.bank.recalls.lessons_of(scope, draft.recall_id) if acts else []
+    used = [lesson.id for lesson in shown if any(act.search(lesson.correction or lesson.text) for act in acts)]
+    return replace(draft, lesson_ids=tuple(used), of_task=bool(shown) and not used)
 
 
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:

@@ -38,6 +38,11 @@ class WarningRepository(Repository):
         state = await self.db.look(lambda reading: session_state(reading, scope, session))
         return state or SessionState(id=session, held_out=held_out)
 
+    async def worked_since(self, scope: Scope, since: float) -> frozenset[str]:
+        """Return the heads of the calls that worked in sessions that hooks watched since then."""
+        rows = await self.db.rows("sessions_since", scoped(scope, since=since))
+        return frozenset(head for row in rows for head in json.loads(row["worked"]))
+
     async def known_failures(
         self, scope: Scope, session: str, *, bare: str, loose: str, head: str
     ) -> tuple[list[KnownFailure], list[KnownFailure]]:

@@ -111,3 +111,27 @@ async def test_a_run_that_is_read_twice_is_learned_from_once(engine: Engine) -> 
     assert (await detail(engine, first.id))["strength"] == 1
     await engine.reflect(**longer, run_id="s-2#1")
     assert (await detail(engine, first.id))["strength"] == 2
+
+
+async def test_without_ids_only_lessons_whose_advice_the_calls_follow_are_credited(engine: Engine) -> None:
+    used = await engine.store_lesson(mistake="Deployed the shop by hand", correction="Run make deploy for the shop")
+    await engine.store_lesson(mistake="Deployed the shop at noon", correction="Ask the team of the shop first")
+    recall = await engine.recall(task="deploy the shop")
+    assert len(recall.lessons) == 2
+    await engine.after_call("Bash", {"command": "make deploy"}, "done", session="s")
+    outcome = await engine.record_outcome(success=True, recall_id=recall.recall_id)
+    assert [item.id for item in outcome.updated] == [used.lesson_id]
+
+
+async def test_where_the_calls_follow_no_lesson_none_is_credited_and_the_answer_says_so(engine: Engine) -> None:
+    await engine.store_lesson(mistake="Deployed the shop at noon", correction="Ask the team of the shop first")
+    recall = await engine.recall(task="deploy the shop")
+    await engine.after_call("Bash", {"command": "make deploy"}, "done", session="s")
+    outcome = await engine.record_outcome(success=True, recall_id=recall.recall_id)
+    assert (outcome.updated, "name the lesson_ids" in (outcome.reason or "")) == ((), True)
+
+
+async def test_where_no_hook_saw_a_call_all_lessons_of_the_recall_share_the_outcome(engine: Engine) -> None:
+    await engine.store_lesson(mistake="Deployed the shop at noon", correction="Ask the team of the shop first")
+    recall = await engine.recall(task="deploy the shop")
+    assert len((await engine.record_outcome(success=True, recall_id=recall.recall_id)).updated) == 1

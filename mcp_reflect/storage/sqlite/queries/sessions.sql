@@ -66,3 +66,7 @@ WHERE tenant = :tenant AND project = :project AND session = :session AND exact =
 DELETE FROM warnings WHERE id IN (
   SELECT id FROM warnings WHERE created_at < :before ORDER BY created_at LIMIT :most
 );
+
+-- name: sessions_since
+-- The calls that worked in the sessions that were watched since then.
+SELECT worked FROM sessions WHERE tenant = :tenant AND project = :project AND updated_at >= :since;
