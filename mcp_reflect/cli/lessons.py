@@ -87,7 +87,10 @@ def add_lessons_arguments(parser: CliParser) -> None:
     action("restore", "bring a retired lesson back", "LES", "id")
     erase = action("erase", "remove a lesson, its history and its bytes for good", "LES --yes", "id")
     erase.add_argument("--yes", action="store_true", help="do not ask")
-    action("review", "decide about quarantined lessons, one by one, or list them", "")
+    review = action("review", "decide about quarantined lessons, one by one, or list them", "")
+    review.add_argument(
+        "--model", action="store_true", help="let the configured language model release harmless ones first"
+    )
 
 
 def _add_filter_options(parser: ArgumentParser) -> None:
@@ -267,6 +270,12 @@ async def _erase(engine: Engine, options: Namespace) -> int:
 async def _review(engine: Engine, options: Namespace) -> int:
     """List the quarantined lessons, or ask a person about each."""
     scope = engine.scopes.own
+    if options.model:
+        from mcp_reflect.services.second_opinion import second_opinion  # noqa: PLC0415 - needs a model
+
+        released = await second_opinion(engine.context)
+        if not options.json:
+            write_line(f"The model released {len(released)} to observed: {', '.join(released) or 'none'}.")
     waiting = await engine.bank.lessons.latest(scope, kind=None, limit=_MOST_WAITING, held=True)
     if options.json:
         write_json([dated(plain(lesson)) for lesson in waiting])

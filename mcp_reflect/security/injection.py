@@ -23,6 +23,9 @@ from mcp_reflect.security.injection_rules import CODE, REPORTED, RULES, TOLD, WO
 MOST_CHARS: Final = 60_000
 """Characters of a text that are read; no tool takes a longer one to store."""
 
+HIDES_TEXT: Final = "it hides text in characters that are not shown"
+"""A reason; no reader of the stored text can judge it, because such characters are not stored."""
+
 _GAP: Final = r"[\s\S]{0,60}?"
 _LEAD: Final = (  # where a clause begins
     r"(?:^|[:;,.!?>#*\"'(\[/|`-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
@@ -70,7 +73,7 @@ def suspicion(texts: Iterable[str | None]) -> str | None:
 
 def _judge(text: str) -> str | None:
     if hides_text(text):
-        return "it hides text in characters that are not shown"
+        return HIDES_TEXT
     text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
     for form in _undisguised(text):
         if reason := _judge_plain(form):

@@ -129,6 +129,17 @@ class LessonRepository(Repository):
         return after
 
     @transaction
+    def release(self, tx: Writing, scope: Scope, lesson_id: str) -> bool:
+        """Release a record from quarantine to `observed`, on a model's opinion; False if it no longer waits."""
+        before = lesson_by_id(tx, scope, lesson_id)
+        waits = before.trust is Trust.QUARANTINED and before.state is State.ACTIVE
+        if waits:
+            after = replace(before, trust=Trust.OBSERVED, held=None, updated_at=self.clock.now())
+            revise(tx, scope, before, after, "released by a model")
+            link_mentions(tx, after)
+        return waits
+
+    @transaction
     def edit(self, tx: Writing, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:
         """Change a lesson's fields; the wording before stays as a version."""
         before = lesson_by_id(tx, scope, lesson_id)
