@@ -38,7 +38,8 @@ def by_criterion(value: Json) -> Json:
     """Return `[{"criterion": "safety", "score": 0.9}]`, as a closed schema allows it, as an object by criterion."""
     if not isinstance(value, list):
         return value
-    return {str(item["criterion"]): item for item in value if isinstance(item, dict) and item.get("criterion")}
+    entries = [item for item in value if isinstance(item, dict)]
+    return {str(name): item for item in entries if (name := item.get("criterion") or item.get("name"))}
 
 
 def is_closed(schema: Json) -> bool:

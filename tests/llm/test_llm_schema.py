@@ -3,7 +3,8 @@
 import jsonschema
 import pytest
 
-from mcp_reflect.llm.reply_schema import is_closed, schema_of
+from mcp_reflect.llm.prompts import Prompts
+from mcp_reflect.llm.reply_schema import by_criterion, is_closed, schema_of
 from mcp_reflect.models.common import Json
 
 
@@ -25,3 +26,15 @@ def test_a_schema_with_free_names_at_any_depth_is_not_closed() -> None:
     assert is_closed(schema_of({"items": [{"score": "number"}], "fix": "string or null"}))
     assert not is_closed(schema_of({"filters": {}}))
     assert not is_closed(schema_of({"items": [{"filters": {}}]}))
+
+
+@pytest.mark.parametrize("name", ["criterion", "name"])
+def test_entries_by_criterion_become_an_object_and_an_object_stays(name: str) -> None:
+    entry: dict[str, Json] = {name: "tone", "score": 0.7}
+    assert by_criterion([entry, {"score": 1}, "odd"]) == {"tone": entry}
+    assert by_criterion({"tone": 0.7}) == {"tone": 0.7}
+    assert by_criterion(None) is None
+
+
+def test_criteria_of_a_critic_and_an_evaluator_are_closed() -> None:
+    assert all(is_closed(schema_of(Prompts().load(name).output or {})) for name in ("critique", "evaluate"))
