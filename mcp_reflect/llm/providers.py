@@ -55,7 +55,10 @@ class Foreign:
             fault = f"returned {type(reply).__name__}"
         except LLMError:
             raise
-        except Exception as error:  # noqa: BLE001 - foreign code: its bug must not fail the tool
+        except (Exception, asyncio.CancelledError, SystemExit) as error:  # foreign code: its bug must not fail the tool
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
             reply, fault = None, f"raised {type(error).__name__}"
         if isinstance(reply, Reply):
             return reply
