@@ -13,6 +13,8 @@ PLACES = "src/a.go:12:// TODO: x\nsrc/a.go:80:// TODO: y\nsrc/store.go:7:// TODO
 ORDERS = (
     "  id  |  status   | total  \n------+-----------+--------\n 1185 | open      |  40.00\n 1187 | cancelled | 48.50\n"
 )
+HOTELS = '[{"name":"Rosenhof","night":118,"breakfast":true},{"name":"Astor","night":162,"breakfast":false}]'
+STATES = "id   status   city\n---  -------  ------\n1    open     Bern\n2    open     Basel\n3    closed   Zug\n"
 MISSES = (
     "Name          Stmts   Miss\n--------------------------\nlexer.py        118      6\nparser.py       240     36\n"
 )
@@ -34,6 +36,9 @@ def failed(text: str, content: str, exit_code: int = 0) -> bool:
         (PLACES, "There are TODOs in two files.", "There are TODOs in three files."),
         (PLACES, "Two of them are in a.go.", "Two of them are in store.go."),
         (ORDERS, "Order 1187 is cancelled; its total is 48.50.", "Order 1187 is cancelled; its total is 84.50."),
+        (HOTELS, "The Rosenhof has breakfast.", "The Astor has breakfast."),
+        (HOTELS, "The Astor has no breakfast.", "The Rosenhof has no breakfast."),
+        (STATES, "Two orders are open.", "Three orders are open."),
         (MISSES, "parser.py misses 36 lines, lexer.py misses 6.", "parser.py misses 36 lines, lexer.py misses 16."),
     ],
 )
@@ -50,6 +55,8 @@ def test_a_claim_over_rows_fails_where_the_rows_say_otherwise(content: str, righ
         (SIZES, "The archive and the three take 40 GB in all."),
         (COVERAGE, "Every package takes under 5 s."),
         (PLACES, "I changed two files by hand."),
+        (HOTELS, "Breakfast is good for you."),
+        (STATES, "Two shops in Chur are open."),
         (ORDERS, "The discount has a total of 5.00."),
     ],
 )

@@ -55,7 +55,10 @@ _PERCENTILE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number as written: `value` in seconds, bytes, percent or plain, as `kind` says; `places` are its decimals."""
+    """A number as written: `value` in seconds, bytes, percent or plain, as `kind` says; `places` are its decimals.
+
+    A true or false in JSON is a `flag` with the value 1 or 0.
+    """
 
     value: float
     kind: str
@@ -121,9 +124,10 @@ def _from_json(value: object, key: str, row: frozenset[str]) -> Iterator[Fact]:
     elif isinstance(value, list):
         for inner in cast("list[object]", value):
             yield from _from_json(inner, key, row)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
+    elif isinstance(value, int | float):
         label = re.sub(r"([a-z])([A-Z])", r"\1 \2", key).replace("_", " ").strip()
-        for figure in figures(repr(value)):
+        flag = [Figure(float(value), "flag", 0, 1.0, 0, 0, "")] if isinstance(value, bool) else []
+        for figure in flag or figures(repr(value)):
             yield Fact(figure, "", stems(label), row, f"{label}: {value!r}")
 
 

@@ -163,7 +163,7 @@ class Stated(NamedTuple):
 
 def judge_states(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """A state of something against its state in a table or a JSON result."""
-    stated = evidence.once(_states)
+    stated = evidence.once(states)
     for clause in sentence.clauses if stated and not sentence.earlier else ():
         if clause.hedged or NEGATED.search(clause.text):
             continue
@@ -173,7 +173,7 @@ def judge_states(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         if every or (len(stated) == 1 and _PRONOUN.match(clause.text)):
             meant = stated
         for found in _SAID.finditer(clause.text):
-            group = _group(found[1] or found[2])
+            group = group_of(found[1] or found[2])
             same = [state.group == group for state in meant]
             others = [state for state in meant if state.group != group and {state.group, group} not in _TOGETHER]
             if group is None or not meant:
@@ -188,21 +188,23 @@ def _row(text: str) -> frozenset[str]:
     return stems(text) | frozenset(re.findall(r"\d+", text))
 
 
-def _group(word: str) -> int | None:
+def group_of(word: str) -> int | None:
+    """Return the group of a word for a state, None where it is none."""
     plain = re.sub(r"[ -]", "_", word.strip().lower())
     return next((place for place, group in enumerate(_STATES) if plain in group), None)
 
 
-def _states(evidence: Evidence) -> list[Stated]:
+def states(evidence: Evidence) -> list[Stated]:
+    """Return the states of all tables and JSON objects in the results."""
     found: list[Stated] = []
     for result in evidence.seen:
         for match in _FIELD.finditer(result.text):
-            if (group := _group(match[1])) is not None:
+            if (group := group_of(match[1])) is not None:
                 start = result.text.rfind("{", 0, match.start())
                 own = result.text[max(start, 0) : match.end() + 120].split("}")[0]
                 found.append(Stated(group, _row(own), match[0]))
         for line in result.text.split("\n")[1:400] if _COLUMN.search(result.text) else ():
-            groups = [group for cell in cells(line)[1:] if (group := _group(cell)) is not None]
+            groups = [group for cell in cells(line)[1:] if (group := group_of(cell)) is not None]
             if len(groups) == 1:
                 found.append(Stated(groups[0], _row(line), line.strip()))
     return found

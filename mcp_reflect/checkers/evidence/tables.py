@@ -1,4 +1,7 @@
-"""Claims over many rows of a result: the largest and the smallest, a total, a limit that all keep, rows counted."""
+"""Claims over many rows of a result: the largest and the smallest, a total, a limit that all keep, rows counted.
+
+And what is true or false of the one that is named.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,6 +9,7 @@ from typing import Final
 
 from mcp_reflect.checkers.evidence.claims import NUMBERS, Evidence, Judgement
 from mcp_reflect.checkers.evidence.figures import Claimed, Fact, claimed, facts, figures, stems
+from mcp_reflect.checkers.evidence.states import NEGATED, Stated, group_of, states
 from mcp_reflect.checkers.sentences import Sentence
 from mcp_reflect.models.critique import Status
 
@@ -30,16 +34,24 @@ _IN_FILES: Final = re.compile(
     r"(?P<file>[\w./-]+\.\w+)"
 )
 
+_IN_STATE: Final = re.compile(
+    rf"^(?:and |so )?(?P<n>\d+|{'|'.join(NUMBERS)})(?: \w+){{0,2}} (?:are|is) (?P<state>\w+)\b"
+)
+
 Column = list[Fact]
 """Figures of one kind with one label, a row each; rows that sum up are left out."""
 
 
-def _columns(evidence: Evidence) -> list[Column]:
+def _all(evidence: Evidence) -> list[Column]:
     columns: dict[object, Column] = {}
     for fact in facts(evidence.seen):
         if not fact.row & _SUMMED:
             columns.setdefault((fact.keys, fact.noun, fact.figure.kind), []).append(fact)
-    return [column for column in columns.values() if len(column) > 1]
+    return list(columns.values())
+
+
+def _columns(evidence: Evidence) -> list[Column]:
+    return [column for column in evidence.once(_all) if len(column) > 1 and column[0].figure.kind != "flag"]
 
 
 def judge_rows(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
@@ -58,6 +70,8 @@ def judge_rows(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         if columns and (limit := _LIMIT.search(text)):
             yield from _limit(text, limit, columns)
         yield from _places(text, evidence)
+        yield from _in_state(text, evidence.once(states))
+        yield from _flags(text, [column for column in evidence.once(_all) if column[0].figure.kind == "flag"])
 
 
 def _meant(text: str, columns: list[Column], kind: str | None = None) -> Column | None:
@@ -112,6 +126,27 @@ def _places(text: str, evidence: Evidence) -> Iterator[Judgement]:
             counted = sum(place.endswith(found["file"]) for place in places) if found["file"] else len(set(places))
             if len(places) > 1:
                 yield _judgement(text, counted == number, str(counted), "the result lists another number")
+
+
+def _flags(text: str, columns: list[Column]) -> Iterator[Judgement]:
+    """Claims like "the Astor has breakfast" against a true or false of that name, in the object that is named."""
+    words = stems(text) | frozenset(re.findall(r"\d+", text))
+    for column in columns:
+        common = column[0].row.intersection(*(fact.row for fact in column)) if len(column) > 1 else frozenset[str]()
+        meant = [fact for fact in column if (fact.row - common) & words]
+        if column[0].keys and column[0].keys <= words and len(meant) == 1:
+            holds = bool(meant[0].figure.value) != bool(NEGATED.search(text))
+            yield _judgement(text, holds, meant[0].line, "the result says otherwise")
+
+
+def _in_state(text: str, stated: list[Stated]) -> Iterator[Judgement]:
+    """Claims like "two orders are open" against the number of rows in that state."""
+    found = _IN_STATE.search(text.lower())
+    group = group_of(found["state"]) if found else None
+    if found and group is not None and len(stated) > 1:
+        number = NUMBERS[found["n"]] if found["n"] in NUMBERS else int(found["n"])
+        counted = sum(state.group == group for state in stated)
+        yield _judgement(text, counted == number, f"{counted} {found['state']}", "the rows are another number")
 
 
 def _judgement(text: str, holds: bool, shown: str, detail: str) -> Judgement:
