@@ -284,7 +284,7 @@ def compare(claim: Claimed, facts: Sequence[Fact]) -> tuple[bool | None, str]:
 def _labels(claim: Claimed, fact: Fact) -> bool:
     """True if a fact carries the noun of a claim or a label near its number, or is alone in its line with a name."""
     if fact.noun in claim.nouns:
-        return fact.noun not in _COMMON or bool((fact.keys | fact.row - claim.nouns) & claim.near)
+        return fact.noun not in _COMMON or bool((fact.keys | fact.row - {fact.noun}) & claim.near)
     named = len(fact.line.split()) < 3 and any(re.search(r"\w[./_-]\w", name) for name in fact.row & claim.near)
     return not fact.noun and (named or bool(fact.keys & (claim.near | claim.nouns) - _GENERIC - _COMMON))
 
