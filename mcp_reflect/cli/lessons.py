@@ -35,12 +35,11 @@ from mcp_reflect.clock import dated
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, Scope, plain
 from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import Lesson, RecordKind, State
+from mcp_reflect.models.lesson import EDITABLE, Lesson, RecordKind, State
 from mcp_reflect.services.engine import Engine
 
 _STATES: Final = (*(state.value for state in State), "quarantined", "all")
 _KINDS: Final = (*(kind.value for kind in RecordKind), "all")
-_EDITABLE: Final = ("mistake", "correction", "why", "task_type", "importance", "tags")
 _MOST_WAITING: Final = 1000  # quarantined lessons that one review lists
 
 
@@ -193,7 +192,7 @@ async def _add(engine: Engine, options: Namespace) -> int:
 
 
 def _given_fields(options: Namespace) -> dict[str, Any]:
-    values = {name: getattr(options, name) for name in _EDITABLE}
+    values = {name: getattr(options, name) for name in EDITABLE}
     return {name: tuple(value) if name == "tags" else value for name, value in values.items() if value is not None}
 
 

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import compact
-from mcp_reflect.models.lesson import Lesson, State
+from mcp_reflect.models.lesson import EDITABLE, Lesson, State
 from mcp_reflect.security.redact import quoted
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
 
 
-EDITABLE: Final = ("mistake", "correction", "why", "task_type", "importance", "tags")
 """The fields that `edit` may change."""
 
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+EDITABLE: Final = ("mistake", "correction", "why", "task_type", "importance", "tags")
+"""The fields of a stored lesson that a person may change."""
+
 
 class RecordKind(StrEnum):
     """The kind of a record: lessons are semantic memory, strategies procedural, reflections episodic."""

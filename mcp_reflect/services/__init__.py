@@ -12,5 +12,5 @@ __all__ = ["consolidate", "critique", "lessons", "reflect", "replan", "transcrip
 def __getattr__(name: str) -> object:
     """Import a service, so that a recall on the command line does not load analysis, checkers or language models."""
     if name not in __all__:
-        raise AttributeError(name)
+        raise AttributeError(f"there is no service '{name}': add it to __all__")
     return import_module(f"mcp_reflect.services.{name}")

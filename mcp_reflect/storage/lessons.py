@@ -241,10 +241,10 @@ def screened(lesson: Lesson, outside: Iterable[str] = ()) -> Lesson:
     text that an agent, a model or a person wrote in words of their own is never put into quarantine. A context is used
     for search only and never shown: a suspicious one is dropped, and the record stays.
     """
-    labels = (lesson.task_type, lesson.external_id, *lesson.symptoms, *lesson.keywords, *lesson.tags)
+    values: list[str | tuple[str, ...] | None] = [getattr(lesson, name) for name in _TEXT_FIELDS if name != "context"]
     # Parts and whole: beside much honest text an order weighs less, and halves of one may each look harmless.
-    texts = (lesson.mistake, lesson.correction, lesson.text, lesson.why, "\n".join(filter(None, labels)))
-    lesson = replace(lesson, outside=lesson.outside or repeats("\n".join(filter(None, texts)), outside))
+    texts = [value if isinstance(value, str) else "\n".join(value) for value in values if value]
+    lesson = replace(lesson, outside=lesson.outside or repeats("\n".join(texts), outside))
     quotes: list[str] = []
     if lesson.source is Source.RULES:  # the plain words of rules around a quote make an order look like a report
         for text in (lesson.text, lesson.why or ""):
@@ -334,8 +334,11 @@ def first_equal(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
 def merged(stored: Lesson, lesson: Lesson) -> Lesson:
     """Return the stored record after the same was learned again: its confidence gains a fifth of what is missing."""
     words = {name: dict.fromkeys((*getattr(stored, name), *getattr(lesson, name))) for name in LISTS}
+    added = set(_TEXT_FIELDS).difference(("context", "task_type", "external_id"))  # what tells records apart stays
+    missing = {name: getattr(lesson, name) for name in added if getattr(stored, name) is None}
     return replace(
         stored,
+        **missing,
         **{name: tuple(words[name])[:_MAX_WORDS] for name in LISTS},
         strength=stored.strength + lesson.strength,
         importance=max(stored.importance, lesson.importance),

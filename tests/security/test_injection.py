@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,18 @@ def test_an_attack_waits_wherever_in_a_lesson_it_stands(order: str) -> None:
             text=lesson_text(mistake, correction), mistake=mistake, correction=correction, source=Source.IMPORT
         )
         assert prepared(draft, Scope("local", "app"), Clock()).trust is Trust.QUARANTINED, draft.text
+
+
+@pytest.mark.parametrize(
+    "name", [field.name for field in fields(LessonDraft) if field.type in {"str", "str | None", str, str | None}]
+)
+def test_an_imported_order_waits_in_whatever_text_of_a_lesson_it_stands(name: str) -> None:
+    draft = replace(LessonDraft(text="The gateway was shut.", source=Source.IMPORT), **{name: EVIL})
+    lesson = prepared(draft, Scope("local", "app"), Clock())
+    if name == "context":  # it is for search alone
+        assert (lesson.context, lesson.trust) == (None, Trust.OBSERVED)
+    else:
+        assert lesson.trust is Trust.QUARANTINED
 
 
 async def test_no_attack_is_ever_recalled(engine: Engine) -> None:

@@ -27,21 +27,23 @@ def failed_run(**other: object) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "run",
+    ("run", "quoted"),
     [
-        {"events": failed_run(error=EVIL)},
-        {"events": failed_run(arguments={"cmd": EVIL})},
-        {"events": failed_run(arguments={"cmd": f'say "{EVIL}"'})},
-        {"events": failed_run(), "error": {"message": EVIL}},
+        ({"events": failed_run(error=EVIL)}, True),
+        ({"events": failed_run(arguments={"cmd": EVIL})}, False),
+        ({"events": failed_run(arguments={"cmd": f'say "{EVIL}"'})}, False),
+        ({"events": failed_run(), "error": {"message": EVIL}}, True),
     ],
     ids=["error", "call", "call with quotes", "the run's error"],
 )
-async def test_an_order_that_rules_quote_of_a_run_waits_for_a_person(engine: Engine, run: dict[str, Any]) -> None:
+async def test_an_order_that_rules_quote_of_a_run_waits_for_a_person(
+    engine: Engine, run: dict[str, Any], quoted: bool
+) -> None:
     await engine.reflect(task="Ship it", outcome="failure", **run)
     found = await engine.recall(task="Ship it with bash", kinds=["reflection", "strategy", "lesson"], limit=50)
     assert [hit.text for hit in found.lessons if "evil.example" in hit.text or "revious instructions" in hit.text] == []
     waiting = await engine.bank.lessons.latest(engine.scopes.own, kind=None, held=True)
-    assert {one.source for one in waiting} == {Source.RULES}
+    assert {one.source for one in waiting} == ({Source.RULES} if quoted else set())
 
 
 async def test_what_rules_quote_of_an_honest_run_does_not_wait(engine: Engine) -> None:
