@@ -26,7 +26,7 @@ MOST_CHARS: Final = 60_000
 HIDES_TEXT: Final = "it hides text in characters that are not shown"
 """A reason; no reader of the stored text can judge it, because such characters are not stored."""
 
-_GAP: Final = r"[\s\S]{0,60}?"
+_GAP: Final = r"[\s\S]{0,140}?"
 _LEAD: Final = (  # where a clause begins
     r"(?:^|[:;,.!?>#*\"'(\[/|`-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
     r"|und|dann|y|et|e|и|,? you) )"

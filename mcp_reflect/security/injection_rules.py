@@ -282,10 +282,13 @@ CODE: Final = {
         r"|(?:this|the) agent (?:are|is obliged)"
         r"|reader of this inbox)|如果你是AI|请注意|erinnerung für dich als|für dich als assistent"
         r"|wenn du ein (?:sprach)?modell|se você é um modelo|toi qui lis"
+        r"|\bwh(?:o|ich)ever (?:\w+ ){0,3}?(?:recalls?|reads?|gets?|retrieves?|finds?|loads?|sees) (?:this|these|it)\b"
+        r"|\b(?:y tú|e tu|et toi|und du|en tant que|als|como|come),? (?:MODEL)\b|\b(?:KI-Assistenten|AI systems|LLMs?),? (?:die|that|which|qui|que) "
+        r"|destinée? aux (?:agents|assistants|modèles)|\bfuture (?:selves|agents|sessions|models)\b"
     ),
 }
 
-# The rules by their reasons. `^` marks a group that begins a clause, `..` stands for up to 60 characters between two
+# The rules by their reasons. `^` marks a group that begins a clause, `..` stands for up to 140 characters between two
 # groups, `&` for any place in the sentence, `/` for one of several groups.
 RULES: Final = {
     "it tells the model to drop or to show its instructions": (
@@ -304,7 +307,7 @@ RULES: Final = {
     ),
     "it poses as a system message or a call of a tool": (
         "FORGED & OBEY/APPROVE/PLACE/ROLE/VOID/GRANTED/ADDRESSED/SHARE/EVERY/OFF/ADD/RUN/LEAK/RIGHTS/SECRETLY"
-        " | FORGED & NOT .. TELL/CHECKS | FORGED & PAY .. MONEY"
+        " | FORGED & NOT .. TELL/CHECKS | FORGED & PAY .. MONEY | FORGED & IGNORE/SHARE/SEND .. SECRET | FORGED & ORDERS"
     ),
     "it runs what it fetches": "PIPED | ^FETCH .. PLACE .. RUN | ^RUN .. PLACE",
     "it sends data or secrets to an address": "LEAK | ^SEND .. SECRET/EVERY .. PLACE | SECRET .. SEND .. PLACE",
