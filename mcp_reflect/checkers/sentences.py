@@ -37,7 +37,7 @@ _CONDITION = re.compile(
 _HEDGE = re.compile(
     r"\b(?:should|shall|will|would|could|might|may|must|can|cannot|can't|couldn't|won't|wouldn't|shouldn't|"
     r"expect|expects|hope|hopes|hoping|hopefully|likely|probably|presumably|perhaps|maybe|possibly|seems?|appears?|"
-    r"plan|plans|planning|want|wants|need|needs|try|tries|trying|attempt|attempting|ensure|ensures|"
+    r"plan|plans|planning|want|wants|needs? to|try|tries|trying|attempt|attempting|ensure|ensures|"
     r"let's|let us|going to|assume|ideally|makes|making|to make|to get|to have|to see|to verify|to check|to "
     r"confirm|make sure|"
     r"supposed to|intend|intended|'ll|I'd|apparently|almost certainly|think|believe|guess|suspect|nice if|when|"
