@@ -14,7 +14,8 @@ from mcp_reflect.storage.sqlite.files import Opened
 if TYPE_CHECKING:
     from mcp_reflect.llm.embeddings.embedders import Embedder
     from mcp_reflect.storage.consolidation import ConsolidationRepository
-    from mcp_reflect.storage.lessons import LessonRepository, OutcomeRepository
+    from mcp_reflect.storage.lessons import LessonRepository
+    from mcp_reflect.storage.outcomes import OutcomeRepository
     from mcp_reflect.storage.recalls import RecallRepository
     from mcp_reflect.storage.reflections import ReflectionRepository
     from mcp_reflect.storage.retrieval.embeddings import Embeddings
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _REPOSITORIES: Final = {
     "lessons": "lessons.LessonRepository",
     "reflections": "reflections.ReflectionRepository",
-    "outcomes": "lessons.OutcomeRepository",
+    "outcomes": "outcomes.OutcomeRepository",
     "recalls": "recalls.RecallRepository",
     "warnings": "warnings.WarningRepository",
     "consolidations": "consolidation.ConsolidationRepository",

@@ -12,7 +12,7 @@ from mcp_reflect.models.common import RULES, Scope
 from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalisation, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust
 from mcp_reflect.models.reflection import Link
-from mcp_reflect.storage import lessons
+from mcp_reflect.storage import lessons, outcomes
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
 from mcp_reflect.storage.similarity import nearest, points, same_record, telling_words, tie, wording
@@ -228,7 +228,7 @@ class ConsolidationRepository(Repository):
         # Merged records get their outcomes back, and the kept record only its own.
         for name in sorted({link["from_id"] for link in changes["links"] if link["relation"] in _MERGED}):
             if (lesson := lessons.find(tx, scope, name)) is not None:
-                lessons.recompute(tx, scope, lesson)
+                outcomes.recompute(tx, scope, lesson)
         tx.run("dream_undone", scoped(scope, id=dream_id))
         lessons.archive_excess(tx, scope, self.bank.size, self.clock.now())
         return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
@@ -268,7 +268,7 @@ class _Changes:
             self.link(record.id, "merged_into", keep.id)
             self.link(keep.id, "merged_from", record.id)
         for record in (*gone, keep):
-            lessons.recompute(self.tx, self.scope, lessons.lesson_by_id(self.tx, self.scope, record.id))
+            outcomes.recompute(self.tx, self.scope, lessons.lesson_by_id(self.tx, self.scope, record.id))
 
     def generalise(self, generalisation: Generalisation) -> None:
         """Add the new lesson unless it is there already, with links to its sources."""

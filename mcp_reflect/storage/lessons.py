@@ -1,4 +1,4 @@
-"""Lessons: stored or merged, changed, retired, erased, kept within the bank's size; and outcomes of using them."""
+"""Lessons: stored or merged, changed, retired, erased, and kept within the bank's size."""
 
 import json
 import re
@@ -11,12 +11,11 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError
 from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Evidence, Lesson, LessonDraft, RecordKind, Source, State, Trust
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
 from mcp_reflect.security.injection import repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash, quoted
 from mcp_reflect.storage import similarity
-from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, WeightedOutcome, total
-from mcp_reflect.storage.recalls import MENTIONS, named, rates, recall_row
+from mcp_reflect.storage.recalls import MENTIONS, named, rates
 from mcp_reflect.storage.retrieval import index, scoring
 from mcp_reflect.storage.sqlite import statements
 from mcp_reflect.storage.sqlite.database import Repository, transaction
@@ -427,104 +426,3 @@ def archive_excess(
             revise(tx, scope, lesson, after, "archived: the bank is full")
             archived.append(lesson.id)
     return tuple(archived)
-
-
-# Outcomes of using lessons: recorded once for each recall and lesson; the latest one counts.
-
-
-class OutcomeRepository(Repository):
-    """Records what became of using lessons."""
-
-    async def record(
-        self, scope: Scope, draft: models.OutcomeDraft, *, irrelevant: bool = False
-    ) -> tuple[models.Updated, ...]:
-        """Write the outcome for every lesson it is about, and return these lessons' new effectiveness.
-
-        A recall alone shares one outcome's weight over the lessons it showed; named lessons get it whole. `irrelevant`
-        lessons are linked to the recall whose task they did not fit; their effectiveness does not change.
-        """
-        await self.bank.recalls.flush()
-        recall_id = draft.recall_id or self.clock.new_id("out")
-        values = {"success": draft.success, "evidence": draft.evidence, "now": self.clock.now(), "recall_id": recall_id}
-
-        def record(tx: Writing) -> tuple[models.Updated, ...]:
-            lessons = [] if draft.of_task else _lessons(tx, scope, draft)
-            if irrelevant:
-                link = {"relation": "irrelevant_to", "to_kind": "recall", "to_id": recall_id}
-                tx.run_many("link_add", [{"from_id": lesson.id, **link} for lesson in lessons])
-                return tuple(_answer(lesson, lesson.effectiveness) for lesson in lessons)
-            if draft.recall_id is not None:  # the task's outcome counts whether its lessons were shown or held out
-                tx.run("task_outcome_add", values)
-            weight = EVIDENCE_WEIGHT[draft.evidence] / (1 if draft.lesson_ids else max(len(lessons), 1))
-            for lesson in lessons:
-                tx.run("outcome_add", {**values, "lesson_id": lesson.id, "weight": weight, "note": draft.note})
-            return tuple(_updated(tx, scope, lesson) for lesson in lessons)
-
-        return await self.db.write(record)
-
-
-def add_measured_outcome(
-    tx: Writing, scope: Scope, lesson_id: str, warning_id: str, *, success: float, now: float
-) -> None:
-    """Record what a call showed about a lesson that a warning quoted right before it, with a measurement's weight.
-
-    The outcome is stored under the warning's id, so that one warning counts once; an erased lesson is skipped.
-    """
-    lesson = find(tx, scope, lesson_id)
-    if lesson is None:
-        return
-    evidence, note = Evidence.METRIC, "seen in the calls after a warning"
-    values = {"recall_id": warning_id, "lesson_id": lesson_id, "success": success, "evidence": evidence, "now": now}
-    tx.run("outcome_add", {**values, "weight": EVIDENCE_WEIGHT[evidence], "note": note})
-    _updated(tx, scope, lesson)
-
-
-def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Lesson]:
-    """Return the lessons that the outcome is about, each once: those that are named, or else all of the recall."""
-    shown: list[str] = []
-    if draft.recall_id is not None:
-        recall = recall_row(tx, scope, draft.recall_id)
-        shown = json.loads(recall["lesson_ids"])
-        if not shown and not recall["held_out"] and not draft.lesson_ids:
-            raise InputError("recall_id", "that recall showed nothing", "There is no outcome to record for it.")
-    lessons: dict[str, Lesson] = {}
-    for place, lesson_id in enumerate(draft.lesson_ids):
-        field = f"lesson_ids[{place}]"
-        if draft.recall_id is not None and lesson_id not in shown:
-            fault = f"'{quoted(lesson_id)}' was not among the lessons of {draft.recall_id}"
-            raise InputError(field, fault, "Name lessons of that recall, or leave recall_id out.")
-        lessons[lesson_id] = lesson_by_id(tx, scope, lesson_id, field)
-    if lessons:
-        return list(lessons.values())
-    return [lesson for name in shown if (lesson := find(tx, scope, name))]  # a lesson may have been erased since
-
-
-def _answer(lesson: Lesson, effectiveness: float | None) -> models.Updated:
-    return models.Updated(
-        id=lesson.id, effectiveness=round(effectiveness or 0.0, 4), times_applied=lesson.times_applied
-    )
-
-
-def _updated(tx: Writing, scope: Scope, lesson: Lesson) -> models.Updated:
-    """Recompute a lesson's totals, and those of the records that it was merged into."""
-    effectiveness, target = recompute(tx, scope, lesson)
-    seen = {lesson.id}
-    while target is not None and target.id not in seen:
-        seen.add(target.id)
-        effectiveness, target = recompute(tx, scope, target)
-    return _answer(lesson, effectiveness)
-
-
-def recompute(tx: Writing, scope: Scope, lesson: Lesson) -> tuple[float | None, Lesson | None]:
-    """Write a record's totals over all of its outcomes; a proven good outcome confirms the record.
-
-    The outcomes of a merged record count for the record that it was merged into, and no longer for itself. Returns the
-    effectiveness (0..1, None without any outcome), and that other record, if any.
-    """
-    target = tx.row("merged_into", scoped(scope, lesson_id=lesson.id))
-    rows = tx.rows("outcome_fold", {"lesson_id": lesson.id}) if target is None else []
-    totals = total(WeightedOutcome(row["success"], row["weight"], row["evidence"] != Evidence.SELF) for row in rows)
-    proven = any(row["success"] == 1 and row["evidence"] in (Evidence.TEST, Evidence.METRIC) for row in rows)
-    trust = Trust.CONFIRMED if proven and lesson.trust is Trust.OBSERVED else lesson.trust
-    tx.run("lesson_outcome", {**totals._asdict(), "id": lesson.id, "trust": trust, "tenant": scope.tenant})
-    return totals.effectiveness, lesson_from(target) if target is not None else None

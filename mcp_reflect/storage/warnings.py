@@ -12,7 +12,7 @@ from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.run import ErrorCategory, Failure, WorkedCall
 from mcp_reflect.models.warning import Due, KnownFailure, Sequel, SessionState
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage.lessons import add_measured_outcome
+from mcp_reflect.storage.outcomes import add_measured_outcome
 from mcp_reflect.storage.sqlite.database import Repository, transaction
 from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons_from, readable, record_from, scoped
 
