@@ -140,16 +140,16 @@ def _explained(sentence: Sentence, evidence: Evidence) -> bool:
         word for word in words - STOP if not stems(word) <= known and (word.isalpha() or word not in evidence.text)
     }
     numbers = [*figures(re.sub(r"\bv(?=\d)", "", sentence.text)), *spelled(sentence.text)]
-    facts = evidence.once(_facts)
-    return not unknown and all(
-        any(equal(number, fact.figure) for fact in facts)
-        or re.search(rf"(?<![\d.]){_digits(number)}(?!\d|\.\d)", shown)
-        for number in numbers
+    return not unknown and all(_shown(number, evidence, shown) for number in numbers)
+
+
+def _shown(number: Figure, evidence: Evidence, text: str) -> bool:
+    """True if the results have a number as a figure that it may be rounded from, or as it is written."""
+    written = re.escape(f"{number.value / number.factor:.{number.places}f}")
+    figures = evidence.once(_facts)
+    return any(equal(number, fact.figure) for fact in figures) or bool(
+        re.search(rf"(?<![\d.]){written}(?!\d|\.\d)", text)
     )
-
-
-def _digits(number: Figure) -> str:
-    return re.escape(f"{number.value / number.factor:.{number.places}f}")
 
 
 def _known(evidence: Evidence) -> tuple[frozenset[str], str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mcp_reflect.checkers.evidence.claims import NUMBERS, Evidence, Judgement
+from mcp_reflect.checkers.evidence.claims import NUMBERS, Evidence, Judgement, amount
 from mcp_reflect.checkers.evidence.figures import Claimed, Fact, claimed, facts, figures, stems
 from mcp_reflect.checkers.evidence.states import NEGATED, Stated, group_of, states
 from mcp_reflect.checkers.sentences import Sentence
@@ -119,8 +119,7 @@ def _limit(text: str, limit: re.Match[str], columns: list[Column]) -> Iterator[J
 def _places(text: str, evidence: Evidence) -> Iterator[Judgement]:
     """Claims like "five TODOs in three files", "two of them are in cart.ts", where lines begin with file and line."""
     for found in _IN_FILES.finditer(text.lower()):
-        word = found["files"] or found["n"]
-        number = NUMBERS[word] if word in NUMBERS else int(word)
+        number = amount(found["files"] or found["n"])
         for result in evidence.seen:
             places = [place.lower() for place in _PLACE.findall(result.text)]
             counted = sum(place.endswith(found["file"]) for place in places) if found["file"] else len(set(places))
@@ -144,9 +143,10 @@ def _in_state(text: str, stated: list[Stated]) -> Iterator[Judgement]:
     found = _IN_STATE.search(text.lower())
     group = group_of(found["state"]) if found else None
     if found and group is not None and len(stated) > 1:
-        number = NUMBERS[found["n"]] if found["n"] in NUMBERS else int(found["n"])
         counted = sum(state.group == group for state in stated)
-        yield _judgement(text, counted == number, f"{counted} {found['state']}", "the rows are another number")
+        yield _judgement(
+            text, counted == amount(found["n"]), f"{counted} {found['state']}", "the rows are another number"
+        )
 
 
 def _judgement(text: str, holds: bool, shown: str, detail: str) -> Judgement:
