@@ -143,8 +143,8 @@ def add_pi_line(run: Gathered, record: Record) -> None:
 def add_message(run: Gathered, record: Record) -> None:
     """Add a message, with the calls and answers in it."""
     values = _from_langchain(record) or record
-    role, content = values.get("role"), values.get("content", values.get("parts"))
-    if role in ("tool", "function", "toolResult") and "parts" not in values:
+    role, content = values.get("role"), values.get("content")
+    if role in ("tool", "function", "toolResult"):
         failed = values.get("status") == "error" or True in (values.get("is_error"), values.get("isError"))
         run.answered(text_of(content), values.get("tool_call_id", values.get("toolCallId")), failed=failed)
         return
@@ -166,8 +166,6 @@ def _add_block(run: Gathered, role: object, block: object) -> None:
         case "tool_result" | "mcp_tool_result":
             failed = values.get("is_error") is True
             run.answered(text_of(values.get("content")), values.get("tool_use_id"), failed=failed)
-        case "tool_call_response":
-            run.answered(text_of(values.get("response", values.get("result"))), values.get("id"))
         case "thinking" | "redacted_thinking" | "image" | "image_url":
             pass
         case _ if role == "user":

@@ -1,21 +1,20 @@
 """Runs from the files that agents leave behind.
 
-Read are the arguments of `reflect` themselves, sessions of Claude Code, Codex, Gemini CLI, SWE-agent and pi, message
-lists (OpenAI, Anthropic, LangChain), and OpenTelemetry spans of generative AI.
+Read are the arguments of `reflect` themselves, sessions of Claude Code, Codex, Gemini CLI, SWE-agent and pi, and
+message lists (OpenAI, Anthropic, LangChain).
 """
 
 import hashlib
 import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcp_reflect.analysis import transcript_records as records
-from mcp_reflect.analysis.transcript_records import Gathered, Record, as_list, as_record, as_records, text_of, unpacked
+from mcp_reflect.analysis.transcript_records import Gathered, Record, as_list, as_record, as_records, text_of
 from mcp_reflect.errors import InputError
 
-FIX: Final = "Give reflect's arguments, a session of Claude Code or Codex, messages, or spans."
+FIX: Final = "Give reflect's arguments, a session of Claude Code or Codex, or messages."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +94,9 @@ def _lines(text: str, bad: list[str]) -> list[tuple[str, Record]]:
 
 def _runs(numbered: Sequence[tuple[str, Record]], bad: list[str]) -> Iterator[tuple[str, Gathered | Record]]:
     """The runs in the form of the first records, by their places; the arguments of `reflect` as they are."""
-    begin = [record for _, record in numbered[:50]]
-    form = next(filter(None, map(records.reader_of, begin)), None)
+    form = next(filter(None, (records.reader_of(record) for _, record in numbered[:50])), None)
     if len(numbered) == 1 and (run := _session(numbered[0][1])):
         yield "", run
-    elif any(map(_is_spans, begin)):
-        yield from (("", run) for run in _span_runs(record for _, record in numbered))
     elif form is not None:
         run = Gathered()
         for place, record in numbered:
@@ -176,87 +172,3 @@ def _gemini(session: str | None, messages: Sequence[Record]) -> Gathered:
             failed = call.get("status") in ("error", "cancelled") or "error" in values
             run.answered(answer, call.get("id"), failed=failed)
     return run
-
-
-# OpenTelemetry spans of generative AI (semantic conventions, gen_ai.* attributes). Tool calls are the spans whose
-# operation is execute_tool; where there are none, they are in the messages of the last span that carries any.
-
-
-def _is_spans(record: Record) -> bool:
-    """True for a span with gen_ai attributes, or an OTLP export."""
-    return bool(as_list(_either(record, "resourceSpans"))) or any(
-        name.startswith("gen_ai.") for name in _attributes(record)
-    )
-
-
-def _span_runs(found: Iterable[Record]) -> Iterator[Gathered]:
-    """One run for each trace, its spans in the order of their start."""
-    traces: dict[str, list[Record]] = {}
-    for record in found:
-        scopes = [
-            scope
-            for one in as_records(_either(record, "resourceSpans"))
-            for scope in as_records(_either(one, "scopeSpans"))
-        ]
-        for span in [span for scope in scopes for span in as_records(scope.get("spans"))] or [record]:
-            name = _either(span, "traceId") or as_record(span.get("context")).get("trace_id")
-            traces.setdefault(str(name), []).append(span)
-    for name, spans in traces.items():
-        run = Gathered(session=None if name == "None" else name)
-        _add_spans(run, sorted(spans, key=_start))
-        yield run
-
-
-def _either(record: Record, name: str) -> Any:
-    """A value by its name in OTLP's JSON (`traceId`) or in Python (`trace_id`)."""
-    return record.get(name, record.get(re.sub(r"(?=[A-Z])", "_", name).lower()))
-
-
-def _add_spans(run: Gathered, spans: Sequence[Record]) -> None:
-    values = [_attributes(span) for span in spans]
-    messages = [as_records(unpacked(one.get("gen_ai.input.messages"))) for one in values]
-    tools = [at for at, one in enumerate(values) if one.get("gen_ai.operation.name") == "execute_tool"]
-    if not tools:
-        longest = max(range(len(spans)), key=lambda at: (len(messages[at]), at))
-        for message in (*messages[longest], *as_records(unpacked(values[longest].get("gen_ai.output.messages")))):
-            records.add_message(run, message)
-    for message in next(filter(None, messages), list[Record]()):
-        if tools and message.get("role") == "user":
-            run.asked(text_of(message.get("parts", message.get("content"))))
-    for at in tools:
-        call, status = values[at], as_record(spans[at].get("status"))
-        call_id = call.get("gen_ai.tool.call.id")
-        run.called(call.get("gen_ai.tool.name"), call.get("gen_ai.tool.call.arguments"), call_id)
-        code = str(status.get("code", status.get("status_code")))
-        failed = "error.type" in call or code in ("2", "ERROR", "STATUS_CODE_ERROR")
-        error = status.get("message") or status.get("description") or call.get("error.type") if failed else None
-        run.answered(_answer_text(call.get("gen_ai.tool.call.result")) or str(error or ""), call_id, failed=failed)
-
-
-def _answer_text(value: object) -> str:
-    return text_of(value) or ("" if value in (None, "") else str(value))
-
-
-def _attributes(record: Record) -> Record:
-    """A span's attributes, as a map or in OTLP's list of keys and typed values."""
-    found: object = record.get("attributes")
-    return {str(item.get("key")): _typed(item.get("value")) for item in as_records(found)} or as_record(found)
-
-
-def _typed(value: object) -> object:
-    """A value of OTLP: `{"stringValue": "x"}`, `{"intValue": "5"}`, lists and maps of them."""
-    values = as_record(value)
-    if len(values) != 1:
-        return value
-    ((kind, inner),) = values.items()
-    if kind == "arrayValue":
-        return [_typed(item) for item in as_list(as_record(inner).get("values"))]
-    if kind == "kvlistValue":
-        return {str(item.get("key")): _typed(item.get("value")) for item in as_records(as_record(inner).get("values"))}
-    return int(inner) if kind == "intValue" and str(inner).lstrip("-").isdigit() else inner
-
-
-def _start(span: Record) -> tuple[int, str]:
-    """The start of a span: nanoseconds as a number or text, or an ISO 8601 time, each sorted among its kind."""
-    value = str(_either(span, "startTimeUnixNano") or span.get("start_time", ""))
-    return (int(value), "") if value.isdigit() else (0, value)

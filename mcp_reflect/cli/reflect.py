@@ -33,9 +33,8 @@ def add_reflect_arguments(parser: CliParser) -> None:
 def run_reflect(options: Namespace) -> int:
     """Reflect on each run of a file.
 
-    The file is a session of Claude Code or Codex, a list of messages (OpenAI, Anthropic, LangChain), OpenTelemetry
-    spans, or the arguments of the reflect tool (task, outcome, events, …) as JSON or one per line. Runs
-    that were reflected on before are skipped.
+    The file is a session of an agent program, a list of messages (OpenAI, Anthropic, LangChain), or the arguments of
+    the reflect tool (task, outcome, events, …) as JSON or one per line. Runs that were reflected on before are skipped.
     """
     transcript = read_transcript(read_text(options.file, Settings.from_env()), options.outcome, options.session)
     for fault in transcript.bad:

@@ -163,59 +163,6 @@ def langchain(form: str) -> str:
     )
 
 
-def spans() -> str:
-    def value(told: Any) -> dict[str, Any]:
-        return {"stringValue": told}
-
-    def span(at: int, attributes: dict[str, Any], **more: Any) -> dict[str, Any]:
-        listed = [{"key": key, "value": value(told)} for key, told in attributes.items()]
-        return {"traceId": "tr-1", "spanId": str(at), "startTimeUnixNano": str(at), "attributes": listed, **more}
-
-    def tool(at: int, command: str, result: str, **more: Any) -> dict[str, Any]:
-        arguments = json.dumps({"command": command})
-        told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "bash", "gen_ai.tool.call.id": f"c{at}"}
-        extra = {"gen_ai.tool.call.arguments": arguments, "gen_ai.tool.call.result": result}
-        failed = {"error.type": "ModuleNotFoundError"} if more else {}
-        return span(at, {**told, **extra, **failed}, **more)
-
-    asked = json.dumps([{"role": "user", "parts": [{"type": "text", "content": TASK}]}])
-    chat = span(1, {"gen_ai.operation.name": "chat", "gen_ai.input.messages": asked})
-    failed = {"status": {"code": 2, "message": MISSING}}
-    other = {
-        "traceId": "tr-1",
-        "spanId": "9",
-        "startTimeUnixNano": "9",
-        "attributes": [{"key": "http.method", "value": value("GET")}],
-    }
-    whole = [tool(3, WORKING, PASSED), tool(2, FAILING, "", **failed), chat, other]
-    return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": whole}]}]})
-
-
-def span_messages() -> str:
-    def call(name: str, command: str) -> dict[str, Any]:
-        part = {"type": "tool_call", "id": name, "name": "bash", "arguments": {"command": command}}
-        return {"role": "assistant", "parts": [part]}
-
-    def result(name: str, text: str) -> dict[str, Any]:
-        return {"role": "tool", "parts": [{"type": "tool_call_response", "id": name, "response": text}]}
-
-    told = [
-        {"role": "user", "parts": [{"type": "text", "content": TASK}]},
-        call("a", FAILING),
-        result("a", f"{MISSING}\nexit code: 4"),
-        call("b", WORKING),
-        result("b", PASSED),
-    ]
-    first = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": told[:1]}
-    last = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": told}
-    return lines(
-        [
-            {"name": "chat", "context": {"trace_id": "tr"}, "start_time": "2026-11-01T10:00:00Z", "attributes": first},
-            {"name": "chat", "context": {"trace_id": "tr"}, "start_time": "2026-11-01T10:00:05Z", "attributes": last},
-        ]
-    )
-
-
 ALL = {
     "claude": claude,
     "codex": codex,
@@ -225,6 +172,4 @@ ALL = {
     "langchain": lambda: langchain("dict"),
     "langchain data": lambda: langchain("data"),
     "langchain constructor": lambda: langchain("constructor"),
-    "spans": spans,
-    "messages in spans": span_messages,
 }
