@@ -63,7 +63,7 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
         words = " ".join((draft.text, *draft.symptoms))
         for other in await context.bank.lessons.latest(scope):
             if other.id in context.by_rules and shares_words(" ".join((other.text, *other.symptoms)), words):
-                await context.bank.lessons.take_evidence(scope, stored.lesson_id, other)
+                await context.bank.reflections.take_evidence(scope, stored.lesson_id, other)
     context.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
     return replace(stored, ignored=sent.ignored)
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
 
 
-_EVIDENCE: Final = "evidence"
 _MIN_ID_CHARS: Final = 4  # that stand for an id
 _MAX_NAMED_IDS: Final = 5
 _PAGE: Final = 200  # lessons indexed in a transaction
@@ -46,11 +45,6 @@ class LessonRepository(Repository):
         reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
         reason = f"{lesson.held}; a person decides" if lesson.held else reason
         return models.Stored(lesson_id=lesson_id, status=status, reason=reason, scope=str(scope))
-
-    @transaction
-    def take_evidence(self, tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson) -> None:
-        """Make a lesson of rules the evidence of another lesson; see `keep_as_evidence`."""
-        keep_as_evidence(tx, scope, lesson_id, evidence)
 
     async def get(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """Return the record with that id; NotFoundError names `field`."""
@@ -298,25 +292,6 @@ def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None 
         keep_version(tx, equal.id, "other_wording", lesson)
     change(tx, scope, merged(equal, lesson))
     return equal.id, "merged"
-
-
-def keep_as_evidence(tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson, links: "Sequence[Link]" = ()) -> None:
-    """Keep a lesson of rules as evidence of one with that id that an agent, a model or a person told.
-
-    It stands in the history of that lesson with its events. Where rules stored it as a lesson, that one is retired and
-    linked, so that recall shows the finding once.
-    """
-    if find(tx, scope, lesson_id) is None:
-        return
-    by_rules = [near for near in similarity.nearest(tx, scope, evidence) if near.source is Source.RULES]
-    equal = first_equal(evidence, by_rules)
-    if equal is not None and equal.id != lesson_id:
-        change(tx, scope, replace(equal, state=State.RETIRED, updated_at=evidence.updated_at))
-        tx.run("link_add", {"from_id": lesson_id, "relation": _EVIDENCE, "to_kind": "lesson", "to_id": equal.id})
-    texts = [json.loads(row["body"])["text"] for row in tx.rows("version_list", {"record_id": lesson_id})]
-    if evidence.text not in texts:
-        keep_version(tx, lesson_id, _EVIDENCE, evidence)
-    add_links(tx, lesson_id, links)
 
 
 def session_of(run_id: str | None) -> str | None:

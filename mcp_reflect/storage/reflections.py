@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mcp_reflect.models.common import HOST, RULES, Json, Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, State, waits
+from mcp_reflect.models.lesson import Lesson, LessonDraft, Source, State, waits
 from mcp_reflect.models.reflection import Link, ReflectionDraft, StoredReflection
-from mcp_reflect.storage import lessons, warnings
+from mcp_reflect.storage import lessons, similarity, warnings
 from mcp_reflect.storage.sqlite.database import Repository, transaction
 from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lesson_from, readable, record_from, scoped
 
+_EVIDENCE: Final = "evidence"
 _RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id", "trace", "run_digest")
 _OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
 
@@ -64,6 +65,11 @@ class ReflectionRepository(Repository):
                 lessons.change(tx, scope, replace(lesson_from(row), state=State.RETIRED, updated_at=now))
         tx.run("reflection_change", {"id": before.id, **self._write_parts(tx, scope, draft, before.id, now)})
         return self._written(tx, scope, draft, before.id)
+
+    @transaction
+    def take_evidence(self, tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson) -> None:
+        """Make a lesson of rules the evidence of another lesson, which was told of the same event."""
+        _keep_as_evidence(tx, scope, lesson_id, evidence)
 
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
         """Return the reflection with that id and its redacted trace; NotFoundError names the field."""
@@ -152,10 +158,29 @@ class ReflectionRepository(Repository):
             lessons.add_links(tx, lesson_id, (origin, *events, *tools))
             learned.append({"id": lesson_id, "status": status})
         for lesson_id, part in draft.evidence:
-            lessons.keep_as_evidence(tx, scope, lesson_id or learned[0]["id"], record_of(part), events)
+            _keep_as_evidence(tx, scope, lesson_id or learned[0]["id"], record_of(part), events)
         body["lessons"] = learned
         lessons.add_links(tx, reflection_id, draft.links)
         return scoped(scope, thinker=draft.thinker, body=body, digest=draft.digest, now=now)
+
+
+def _keep_as_evidence(tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson, links: Sequence[Link] = ()) -> None:
+    """Keep a lesson of rules as evidence of one with that id that an agent, a model or a person told.
+
+    It stands in the history of that lesson with its events. Where rules stored it as a lesson, that one is retired and
+    linked, so that recall shows the finding once.
+    """
+    if lessons.find(tx, scope, lesson_id) is None:
+        return
+    by_rules = [near for near in similarity.nearest(tx, scope, evidence) if near.source is Source.RULES]
+    equal = lessons.first_equal(evidence, by_rules)
+    if equal is not None and equal.id != lesson_id:
+        lessons.change(tx, scope, replace(equal, state=State.RETIRED, updated_at=evidence.updated_at))
+        tx.run("link_add", {"from_id": lesson_id, "relation": _EVIDENCE, "to_kind": "lesson", "to_id": equal.id})
+    texts = [json.loads(row["body"])["text"] for row in tx.rows("version_list", {"record_id": lesson_id})]
+    if evidence.text not in texts:
+        lessons.keep_version(tx, lesson_id, _EVIDENCE, evidence)
+    lessons.add_links(tx, lesson_id, links)
 
 
 def _tool_outputs(run: Json) -> list[str]:
