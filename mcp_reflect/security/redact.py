@@ -310,6 +310,7 @@ def _cut_whole(value: Any) -> Any:
             return clean(value)
 
 
+_NAME: Final = lazy_compile(r"[\w.$@-]{1,60}(?: [\w.$@-]{1,60})?")  # of one word or two; more are a sentence
 # Names whose value is a secret whatever it looks like
 _WHOLE: Final = lazy_compile(
     r"(?i)(?:.{0,40}[_-])?(?:secret|api[_-]?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|secret[_-]?key"
@@ -318,7 +319,7 @@ _WHOLE: Final = lazy_compile(
 
 
 def _is_whole(name: str) -> bool:
-    return name.count(" ") <= 1 and (bool(_WHOLE.match(name)) or holds(name) == "password")
+    return bool(_NAME.fullmatch(name)) and (bool(_WHOLE.match(name)) or holds(name) == "password")
 
 
 def context_hash(context: str | None) -> str | None:
