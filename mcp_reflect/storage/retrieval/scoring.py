@@ -14,7 +14,7 @@ from mcp_reflect.signature import fingerprint
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, mark
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS, words_of
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
-from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lesson_from, scoped
+from mcp_reflect.storage.sqlite.statements import Reading, Writing, lesson_from, scoped
 
 MOST_TERMS: Final = 16  # terms of a question that count: the rarest
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
@@ -167,55 +167,6 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     )
 
 
-def score(
-    question: WeighedQuestion,
-    rows: Sequence[Row],
-    average: float,
-    closeness: Closeness | None,
-    weights: Weights = FITTED,
-) -> list[Match]:
-    """Score rows of `features`, the best first, of equal ones the newest. `average` is the mean length of a row.
-
-    Terms are scored by BM25 (Robertson & Zaragoza 2009, "The Probabilistic Relevance Framework"), as the part of the
-    most that a row could have, so that scores of different questions can be compared.
-    """
-    terms = {row["row"]: json.loads(row["terms"]) for row in rows}
-    total = math.fsum(question.own.values()) or 1.0
-    parts: dict[int, float] = {}
-    for row in rows:
-        counts = terms[row["row"]]
-        share = _bm25(question, counts, row["length"] / average if average else 1.0, weights) / total
-        named = sum(question.own[term] for term in question.names if term in counts) / total
-        parts[row["row"]] = share * min(share / weights.chance, 1.0) + weights.identifiers * named
-    close = closeness.by_row if closeness else {}
-    most = 1 + weights.closeness + weights.identifiers
-
-    def scores(closeness_of: Mapping[int, float]) -> dict[int, float]:
-        return {row: (part + weights.closeness * closeness_of.get(row, 0.0)) / most for row, part in parts.items()}
-
-    plain = order = scores(close)
-    if closeness and weights.feedback and plain:
-        ranked = sorted(plain, key=lambda row: (-plain[row], -row))
-        # Rows that hardly fit say little about the question.
-        feedback = weights.feedback * min(plain[ranked[0]] / STRONG, 1.0) ** 2
-        moved = closeness.towards(ranked[: weights.feedback_rows], feedback, ranked[:_COMPARED_AGAIN])
-        order = scores({**close, **moved})
-        # The question moved towards its best rows is closer to them: their scores may not rise by that.
-        scale = max(plain.values()) / (max(order.values()) or 1.0)
-        order = {row: total * scale for row, total in order.items()}
-    return [
-        Match(
-            row=row,
-            score=min(order[row], 1.0),
-            plain=plain[row],
-            close=close.get(row) if closeness else None,
-            words=_words(question, question.own.keys() & terms[row]),
-            names=_words(question, question.names & terms[row].keys()),
-        )
-        for row in sorted(order, key=lambda row: (-order[row], -row))
-    ]
-
-
 def _bm25(question: WeighedQuestion, counts: Mapping[str, float], length: float, weights: Weights) -> float:
     """Return the weight of the question's terms in a row of relative `length`, more where they are frequent in it."""
     norm = weights.k1 * (1 - weights.b + weights.b * length)
@@ -298,8 +249,47 @@ class Search:
         self._rows = reading.rows("index_features", {"rows": list(dict.fromkeys(rows))})
 
     def matches(self, weights: Weights = FITTED) -> list[Match]:
-        """Return the relevance of each row, the best first."""
-        return score(self._question, self._rows, self._counts.average, self._closeness, weights)
+        """Return the relevance of each row, the best first, of equal ones the newest.
+
+        Terms are scored by BM25 (Robertson & Zaragoza 2009, "The Probabilistic Relevance Framework"), as the part of
+        the most that a row could have, so that scores of different questions can be compared.
+        """
+        question, closeness, average = self._question, self._closeness, self._counts.average
+        terms = {row["row"]: json.loads(row["terms"]) for row in self._rows}
+        total = math.fsum(question.own.values()) or 1.0
+        parts: dict[int, float] = {}
+        for row in self._rows:
+            counts = terms[row["row"]]
+            share = _bm25(question, counts, row["length"] / average if average else 1.0, weights) / total
+            named = sum(question.own[term] for term in question.names if term in counts) / total
+            parts[row["row"]] = share * min(share / weights.chance, 1.0) + weights.identifiers * named
+        close = closeness.by_row if closeness else {}
+        most = 1 + weights.closeness + weights.identifiers
+
+        def scores(closeness_of: Mapping[int, float]) -> dict[int, float]:
+            return {row: (part + weights.closeness * closeness_of.get(row, 0.0)) / most for row, part in parts.items()}
+
+        plain = order = scores(close)
+        if closeness and weights.feedback and plain:
+            ranked = sorted(plain, key=lambda row: (-plain[row], -row))
+            # Rows that hardly fit say little about the question.
+            feedback = weights.feedback * min(plain[ranked[0]] / STRONG, 1.0) ** 2
+            moved = closeness.towards(ranked[: weights.feedback_rows], feedback, ranked[:_COMPARED_AGAIN])
+            order = scores({**close, **moved})
+            # The question moved towards its best rows is closer to them: their scores may not rise by that.
+            scale = max(plain.values()) / (max(order.values()) or 1.0)
+            order = {row: value * scale for row, value in order.items()}
+        return [
+            Match(
+                row=row,
+                score=min(order[row], 1.0),
+                plain=plain[row],
+                close=close.get(row) if closeness else None,
+                words=_words(question, question.own.keys() & terms[row]),
+                names=_words(question, question.names & terms[row].keys()),
+            )
+            for row in sorted(order, key=lambda row: (-order[row], -row))
+        ]
 
     def candidates(self, most: int | None = None) -> tuple[list[Candidate], int]:
         """Return the best lessons, at most so many, and how many rows have nothing in common with the question."""
