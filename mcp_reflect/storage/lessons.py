@@ -171,10 +171,7 @@ class LessonRepository(Repository):
 
 
 class LessonRows(NamedTuple):
-    """A record's values as they are bound, its index entry (None unless it is active), its symptoms.
-
-    Making them takes longer than writing them: an import makes them before it takes the lock.
-    """
+    """A record's values as they are bound, its index entry (None unless it is active), its symptoms."""
 
     row: Bound
     entry: index.Entry | None
@@ -198,8 +195,6 @@ def insert(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     """Store a record as it is, and index it."""
     insert_rows(tx, [lesson_rows(scope, lesson)])
 
-
-# From a draft to a record: redacted, and in quarantine if a text of it gives orders to its reader.
 
 _PREFIX: Final = {RecordKind.LESSON: "les", RecordKind.STRATEGY: "str", RecordKind.REFLECTION: "ref"}
 _DRAFT_FIELDS: Final = tuple(field.name for field in fields(LessonDraft))
@@ -377,11 +372,8 @@ def set_state(tx: Writing, scope: Scope, lesson_id: str, state: State, reason: s
     return after
 
 
-# The number of active records that a project keeps: the excess is archived, never deleted.
-#
-# Importance decides in bands: below .3 first, then below .8; .8 and above is never archived, nor what a person trusts.
-# In a band, the least effective goes first, then the one that was not updated for longest.
-
+# A project keeps a number of active records; the excess is archived in bands of importance. Important and trusted ones
+# stay. In a band, the least effective goes first, then the one that was not updated for longest.
 FIRST_BELOW: Final = 0.3
 NEVER_FROM: Final = 0.8
 

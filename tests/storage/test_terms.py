@@ -20,7 +20,7 @@ from mcp_reflect.storage.retrieval.terms import stem, terms_of
         "monitor monitors monitoring",
         "quick quickly quickness",
         "building buildings",
-        "hope hopeful hopefulness",
+        "thought thoughtful thoughtfulness",
         "cache caches cached caching",
     ],
 )
@@ -36,6 +36,8 @@ def test_the_forms_of_a_word_have_one_stem(forms: str) -> None:
         ("user", "us"),
         ("order", "ordeal"),
         ("number", "nun"),
+        ("signal", "sign"),
+        ("alloy", "allow"),
         ("bus", "bush"),
     ],
 )

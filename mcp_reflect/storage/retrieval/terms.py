@@ -102,8 +102,8 @@ def _folded(word: str) -> str:
 
 # Endings of English words: those of plurals and tenses are cut once, the others as long as there are enough letters.
 # Words of other languages lose the same endings. Porter's stemmer (1980) is no better on the development sets.
-_PLURALS_AND_TENSES: Final = ("ities", "ings", "ing", "edly", "ed", "ies", "es", "s")
-_OTHERS: Final = tuple("ity ly e y i ion at iz iv al ic ment ness ful ous abl ibl anc enc er or".split())
+_PLURALS_AND_TENSES: Final = ("ities", "ity", "ings", "ing", "edly", "ied", "ed", "ies", "es", "s")
+_OTHERS: Final = tuple("ly e ion at iz iv al ic ment ness ful ous abl ibl anc enc".split())
 _HAS_VOWEL: Final = lazy_compile(r"[aeiouy]")
 _DOUBLE: Final = lazy_compile(r"([^aeiouy])\1$")
 
@@ -115,8 +115,10 @@ def stem(word: str) -> str:
         return word
     if not word.endswith(("ss", "us")):
         word = _cut(word, _PLURALS_AND_TENSES, 3)
-    while (rest := _cut(word, _OTHERS, 3 if word[-1] in "ey" else 4)) != word:
+    while (rest := _cut(word, _OTHERS, 3 if word.endswith("e") else 5)) != word:
         word = rest
+    if word.endswith("y") and not _HAS_VOWEL.match(word[-2:-1]):
+        word = word[:-1]
     return word[:-1] if _DOUBLE.search(word) else word
 
 
