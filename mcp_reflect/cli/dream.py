@@ -75,8 +75,6 @@ async def _print(engine: Engine, dream: Dream) -> None:
         write_line(f"archive {archiving.id}: {archiving.reason}\n    {await _text(engine, archiving.id)}")
     for reason in plan.refused:
         write_line(f"not taken: {reason}")
-    if plan.ties:
-        write_line(f"link {len(plan.ties)} pairs of similar records")
     done = f"Done: {dream.dream_id}. `mcp-reflect dream --undo {dream.dream_id}` puts it back."
     others = {
         "planned": "Nothing was changed. Without --plan it is done.",

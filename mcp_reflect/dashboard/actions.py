@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
 
 
-"""The fields that `edit` may change."""
-
-
 async def act(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
     """Carry out the action that `request["action"]` names.
 

@@ -28,7 +28,7 @@ async def collect(engine: "Engine", *, most: int | None = None, whole: bool = Tr
 
     scope = engine.scopes.own
     data = await engine.bank.views.board(scope, most=most, whole=whole)
-    plan, _, _ = await by_rules(engine.context, scope)
+    plan, _ = await by_rules(engine.context, scope)
     shown = {row[0] for row in data["lessons"]["rows"]}
     dreams = await engine.bank.consolidations.latest(scope, _MAX_DREAMS)
     return {

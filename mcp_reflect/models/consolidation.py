@@ -33,14 +33,13 @@ class Archiving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DreamPlan:
-    """The changes of a dream. `looked_at` counts records; `clusters` are ids of similar ones, `ties` their new links.
+    """The changes of a dream. `looked_at` counts records; `clusters` are ids of similar ones.
 
     `refused` explains the proposals of the host or a model that are not in the plan.
     """
 
     looked_at: int
     clusters: tuple[tuple[str, ...], ...] = ()
-    ties: tuple[tuple[str, str], ...] = ()
     merges: tuple[Merge, ...] = ()
     generalisations: tuple[Generalisation, ...] = ()
     archivings: tuple[Archiving, ...] = ()
@@ -52,7 +51,7 @@ class DreamPlan:
     @property
     def empty(self) -> bool:
         """True if it changes nothing."""
-        return not (self.ties or self.merges or self.generalisations or self.archivings)
+        return not (self.merges or self.generalisations or self.archivings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,12 @@ from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT
 from mcp_reflect.models.common import HOST, Json, Scope
-from mcp_reflect.models.consolidation import Archiving, Dream, DreamPlan, Generalisation, Merge, Undone
+from mcp_reflect.models.consolidation import Dream, DreamPlan, Generalisation, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
 from mcp_reflect.schemas.lessons import LessonArguments, read
 from mcp_reflect.security.redact import clean, quoted
 from mcp_reflect.services.context import Context
-from mcp_reflect.storage.consolidation import digest_of, may_archive, planned
-from mcp_reflect.storage.effectiveness import Rates
+from mcp_reflect.storage.consolidation import digest_of, planned
 from mcp_reflect.storage.similarity import codes
 
 _LEASE_SECONDS: Final = 120.0  # longer than one question to a language model takes; a killed process loses it then
@@ -125,16 +124,16 @@ async def due(context: Context) -> bool:
     scope, consolidations = context.scopes.own, context.bank.consolidations
     if (await consolidations.used_today(scope))[0] >= context.settings.dreams_per_day:
         return False
-    records, _, _ = await consolidations.load(scope)
+    records, _ = await consolidations.load(scope)
     return len(records) > 1 and not await consolidations.is_unchanged(scope, digest_of(records))
 
 
-async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Lesson], Rates]:
-    """Return the plan of rules, its records, and their rates. Cancelling also ends the thread that compares texts."""
-    records, rates, tied = await context.bank.consolidations.load(scope)
+async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Lesson]]:
+    """Return the plan of rules, and its records. Cancelling also ends the thread that compares texts."""
+    records, rates = await context.bank.consolidations.load(scope)
     stop = threading.Event()
     try:
-        return await asyncio.to_thread(planned, records, rates, tied, stop.is_set), records, rates
+        return await asyncio.to_thread(planned, records, rates, stop.is_set), records
     finally:
         stop.set()
 
@@ -142,7 +141,7 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
 async def prompt(context: Context, project: str | None = None) -> str:
     """Return the prompt for a model of the host or of a person; its answer is sent as `analysis`."""
     scope = context.scopes.named(project)
-    plan, records, _ = await by_rules(context, scope)
+    plan, records = await by_rules(context, scope)
     findings = await context.bank.reflections.findings(scope)
     rendered = context.runner.render("dream", prompt_inputs(plan, records, findings))
     return f"{rendered.system}\n\n{rendered.user}"
@@ -153,9 +152,9 @@ async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tupl
 
     A model is asked if one is configured, has budget left, and has not seen these records.
     """
-    plan, records, rates = await by_rules(context, scope)
+    plan, records = await by_rules(context, scope)
     if analysis is not None:
-        joined = _with_proposals(plan, _object(analysis), records, rates, Source.AGENT)
+        joined = _with_proposals(plan, _object(analysis), records, Source.AGENT)
         return replace(joined, thinker=HOST), records
     consolidations = context.bank.consolidations
     _, tokens = await consolidations.used_today(scope)
@@ -170,7 +169,7 @@ async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tupl
     spent, note = reply.input_tokens + reply.output_tokens, clean(reply.note)
     if reply.value is None or reply.thinker is None:
         return replace(plan, note=note, tokens=spent), records
-    joined = _with_proposals(plan, reply.value, records, rates, Source.MODEL)
+    joined = _with_proposals(plan, reply.value, records, Source.MODEL)
     return replace(joined, thinker=reply.thinker, note=note, tokens=max(spent, 1)), records
 
 
@@ -180,46 +179,33 @@ def prompt_inputs(plan: DreamPlan, records: Sequence[Lesson], findings: Mapping[
     A reflection brings its findings without a lesson, so that a lesson can be written from them.
     """
     lines: list[str] = []
-    shown: set[str] = set()
-    left = _SHOWN_CHARS
     for record in records:
         without_lesson = " ".join(findings.get(record.id, ()))
-        text = clip(f"No lesson yet of: {without_lesson}" if without_lesson else record.text, _RECORD_CHARS)
+        text = f"No lesson yet of: {without_lesson}" if without_lesson else record.text
         task_type = f", {record.task_type}" if record.task_type else ""
-        line = f"- {record.id} ({record.kind.value}{task_type}): {text}"
-        left -= len(line)
-        if left < 0:
-            break
-        lines.append(line)
-        shown.add(record.id)
-    clusters = [", ".join(name for name in cluster if name in shown) for cluster in plan.clusters]
-    return {
-        "memories": "\n".join(lines),
-        "clusters": "\n".join(f"- {line}" for line in clusters if line)[:_SHOWN_CHARS],
-    }
+        lines.append(f"- {record.id} ({record.kind.value}{task_type}): {clip(text, _RECORD_CHARS)}")
+    clusters = [f"- {', '.join(cluster)}" for cluster in plan.clusters]
+    return {"memories": "\n".join(lines)[:_SHOWN_CHARS], "clusters": "\n".join(clusters)[:_SHOWN_CHARS]}
 
 
-_KEYS: Final = ("merge", "generalise", "archive")
+_KEYS: Final = ("merge", "generalise")
 
 
 def _object(value: "Answer | Json") -> dict[str, Any]:
     """Return the object in an answer; InputError if it contains none of the expected shape."""
     answer: Any = read_object(value, {*_KEYS}) if isinstance(value, str) else value
     if not isinstance(answer, Mapping) or not {*_KEYS} & set(cast("Mapping[str, Any]", answer)):
-        fault = "it holds no object with merge, generalise or archive"
+        fault = "it holds no object with merge or generalise"
         raise InputError("analysis", fault, "Send what the prompt `dream` asks for.")
     return clean(dict(cast("Mapping[str, Any]", answer)))
 
 
 _LEAST_SOURCES: Final = 3  # records that a generalisation needs
-_LEAST_TRIED: Final = 3  # uses after which a model may propose to archive a record
 _MOST_ENTRIES: Final = 50
 _LESSON_FIELDS: Final = ("mistake", "correction", "task_type", "tags", "importance", "confidence")
 
 
-def _with_proposals(
-    plan: DreamPlan, answer: Mapping[str, Any], records: Sequence[Lesson], rates: Rates, source: Source
-) -> DreamPlan:
+def _with_proposals(plan: DreamPlan, answer: Mapping[str, Any], records: Sequence[Lesson], source: Source) -> DreamPlan:
     """Return the plan of rules with the entries of an answer that can be applied; `refused` says why others cannot.
 
     A record is changed by one entry at most: those of rules come first.
@@ -231,21 +217,24 @@ def _with_proposals(
     for kind in _KEYS:
         entries: list[Any] = [item for item in _list(answer, kind) if isinstance(item, dict)]
         for entry in entries[:_MOST_ENTRIES]:
-            names = [*dict.fromkeys(map(str, _list(entry, "ids") or [entry.get("id", "nothing")]))]
+            names = [*dict.fromkeys(map(str, _list(entry, "ids")))]
             try:
                 if not known.keys() >= set(names):
                     raise _refusal("it names records that were not shown")
-                if kind != "generalise":
-                    if used & set(names):
-                        raise _refusal("one of them is in another entry")
+                sources = [known[name] for name in names]
+                if kind == "generalise":
+                    plan = _generalised(plan, entry, sources, source)
+                elif used & set(names):
+                    raise _refusal("one of them is in another entry")
+                else:
+                    plan = _merged(plan, entry, sources, source)
                     used.update(names)
-                plan = _ADD[kind](plan, entry, [known[name] for name in names], rates, source)
             except InputError as error:
                 refused.append(f"{kind} {quoted(', '.join(names), 200)}: {error.fault}")
     return replace(plan, refused=tuple(refused))
 
 
-def _merged(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], _: Rates, source: Source) -> DreamPlan:
+def _merged(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], source: Source) -> DreamPlan:
     kinds = {record.kind for record in records}
     if len(records) < 2:
         raise _refusal("it names fewer than two records")
@@ -256,10 +245,11 @@ def _merged(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], _: Ra
         raise _refusal("they differ in a number, a name, a path or code")
     best = max(records, key=lambda record: (record.wins + record.losses, record.strength, record.importance))
     gone = tuple(record.id for record in records if record is not best)
-    return replace(plan, merges=(*plan.merges, Merge(keep=best.id, gone=gone, reason=_reason(entry), wording=wording)))
+    merge = Merge(keep=best.id, gone=gone, reason=clip(str(entry.get("reason", "")), 200), wording=wording)
+    return replace(plan, merges=(*plan.merges, merge))
 
 
-def _generalised(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], _: Rates, source: Source) -> DreamPlan:
+def _generalised(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], source: Source) -> DreamPlan:
     if len(records) < _LEAST_SOURCES:
         raise _refusal(f"it names fewer than {_LEAST_SOURCES} records")
     contexts = {record.context_hash for record in records}
@@ -267,19 +257,6 @@ def _generalised(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], 
         raise _refusal("all of them are from one task")
     added = Generalisation(lesson=_wording(entry, source), sources=tuple(record.id for record in records))
     return replace(plan, generalisations=(*plan.generalisations, added))
-
-
-def _archived(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], rates: Rates, _: Source) -> DreamPlan:
-    record = records[0]
-    if not may_archive(record):
-        raise _refusal("what matters most, or is trusted, is never archived by itself")
-    tried = record.times_applied >= _LEAST_TRIED and record.effectiveness is not None
-    if not tried or rates.mean(record) >= rates.base_rate(record):
-        raise _refusal("it has not been tried and found wanting")
-    return replace(plan, archivings=(*plan.archivings, Archiving(id=record.id, reason=_reason(entry))))
-
-
-_ADD: Final = {"merge": _merged, "generalise": _generalised, "archive": _archived}
 
 
 def _wording(entry: Mapping[str, Any], source: Source) -> LessonDraft:
@@ -296,7 +273,3 @@ def _refusal(fault: str) -> InputError:
 def _list(entry: Mapping[str, Any], name: str) -> list[Any]:
     value = entry.get(name)
     return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def _reason(entry: Mapping[str, Any]) -> str:
-    return str(entry.get("reason") or "no reason given").strip()[:200]

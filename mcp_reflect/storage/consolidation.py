@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
@@ -19,8 +19,8 @@ from mcp_reflect.storage.similarity import nearest, points, same_record, telling
 from mcp_reflect.storage.sqlite.database import Repository, transaction
 from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lessons_from, scoped
 
-# The plan of rules: merge what says the same, link what is similar, archive what proved useless. Rules write no new
-# text. The same records give the same plan in any order, and an applied plan leaves nothing for the next one.
+# The plan of rules: merge what says the same, archive what proved useless. Rules write no new text. The same records
+# give the same plan in any order, and an applied plan leaves nothing for the next one.
 
 ALIKE: Final = 0.35  # the minimum Jaccard similarity of the words of any two members of a cluster
 
@@ -32,18 +32,14 @@ LITTLE: Final = 0.25
 Stop = Callable[[], bool]  # asked whether to stop: the work runs beside a server's calls and must not delay them
 
 
-def planned(
-    records: Sequence[Lesson], rates: Rates, tied: Mapping[str, tuple[str, ...]], stop: Stop = lambda: False
-) -> DreamPlan:
-    """Return the plan of rules alone; `tied` names the records that are linked as similar already."""
+def planned(records: Sequence[Lesson], rates: Rates, stop: Stop = lambda: False) -> DreamPlan:
+    """Return the plan of rules alone."""
     useless = {record.id: reason for record in records if (reason := _useless_reason(record, rates))}
     groups = same_groups((record for record in records if record.id not in useless), stop)
-    similar = clusters([group[0] for group in groups], stop)
-    pairs = [(cluster[0].id, member.id) for cluster in similar for member in cluster[1:]]
+    similar = clusters([first for first, *_ in groups], stop)
     return DreamPlan(
         looked_at=len(records),
         clusters=tuple(tuple(member.id for member in cluster) for cluster in similar),
-        ties=tuple(pair for pair in pairs if pair[1] not in tied.get(pair[0], ())),
         merges=tuple(
             Merge(keep=first.id, gone=tuple(record.id for record in others), reason="the same in other words")
             for first, *others in groups
@@ -119,7 +115,6 @@ def _useless_reason(record: Lesson, rates: Rates) -> str | None:
 
 
 MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
-SIMILAR: Final = "similar"
 _MERGED: Final = ("merged_into", "merged_from")
 _DAY: Final = 86_400
 # The fields that undoing restores: what a merge can change, and the state.
@@ -130,16 +125,10 @@ _RESTORED: Final = (*(field.name for field in fields(LessonDraft) if field.name 
 class ConsolidationRepository(Repository):
     """Dreams. Their plans add and supersede: every record stays, and is linked."""
 
-    async def load(self, scope: Scope) -> tuple[list[Lesson], Rates, dict[str, tuple[str, ...]]]:
-        """Return the important recent records of a project, its rates, and the ids that each is similar to already.
-
-        Global records are left out.
-        """
+    async def load(self, scope: Scope) -> tuple[list[Lesson], Rates]:
+        """Return the important recent records of a project, without global ones, and its rates."""
         records = await self.db.look(lambda reading: _records(reading, scope), long=True)
-        similar: dict[str, tuple[str, ...]] = {}
-        for row in await self.db.rows("links_among", {"ids": [record.id for record in records], "relation": SIMILAR}):
-            similar[row["from_id"]] = (*similar.get(row["from_id"], ()), row["to_id"])
-        return records, await self.db.look(lambda reading: rates(reading, scope)), similar
+        return records, await self.db.look(lambda reading: rates(reading, scope))
 
     @transaction
     def take_lease(self, tx: Writing, scope: Scope, holder: str, seconds: float) -> bool:
@@ -188,9 +177,6 @@ class ConsolidationRepository(Repository):
             record = changes.unchanged(archiving.id)
             if record is not None and may_archive(record):
                 changes.write(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
-        for one, other in plan.ties:
-            changes.link(one, SIMILAR, other)
-            changes.link(other, SIMILAR, one)
         for name in lessons.archive_excess(tx, scope, self.bank.size, self.clock.now()):
             if name not in changes.added:
                 archived = lessons.lesson_by_id(tx, scope, name)

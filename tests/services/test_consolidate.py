@@ -109,12 +109,11 @@ async def test_a_plan_changes_nothing_and_a_second_dream_neither(engine: Engine)
     assert second.plan.clusters == first.plan.clusters
 
 
-async def test_similar_records_are_tied_but_not_merged(engine: Engine) -> None:
-    one, other, far = await reflections(engine, SAME[0], NEAR, FAR)
+async def test_similar_records_are_a_cluster_but_not_merged(engine: Engine) -> None:
+    one, other, _ = await reflections(engine, SAME[0], NEAR, FAR)
     dream = await engine.dream()
     assert [set(cluster) for cluster in dream.plan.clusters] == [{one, other}]
-    assert await links(engine, one, "similar") == [other]
-    assert await links(engine, far, "similar") == []
+    assert (dream.status, dream.plan.merges) == ("nothing_to_do", ())
 
 
 async def test_undo_puts_back_what_nobody_changed_since(engine: Engine, clock: HeldClock) -> None:
@@ -125,7 +124,7 @@ async def test_undo_puts_back_what_nobody_changed_since(engine: Engine, clock: H
     undone = await engine.undo_dream(dream.dream_id)
     assert set(undone.restored) == set(ids[:2])
     assert {one.id: (one.state, one.text, one.strength) for one in await everything(engine)} == before
-    assert await links(engine, ids[0], "similar") == []
+    assert await links(engine, ids[0], "merged_from") + await links(engine, ids[0], "merged_into") == []
     with pytest.raises(InputError, match="undone already"):
         await engine.undo_dream(dream.dream_id)
     with pytest.raises(NotFoundError, match="no 'drm_none'"):
@@ -268,7 +267,7 @@ def test_clusters_do_not_depend_on_order_and_what_is_kept_is_never_the_same(text
     kept = [group[0] for group in groups]
     assert all(len(group) == 1 for group in same_groups(kept, quiet))
     assert sorted(one.id for group in groups for one in group) == sorted(one.id for one in one)
-    assert not planned(kept, Rates({}), {}).merges
+    assert not planned(kept, Rates({})).merges
 
 
 async def test_undo_brings_back_what_the_size_of_the_bank_archived_in_the_dream(bank_path: Path) -> None:

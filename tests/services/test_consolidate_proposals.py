@@ -52,7 +52,7 @@ async def test_findings_without_a_lesson_are_shown_to_the_model(engine: Engine) 
 async def test_a_model_generalises_and_the_lesson_is_tied_to_its_sources(settings: Settings) -> None:
     async with Engine(settings) as preparing:
         ids = await stored(preparing)
-    reply = json.dumps({"merge": [], "generalise": [{"ids": ids, **GENERAL, "importance": 0.6}], "archive": []})
+    reply = json.dumps({"merge": [], "generalise": [{"ids": ids, **GENERAL, "importance": 0.6}]})
     with Scripted(reply, roles=[Role.DREAMER]) as llm:
         async with Engine(settings, llm=llm) as engine:
             dream = await engine.dream()
@@ -100,8 +100,6 @@ async def test_a_merge_in_new_words_is_a_version_and_the_others_stay_tied(engine
         ({"generalise": [{"ids": ["0", "1", "2"], "mistake": "Sent nothing"}]}, "are missing"),
         ({"merge": [{"ids": ["0"], **GENERAL}]}, "fewer than two"),
         ({"merge": [{"ids": ["0", "1"], **GENERAL, "correction": "Retry 3 times"}]}, "differ in a number"),
-        ({"archive": [{"id": "0", "reason": "old"}]}, "not been tried"),
-        ({"archive": [{"id": "les_none"}]}, "not shown"),
     ],
 )
 async def test_what_the_records_do_not_bear_is_refused_with_the_reason(
