@@ -1,13 +1,14 @@
 """Reading JSON from the replies of language models. Nothing here raises, whatever the text.
 
-The reader first finds the JSON containers (objects and lists) in the text. It reads each one strictly, or through the
-`json_repair` library where it is broken, and then picks the one that the text presents as its answer.
+The reader finds the JSON containers (objects and lists) in the text, reads each one strictly, or through the
+`json_repair` library where it is broken, and picks those that the text presents as its answer.
 """
 
 import json
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
 from mcp_reflect.models.common import Json
 
@@ -23,21 +24,16 @@ _NOTHING: Json = {"": None}
 _DECODER = json.JSONDecoder(strict=False)
 
 _BRACKET = re.compile(r"[{}\[\]]")
-_TAG = re.compile(r"<(/?)(think|thinking|thought|reasoning|scratchpad)>", re.IGNORECASE)
+_THINKING = re.compile(r"(?i)<(?:think|thinking|thought|reasoning|scratchpad)>")
+_THOUGHT = re.compile(r"(?i)</(?:think|thinking|thought|reasoning|scratchpad)>")
 _MARK = re.compile(r"(?:`{2,}|~{3,})[ \t]*(?P<tag>[\w+-]*)|(?P<bracket>[{\[])")
-_GLUE = re.compile(r"[\s,;`~>]*(?:json)?[\s,;`~>]*", re.IGNORECASE)
 _TAIL = re.compile(r"""[\s}\])]*[,"':]""")
 
 
-@dataclass(frozen=True, slots=True)
-class _Container:
-    """A JSON object or list in a text, and its place.
-
-    `fence` is the tag of the code fence around it, None outside a fence.
-    """
+class _Container(NamedTuple):
+    """A JSON object or list in a text, its end, and the tag of the code fence around it (None outside a fence)."""
 
     value: Json
-    start: int
     end: int
     fence: str | None
 
@@ -57,13 +53,13 @@ def read_json(text: str) -> Json:
     text = without_thinking(text)
     parts = list(_find_containers(text))
     # A text that begins with a container and goes on like JSON is one broken value.
-    is_broken = parts and _GLUE.fullmatch(text, 0, parts[0].start) and any(_TAIL.match(text, one.end) for one in parts)
+    is_broken = text.lstrip()[:1] in {"{", "["} and any(_TAIL.match(text, one.end) for one in parts)
     if not parts or is_broken:
         repaired = _repair(text)
         if repaired is not None or not parts:
             return repaired
-    ranks = [_rank(part) for part in parts]
-    values = [part.value for part, rank in zip(parts, ranks, strict=True) if rank == max(ranks)]
+    best = max(map(_rank, parts))
+    values = [part.value for part in parts if _rank(part) == best]
     return values[0] if len(values) == 1 else values
 
 
@@ -79,10 +75,9 @@ def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
     """
     whole = _read_strictly(text)
     in_text = text if whole is _NOTHING else whole
-    values = containers(in_text) if isinstance(in_text, str) else [whole]
-    candidates = [candidate for value in values for candidate in _objects_in(value)]
-    with_keys = [candidate for candidate in reversed(candidates) if candidate.keys() & set(keys)]
-    return max(with_keys, key=lambda candidate: len(candidate.keys() & set(keys)), default=None)
+    candidates = _objects_in(containers(in_text) if isinstance(in_text, str) else whole)
+    best = max(reversed(candidates), key=lambda candidate: len(candidate.keys() & set(keys)), default={})
+    return best if best.keys() & set(keys) else None
 
 
 def _repair(text: str) -> Json:
@@ -98,26 +93,12 @@ def _repair(text: str) -> Json:
 
 
 def without_thinking(text: str) -> str:
-    """Remove text in thinking tags, unless no container stands outside of them.
+    """Remove text in thinking tags, unless no container stands behind it.
 
     A text that begins with a container stays as it is: tags inside a JSON string belong to it.
     """
-    if text.lstrip()[:1] in {"{", "["}:
-        return text
-    kept: list[str] = []
-    open_tag = ""
-    at = 0
-    for tag in _TAG.finditer(text):
-        name = tag[2].lower()
-        if not tag[1] and not open_tag:
-            kept.append(text[at : tag.start()])
-            at, open_tag = tag.start(), name
-        elif tag[1] and not open_tag:
-            kept, at = [], tag.end()  # the reply began in the middle of thinking
-        elif tag[1] and name == open_tag:
-            at, open_tag = tag.end(), ""
-    rest = "\n".join([*kept, text[at:]])
-    return rest if _MARK.search(rest) else text
+    answer = _THINKING.split(_THOUGHT.split(text)[-1])[0]
+    return answer if text.lstrip()[:1] not in {"{", "["} and _MARK.search(answer) else text
 
 
 def _find_containers(text: str) -> Iterator[_Container]:
@@ -129,15 +110,15 @@ def _find_containers(text: str) -> Iterator[_Container]:
     at, budget = 0, _VAIN_LIMIT
     while budget > 0 and (mark := _MARK.search(text, at)):
         start, at = mark.span()
-        if mark["bracket"]:
-            value, end = _read_at(text, start)
-            if value is None:
-                budget -= end - start
-            else:
-                yield _Container(value, start, end, fence)
-                at = end
-        else:
+        if not mark["bracket"]:
             fence = None if fence is not None and not mark["tag"] else mark["tag"].lower()
+            continue
+        value, end = _read_at(text, start)
+        if value is None:
+            budget -= end - start
+        else:
+            yield _Container(value, end, fence)
+            at = end
 
 
 def _read_at(text: str, start: int) -> tuple[Json, int]:
@@ -145,18 +126,15 @@ def _read_at(text: str, start: int) -> tuple[Json, int]:
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
-        pass
-    else:
-        return None if _is_too_deep(text[start:end]) else value, end
-    depth, end = 0, len(text)  # a broken one ends where its brackets balance, else with the text
-    for bracket in _BRACKET.finditer(text, start):
-        depth += 1 if bracket[0] in "{[" else -1
-        if depth == 0:
-            end = bracket.end()
-            break
-    value = _repair(text[start:end])
-    wanted = dict if text[start] == "{" else list
-    return value if isinstance(value, wanted) and value else None, end
+        depth, end = 0, len(text)  # a broken one ends where its brackets balance, else with the text
+        for bracket in _BRACKET.finditer(text, start):
+            depth += 1 if bracket[0] in "{[" else -1
+            if depth == 0:
+                end = bracket.end()
+                break
+        value = _repair(text[start:end])
+        return value if value and isinstance(value, dict if text[start] == "{" else list) else None, end
+    return None if _is_too_deep(text[start:end]) else value, end
 
 
 def _read_strictly(text: str) -> Json:
@@ -169,34 +147,21 @@ def _read_strictly(text: str) -> Json:
 
 def _rank(container: _Container) -> int:
     """Return 0 (code, or empty) to 3 (fenced JSON): how likely a container is the answer, by its place and kind."""
-    if not container.value or container.fence not in {None, "", *_DATA_TAGS}:
+    value, fence = container.value, container.fence
+    if not value or fence not in {None, "", *_DATA_TAGS}:
         return 0
-    if container.fence in _DATA_TAGS:
-        return 3
-    return (
-        2
-        if isinstance(container.value, dict) or any(isinstance(item, dict | list) for item in _inner(container.value))
-        else 1
-    )
+    is_flat = isinstance(value, list) and not any(isinstance(item, dict | list) for item in value)
+    return 3 if fence in _DATA_TAGS else 1 if is_flat else 2
 
 
 def _is_too_deep(text: str) -> bool:
     """True if brackets stand inside each other deeper than the limit, brackets in strings included."""
-    depth = 0
-    for bracket in _BRACKET.finditer(text):
-        depth = depth + 1 if bracket[0] in "{[" else max(0, depth - 1)
-        if depth > MAX_DEPTH:
-            return True
-    return False
+    depths = accumulate(1 if bracket in "{[" else -1 for bracket in _BRACKET.findall(text))
+    return max(depths, default=0) > MAX_DEPTH
 
 
-def _inner(value: Json) -> list[Json]:
-    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-
-
-def _objects_in(value: Json, depth: int = 3) -> list[dict[str, Json]]:
+def _objects_in(value: Json, depth: int = 4) -> list[dict[str, Json]]:
     """Return the objects that a value offers: those of its items and members first, then itself."""
-    if depth == 0:
-        return []
-    inner = [candidate for item in _inner(value) for candidate in _objects_in(item, depth - 1)]
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) and depth else []
+    inner = [candidate for item in items if depth > 0 for candidate in _objects_in(item, depth - 1)]
     return [*inner, value] if isinstance(value, dict) else inner
