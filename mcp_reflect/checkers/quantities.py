@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Final, NamedTuple
 
-from mcp_reflect.checkers.arithmetic.numerals import VULGAR, read
+from mcp_reflect.checkers.arithmetic.numerals import read
 
 
 class Unit(NamedTuple):
@@ -32,7 +32,6 @@ class Unit(NamedTuple):
 
 
 # The exponents of (length, mass, time, data, temperature).
-TIME: Final = (0, 0, 1, 0, 0)
 TEMPERATURE: Final = (0, 0, 0, 0, 1)
 _DIMENSIONS: Final = {
     "length": (1, 0, 0, 0, 0),
@@ -40,7 +39,7 @@ _DIMENSIONS: Final = {
     "volume": (3, 0, 0, 0, 0),
     "speed": (1, 0, -1, 0, 0),
     "mass": (0, 1, 0, 0, 0),
-    "time": TIME,
+    "time": (0, 0, 1, 0, 0),
     "data": (0, 0, 0, 1, 0),
     "rate": (0, 0, -1, 1, 0),
     "temperature": TEMPERATURE,
@@ -51,8 +50,6 @@ length metric 1: m meter~ metre~
 length metric 1000: km kms kilometer~ kilometre~
 length metric 0.01: cm centimeter~ centimetre~
 length metric 0.001: mm millimeter~ millimetre~
-length metric 1e-6: µm μm micrometer~ micron~
-length metric 1e-9: nm nanometer~
 length foot 0.0254: in inch inches
 length foot 0.3048: ft foot feet
 length foot 0.9144: yd yds yard~
@@ -60,7 +57,6 @@ length foot 1609.344: mi mile~
 mass metric 1: kg kgs kilo~ kilogram~ kilogramme~
 mass metric 0.001: g gram~ gramme~
 mass metric 1e-6: mg milligram~
-mass metric 1e-9: µg μg mcg microgram~
 mass metric 1000: t tonne~
 mass pound 907.18474,1000,1016.0469088: ton~
 mass pound 0.45359237: lb~ pound~
@@ -78,8 +74,7 @@ time year 31557600,31536000,31622400,31104000: year~ yr~
 data data 1: byte~ B
 data data 0.125: bit~
 temperature temperature 1: °C celsius
-temperature temperature 5/9: °F fahrenheit
-temperature temperature 1: K kelvin~ °K
+temperature temperature 1: °F fahrenheit
 volume metric 0.001: L l liter~ litre~
 volume metric 1e-6: mL ml milliliter~ millilitre~
 volume gallon 0.003785411784,0.00454609: gal gallon~
@@ -122,7 +117,7 @@ _POWERS: Final = {"²": 2, "³": 3, "^2": 2, "^3": 3, "^{2}": 2, "^{3}": 3}
 
 
 def compound(text: str) -> Unit | None:
-    """Return the unit of `km`, `m²`, `square feet`, `km/h`, `feet per second`; None where it is none."""
+    """Return the unit of `km`, `m²`, `km/h`, `feet per second`; None where it is none."""
     top, slash, bottom = text.replace(" per ", "/").partition("/")
     above, below = _raised(top.strip()), _raised(bottom.strip())
     if not slash or above is None or below is None:
@@ -133,12 +128,9 @@ def compound(text: str) -> Unit | None:
 
 def _raised(text: str) -> Unit | None:
     """Long names stand in any case, symbols only as they are written."""
-    first, _, rest = text.partition(" ")
     mark = next((mark for mark in _POWERS if text.endswith(mark)), "")
-    power, name = _POWERS.get(mark, 1), text.removesuffix(mark)
-    if rest and (prefix := re.fullmatch(r"(sq)(?:uare|\.)?|cu(?:bic)?", first.lower())):
-        power, name = 2 if prefix[1] else 3, rest
-    unit = UNITS.get(name.strip()) or _BY_LOWER.get(name.strip().lower())
+    power, name = _POWERS.get(mark, 1), text.removesuffix(mark).strip()
+    unit = UNITS.get(name) or _BY_LOWER.get(name.lower())
     if unit is None or power == 1:
         return unit
     dimension = tuple(part * power for part in unit.dimension)
@@ -148,13 +140,10 @@ def _raised(text: str) -> Unit | None:
 _MAX_CHARACTERS: Final = 10_000  # per step
 _MAX_PARTS: Final = 800  # per step
 _NAMES: Final = "|".join(sorted((re.escape(name) for name in UNITS), key=len, reverse=True))
-_ONE: Final = (
-    rf"(?:(?:square|sq\.?|cubic) )?(?:{_NAMES}|Celsius|Fahrenheit|Kelvin|"
-    r"degrees? (?:Celsius|Fahrenheit|[CF]\b)|° ?[CFK])(?![A-Za-z0-9_µ°])(?:\^\{?[23]\}?|[²³])?"
-)
+_ONE: Final = rf"(?:{_NAMES})(?![A-Za-z0-9_µ°])(?:\^\{{?[23]\}}?|[²³])?"
 _QUANTITY: Final = re.compile(
-    rf"(?<![\w.,/^-])(?P<sign>[-−–]?)(?P<number>(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|\.\d+)"
-    rf"(?P<half>[½¼¾]?)[ \u00a0-]?(?P<unit>{_ONE}(?: ?/ ?{_ONE}| per {_ONE})?)"
+    r"(?<![\w.,/^−–-])(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)"
+    rf"[ \u00a0-]?(?P<unit>{_ONE}(?: ?/ ?{_ONE}| per {_ONE})?)"
 )
 _JOINED: Final = re.compile(r"(?:,? and |, ?| )?")
 _PROSE_IN: Final = re.compile(r" (?!long|wide|tall|high|deep|of )[a-z]")
@@ -162,7 +151,7 @@ _PROSE_IN: Final = re.compile(r" (?!long|wide|tall|high|deep|of )[a-z]")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One number with its unit; `start` to `number_end` is the number with its sign."""
+    """One number with its unit; `start` to `number_end` is the number."""
 
     value: Fraction
     decimals: int
@@ -205,17 +194,9 @@ def quantities(text: str) -> Iterator[Quantity]:
 def _parts(text: str) -> Iterator[Part]:
     for match in islice(_QUANTITY.finditer(text), _MAX_PARTS):
         name, parsed = match["unit"], read(match["number"])
-        if name.lower().startswith("degree") or name[0] == "°":
-            unit = UNITS["K" if name[-1] == "K" else "°F" if "F" in name else "°C"]
-        else:
-            unit = compound(re.sub(r" ?/ ?", "/", name))
-        if unit is None or parsed is None or (name == "in" and _PROSE_IN.match(text, match.end())):
-            continue
-        value = parsed[0] + (VULGAR[match["half"]] if match["half"] else 0)
-        start = match.start("number")
-        if match["sign"] and (match["sign"] != "–" or not match.start() or text[match.start() - 1].isspace()):
-            value, start = -value, match.start()
-        yield Part(value, parsed[1], unit, start, match.end(), match.end("half"))
+        unit = compound(re.sub(r" ?/ ?", "/", name))
+        if unit and parsed and not (name == "in" and _PROSE_IN.match(text, match.end())):
+            yield Part(*parsed, unit, match.start(), match.end(), match.end("number"))
 
 
 def _continues(text: str, before: Part, part: Part) -> bool:

@@ -117,6 +117,7 @@ def test_two_claims_joined_by_and_are_two_claims() -> None:
 
 def test_mixed_units_prove_nothing_in_a_plain_sum() -> None:
     assert not failures("2 hours + 30 minutes = 150 minutes")
+    assert not check("2 m + 50 cm = 52 m")
     assert not failures("$1 / 2 = 50 cents")
     assert failures("4 * 25 cents = 301 cents")
 

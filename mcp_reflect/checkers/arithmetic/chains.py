@@ -178,6 +178,11 @@ def _literal_fix(step: str, tokens: list[Token], number: Token, right: Sum, expe
 _MONEY: Final = words("$ dollar dollars £ € cent cents ¢ pence penny pennies dime dimes nickel nickels quarters")
 
 
+def several_units(side: Sum) -> bool:
+    """True for a sum of metres and centimetres, dollars and cents: its numbers alone show nothing."""
+    return side.adds and len(_units(side.labels)) > 1
+
+
 def other_units(left: Sum, right: Sum) -> bool:
     """True if the sides may count in different units, so that a plain sum proves nothing."""
     if left.weak and not right.labels:

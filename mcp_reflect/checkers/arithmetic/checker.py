@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from mcp_reflect.checkers.arithmetic.chains import Chain, chains, fix_of, other_units, plain_text
+from mcp_reflect.checkers.arithmetic.chains import Chain, chains, fix_of, other_units, plain_text, several_units
 from mcp_reflect.checkers.arithmetic.numerals import Match, in_english, matches, same, within_percent
 from mcp_reflect.checkers.arithmetic.sums import Sum, parse
 from mcp_reflect.checkers.arithmetic.tokens import Kind, Token, tokens
@@ -111,7 +111,7 @@ def _judged(step: str, number: int, chain: Chain, index: int) -> tuple[int, Find
     """Return the finding on one relation and the place where its claim begins."""
     left, relation, right = chain.members[index].left, chain.relations[index], chain.members[index + 1].right
     span = _span(chain, index)
-    if left is None or right is None or span is None or left.name is not None:
+    if left is None or right is None or span is None or left.name is not None or several_units(left):
         return None
     if relation == "is" and (not left.operators or right.literal is None):
         return None
