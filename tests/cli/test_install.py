@@ -379,3 +379,8 @@ def test_a_host_without_a_program_of_its_own_distils_nothing(home: Path, capsys:
     assert main(["install", "cursor", "--distil", "--yes"]) == 2
     assert "--distil" in capsys.readouterr().err
     assert not (home / ".cursor").exists()
+
+
+def test_the_rules_for_an_agent_are_printed_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "rules"]) == 0
+    assert capsys.readouterr().out == AGENT_RULES.rstrip() + "\n"

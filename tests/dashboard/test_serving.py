@@ -130,7 +130,8 @@ async def test_a_lesson_is_forgotten_restored_and_archived(engine: Engine, serve
 async def test_a_lesson_is_edited_and_its_wording_kept(engine: Engine, served: Served) -> None:
     stored = await engine.store_lesson(**LESSON)
     changes = {"correction": "Pass the id", "importance": 0.9, "tags": ["orders"], "why": "The API takes ids"}
-    assert served.act("edit", id=stored.lesson_id, changes=changes).status == 200
+    answer = served.act("edit", id=stored.lesson_id, changes=changes)
+    assert (answer.status, answer.json["said"]) == (200, "Changed; the wording before is in History.")
     (lesson,) = (lessons(served)).values()
     assert {name: lesson[name] for name in changes} == changes
     assert (
