@@ -9,8 +9,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from itertools import pairwise
-from typing import Final, cast
+from typing import Final
 
 Defect = tuple[str, int | None]
 """A rule with what is wrong, and the line (from 1) where it is known."""
@@ -30,18 +29,13 @@ def _tree(body: str) -> ast.Module:
 
 
 def python_defects(body: str) -> Iterator[Defect]:
-    """Find mutable defaults, unbound names, unreachable code, constant conditions and discarded results."""
+    """Find mutable defaults, unbound names, conditions that are always true and discarded results."""
     tree = _tree(body)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _in_function(node)
         elif message := _defect_of(node):
             yield message, getattr(node, "lineno", None)
-        for block in ("body", "orelse", "finalbody"):
-            statements: object = getattr(node, block, None)
-            for before, after in pairwise(cast("list[ast.stmt]", statements)) if isinstance(statements, list) else ():
-                if isinstance(before, ast.Return | ast.Raise | ast.Continue | ast.Break):
-                    yield "unreachable: no path leads to this line", after.lineno
 
 
 def _defect_of(node: ast.AST) -> str | None:
@@ -49,14 +43,8 @@ def _defect_of(node: ast.AST) -> str | None:
         case ast.BoolOp(op=ast.Or(), values=[ast.Compare(), *others]):
             if any(isinstance(value, ast.Constant) and value.value for value in others):
                 return "PLR1714: the condition is always true"
-        case ast.Assert(test=ast.Tuple(elts=[_, *_])):
-            return "F631: an assertion on a tuple is always true"
         case ast.Compare(ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=str() | int() as value)]):
             return None if isinstance(value, bool) else "F632: `is` compares identity, not the value"
-        case ast.Dict(keys=keys):
-            values = [key.value for key in keys if isinstance(key, ast.Constant)]
-            repeated = next((value for value in values if values.count(value) > 1), None)
-            return None if repeated is None else f"F601: the key {repeated!r} stands twice"
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(), attr=method))) if method in _DISCARDED:
             return f"B018: the result of .{method}() is not used"
         case _:
