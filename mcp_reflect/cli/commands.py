@@ -86,7 +86,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "board", "", "all of it on one page in your browser (docs/board.md)", ("", "--out board.html")
     ),
     "dream": CommandInfo(
-        "dream", "", "tidy the lessons up: merge, link, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
+        "dream", "", "tidy the lessons up: merge, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
     ),
     "stats": CommandInfo("reports", "", "what is in the bank, counted", ("", "--json")),
     "proof": CommandInfo("reports", "", "whether warnings keep failures from coming back", ("",)),

@@ -25,13 +25,7 @@ def run_prompts(options: Namespace) -> int:
         count = "one" if options.action == "show" else "none"
         raise InputError("name", f"{options.action} takes {count}", "Write prompts list, show NAME or check.")
     prompts = Prompts(Settings.from_env().prompts_folder)
-    match options.action:
-        case "show":
-            return _show(prompts, options)
-        case "check":
-            return _check(prompts, options)
-        case _:
-            return _list(prompts, options)
+    return {"show": _show, "check": _check, "list": _list}[options.action](prompts, options)
 
 
 def _list(prompts: Prompts, options: Namespace) -> int:

@@ -10,12 +10,12 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import RULES, Scope
 from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalisation, Merge, Undone
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust
+from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust
 from mcp_reflect.models.reflection import Link
 from mcp_reflect.storage import lessons, outcomes
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
-from mcp_reflect.storage.similarity import nearest, points, same_record, telling_words, tie, wording
+from mcp_reflect.storage.similarity import alike, nearest, points, same_record, tie
 from mcp_reflect.storage.sqlite.database import Repository, transaction
 from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lessons_from, scoped
 
@@ -24,17 +24,14 @@ from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lesso
 
 ALIKE: Final = 0.35  # the minimum Jaccard similarity of the words of any two members of a cluster
 
-# Without any proof, an agent's own word is enough to archive (not to hide) a record that was shown this often, and was
-# of this little use by its own account.
-OFTEN: Final = 8
-LITTLE: Final = 0.25
+_HARMFUL: Final = "its outcomes prove that it does more harm than good"
 
 Stop = Callable[[], bool]  # asked whether to stop: the work runs beside a server's calls and must not delay them
 
 
 def planned(records: Sequence[Lesson], rates: Rates, stop: Stop = lambda: False) -> DreamPlan:
     """Return the plan of rules alone."""
-    useless = {record.id: reason for record in records if (reason := _useless_reason(record, rates))}
+    useless = {record.id for record in records if may_archive(record) and rates.harmful(record)}
     groups = same_groups((record for record in records if record.id not in useless), stop)
     similar = clusters([first for first, *_ in groups], stop)
     return DreamPlan(
@@ -45,27 +42,19 @@ def planned(records: Sequence[Lesson], rates: Rates, stop: Stop = lambda: False)
             for first, *others in groups
             if others
         ),
-        archivings=tuple(Archiving(id=name, reason=reason) for name, reason in useless.items()),
+        archivings=tuple(Archiving(id=record.id, reason=_HARMFUL) for record in records if record.id in useless),
         thinker=RULES,
     )
 
 
 def same_groups(records: Iterable[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
     """Group the records that say the same, the best first: each joins the first group whose best one says the same."""
-    groups: list[list[Lesson]] = []
-    by_points: dict[object, list[list[Lesson]]] = {}  # records that say the same agree in numbers, names and negations
-    for record in sorted(records, key=_worth):
-        if stop():
-            raise InterruptedError
-        parts = wording(record) if record.kind is RecordKind.LESSON else (record.text,)
-        candidates = by_points.setdefault((record.kind, *map(points, parts)), [])
-        group = next((group for group in candidates if same_record(group[0], record)), None)
-        if group is None:
-            group = list[Lesson]()
-            groups.append(group)
-            candidates.append(group)
-        group.append(record)
-    return [tuple(group) for group in groups]
+
+    def joins(group: list[Lesson], record: Lesson) -> bool:
+        best = group[0]  # texts that say the same agree in numbers and names, which is quickly seen
+        return points(best.mistake or best.text) == points(record.mistake or record.text) and same_record(best, record)
+
+    return _grouped(sorted(records, key=_worth), joins, stop)
 
 
 def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
@@ -73,23 +62,28 @@ def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
 
     A record joins the first cluster that it can, in the order of the texts, never in that of the records.
     """
-    groups: list[list[tuple[set[str], Lesson]]] = []
-    for record in sorted(records, key=lambda record: (record.kind.value, record.text, record.id)):
+
+    def joins(group: list[Lesson], record: Lesson) -> bool:
+        return group[0].kind is record.kind and all(alike(record.text, other.text) >= ALIKE for other in group)
+
+    ordered = sorted(records, key=lambda record: (record.kind.value, record.text, record.id))
+    return [group for group in _grouped(ordered, joins, stop) if len(group) > 1]
+
+
+def _grouped(
+    records: Iterable[Lesson], joins: Callable[[list[Lesson], Lesson], bool], stop: Stop
+) -> list[tuple[Lesson, ...]]:
+    """Put each record into the first group that it joins, else into a new one."""
+    groups: list[list[Lesson]] = []
+    for record in records:
         if stop():
             raise InterruptedError
-        words = set(telling_words(record.text))
-        similar = (
-            group
-            for group in groups
-            if group[0][1].kind is record.kind
-            and all(len(words & other) >= ALIKE * (len(words | other) or 1) for other, _ in group)
-        )
-        group = next(similar, None)
+        group = next((group for group in groups if joins(group, record)), None)
         if group is None:
-            groups.append([(words, record)])
+            groups.append([record])
         else:
-            group.append((words, record))
-    return [tuple(record for _, record in group) for group in groups if len(group) > 1]
+            group.append(record)
+    return [tuple(group) for group in groups]
 
 
 def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
@@ -102,16 +96,6 @@ def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
 def may_archive(record: Lesson) -> bool:
     """True if a record may be archived without a person."""
     return record.importance < lessons.NEVER_FROM and record.trust is not Trust.TRUSTED
-
-
-def _useless_reason(record: Lesson, rates: Rates) -> str | None:
-    """Return the reason why a record proved useless, None if it did not."""
-    if may_archive(record) and rates.harmful(record):
-        return "its outcomes prove that it does more harm than good"
-    useless = record.proof == 0 and record.effectiveness is not None and record.effectiveness < LITTLE
-    if may_archive(record) and useless and record.times_applied >= OFTEN:
-        return f"shown {record.times_applied} times and of no use by its agents' own account"
-    return None
 
 
 MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second

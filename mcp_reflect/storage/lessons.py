@@ -115,11 +115,9 @@ class LessonRepository(Repository):
         if before.trust is not Trust.QUARANTINED or before.state is not State.ACTIVE:
             fix = "`mcp-reflect lessons review` lists the lessons that are."
             raise InputError("id", f"'{quoted(lesson_id)}' is not in quarantine", fix)
-        changes: dict[str, Any] = {"trust": Trust.TRUSTED, "held": None} if approved else {"state": State.RETIRED}
-        after = replace(before, **changes, updated_at=self.clock.now())
-        revise(tx, scope, before, after, "approved" if approved else "rejected")
-        link_mentions(tx, after)
-        return after
+        if approved:
+            return self._free(tx, scope, before, Trust.TRUSTED, "approved")
+        return set_state(tx, scope, lesson_id, State.RETIRED, "rejected", self.clock.now())
 
     @transaction
     def release(self, tx: Writing, scope: Scope, lesson_id: str) -> bool:
@@ -127,10 +125,14 @@ class LessonRepository(Repository):
         before = lesson_by_id(tx, scope, lesson_id)
         waits = before.trust is Trust.QUARANTINED and before.state is State.ACTIVE
         if waits:
-            after = replace(before, trust=Trust.OBSERVED, held=None, updated_at=self.clock.now())
-            revise(tx, scope, before, after, "released by a model")
-            link_mentions(tx, after)
+            self._free(tx, scope, before, Trust.OBSERVED, "released by a model")
         return waits
+
+    def _free(self, tx: Writing, scope: Scope, before: Lesson, trust: Trust, reason: str) -> Lesson:
+        after = replace(before, trust=trust, held=None, updated_at=self.clock.now())
+        revise(tx, scope, before, after, reason)
+        link_mentions(tx, after)
+        return after
 
     @transaction
     def edit(self, tx: Writing, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:

@@ -19,17 +19,7 @@ _EXPORT_PAGE: Final = 1000
 _BATCH: Final = 100  # lessons in a transaction, which takes about 0.1 s: other writers wait for it
 _PAUSE_SECONDS: Final = 0.015  # after a transaction, in which others begin theirs
 
-_USE_FIELDS: Final = (
-    "strength",
-    "times_applied",
-    "effectiveness",
-    "wins",
-    "losses",
-    "proof",
-    "held",
-    "outside",
-    "agent",
-)
+_USE_FIELDS: Final = tuple("strength times_applied effectiveness wins losses proof held outside agent".split())
 _OUTCOME_FIELDS: Final = ("recall_id", "success", "evidence", "weight", "note")
 
 _LAST: Final = ("external_id", "project", "state", "trust", "source")

@@ -54,7 +54,7 @@ function decidingView(context) {
 
   function dreamRow(dream) {
     const did = [[dream.merged, "merged"], [dream.archived, "archived"], [dream.added, "new"]].filter(([count]) => count).map(([count, what]) => `${count} ${what}`);
-    return [when(dream.at), told(dream.thinker), dream.state === "undone" ? "undone" : did.join(", ") || "ties alone",
+    return [when(dream.at), told(dream.thinker), dream.state === "undone" ? "undone" : did.join(", ") || "nothing",
       dream.state === "undone" ? "" : actor(context, "undo", "Undo", () => ({ id: dream.id })) ?? ""];
   }
 
