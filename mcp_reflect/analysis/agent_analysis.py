@@ -80,9 +80,7 @@ class _Reader:
     def read(self, value: Json) -> Analysis:
         if isinstance(value, list) and value and (self.lenient or len(value) == 1):
             objects = [item for item in value if isinstance(item, dict)]
-            if len(objects) > 1:
-                self.ignored.append(f"analysis: the first of {len(objects)} is used")
-            value = objects[0] if objects else value[0] if len(value) == 1 else "\n".join(map(str, value))
+            value = objects[0] if objects else "\n".join(map(str, value))
         if isinstance(value, str):
             return self._of_text(value)
         if isinstance(value, dict):
@@ -106,8 +104,6 @@ class _Reader:
             name = _field(key)
             if name is not None and named.get(name) in (None, "", []):
                 named[name] = inner
-            elif name == "reflection" and isinstance(before := named[name], str) and isinstance(inner, str):
-                named[name] = before if inner in before else f"{before}\n\n{inner}"
             elif name is None or inner not in (None, "", []):
                 aside[key[:100]] = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
         analysis = self._checked(named, aside)

@@ -354,14 +354,11 @@ def _from_facts(call: Call, text: str) -> Fault | None:
 
 
 def _from_exit(code: int, text: str, call: Call) -> Fault:
-    """Code 0 worked, whatever was printed; grep exits with 1 where it finds nothing, GNU timeout with 124."""
+    """Code 0 worked, whatever was printed; grep exits with 1 where it finds nothing."""
     if code == 0:
         return _WORKED
     if code == 1 and is_code_search(call.tool, call.arguments) and len(text.strip()) < 40:
         return _NO_MATCHES
-    if code == 124 and not _ANYWHERE.search(text):
-        line = "timed out (exit code 124)"
-        return Fault(text=text or line, headline=line, category=ErrorCategory.TIMEOUT, marked=True)
     return _fault(text or f"exit code {code}", marked=True)
 
 

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
-from itertools import pairwise
 from typing import Final
 
 from mcp_reflect.analysis.calls import Call, calls_of
@@ -27,7 +25,6 @@ from mcp_reflect.models.run import (
     Correction,
     Diagnosis,
     ErrorCategory,
-    Event,
     EventType,
     Failure,
     Finding,
@@ -45,7 +42,6 @@ STRATEGY_LIMIT: Final = 300
 BRIEF: Final = 80  # characters of an error in a question
 HARD: Final = 2  # failures with one error after which a success counts as hard-won, and a failure as unsolved
 FAR: Final = 3  # failing calls between a failure and its correction, with the same meaning
-LEAST_GAP: Final = 1.0  # seconds between two events from which on a wait is told
 
 _ENDED: Final = {
     Outcome.SUCCESS: "The run succeeded",
@@ -221,7 +217,6 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
     parts += [finding.text for finding in findings if finding.kind is FindingKind.USER_OBJECTION]
     parts += _feedback(trace, findings)
     parts += [f"The environment noted ({budget.id}): {quote(sentence(budget.content, 160), 180)}."] if budget else []
-    parts += filter(None, [_longest_wait(events) if trace.outcome is Outcome.TIMEOUT else None])
     if trace.outcome is Outcome.ERROR and len(reading.failed) > 1:
         last = reading.failed[-1]
         error = quote(sentence(last.headline, 120), 140)
@@ -249,24 +244,6 @@ def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
     quoted = {name for finding in findings if finding.kind is FindingKind.USER_OBJECTION for name in finding.event_ids}
     last = next((event for event in said[-1:] if event.id not in quoted and event is not trace.events[0]), None)
     return [f"The user said ({last.id}): {quote(sentence(last.content, 160), 180)}."] if last else []
-
-
-def _longest_wait(events: Sequence[Event]) -> str | None:
-    timed = [(at, event.id) for event in events if (at := _seconds(event.timestamp)) is not None]
-    if len(timed) < 2:
-        return None
-    gap, before, after = max((later - at, one, two) for (at, one), (later, two) in pairwise(timed))
-    whole = timed[-1][0] - timed[0][0]
-    told = f"The longest wait was {gap:.0f} s of {whole:.0f} s, between {before} and {after}."
-    return told if gap >= LEAST_GAP and whole > 0 else None
-
-
-def _seconds(timestamp: str | float | None) -> float | None:
-    """Seconds, from a number or an ISO 8601 text; None for anything else."""
-    try:
-        return datetime.fromisoformat(timestamp.strip()).timestamp() if isinstance(timestamp, str) else timestamp
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | None:

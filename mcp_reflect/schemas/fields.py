@@ -118,8 +118,6 @@ def as_json(value: Any, info: ValidationInfo) -> Any:
 
 def _as_share(value: Any, info: ValidationInfo) -> Any:
     """Return a share from a number, `"0.8"`, `"80%"`, `"8/10"` or `high`; 2 to 10 are tenths, more a percentage."""
-    if isinstance(value, bool):
-        return float(value)
     if isinstance(value, str):
         if value.strip().lower() in _LEVELS:
             return _LEVELS[value.strip().lower()]

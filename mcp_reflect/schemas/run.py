@@ -98,8 +98,6 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
 
 def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the events of an item: two where a call was sent together with its result."""
-    if item is None:
-        return []
     after_call = bool(before) and before[-1].get("type") == "tool_call"
     if not isinstance(item, dict):
         text = fields.as_text(item)

@@ -9,10 +9,10 @@ from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.models.run import Event, EventType, Outcome, Trace
 
 
-def call(tool: str, error: str | None, at: str | float | None = None, **arguments: Any) -> list[dict[str, Any]]:
+def call(tool: str, error: str | None, **arguments: Any) -> list[dict[str, Any]]:
     answer = {"content": "" if error else f"{tool} gave 7 rows", "error": error}
     return [
-        {"type": EventType.TOOL_CALL, "tool": tool, "arguments": arguments, "timestamp": at},
+        {"type": EventType.TOOL_CALL, "tool": tool, "arguments": arguments},
         {"type": EventType.TOOL_RESPONSE, "tool": tool, **answer},
     ]
 
@@ -23,12 +23,11 @@ def summary(outcome: Outcome, *calls: list[dict[str, Any]]) -> str:
 
 
 FAILS = (
-    call("read", None, 0, path="a"),
-    call("write", "disk is full", 2, path="b"),
-    call("send", "no such host", 40, to="c"),
+    call("read", None, path="a"),
+    call("write", "disk is full", path="b"),
+    call("send", "no such host", to="c"),
 )
 SAID = {
-    Outcome.TIMEOUT: "The longest wait was 38 s of 40 s, between e3 and e5.",
     Outcome.ERROR: 'The last error before the end was "no such host" (e6).',
 }
 
@@ -37,13 +36,6 @@ SAID = {
 def test_a_run_is_asked_the_question_of_its_ending_alone(outcome: Outcome) -> None:
     text = summary(outcome, *FAILS)
     assert [one for one, sentence in SAID.items() if sentence in text] == ([outcome] if outcome in SAID else [])
-
-
-def test_times_may_be_texts_and_what_is_none_is_passed_over() -> None:
-    times = ("2026-11-21T10:00:00Z", "yesterday", "2026-11-21T10:00:30+00:00")
-    calls = [call("read", None, at, path=str(place)) for place, at in enumerate(times)]
-    assert "The longest wait was 30 s of 30 s, between e1 and e5." in summary(Outcome.TIMEOUT, *calls)
-    assert "wait" not in summary(Outcome.TIMEOUT, call("read", None, None, path="a"))
 
 
 def test_nothing_is_said_where_nothing_was_left_or_one_error_is_all() -> None:
