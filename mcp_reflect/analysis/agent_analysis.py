@@ -16,6 +16,7 @@ from mcp_reflect.llm.reply_schema import by_criterion
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
+from mcp_reflect.security.redact import quoted
 
 _Value = TypeVar("_Value")
 
@@ -36,7 +37,6 @@ SYNONYMS: Final[Mapping[str, frozenset[str]]] = {
     "source_event_ids": frozenset({"event_ids", "source_events", "cited_events"}),
 }  # fmt: skip
 _FIELDS: Final = {word: name for name, others in SYNONYMS.items() for word in (name, *others)}
-_WRAPPERS: Final = {"analysis", "result", "output", "response", "reflection", "data", "answer"}
 _FIX: Final = (
     'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
 )
@@ -89,12 +89,9 @@ class _Reader:
 
     def _of_object(self, value: dict[str, Json]) -> Analysis:
         """An object, perhaps in a wrapper such as `{"analysis": {...}}`; its reflection may be markdown."""
-        if len(value) == 1:
-            ((key, inner),) = value.items()
-            inner, name = _single(inner), field_name(key)
-            if isinstance(inner, dict) and name in _WRAPPERS:
-                known = any(field_name(inner_key) in _FIELDS for inner_key in inner)
-                value = inner if known or name not in _FIELDS else value
+        inner = _single(next(iter(value.values()))) if len(value) == 1 else None
+        if isinstance(inner, dict) and any(field_name(key) in _FIELDS for key in inner):
+            value = inner
         lesson = value.get("lesson")
         if isinstance(lesson, dict):  # {"lesson": {"mistake": ..., "correction": ...}}
             value = {key: inner for key, inner in value.items() if key != "lesson"} | lesson
@@ -194,13 +191,13 @@ class _Reader:
 
     def _cited(self, named: Iterable[tuple[str, str]]) -> Iterator[str]:
         """The ids that are in the trace, where the trace is known, of cited events by their fields."""
-        some = ", ".join(quoted(name).strip('"') for name in list(self.event_ids)[:5])
+        some = ", ".join(map(quoted, list(self.event_ids)[:5]))
         fix = f"Cite ids from the trace ({some}{', …' if len(self.event_ids) > 5 else ''}) or leave them out."
         for field, name in named:
             if not self.event_ids or name in self.event_ids:
                 yield name
             else:
-                error = InputError(field, f"cites event {quoted(name)[1:-1]}, which is not in this trace", fix)
+                error = InputError(field, f"cites event {quoted(name)}, which is not in this trace", fix)
                 if not self.lenient:
                     raise error
                 self.ignored.append(f"{field}: {error.fault}")
@@ -283,18 +280,11 @@ def scores(field: str, value: Json, limits: Limits = DEFAULT) -> dict[str, Score
 def kind(value: Json) -> str:
     """The kind of a value in words: `a number`, `an object`; a text is quoted."""
     if isinstance(value, str):
-        return f"the text {quoted(value)}"
+        return f'the text "{quoted(value)}"'
     if isinstance(value, list):
         return f"a list of {len(value):,}"
     names: dict[type, str] = {type(None): "null", bool: str(value).lower(), dict: "an object"}
     return names.get(type(value), "a number")
-
-
-def quoted(value: str) -> str:
-    """At most 80 characters of a sent text, in quotes, on one line and safe to print."""
-    plain = " ".join(value[:400].split()).encode("utf-8", "replace").decode("utf-8")
-    plain = "".join(char if char.isprintable() else "?" for char in plain)
-    return f'"{plain[:77]}…"' if len(plain) > 78 else f'"{plain}"'
 
 
 def _text(field: str, value: Json, limits: Limits, limit: str) -> str | None:

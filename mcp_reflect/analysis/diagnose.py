@@ -63,9 +63,6 @@ _SCORES: Final = {
 }
 _MARKED: Final = 0.9  # the confidence in an error that the trace, an exit code or a status marks
 _RUN_ERROR: Final = (0.5, 0.5)  # importance of, and confidence in, the caller's own report of an error
-_BUDGET: Final = re.compile(
-    r"(?i)\b(?:budget|quota|deadline|time limit|step limit|token limit|cost|elapsed|remaining)\b[^\n]{0,60}\d"
-)
 
 
 class _Reading:
@@ -212,11 +209,8 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
     if trace.error and trace.error.message:
         parts.append(f"The caller reports: {quote(sentence(trace.error.message, 200), 220)}.")
     events = trace.events
-    notes = [event for event in events if event.type is EventType.SYSTEM_EVENT and len(event.content) <= 500]
-    budget = next((event for event in reversed(notes) if _BUDGET.search(event.content)), None)
     parts += [finding.text for finding in findings if finding.kind is FindingKind.USER_OBJECTION]
     parts += _feedback(trace, findings)
-    parts += [f"The environment noted ({budget.id}): {quote(sentence(budget.content, 160), 180)}."] if budget else []
     if trace.outcome is Outcome.ERROR and len(reading.failed) > 1:
         last = reading.failed[-1]
         error = quote(sentence(last.headline, 120), 140)

@@ -77,8 +77,6 @@ def same_intent(failed: Call, worked: Call, *, proved: bool = False) -> bool:
     if failed.empty and not proved:
         one, two = _telling(first), _telling(_BRACKETS.sub(" ", second))  # `Mercury (planet)` is Mercury
         return bool(two) and two <= one and 2 * len(two) >= len(one)
-    if len(old) > 1 and len(changes) == 1 and not missing and points_at(changes[0], error):
-        return True
     return (proved and suggested(second, failed)) or _alike(failed, first, second)
 
 
@@ -113,12 +111,7 @@ def _alike(failed: Call, first: str, second: str) -> bool:
         )
     if _PATH.search(first) and _PATH.search(second) and " " not in first.strip():
         return _paths_alike(first, second)
-    if kind is not Kind.SEARCH:
-        return shared
-    one, two = _telling(first), _telling(second)
-    if one & two in (one, two):  # words left out or added: at most as many as stay
-        return bool(one & two) and 2 * len(one & two) >= max(len(one), len(two))
-    return _shared(one, two) >= SHARED_WORDS
+    return shared
 
 
 def names_alike(first: str, second: str) -> bool:

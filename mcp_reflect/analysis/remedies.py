@@ -252,7 +252,7 @@ _ELSEWHERE: Final = (
 
 
 def _command(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
-    """The same command with one difference: its folder, sandbox, environment, program, option or quotation marks."""
+    """The same command with one difference: its folder, environment, program, option or quotation marks."""
     first = _shell_command(failed)
     if first is None or _PROBING.search(first):
         return None
@@ -260,22 +260,10 @@ def _command(failed: Call, later: Sequence[Call], error: str) -> Remedy | None:
         second = _shell_command(item)
         if second is None or not _did_work(item):
             continue
-        changes = changes_between(failed.arguments, item.arguments)
-        difference = _difference(first, second, error) if first != second else _run_otherwise(changes, error)
+        difference = _difference(first, second, error)
         if difference is not None:
             mistake, correction = (_failed(failed), difference) if isinstance(difference, str) else difference
             return Remedy(mistake, correction, item)
-    return None
-
-
-def _run_otherwise(changes: Sequence[Change], error: str) -> str | None:
-    """The correction where the same command ran in another folder or outside of a sandbox."""
-    for change in changes:
-        if change.path in ("workdir", "cwd", "dir_path", "directory") and _NOT_THERE.search(error):
-            return f"Set `{change.path}` to the project's folder."
-        sandbox = change.path in ("with_escalated_permissions", "sandbox_permissions", "dangerouslyDisableSandbox")
-        if sandbox and change.after not in (None, False, "use_default"):
-            return f"Run it with `{change.path}` = {quote(change.after)}: the sandbox refuses it."
     return None
 
 

@@ -327,10 +327,9 @@ def open_endpoint(
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds (0 or more) that an endpoint asks to wait; None where it does not."""
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        with suppress(KeyError, ValueError):
-            seconds = float(headers[name]) / unit
-            return max(0.0, seconds) if math.isfinite(seconds) else None
+    with suppress(KeyError, ValueError):
+        seconds = float(headers["retry-after"])
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     return None
 
 

@@ -76,8 +76,8 @@ def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
     whole = _read_strictly(text)
     in_text = text if whole is _NOTHING else whole
     candidates = _objects_in(containers(in_text) if isinstance(in_text, str) else whole)
-    best = max(reversed(candidates), key=lambda candidate: len(candidate.keys() & set(keys)), default={})
-    return best if best.keys() & set(keys) else None
+    with_keys = [candidate for candidate in reversed(candidates) if candidate.keys() & set(keys)]
+    return max(with_keys, key=lambda candidate: len(candidate.keys() & set(keys)), default=None)
 
 
 def _repair(text: str) -> Json:

@@ -21,14 +21,12 @@ override is broken, its error names file and line, and the shipped template serv
 """
 
 import json
-import os
 import re
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any
 
 from mcp_reflect.errors import MissingInputError, PromptError
@@ -37,9 +35,6 @@ from mcp_reflect.security.fencing import DATA_RULE, fence, seal
 
 NONE = "(none given)"
 """The text in the place of an input that is None or empty."""
-
-SIZE_LIMIT = 200_000
-"""Bytes of a template file."""
 
 Input = str | int | float | None
 """A value for a place: text is fenced as data; numbers and enum members stand as they are."""
@@ -203,7 +198,7 @@ class Prompts:
             status = path.stat()
             stamp = (status.st_mtime_ns, status.st_size)
             if self._cache.get(path, ((0, 0), None))[0] != stamp:
-                self._cache[path] = (stamp, _template(path, status))
+                self._cache[path] = (stamp, _template(path))
         except FileNotFoundError:
             return None
         except PromptError as error:
@@ -213,13 +208,11 @@ class Prompts:
         return self._cache[path][1]
 
 
-def _template(path: Path, status: os.stat_result) -> Template:
+def _template(path: Path) -> Template:
     """Return the template in a file; raises PromptError naming the file and the line."""
     file = str(path)
-    if not S_ISREG(status.st_mode):  # reading a pipe would wait for a writer
+    if not path.is_file():  # reading a pipe would wait for a writer
         raise PromptError(file, 1, "is not a regular file", "Replace it by one.")
-    if status.st_size > SIZE_LIMIT:
-        raise PromptError(file, 1, f"has {status.st_size:,} bytes, more than {SIZE_LIMIT:,}", "Shorten it.")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -119,17 +119,6 @@ PROVED: list[tuple[Run, str, str]] = [
     ),
     (
         Run()
-        .call("exec_command", {"cmd": "npm ci"}, error="EPERM: operation not permitted")
-        .call(
-            "exec_command",
-            {"cmd": "npm ci", "sandbox_permissions": "require_escalated", "justification": "needs the network"},
-            "added 12 packages",
-        ),
-        "`npm ci` failed: EPERM: operation not permitted.",
-        'Run it with `sandbox_permissions` = "require_escalated": the sandbox refuses it.',
-    ),
-    (
-        Run()
         .call("Bash", {"command": "npm install"}, error=REFUSED + "use pnpm")
         .call("Bash", {"command": "pnpm install"}, "Done in 797ms"),
         "The user refused `npm install`.",

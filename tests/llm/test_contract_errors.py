@@ -57,12 +57,9 @@ async def test_an_error_without_a_readable_body_still_has_its_status(
     assert f"HTTP {status}" in error.fault
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "seconds"),
-    [("retry-after", "7", 7.0), ("retry-after", "0.5", 0.5), ("retry-after-ms", "250", 0.25)],
-)
-async def test_a_rate_limit_says_how_long_to_wait(dialect: Dialect, name: str, value: str, seconds: float) -> None:
-    answer = Answer(status=429, body=dialect.fail("rate_limit_error", "slow down"), headers={name: value})
+@pytest.mark.parametrize(("value", "seconds"), [("7", 7.0), ("0.5", 0.5)])
+async def test_a_rate_limit_says_how_long_to_wait(dialect: Dialect, value: str, seconds: float) -> None:
+    answer = Answer(status=429, body=dialect.fail("rate_limit_error", "slow down"), headers={"retry-after": value})
     assert (await fault(dialect, answer)).retry_after == seconds
 
 

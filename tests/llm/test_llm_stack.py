@@ -20,7 +20,7 @@ def bound(dialect: Dialect, url: str, store: MemoryUsageStore, settings: dict[st
 async def test_a_completion_is_retried_and_charged(dialect: Dialect) -> None:
     settings = {dialect.key_name: KEY, "MCP_REFLECT_LLM_TOKENS_PER_DAY": "1000"}
     store = MemoryUsageStore()
-    busy = Answer(status=529, body=dialect.fail("overloaded_error", "busy"), headers={"retry-after-ms": "1"})
+    busy = Answer(status=529, body=dialect.fail("overloaded_error", "busy"), headers={"retry-after": "0.001"})
     async with Loopback(busy, dialect.say("yes", dialect.stops["end"])) as server:
         await bound(dialect, server.url, store, settings).complete(asking())
     assert (await store.spent_today()).tokens == 18

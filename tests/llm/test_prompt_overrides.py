@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.errors import MissingInputError, PromptError
-from mcp_reflect.llm.prompts import NONE, SIZE_LIMIT, Prompts
+from mcp_reflect.llm.prompts import NONE, Prompts
 
 GOOD = """---
 name: correct
@@ -94,13 +94,6 @@ def test_a_broken_override_is_named_by_file_and_line(tmp_path: Path, old: str, n
 
 def test_an_empty_override_is_refused(tmp_path: Path) -> None:
     assert "front matter" in str(problem(tmp_path, ""))
-
-
-def test_an_override_may_have_as_many_bytes_as_the_limit_and_no_more(tmp_path: Path) -> None:
-    most = GOOD + "x" * (SIZE_LIMIT - len(GOOD))
-    write(tmp_path, most)
-    assert Prompts(tmp_path).render("correct", **INPUTS).template.overridden
-    assert "bytes" in str(problem(tmp_path, most + "x"))
 
 
 def test_all_names_that_do_not_match_are_listed_at_once(tmp_path: Path) -> None:
