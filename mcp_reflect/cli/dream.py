@@ -51,12 +51,13 @@ async def _run(engine: Engine, options: Namespace) -> None:
             await _print(engine, dream)
 
 
-async def undo(engine: Engine, dream_id: str, options: Namespace) -> None:
-    """Undo a dream, or a merge by hand, and print what was put back."""
+async def undo(engine: Engine, dream_id: str, options: Namespace) -> int:
+    """Undo a dream, or a merge by hand, and print what was put back; return the exit status."""
     undone = await engine.undo_dream(dream_id)
     lines = [f"{undone.dream_id}: undone, {len(undone.restored)} records are as they were."]
     lines += [f"  {record_id} was changed since and stays as it is" for record_id in undone.skipped]
     write_result(options, plain(undone), "\n".join(lines))
+    return 0
 
 
 async def _print(engine: Engine, dream: Dream) -> None:

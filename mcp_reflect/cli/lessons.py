@@ -236,19 +236,6 @@ async def _merge(engine: Engine, options: Namespace) -> int:
     return 0
 
 
-async def _undo(engine: Engine, options: Namespace) -> int:
-    await undo(engine, options.id, options)
-    return 0
-
-
-async def _forget(engine: Engine, options: Namespace) -> int:
-    return await _set_state(engine, options, State.RETIRED, f"forgotten: {options.reason}")
-
-
-async def _restore(engine: Engine, options: Namespace) -> int:
-    return await _set_state(engine, options, State.ACTIVE, "restored")
-
-
 async def _set_state(engine: Engine, options: Namespace, state: State, reason: str) -> int:
     lesson = await _lesson(engine, options.id)
     result = "active again" if state is State.ACTIVE else "retired; `lessons restore` brings it back"
@@ -311,9 +298,9 @@ _ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int]]]] = {
     "approve": lambda engine, options: _decide(engine, options, approved=True),
     "reject": lambda engine, options: _decide(engine, options, approved=False),
     "merge": _merge,
-    "undo": _undo,
-    "forget": _forget,
-    "restore": _restore,
+    "undo": lambda engine, options: undo(engine, options.id, options),
+    "forget": lambda engine, options: _set_state(engine, options, State.RETIRED, f"forgotten: {options.reason}"),
+    "restore": lambda engine, options: _set_state(engine, options, State.ACTIVE, "restored"),
     "erase": _erase,
     "review": _review,
 }

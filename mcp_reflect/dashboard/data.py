@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 MAX_APP_RECORDS: Final = 500
 """The most records of the page inside a host's conversation: about 300 kB."""
 
-_MAX_DREAMS: Final = 20
-
 
 async def collect(engine: "Engine", *, most: int | None = None, whole: bool = True) -> dict[str, Any]:
     """Return what the dashboard shows of the engine's project and the global records.
@@ -30,7 +28,7 @@ async def collect(engine: "Engine", *, most: int | None = None, whole: bool = Tr
     data = await engine.bank.views.board(scope, most=most, whole=whole)
     plan, _ = await by_rules(engine.context, scope)
     shown = {row[0] for row in data["lessons"]["rows"]}
-    dreams = await engine.bank.consolidations.latest(scope, _MAX_DREAMS)
+    dreams = await engine.bank.consolidations.latest(scope)
     return {
         **data,
         "clusters": [list(cluster) for cluster in plan.clusters if shown.issuperset(cluster)],

@@ -114,13 +114,8 @@ def _separated(term: str) -> Iterator[str]:
     words = [word.lower() for word in parts(term)]
     if len(words) < 2 or _VERSION.fullmatch(term):
         return
-    snake, camel, kebab, joined, spaced = (
-        "_".join(words),
-        _camel(words),
-        "-".join(words),
-        "".join(words),
-        " ".join(words),
-    )
+    snake, kebab, joined, spaced = (sign.join(words) for sign in ("_", "-", "", " "))
+    camel = _camel(words)
     if all(word.isdigit() for word in words):
         yield from (joined, spaced, kebab)
         return

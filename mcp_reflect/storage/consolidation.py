@@ -31,7 +31,11 @@ Stop = Callable[[], bool]  # asked whether to stop: the work runs beside a serve
 
 def planned(records: Sequence[Lesson], rates: Rates, stop: Stop = lambda: False) -> DreamPlan:
     """Return the plan of rules alone."""
-    useless = {record.id for record in records if may_archive(record) and rates.harmful(record)}
+    useless = {
+        record.id
+        for record in records
+        if record.importance < lessons.NEVER_FROM and record.trust is not Trust.TRUSTED and rates.harmful(record)
+    }
     groups = same_groups((record for record in records if record.id not in useless), stop)
     similar = clusters([first for first, *_ in groups], stop)
     return DreamPlan(
@@ -91,11 +95,6 @@ def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
     evidence = (record.wins + 2) / (record.wins + record.losses + 4)
     trust = -list(Trust).index(record.trust)
     return trust, -round(evidence, 4), -record.strength, -record.importance, record.text, record.id
-
-
-def may_archive(record: Lesson) -> bool:
-    """True if a record may be archived without a person."""
-    return record.importance < lessons.NEVER_FROM and record.trust is not Trust.TRUSTED
 
 
 MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
@@ -159,7 +158,7 @@ class ConsolidationRepository(Repository):
             changes.generalise(new)
         for archiving in plan.archivings:
             record = changes.unchanged(archiving.id)
-            if record is not None and may_archive(record):
+            if record is not None:
                 changes.write(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
         for name in lessons.archive_excess(tx, scope, self.bank.size, self.clock.now()):
             if name not in changes.added:

@@ -66,12 +66,6 @@ SELECT reflections.id AS id, json_extract(finding.value, '$.text') AS text
 FROM reflections, json_each(body, '$.findings') AS finding
 WHERE tenant = :tenant AND project IN (:project, '') AND thinker = 'rules' ORDER BY reflections.id DESC LIMIT :limit;
 
--- name: reflection_page
--- Every reflection of a tenant in order of id, a page at a time; NULL for project means all projects.
-SELECT * FROM reflections
-WHERE tenant = :tenant AND (:project IS NULL OR project = :project) AND id > :after
-ORDER BY id LIMIT :limit;
-
 -- name: reflection_erase
 -- Remove a reflection and its trace at a person's request.
 DELETE FROM reflections WHERE id = :id AND tenant = :tenant;
