@@ -12,7 +12,7 @@ from mcp_reflect.checkers.arithmetic.tokens import LEADS, STOPS, Kind, Token, wo
 from mcp_reflect.checkers.base import Fix
 from mcp_reflect.checkers.quantities import compound
 
-_OPERAND: Final = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.PI, Kind.FRAC}
+_OPERAND: Final = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.FRAC}
 _NEWLINES: Final = {"\n", "\r", "\\\\"}
 # Behind a right side these change its value: "= 7 remainder 2", "= 3 less than".
 _CHANGES: Final = words("mod modulo remainder r choose squared cubed half quarter out base")
@@ -85,7 +85,7 @@ def _read_right(tokens: list[Token], known: Mapping[str, Fraction]) -> Sum | Non
         word = token.end - token.start >= len("plus")  # "= 5 times as many"
         dash = token.text in "-–" and behind is not None and behind.gap and behind.text.lower() in STOPS
         return result if word or dash else None
-    if token.kind in {Kind.OPAQUE, Kind.NAME, Kind.FACTORIAL} or (token.kind is Kind.OPEN and not token.gap):
+    if token.kind in {Kind.OPAQUE, Kind.NAME} or (token.kind is Kind.OPEN and not token.gap):
         return None
     two_numbers = token.kind is Kind.NUMBER and tokens[result.end - 1].kind is Kind.NUMBER
     result.unsure |= two_numbers or token.text.lower() in _CHANGES
@@ -161,9 +161,9 @@ def fix_of(step: str, chain: Chain, index: int, right: Sum, expected: Fraction) 
 
 
 def _literal_fix(step: str, tokens: list[Token], number: Token, right: Sum, expected: Fraction) -> Fix | None:
-    if number.text == "mixed" or not number.text[0].isascii():
+    if not number.text[0].isascii():
         return None
-    # 0.25 before a percent sign is 25, 60 before dozen is 5, unless the sum has seen to that itself.
+    # 0.25 before a percent sign is 25, 5,000,000 before million is 5, unless the sum has seen to that itself.
     factor = Fraction(100) if right.percents else Fraction(1, right.scale)
     value = min((expected * factor, expected), key=lambda value: abs(value - number.value))
     signs = [token for token in tokens if token.kind is Kind.OP and token.start < number.start]
@@ -185,13 +185,11 @@ def several_units(side: Sum) -> bool:
 
 def other_units(left: Sum, right: Sum) -> bool:
     """True if the sides may count in different units, so that a plain sum proves nothing."""
-    if left.weak and not right.labels:
+    if (left.weak and not right.labels) or (left.adds and "dozen" in left.labels):
         return True
     if left.adds and right.adds and set(left.labels) != set(right.labels):
         return True  # a chemical equation
     ours, theirs = _units(left.labels), _units(right.labels)
-    if (left.pi or right.pi) and any(label[0] == "°" for label in left.labels + right.labels):
-        return True  # degrees and radians
     # Hours and minutes, dollars and cents, kilograms and newtons are no plain sum.
     mixed = len(ours | theirs) > 1 and (left.adds or not theirs <= ours)
     return mixed or (left.literal is not None and bool(ours) and not ours & theirs)

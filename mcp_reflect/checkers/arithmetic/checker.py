@@ -147,7 +147,7 @@ def _reads_otherwise(chain: Chain, index: int, left: Sum, right: Sum, expected: 
     )
     if left.names and right.literal is not None and not joined:
         return True  # an equation in its own right, perhaps of another problem
-    if other_units(left, right):
+    if other_units(left, right) or (left.scale > 1) is not (right.scale > 1):
         return True
     if left.literal and (left.start or right.percents):
         return True  # "Day 4 = 3 × 2": a name that ends in a number; "48 = 100% + 20%" of something
@@ -174,18 +174,14 @@ def _rule(left: Sum, relation: str, right: Sum, *, about: bool) -> _Ruling:
 
 
 def _readings(left: Sum, right: Sum) -> Iterator[tuple[Fraction | None, Fraction | None]]:
-    """Pairs of values, the plain ones first: 80% may count as 80, and 5 dozen as 5."""
+    """Pairs of values, the plain one first: 80% may count as 80."""
     yield left.value, right.value
-    if left.scale > 1 or right.scale > 1:
-        yield from ((left.bare, right.value), (left.value, right.bare), (left.bare, right.bare))
     if (left.percents or right.percents) and not left.shares:
         yield from ((left.value, right.in_percent), (left.in_percent, right.value), (left.in_percent, right.in_percent))
 
 
 def _equate(left: Sum, a: Fraction, right: Sum, b: Fraction, *, about: bool) -> _Ruling:
     close = within_percent(a, b)
-    if (left.pi or right.pi) and close:
-        return Match.YES, None  # 3.14 and 22/7 are π as well
     bare = [not side.operators or side.literal is not None for side in (left, right)]
     if right.literal and not bare[0]:
         return _shown(a, right.literal, b, about=about)

@@ -3,20 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import factorial, isqrt
+from math import isqrt
 from typing import Final
 
-from mcp_reflect.checkers.arithmetic.numerals import EXACT
 from mcp_reflect.checkers.arithmetic.tokens import BREAK, DETERMINERS, SCALES, STOPS, Kind, Token
 
-PI: Final = Fraction(314159265358979323846264338327950288419716939937510, 10**50)
 _MAX_BITS: Final = 4096
 _MAX_POWER: Final = 400
-_MAX_FACTORIAL: Final = 60
 _MAX_DEPTH: Final = 30
 _MAX_TOKENS: Final = 400
 _MAX_LABEL_WORDS: Final = 9
-_STARTS: Final = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.PI, Kind.FRAC}
+_STARTS: Final = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.FRAC}
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -29,7 +26,7 @@ class Sum:
     """One sum: tokens `start` to `end` of its list.
 
     `value` is None where it cannot be known (an unknown, too large, not real, divided by zero), `in_percent` the
-    value if 80% counts as 80, `bare` that if 5 dozen counts as 5. `literal` is the number token where the sum is
+    value if 80% counts as 80. `literal` is the number token where the sum is
     nothing but a number, its sign and its unit; `name` the name where it is nothing but a name. `unsure` means that a
     mismatch proves nothing, since the sum may be read otherwise. `weak` labels are single letters that could be
     variables. `shares` is True where a percentage is taken of something.
@@ -39,7 +36,6 @@ class Sum:
     end: int = 0
     value: Fraction | None = None
     in_percent: Fraction | None = None
-    bare: Fraction | None = None
     literal: Token | None = None
     name: str | None = None
     names: bool = False
@@ -50,7 +46,6 @@ class Sum:
     adds: bool = False
     unsure: bool = False
     weak: bool = False
-    pi: bool = False
     percents: bool = False
     shares: bool = False
     scale: int = 1
@@ -61,7 +56,7 @@ def parse(tokens: list[Token], start: int, known: Mapping[str, Fraction]) -> Sum
     reader = _Reader(tokens, start, known)
     result, numbers = reader.sum, reader.numbers
     try:
-        result.value = result.in_percent = result.bare = reader.expression(0)
+        result.value = result.in_percent = reader.expression(0)
     except NoSumError:
         return None
     result.end = reader.at
@@ -73,8 +68,6 @@ def parse(tokens: list[Token], start: int, known: Mapping[str, Fraction]) -> Sum
     result.decimals = any(number.decimals > 0 for number in numbers)
     if result.percents:
         result.in_percent = _Reader(tokens, start, known, hundredth=Fraction(1)).expression(0)
-    if result.scale > 1:
-        result.bare = _Reader(tokens, start, known, scaled=False).expression(0)
     return result
 
 
@@ -85,10 +78,8 @@ class _Reader:
         start: int,
         known: Mapping[str, Fraction],
         hundredth: Fraction = Fraction(1, 100),
-        *,
-        scaled: bool = True,
     ) -> None:
-        self.tokens, self.at, self.known, self.hundredth, self.scaled = tokens, start, known, hundredth, scaled
+        self.tokens, self.at, self.known, self.hundredth = tokens, start, known, hundredth
         self.stop = min(len(tokens), start + _MAX_TOKENS)
         self.sum = Sum(start)
         self.numbers: list[Token] = []
@@ -145,15 +136,15 @@ class _Reader:
                 return value
 
     def _implicit(self) -> bool:
-        """True if a factor follows without an operator: 2x, 3(4 + 1), 2π, 3√2, (a)(b)."""
+        """True if a factor follows without an operator: 2x, 3(4 + 1), 3√2, (a)(b)."""
         token, before = self.peek(), self.tokens[self.at - 1]
-        if token.kind in {Kind.NAME, Kind.PI, Kind.ROOT}:
-            return before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PI, Kind.NAME} and token.text != "X"
+        if token.kind in {Kind.NAME, Kind.ROOT}:
+            return before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.NAME} and token.text != "X"
         if token.kind is not Kind.OPEN or token.text != "(":
             return False
         self.sum.unsure |= token.gap and before.kind is not Kind.CLOSE
         words = token.gap and before.kind is Kind.NUMBER and self.peek(1).kind is Kind.WORD
-        return before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PI} and not words
+        return before.kind in {Kind.NUMBER, Kind.CLOSE} and not words
 
     def _of(self, kind: str) -> str | None:
         """Take the words of `20% of 50`, `1/2 of 8`, `20% off 50`, `20% more than 50`: "of", "off" or "more"."""
@@ -209,20 +200,16 @@ class _Reader:
             return self.group(depth)
         self.at += 1
         if token.kind is Kind.NUMBER:
-            number = self._mixed(token)
-            self.numbers.append(number)
-            return number.value
+            self.numbers.append(token)
+            return token.value
         if token.kind is Kind.NAME:
             self.sum.names = True
             if self.peek().kind is Kind.OPEN and not self.peek().gap:
                 raise NoSumError  # f(2): a function, or a product nobody can tell from one
             return self.known.get(token.text)
-        if token.kind not in {Kind.PI, Kind.ROOT, Kind.FRAC}:
+        if token.kind not in {Kind.ROOT, Kind.FRAC}:
             raise NoSumError
         self.sum.operators += 1
-        if token.kind is Kind.PI:
-            self.sum.pi = True
-            return PI
         if token.kind is Kind.FRAC:
             value, self.kind = _apply("/", self.group(depth), self.group(depth)), "quotient"
             return value
@@ -230,22 +217,6 @@ class _Reader:
             raise NoSumError
         value, self.kind = self.group(depth) if self.peek().kind is Kind.OPEN else self.atom(depth + 1), ""
         return _raised(value, Fraction(1, 2))
-
-    def _mixed(self, whole: Token) -> Token:
-        """Take `1/2` or `½` behind a whole number, with or without "and"."""
-        skip = 1 if self.peek().text == "and" else 0
-        over, slash, under = (self.peek(skip + ahead) for ahead in range(3))
-        if over.kind is not Kind.NUMBER or whole.value.denominator != 1:
-            return whole
-        if over.decimals == EXACT:
-            part, taken, end = over.value, skip + 1, over.end
-        elif slash.text == "/" and under.kind is Kind.NUMBER and under.value > over.value > 0 and (skip or over.gap):
-            part, taken, end = over.value / under.value, skip + 3, under.end
-            self.sum.operators += 1
-        else:
-            return whole
-        self.at += taken
-        return whole._replace(value=whole.value + part, end=end, text="mixed", decimals=EXACT)
 
     def group(self, depth: int) -> Fraction | None:
         """A bracketed sum; commas, relations or words in it make it no sum."""
@@ -260,16 +231,12 @@ class _Reader:
         return value
 
     def postfix(self, value: Fraction | None) -> Fraction | None:
-        """Percent signs, factorials, scales (5 dozen) and labels behind an operand."""
+        """Percent signs, scales (5 million) and labels behind an operand."""
         while True:
             token = self.peek()
             if token.kind is Kind.PERCENT:
                 self.sum.percents = True
                 value, self.kind = _apply("*", value, self.hundredth), "percent"
-            elif token.kind is Kind.FACTORIAL:
-                self.sum.operators += 1
-                whole = value is not None and value.denominator == 1 and 0 <= value <= _MAX_FACTORIAL
-                value = Fraction(factorial(int(value))) if whole and value is not None else None
             elif token.kind is Kind.LABEL:
                 self.sum.labels.append(token.text)
                 self.sum.weak |= len(token.text) == 1
@@ -277,7 +244,7 @@ class _Reader:
                 self.sum.labels.append(token.text[-1])
             elif token.kind is Kind.WORD and token.text.lower() in SCALES and self.peek(-1).kind is Kind.NUMBER:
                 self.sum.scale = SCALES[token.text.lower()]
-                value = _apply("*", value, Fraction(self.sum.scale if self.scaled else 1))
+                value = _apply("*", value, Fraction(self.sum.scale))
             elif self._words():
                 continue
             else:

@@ -26,9 +26,7 @@ class Kind(IntEnum):
     PERCENT = auto()
     CURRENCY = auto()
     ROOT = auto()
-    PI = auto()
     FRAC = auto()  # LaTeX \frac
-    FACTORIAL = auto()
     BREAK = auto()  # the end of a clause
     OPAQUE = auto()  # whatever cannot be read: no sum goes through it
 
@@ -59,11 +57,8 @@ def words(text: str) -> frozenset[str]:
 WORD_OPERATORS = {"plus": "+", "minus": "-", "times": "*"}
 
 SCALES: Final = {
-    **dict.fromkeys(("dozen", "dozens"), 12),
     "hundred": 100,
     "thousand": 10**3,
-    "lakh": 10**5,
-    "crore": 10**7,
     **dict.fromkeys(("million", "millions"), 10**6),
     "billion": 10**9,
     "trillion": 10**12,
@@ -101,7 +96,9 @@ SCANNER = re.compile(
         |(?<=[\w)%.])[*_]{2,3}(?![\w(]|\s?[\d(])|(?<=[:!?,;])[*_]{2,3}|`|&)
     |(?P<calc><<[^<>\n]{0,200}>>)
     |(?P<opaque>https?://\S{1,500}|\d{4}-\d\d-\d\d(?:T[\d:.]{1,20})?|\d{1,4}:\d[\d:.]{0,20}|\d+\.\d+\.\d[\d.]*|0\d+(?![\d.,])
-        |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b|\d[\d,.]{0,12}['’]\d+)
+        |0[xXbB][0-9a-fA-F]+|\.\.+|…|⋯|\\[cl]?dots|[+\-*/%]=|={2,}|_{2,}|\d+(?:st|nd|rd|th)\b
+        |\d+\ \d{1,2}/\d{1,2}(?![\d.])|\d+\ ?[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]|π|\\pi(?![A-Za-z])
+        |\d[\d,.]{0,12}['’]\d+)
     |(?P<number>(?:\d{1,3}(?:(?:,|\{,\})\d{2,3}){0,8}(?:,|\{,\})\d{3}(?![\d])|\d+)(?:\.\d+)?
             (?:[eE][+\-]?\d{1,4}(?![\w.])|\ ?(?:[×·*]|\\times)\ ?10(?:\^\{?[-−]?\d{1,3}\}?|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]{1,4}))?
         |\.\d+(?:[eE][+\-]?\d{1,4}(?!\w))?)
@@ -110,7 +107,6 @@ SCANNER = re.compile(
     |(?P<arrow><?=+>|<?-{1,2}>|<-|[⇒→⟹←↔⟶⇔]|\\(?:implies|Rightarrow|to|rightarrow|iff)(?![A-Za-z]))
     |(?P<rel><=|>=|!=|≤|≥|≠|≈|≃|≅|~=|:=|=|<|>|\\(?:approx|leq?|geq?|neq?|simeq|lt|gt)(?![A-Za-z]))
     |(?P<root>√|\\sqrt|sqrt(?![A-Za-z])|[Ss]quare\ root\ of(?![A-Za-z]))
-    |(?P<pi>π|\\pi(?![A-Za-z])|pi(?![A-Za-z0-9]))
     |(?P<frac>\\[dt]?frac(?![A-Za-z]))
     |(?P<op>\*\*|[-+*/^×·⋅∙∗✕✖÷∕⁄−–]|\\(?:times|cdot|div)(?![A-Za-z])|(?:multiplied|divided)\ by(?![A-Za-z]))
     |(?P<label>\\(?:text|mathrm|mbox|textbf|mathbf|operatorname)\{[^{}]{0,60}\}|°\s?[CFK]?|\\?º)
@@ -155,7 +151,6 @@ BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+•–][ \t]+|\d{1,3}[.)][ \t]+|#+[ \t]+
 MAX_CHARACTERS = 20_000  # per step; what stands behind is not looked at
 _SIMPLE = {
     "root": Kind.ROOT,
-    "pi": Kind.PI,
     "frac": Kind.FRAC,
     "percent": Kind.PERCENT,
     "currency": Kind.CURRENCY,
@@ -201,7 +196,7 @@ def _scan(text: str) -> Iterator[Token]:
             gap = True
             continue
         for token in _token(name, match, gap, operand):
-            operand = token.kind in {Kind.NUMBER, Kind.CLOSE, Kind.NAME, Kind.PERCENT, Kind.PI}
+            operand = token.kind in {Kind.NUMBER, Kind.CLOSE, Kind.NAME, Kind.PERCENT}
             position = token.end if name == "number" else position
             yield token
         gap = False
@@ -241,7 +236,7 @@ def _token(name: str, match: re.Match[str], gap: bool, operand: bool) -> Iterato
         yield from _raised(Token(Kind.OPAQUE, text, start, end, gap), operand)
     else:  # a factorial where the sum goes on behind it, else the end of a sentence
         factorial = operand and not gap and re.match(r"\s?[-+*/=×÷)\]^]|\w", match.string[end : end + 2])
-        yield Token(Kind.FACTORIAL if factorial else Kind.BREAK, "!", start, end, gap)
+        yield Token(Kind.OPAQUE if factorial else Kind.BREAK, "!", start, end, gap)
 
 
 def _raised(token: Token, operand: bool) -> Iterator[Token]:
@@ -291,8 +286,8 @@ def _judge_letters(found: list[Token]) -> list[Token]:
             found[index] = token._replace(kind=Kind.OP, text="*")
         elif not (
             before.kind in {Kind.OP, Kind.REL, Kind.OPEN, Kind.FRAC, Kind.ROOT}
-            or (before.kind in {Kind.NUMBER, Kind.PI, Kind.CLOSE} and not token.gap)
-            or after.kind in {Kind.OP, Kind.FACTORIAL}
+            or (before.kind in {Kind.NUMBER, Kind.CLOSE} and not token.gap)
+            or after.kind is Kind.OP
             or (after.kind is Kind.REL and after.text != "is")
             or (after.kind is Kind.OPEN and not after.gap)
         ):
@@ -301,5 +296,5 @@ def _judge_letters(found: list[Token]) -> list[Token]:
 
 
 def _is_times(before: Token, after: Token) -> bool:
-    ahead = after.kind in {Kind.NUMBER, Kind.CURRENCY, Kind.PI} or (after.kind is Kind.OPEN and after.gap)
-    return ahead and before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PERCENT, Kind.WORD, Kind.LABEL, Kind.PI}
+    ahead = after.kind in {Kind.NUMBER, Kind.CURRENCY} or (after.kind is Kind.OPEN and after.gap)
+    return ahead and before.kind in {Kind.NUMBER, Kind.CLOSE, Kind.PERCENT, Kind.WORD, Kind.LABEL}
