@@ -15,7 +15,6 @@ _BOLD: Final = re.compile(
     r"\s*(?P<mark>\*\*\*|\*\*|__)(?P<title>[^*_\n]{1,80}?)(?P=mark)\s*(?P<colon>[:：–—-]?)\s*(?P<rest>.*)$"
 )
 _LABEL: Final = re.compile(r"\s*(?P<title>[^\W\d_][^:：\n]{0,60}?)\s*[:：]\s*(?P<rest>.*)$")
-_UNDERLINE: Final = re.compile(r"\s*(?:={3,}|-{3,})\s*$")
 _NUMBERING: Final = re.compile(r"^\s*(?:\(?\d{1,3}[.):]+|[ivxIVX]{1,4}[.)])\s*")
 
 
@@ -41,23 +40,18 @@ def field_name(title: str) -> str:
 def split_sections(markdown: str, known: Collection[str]) -> list[Section]:
     """The sections of a text in order.
 
-    Headings are `## Title`, `**Title:** text`, a title underlined; and `Title: text` or a numbered or bulleted title
+    Headings are `## Title` and `**Title:** text`; and `Title: text` or a numbered or bulleted title
     where its field name is in `known`.
     """
     found: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
-    before = ""
     for line in markdown.splitlines():
         fenced ^= bool(_FENCE.match(line))
         heading = None if fenced else _heading(line, known)
         if heading is not None:
             found.append((heading[0], [heading[1]]))
-        elif not fenced and _UNDERLINE.match(line) and _is_title(before.strip(), known):
-            found[-1][1].pop()
-            found.append((before.strip(), []))
         else:
             found[-1][1].append(line)
-        before = line
     sections = [Section(title, "\n".join(body).strip()) for title, body in found]
     return [section for section in sections if section.title or section.body]
 
@@ -79,12 +73,6 @@ def _heading(line: str, known: Collection[str]) -> tuple[str, str] | None:
     if (match := _LABEL.match(bare)) and field_name(match["title"]) in known:
         return _clean(match["title"]), match["rest"]
     return (_clean(bare), "") if bulleted and field_name(bare) in known else None
-
-
-def _is_title(line: str, known: Collection[str]) -> bool:
-    """True for a line that can be a title above an underline: short and not in a list, or of a known name."""
-    short = len(line) <= 60 and not _BULLET.match(line) and line[-1:] not in ".,;"
-    return bool(line) and (short or field_name(line) in known)
 
 
 def _clean(title: str) -> str:

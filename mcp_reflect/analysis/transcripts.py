@@ -55,40 +55,22 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
 
 
 def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
-    """The JSON objects of a text by their places; lines that are none are named in `bad`."""
+    """The JSON objects of a text, or of its lines, by their places; what is none is named in `bad`."""
+    values: list[tuple[str, object]] = []
     try:
         whole = json.loads(text)
-    except RecursionError:
-        raise InputError("file", "it is nested too deep", "Send flatter JSON.") from None
-    except ValueError:
-        numbered = _lines(text, bad)
-        if not numbered:
-            raise InputError("file", bad[0] if bad else "it is empty", FIX) from None
-        return numbered
-    record, listed = as_record(whole), as_list(whole)
-    if type(whole) is dict:
-        return [("", record)]
-    if type(whole) is not list:
-        raise InputError("file", "it is neither an object nor a list", FIX)
-    if wrong := next((number for number, item in enumerate(listed, start=1) if type(item) is not dict), None):
-        raise InputError(f"item {wrong}", "it is not a JSON object", "Give task, outcome and events.")
-    return [(f"item {number}", as_record(item)) for number, item in enumerate(listed, start=1)]
-
-
-def _lines(text: str, bad: list[str]) -> list[tuple[str, Record]]:
-    numbered: list[tuple[str, Record]] = []
-    lines = enumerate(text.split("\n"), start=1)
-    for number, line in ((number, line) for number, line in lines if line.strip()):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
-            continue
-        record = as_record(value)
-        if record or value == {}:
-            numbered.append((f"line {number}", record))
-        else:
-            bad.append(f"line {number}: it is not a JSON object")
+        values = [(f"item {number}", item) for number, item in enumerate(as_list(whole), start=1)] or [("", whole)]
+    except (ValueError, RecursionError):
+        for number, line in enumerate(text.split("\n"), start=1):
+            try:
+                values += [(f"line {number}", json.loads(line))] if line.strip() else []
+            except (ValueError, RecursionError) as error:
+                bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
+    fault = "it is not a JSON object"
+    bad += [f"{place}: {fault}" if place else fault for place, value in values if not isinstance(value, dict)]
+    numbered = [(place, as_record(value)) for place, value in values if value == {} or as_record(value)]
+    if not numbered:
+        raise InputError("file", bad[0] if bad else "it is empty", FIX)
     return numbered
 
 

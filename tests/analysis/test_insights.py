@@ -37,17 +37,14 @@ NUMBERED = """1. **Summary**: Went fine.
 3. **Weaknesses**:
    - more tests
 4. **Next steps**: Add tests."""
-UNDERLINED = """Summary
-=======
+LEVELS = """# Summary
 Went fine.
 
-Strengths
----------
+### Strengths
 1) fast
 2) clear
 
-Improvements
----
+### Improvements
 - more
   tests
 
@@ -55,7 +52,7 @@ Improvements
 Add tests."""
 
 
-@pytest.mark.parametrize("text", [HASHES, BOLD, LABELS, NUMBERED, UNDERLINED])
+@pytest.mark.parametrize("text", [HASHES, BOLD, LABELS, NUMBERED, LEVELS])
 def test_headings_of_every_form_are_read(text: str) -> None:
     read = read_insights(text)
     assert read.summary == "Went fine."
