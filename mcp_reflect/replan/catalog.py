@@ -61,10 +61,6 @@ class Vocabulary:
         forms = {word, *self.forms(word)}
         return min((entry for entry in self.entries if forms & set(_parts(entry))), key=len, default=None)
 
-    def split(self, word: str) -> tuple[str, ...]:
-        """Return the words that a compound is made of (`payout`: `pay`, `out`) where the data has them, else ()."""
-        return self._parted(stem(word)) or self._parted(word)
-
     def _near(self, text: str) -> tuple[str, ...]:
         """Return up to three entries that are nearest to a text in meaning, the nearest first."""
         scores = ((likeness(text, entry), entry) for entry in self.entries[:_MOST_COMPARED])

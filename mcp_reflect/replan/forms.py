@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mcp_reflect.replan.catalog import Vocabulary
 from mcp_reflect.replan.words import CAMEL, STOP_WORDS, fold, other_number, stem
 
 _SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
@@ -53,11 +52,11 @@ def variants(term: str) -> tuple[str, ...]:
     return _others(term, (*likely, *_unaccented(term), *separated[1:]))
 
 
-def plain_variants(text: str, known: Vocabulary | None = None) -> tuple[str, ...]:
+def plain_variants(text: str) -> tuple[str, ...]:
     """Return other ways to write words without a form: parted, joined or hyphenated, in the other number, bare."""
     words = text.split()
     if len(words) == 1:
-        split = _compound(words[0], known)
+        split = _compound(words[0])
         return _others(text, (*(sign.join(split) for sign in " -_"), other_number(words[0])))
     numbers = [word if word.endswith("ed") else other_number(word) for word in words]
     plural_first = sorted(range(len(words)), key=lambda place: (not words[place].endswith("s"), -place))
@@ -67,14 +66,14 @@ def plain_variants(text: str, known: Vocabulary | None = None) -> tuple[str, ...
     return _others(text, (*(changed + joined if has_plural else joined + changed), " ".join(numbers)))
 
 
-def loose_pattern(text: str, known: Vocabulary | None = None) -> str:
+def loose_pattern(text: str) -> str:
     """Return a pattern that finds the words of a text in any case, number and with any separators between them.
 
     Only bracket expressions and `*` are used, so basic, extended and Perl expressions read it alike.
     """
     pieces: list[str] = []
     for term in terms(text):
-        for word in (half for part in parts(term) for half in _halves(part, known)):
+        for word in (half for part in parts(term) for half in _halves(part)):
             bare = word if has_form(term) else _bare(word)
             pieces.append("".join(map(_any_case, bare)) + ("[a-z]*" if bare != word else ""))
     return _ANY_SEPARATOR.join(pieces).removesuffix("[a-z]*")
@@ -137,10 +136,8 @@ def _unaccented(term: str) -> Iterator[str]:
         yield "".join(fold(letter).upper() if letter.isupper() else fold(letter) for letter in term)
 
 
-def _compound(word: str, known: Vocabulary | None) -> tuple[str, ...]:
-    """The two words that a compound is made of, by the vocabulary or by a usual second part; else ()."""
-    if known is not None and (split := known.split(word)):
-        return split
+def _compound(word: str) -> tuple[str, ...]:
+    """The two words that a compound is made of, by a usual second part; else ()."""
     singular = other_number(word) if word.endswith("s") else word
     for cut in range(len(singular) - 2, 2, -1):
         if singular[cut:] in _TAILS and singular[:cut] not in STOP_WORDS:
@@ -148,9 +145,9 @@ def _compound(word: str, known: Vocabulary | None) -> tuple[str, ...]:
     return ()
 
 
-def _halves(word: str, known: Vocabulary | None) -> tuple[str, ...]:
+def _halves(word: str) -> tuple[str, ...]:
     """A word of one case as the two parts of a compound, else as it is."""
-    compound = _compound(word.lower(), known) if word.isalpha() else ()
+    compound = _compound(word.lower()) if word.isalpha() else ()
     return (word[: len(compound[0])], word[len(compound[0]) :]) if compound else (word,)
 
 

@@ -79,7 +79,7 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
     entry, known, tool = places.entry(query.table), places.words_of(query.table), tool_of(query)
     if tool in {Tool.SQL, Tool.COMMAND}:
         text = query.query_text
-        texts = rewrite_sql(text, entry) if tool is Tool.SQL else rewrite_command(text, known)
+        texts = rewrite_sql(text, entry) if tool is Tool.SQL else rewrite_command(text)
         yield from (replace(query, query_text=text) for text in texts)
         return
     base = loosened(in_table(query, entry) if entry else query, entry, retry + 1)

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.search import CatalogEntry, Query
-from mcp_reflect.replan.catalog import Vocabulary
 from mcp_reflect.replan.forms import has_form, loose_pattern, sql_pattern, terms, variants
 from mcp_reflect.replan.words import CAMEL, tokens
 
@@ -195,7 +194,7 @@ def _loosely(match: re.Match[str]) -> str:
 # Command lines
 
 
-def rewrite_command(text: str, known: Vocabulary) -> Iterator[str]:
+def rewrite_command(text: str) -> Iterator[str]:
     """Ignore case, look in every folder, allow other spellings, then look for a shorter pattern."""
     try:
         words = shlex.split(text)
@@ -217,7 +216,7 @@ def rewrite_command(text: str, known: Vocabulary) -> Iterator[str]:
         extended = [] if program[0] in {"rg", "ag", "ack", "egrep"} else ["-E"]
         either = "|".join(map(re.escape, forms[:6])).replace(r"\ ", " ")
         yield _line(program, [*kept, *no_case, *extended], either, places)
-    yield _line(program, kept, loose_pattern(pattern, known), ["."])
+    yield _line(program, kept, loose_pattern(pattern), ["."])
     shorter = max((part for term in terms(pattern) for part in re.split(r"\W+|_", term)), key=len, default="")
     if len(shorter) > 2:
         yield _line(program, [*kept, *no_case], shorter, ["."])

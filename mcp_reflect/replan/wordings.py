@@ -71,13 +71,13 @@ def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     formed = [term for term in found if has_form(term)]
     if reading.has_operators:
         yield from reading.groups or (plain,)
-    yield loose_pattern(plain, known)
+    yield loose_pattern(plain)
     for term in formed:
-        yield loose_pattern(term, known)
+        yield loose_pattern(term)
         yield term
     yield from _known_entries(found, known)
     words = [part for term in found for part in parts(term) if fold(part) not in STOP_WORDS and len(part) > 2]
-    ranked = [loose_pattern(word, known) for word in sorted(words, key=lambda word: -len(word))]
+    ranked = [loose_pattern(word) for word in sorted(words, key=lambda word: -len(word))]
     yield from ranked[:2]
     yield from map(loose_pattern, telling(content(message), message))
 
@@ -125,7 +125,7 @@ def _texts(text: str, message: str, known: Vocabulary, suggestions: tuple[str, .
         yield " ".join(mended)
     is_english = f"{text}{message}".isascii() and not OTHER_STOP_WORDS & set(tokens(f"{text} {message}"))
     is_short = len(plain.split()) <= _SHORT and plain.islower()
-    short = plain_variants(plain, known) if is_short and is_english else ()
+    short = plain_variants(plain) if is_short and is_english else ()
     if is_single and longer:
         yield from (longer, *rest)  # better than the same word in the other number
     yield from short[: 2 if len(words) == 1 else 1]
