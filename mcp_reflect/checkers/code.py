@@ -1,17 +1,15 @@
 """Fenced code and data that does not parse, or in which a linter's rule finds a defect."""
 
-import ast
 import json
 import re
 import textwrap
 import tomllib
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_reflect.checkers.base import Finding, Work
-from mcp_reflect.checkers.lint import DEFECTS
+from mcp_reflect.checkers.lint import DEFECTS, python_tree
 from mcp_reflect.models.critique import Status
 
 _LONGEST: Final = 12_000
@@ -199,9 +197,7 @@ def _python_fault(body: str) -> Fault | bool | None:
 
 def _parsed_python(body: str) -> Fault | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(body)
+        python_tree(body)
     except SyntaxError as error:
         return Fault(error.msg, error.lineno)
     except (ValueError, RecursionError, MemoryError):

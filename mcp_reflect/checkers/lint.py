@@ -18,19 +18,19 @@ _MUTATORS: Final = frozenset("append extend insert add update setdefault pop rem
 _DISCARDED: Final = frozenset("strip lstrip rstrip replace upper lower title casefold".split())
 
 
-def _tree(body: str) -> ast.Module:
-    """Return the parsed code, an empty module where it does not parse."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
+def python_tree(body: str) -> ast.Module:
+    """Return the parsed code. SyntaxError, ValueError, RecursionError or MemoryError where it does not parse."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(body)
 
 
 def python_defects(body: str) -> Iterator[Defect]:
     """Find mutable defaults, unbound names, conditions that are always true and discarded results."""
-    tree = _tree(body)
+    try:
+        tree = python_tree(body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _in_function(node)

@@ -49,11 +49,6 @@ _FACTOR: Final = {
     **{f"{prefix}{end}": 1e3**power for power, prefix in enumerate(("", "k", "M", "G", "T")) for end in ("B", "iB")},
     **dict(zip(("KB", "ms", "min", "h"), (1e3, 1e-3, 60.0, 3600.0), strict=True)),
 }
-_TOTAL: Final = re.compile(
-    rf"(?<![\d.,]){_N}{_UNIT}\s(?:in all|altogether|in total|all told|together|insgesamt|zusammen)\b|"
-    rf"\b(?:in all|altogether|in total|together|total(?:ling)?|zusammen)\b[^\d]{{0,12}}{_N}",
-    re.IGNORECASE,
-)
 _COUNT: Final = rf"(\d+|{'|'.join(NUMBERS)})"
 _LIST: Final = re.compile(rf"\b{_COUNT} \w+(?: \w+)?: ([^.;:]+)", re.IGNORECASE)
 _PART: Final = re.compile(rf"{_COUNT} [a-z]\w+", re.IGNORECASE)
@@ -84,7 +79,6 @@ _Judged = tuple[str, bool, str]
 def _in_sentence(text: str) -> Iterator[_Judged]:
     yield from _shares(text)
     yield from _changes(text)
-    yield from _totals(text)
     yield from _lists(text)
     for found in _YEARS.finditer(text):
         span = abs(int(found[2]) - int(found[1]))
@@ -143,20 +137,6 @@ def _changes(text: str) -> Iterator[_Judged]:
     value = abs(100 * (after - before) / before)
     claim = text[min(found.start(), said.start()) : max(found.end(), said.end())]
     yield claim, _agrees(number, value, text[:place]), f"{value:.4g} %"
-
-
-def _totals(text: str) -> Iterator[_Judged]:
-    """Check "3,904, 1,187 and 412 — 5,530 in all"."""
-    totals = list(_TOTAL.finditer(text))
-    if len(totals) != 1 or re.search(r"\b(?:each|per|times|x|every)\b|[=×*]", text):
-        return
-    number = totals[0][1] or totals[0][4]
-    before = text[: totals[0].start()]
-    others = [found for found in re.finditer(rf"(?<![\w.-]){_N}", before) if not re.match(r"\s?%", text[found.end() :])]
-    values, total = [_value(found[1], found[2]) for found in others], _value(number)
-    if len(values) >= 2 and max(values) < total and abs(sum(values) - total) <= _PLAY * total:
-        holds = abs(sum(values) - total) <= 0.5 * 10.0 ** -len(number.partition(".")[2])
-        yield text[others[0].start() : totals[0].end()], holds, f"{sum(values):g}"
 
 
 def _lists(text: str) -> Iterator[_Judged]:
