@@ -1,14 +1,14 @@
 """The arithmetic checker: chains of equalities in the steps, and what to write instead."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
 from mcp_reflect.checkers.arithmetic.chains import Chain, chains, fix_of, other_units, plain_text, several_units
 from mcp_reflect.checkers.arithmetic.numerals import Match, in_english, matches, same, within_percent
-from mcp_reflect.checkers.arithmetic.sums import Sum
+from mcp_reflect.checkers.arithmetic.sums import Sum, parse
 from mcp_reflect.checkers.arithmetic.tokens import Kind, Token, tokens
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
@@ -45,6 +45,7 @@ class ArithmeticChecker:
         if _OTHER_ARITHMETIC.search(work.goal[:20_000]):
             return
         known: dict[str, Fraction] = {}
+        equations: dict[str, list[tuple[Chain, Finding]]] = {}
         left = _MAX_TOKENS
         for number, original in enumerate(work.steps[:_MAX_STEPS], 1):
             step = in_english(original)
@@ -61,6 +62,14 @@ class ArithmeticChecker:
                             finding = replace(finding, claim=claim, fix=None)
                         yield finding
                 _bind(chain, known)
+                names = {token.text for member in chain.members for token in member.tokens if token.kind is Kind.NAME}
+                if chain.relations == ["="] and len(names) == 1 and (span := _span(chain, 0)):
+                    finding = Finding(step=number, status=Status.PASS, claim=original[slice(*span)])
+                    equations.setdefault(names.pop(), []).append((chain, finding))
+        # 2x + 6 = 10, 2x = 4 and x = 2 hold together; one that does not hold may be of another problem.
+        for found in equations.values():
+            solved = [finding for chain, finding in found if _holds(chain, known)]
+            yield from solved if len(solved) > 1 else ()
 
 
 def _span(chain: Chain, index: int) -> tuple[int, int] | None:
@@ -71,6 +80,14 @@ def _span(chain: Chain, index: int) -> tuple[int, int] | None:
     behind = chain.members[index + 1].tokens[right.start : right.end]
     end = next((token.end for token in reversed(behind) if token.kind is not Kind.WORD), behind[-1].end)
     return chain.members[index].tokens[left.start].start, end
+
+
+def _holds(chain: Chain, known: Mapping[str, Fraction]) -> bool:
+    """True if an equation holds for the values that the names have in the end."""
+    first, second = chain.members
+    left = parse(first.tokens, first.left.start, known) if first.left else None
+    right = parse(second.tokens, second.right.start, known) if second.right else None
+    return left is not None and right is not None and left.value is not None and left.value == right.value
 
 
 def _bind(chain: Chain, known: dict[str, Fraction]) -> None:
