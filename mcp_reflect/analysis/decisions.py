@@ -199,12 +199,11 @@ _OTHER_ACTION: Final = ("rules know no more about this action", "Compare its pur
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The reflection of rules on a decision: in short, by heading, and the recommendation."""
+    """The reflection of rules on a decision: in short, and by heading."""
 
     text: str
     insights: Insights
     assessment: Assessment
-    recommendation: str
 
 
 def write(
@@ -247,9 +246,7 @@ def write(
         confidence=None if summary == "unknown" else confidence,
     )
     insights = Insights(strengths=good, improvements=bad, recommendation=advice, raw_sections=sections)
-    return Written(
-        text=" ".join([analysis, *sentences]), insights=insights, assessment=assessment, recommendation=advice
-    )
+    return Written(text=" ".join([analysis, *sentences]), insights=insights, assessment=assessment)
 
 
 def markdown(sections: Mapping[str, str]) -> str:

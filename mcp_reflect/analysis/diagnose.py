@@ -232,9 +232,7 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
 def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
     """The last word of a person beside the task, where no finding quotes it."""
     said = [event for event in trace.events if event.type is EventType.USER_FEEDBACK]
-    said = [
-        event for event in said if re.search(r"[a-z]{2}", event.content) and event.content.strip() not in trace.task
-    ]
+    said = [event for event in said if event.content.strip() not in trace.task]
     quoted = {name for finding in findings if finding.kind is FindingKind.USER_OBJECTION for name in finding.event_ids}
     last = next((event for event in said[-1:] if event.id not in quoted and event is not trace.events[0]), None)
     return [f"The user said ({last.id}): {quote(sentence(last.content, 160), 180)}."] if last else []

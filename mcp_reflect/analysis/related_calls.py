@@ -110,7 +110,8 @@ def _alike(failed: Call, first: str, second: str) -> bool:
             same and (_operands(first) == _operands(second) or (shared and kind is Kind.RUN))
         )
     if _PATH.search(first) and _PATH.search(second) and " " not in first.strip():
-        return _paths_alike(first, second)
+        one, two = (re.split(r"[/\\]", text.strip().rstrip("/\\").casefold()) for text in (first, second))
+        return one[-1] == two[-1] or (names_alike(one[-1], two[-1]) and one[:-1] == two[:-1])
     return shared
 
 
@@ -132,12 +133,6 @@ def mistyped(one: str, two: str) -> bool:
         return False  # order-17 and order-18 are two orders; 4379 and 4397 are one, mistyped
     matcher = SequenceMatcher(None, one, two, autojunk=False)
     return matcher.quick_ratio() >= NAME_RATIO and matcher.ratio() >= NAME_RATIO
-
-
-def _paths_alike(first: str, second: str) -> bool:
-    """True for one file name in two folders, or a slip in it."""
-    one, two = (re.split(r"[/\\]", text.strip().rstrip("/\\").casefold()) for text in (first, second))
-    return one[-1] == two[-1] or (names_alike(one[-1], two[-1]) and one[:-1] == two[:-1])
 
 
 def _operands(command: str) -> list[str]:

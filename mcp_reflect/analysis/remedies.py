@@ -294,8 +294,9 @@ def _one_word(old: list[str], new: list[str], second: str, error: str) -> str | 
     _, start, end, new_start, new_end = changed[0]
     gone, come = old[start:end], new[new_start:new_end]
     before, after = " ".join(gone), " ".join(come)
-    if _is_absolute(before, after) and _NOT_THERE.search(error):
-        return _ELSEWHERE
+    relative = before.removeprefix("./").strip("'\"")
+    if relative and before[0] not in "/-" and after[:1] == "/" and after.endswith(f"/{relative}"):
+        return _ELSEWHERE if _NOT_THERE.search(error) else None
     if max(len(before), len(after)) > SHOWN_VALUE:
         return None
     words = f"Use `{after}` instead of `{before}`." if gone and come else f"Add `{after}`."
@@ -313,12 +314,6 @@ def _one_word(old: list[str], new: list[str], second: str, error: str) -> str | 
 
 def _run_as(command: str) -> str | None:
     return f"Run it as `{without_own_values(command)}`." if _is_short(command) else None
-
-
-def _is_absolute(before: str, after: str) -> bool:
-    """True where the second is the first as an absolute path."""
-    relative = before.removeprefix("./").strip("'\"")
-    return bool(relative) and before[0] not in "/-" and after.startswith("/") and after.endswith(f"/{relative}")
 
 
 def _is_short(command: str) -> bool:

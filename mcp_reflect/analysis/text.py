@@ -79,17 +79,10 @@ def times(count: int) -> str:
 
 def call_text(tool: str, arguments: Json, limit: int = QUOTE_LIMIT) -> str:
     """A call as a person would write it: `search "Nick Park"`, `get_user {"id": 5}`."""
-    shown = subject_only(arguments)
+    shown: Json = arguments
+    if isinstance(arguments, dict):  # the single value of one argument, else all of them
+        shown = next(iter(arguments.values())) if len(arguments) == 1 else arguments or None
     return tool if shown is None else f"{tool} {quote(shown, limit)}"
-
-
-def subject_only(arguments: Json) -> Json:
-    """The single value of a call with one argument, else all of them; None for none."""
-    if isinstance(arguments, dict):
-        if len(arguments) == 1:
-            return next(iter(arguments.values()))
-        return arguments or None
-    return arguments
 
 
 def unique(items: Iterable[str]) -> tuple[str, ...]:

@@ -88,21 +88,17 @@ def _runs(numbered: Sequence[tuple[str, Record]], bad: list[str]) -> Iterator[tu
                 bad.append(f"{place}: it is no record of this form")
         yield "", run
     elif any("messages" in record for _, record in numbered):  # one conversation a record
-        yield from ((place, _conversation(place, record, bad)) for place, record in numbered)
+        for place, record in numbered:
+            run = Gathered()
+            for message in as_records(record.get("messages")):
+                records.add_message(run, message)
+            bad += [] if run.events else [f"{place}: it holds no messages"]
+            yield place, run
     elif bad:
         place, _, fault = bad[0].partition(": ")
         raise InputError(place, fault, "Give one JSON object a line.")
     else:
         yield from numbered
-
-
-def _conversation(place: str, record: Record, bad: list[str]) -> Gathered:
-    run = Gathered()
-    for message in as_list(record.get("messages")):
-        records.add_message(run, as_record(message))
-    if not run.events:
-        bad.append(f"{place}: it holds no messages")
-    return run
 
 
 # Sessions in one JSON value: SWE-agent and Gemini CLI.

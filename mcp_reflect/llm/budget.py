@@ -51,16 +51,6 @@ class SpendLimits:
     cost_per_call: float | None = None
     cost_per_day: float | None = None
 
-    @property
-    def daily(self) -> bool:
-        """True if a limit holds for a day."""
-        return self.tokens_per_day is not None or self.cost_per_day is not None
-
-    @property
-    def priced(self) -> bool:
-        """True if a limit is on cost."""
-        return self.cost_per_call is not None or self.cost_per_day is not None
-
 
 @dataclass(frozen=True, slots=True)
 class Price:
@@ -159,7 +149,8 @@ class Account:
 
     async def reserve(self, name: str, most: Spend) -> None:
         """Set `most` aside for a completion. Raises `BudgetExceededError` where a limit leaves less."""
-        today = await self._today(name) if self.limits.daily else NOTHING
+        is_daily = (self.limits.tokens_per_day, self.limits.cost_per_day) != (None, None)
+        today = await self._today(name) if is_daily else NOTHING
         spends = _call_spends.get()
         self._check(name, "call", sum(spends or (), NOTHING), most)
         self._check(name, "day", today + self._pending, most)
@@ -228,7 +219,8 @@ class Budget:
 
     async def complete(self, request: Request) -> Reply:
         """Return the wrapped model's reply, or raise its error; `BudgetExceededError` before anything was sent."""
-        if self._price is None and self._account.limits.priced:
+        limits = self._account.limits
+        if self._price is None and (limits.cost_per_call, limits.cost_per_day) != (None, None):
             fix = f"Add dollars for a million tokens, input/output: {self._name}=3/15 (0/0 for a local one)"
             raise LLMSettingError(PRICES, f"a limit on cost needs the price of {self._name}", fix)
         schema = "" if request.schema is None else json.dumps(request.schema)

@@ -106,16 +106,11 @@ class Rendered:
 
 def described(template: Template) -> dict[str, Json]:
     """Return a template as JSON: its front matter, its file, and its text."""
+    as_they_are = ("name", "version", "role", "token_limit", "text", "overridden", "file")
     return {
-        "name": template.name,
-        "version": template.version,
-        "role": template.role,
-        "token_limit": template.token_limit,
-        "text": template.text,
+        **{name: getattr(template, name) for name in as_they_are},
         "inputs": list(template.inputs),
         "output": "text" if template.output is None else dict(template.output),
-        "overridden": template.overridden,
-        "file": template.file,
         "problem": None if template.problem is None else str(template.problem),
     }
 

@@ -412,7 +412,7 @@ def _with_review(judged: Judged, judgement: _Judgement, written: decisions.Writt
     return replace(
         judged,
         reflection=failed or written.text,
-        strategy=judged.strategy or written.recommendation,
+        strategy=judged.strategy or written.insights.recommendation,
         insights=written.insights,
         assessment=written.assessment,
     )
