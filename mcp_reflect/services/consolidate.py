@@ -30,19 +30,14 @@ Answer: TypeAlias = Mapping[str, Any] | str
 
 
 async def dream(
-    context: Context,
-    *,
-    plan_only: bool = False,
-    analysis: Answer | None = None,
-    idle: bool = False,
-    project: str | None = None,
+    context: Context, *, plan_only: bool = False, analysis: Answer | None = None, idle: bool = False
 ) -> Dream:
     """Plan, and apply the plan unless `plan_only`.
 
     `analysis` is the host's answer to the prompt `dream`; no model is asked then. `idle` counts towards the day's
     budget. DreamBusyError if another process consolidates this project, InputError if `analysis` contains no object.
     """
-    scope = context.scopes.named(project)
+    scope = context.scopes.own
     if plan_only:
         plan, _ = await _plan(context, scope, analysis)
         return Dream(dream_id=None, status="planned", plan=plan, scope=str(scope))
@@ -112,9 +107,9 @@ async def _apply(
     return Dream(dream_id=dream_id, status="applied", plan=plan, added=added, skipped=skipped, scope=str(scope))
 
 
-async def undo(context: Context, dream_id: str, project: str | None = None) -> Undone:
+async def undo(context: Context, dream_id: str) -> Undone:
     """Revert what a dream changed; records that changed since stay as they are."""
-    undone = await context.bank.consolidations.undo(context.scopes.named(project), dream_id)
+    undone = await context.bank.consolidations.undo(context.scopes.own, dream_id)
     context.log("dream_undone", dream_id=dream_id, restored=len(undone.restored), skipped=len(undone.skipped))
     return undone
 
@@ -138,11 +133,10 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
         stop.set()
 
 
-async def prompt(context: Context, project: str | None = None) -> str:
+async def prompt(context: Context) -> str:
     """Return the prompt for a model of the host or of a person; its answer is sent as `analysis`."""
-    scope = context.scopes.named(project)
-    plan, records = await by_rules(context, scope)
-    findings = await context.bank.reflections.findings(scope)
+    plan, records = await by_rules(context, context.scopes.own)
+    findings = await context.bank.reflections.findings(context.scopes.own)
     rendered = context.runner.render("dream", prompt_inputs(plan, records, findings))
     return f"{rendered.system}\n\n{rendered.user}"
 
