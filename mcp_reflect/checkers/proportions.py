@@ -38,9 +38,6 @@ _CHANGED: Final = re.compile(
     r"(?:about\s)?(\d+(?:\.\d+)?)\s?%",
     re.IGNORECASE,
 )
-_YEARS: Final = re.compile(
-    r"\bfrom (?:\w+ )?([12]\d{3}) (?:to|until) (?:\w+ )?([12]\d{3})\b[^.;]{0,20}?\b(\d{1,4}) years\b", re.IGNORECASE
-)
 _RATIO: Final = {
     "half": 0.5, "a third": 1 / 3, "a quarter": 0.25, "a fifth": 0.2, "a tenth": 0.1, "three quarters": 0.75,
     "two thirds": 2 / 3, "twice": 2.0, "double": 2.0, "three times": 3.0,
@@ -80,9 +77,6 @@ def _in_sentence(text: str) -> Iterator[_Judged]:
     yield from _shares(text)
     yield from _changes(text)
     yield from _lists(text)
-    for found in _YEARS.finditer(text):
-        span = abs(int(found[2]) - int(found[1]))
-        yield found[0], int(found[3]) in (span, span + 1), f"{span} years"
     for found in _HEX.finditer(text):
         yield found[0], int(found[1], 16) == int(found[2]), str(int(found[1], 16))
 

@@ -35,7 +35,6 @@ class Unit(NamedTuple):
 TEMPERATURE: Final = (0, 0, 0, 0, 1)
 _DIMENSIONS: Final = {
     "length": (1, 0, 0, 0, 0),
-    "area": (2, 0, 0, 0, 0),
     "volume": (3, 0, 0, 0, 0),
     "speed": (1, 0, -1, 0, 0),
     "mass": (0, 1, 0, 0, 0),
@@ -58,7 +57,6 @@ mass metric 1: kg kgs kilo~ kilogram~ kilogramme~
 mass metric 0.001: g gram~ gramme~
 mass metric 1e-6: mg milligram~
 mass metric 1000: t tonne~
-mass pound 907.18474,1000,1016.0469088: ton~
 mass pound 0.45359237: lb~ pound~
 mass pound 0.028349523125: oz ounce~
 time time 1e-9: ns nanosecond~
@@ -79,12 +77,6 @@ volume metric 0.001: L l liter~ litre~
 volume metric 1e-6: mL ml milliliter~ millilitre~
 volume gallon 0.003785411784,0.00454609: gal gallon~
 volume gallon 0.000946352946,0.0011365225: qt quart~
-volume gallon 0.000473176473,0.00056826125: pt pint~
-volume gallon 0.0002365882365,0.00024,0.00025: cup~
-volume gallon 0.00001478676478125,0.000015: tbsp tablespoon~
-volume gallon 0.00000492892159375,0.000005: tsp teaspoon~
-area metric 10000: ha hectare~
-area foot 4046.8564224: acre~
 speed foot 0.44704: mph
 speed metric 5/18: kph kmh
 """
