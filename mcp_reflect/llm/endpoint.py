@@ -212,13 +212,14 @@ class Endpoint:
         key_of: str,
         seconds: float,
         headers: Mapping[str, str] = _NO_HEADERS,
+        stream: "Stream | None" = None,
     ) -> dict[str, Json]:
-        """Return the JSON object that the endpoint answers to `body` at `path`.
+        """Return the JSON object that the endpoint answers to `body` at `path`, or the one that `stream` joins.
 
         `key_of` names a field of a good answer: some routers report a fault of the model behind them with status 200.
         `seconds` is how long the endpoint may be silent. Raises an `LLMError` without its cause, which holds the key.
         """
-        from httpx2 import AsyncClient, HTTPError, InvalidURL, TimeoutException  # noqa: PLC0415 - on first use
+        from httpx2 import AsyncClient, HTTPError, InvalidURL, RemoteProtocolError, TimeoutException  # noqa: PLC0415 - on first use
 
         sent = {"content-type": "application/json", "accept": "application/json", **headers}
         if self.key is not None:
@@ -237,6 +238,10 @@ class Endpoint:
                     if len(received) > _LONGEST_BODY:
                         received.clear()
                         break
+                    if stream is not None:
+                        stream.feed(chunk)
+                if stream is not None and stream.joined == {}:
+                    raise RemoteProtocolError("the stream has no end")
         except TimeoutException:
             fix = "Try again, or bind a faster model"
             fault = protocol.TimedOutError(self.llm, f"no reply within {seconds:g} s", fix)
@@ -247,7 +252,8 @@ class Endpoint:
             fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
             fault = LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
         else:
-            return self._checked(response.status_code, response.headers, strict_json(bytes(received)), key_of)
+            answer = (stream.joined if stream else None) or strict_json(bytes(received))
+            return self._checked(response.status_code, response.headers, answer, key_of)
         raise fault
 
     def _checked(self, status: int, headers: Mapping[str, str], body: Json, key_of: str) -> dict[str, Json]:
@@ -340,6 +346,50 @@ def _message(body: Json) -> str:
     return next((_message(body[name]) for name in ("error", "message", "detail") if body.get(name)), "")
 
 
+class Stream:
+    """A reply as server-sent events of one line of JSON each, of either API. Its text is passed on and joined.
+
+    `joined` is None before an event, empty before the end or an error, then an answer as both APIs write one.
+    """
+
+    def __init__(self, role: Role, on_text: protocol.TextListener) -> None:
+        self._role = role
+        self._on_text = on_text
+        self._rest = b""
+        self._text = self._refusal = ""
+        self._usage: dict[str, Json] = {}
+        self.joined: dict[str, Json] | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Read the next bytes."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            event = strict_json(line.removeprefix(b"data:")) if line.startswith(b"data:") else None
+            if isinstance(event, dict):
+                self._read(event)
+
+    def _read(self, event: dict[str, Json]) -> None:
+        choices = event.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else event
+        choice = choice if isinstance(choice, dict) else {}
+        delta = section(choice, "delta")
+        text = delta.get("text") or delta.get("content") or delta.get("refusal")
+        if isinstance(text, str) and text:
+            self._on_text(protocol.TextChunk(role=self._role, text=whole(text), first=not self._text))
+            self._text += text
+        self._refusal += str(delta.get("refusal") or "")
+        counts = {**section(section(event, "message"), "usage"), **section(event, "usage")}
+        self._usage |= {name: value for name, value in counts.items() if value is not None}
+        self.joined = self.joined or {}
+        if event.get("error"):
+            self.joined = {"error": event["error"]}
+        elif stop := choice.get("finish_reason") or delta.get("stop_reason"):
+            message: dict[str, Json] = {"content": self._text, "refusal": self._refusal}
+            self.joined = {"choices": [{"message": message, "finish_reason": stop}], "stop_reason": stop}
+            self.joined["content"] = [{"type": "text", "text": self._text}]
+            self.joined["usage"] = self._usage  # OpenAI counts in an event after this one
+
+
 class ChatModel:
     """One model behind one HTTP endpoint; a subclass knows the API. It remembers a form that the endpoint refused."""
 
@@ -347,11 +397,13 @@ class ChatModel:
     KEY_OF: ClassVar[str]  # a field of each good answer
     HEADERS: ClassVar[Mapping[str, str]] = _NO_HEADERS
     SCHEMA_WORDS: ClassVar[tuple[str, ...]]  # in an error: the endpoint does not take the schema
+    STREAM: ClassVar[Mapping[str, Json]] = MappingProxyType({"stream": True})  # what is refused first stands last
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         self._model = model
         self._endpoint = endpoint
         self._structured = True
+        self._stream = dict(self.STREAM)
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply to `request`, sent again in another form where the endpoint refuses a form."""
@@ -363,13 +415,18 @@ class ChatModel:
             if request.schema and schema is None:
                 order = "Answer with one JSON value that fits this JSON schema, and with nothing else around it:"
                 system = f"{system}\n\n{order}\n{json.dumps(request.schema, ensure_ascii=False)}".lstrip()
-            body = self.body(request, whole(system), whole(request.user), schema)
+            stream = None if request.on_text is None else Stream(request.role, request.on_text)
+            fields = self._stream if stream else {}
+            body = {**self.body(request, whole(system), whole(request.user), schema), **fields}
             try:
                 answer = await self._endpoint.post(
-                    self.PATH, body, key_of=self.KEY_OF, seconds=request.timeout, headers=self.HEADERS
+                    self.PATH, body, key_of=self.KEY_OF, seconds=request.timeout, headers=self.HEADERS, stream=stream
                 )
             except protocol.BadRequestError as error:
-                if not self.adapts(error.fault.casefold(), schema):
+                fault = error.fault.casefold()
+                if fields and "stream" in fault:
+                    self._stream = dict([*fields.items()][:-1])
+                elif not self.adapts(fault, schema):
                     raise
             else:
                 return reply_of(request, self._endpoint.llm, *self.reply(answer))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from mcp_reflect.llm.endpoint import ChatModel, Endpoint, Spec, count, open_endpoint, section
 from mcp_reflect.llm.protocol import LLM, Request, Stop, Usage
@@ -31,6 +32,7 @@ class OpenAI(ChatModel):
     PATH = "/chat/completions"
     KEY_OF = "choices"
     SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
+    STREAM = MappingProxyType({"stream": True, "stream_options": {"include_usage": True}})
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         super().__init__(model, endpoint)

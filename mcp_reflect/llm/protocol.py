@@ -1,6 +1,6 @@
 """The interface to a language model: one question, one reply, one method; and its errors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Protocol
@@ -127,13 +127,25 @@ NOTHING_USED = Usage()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextChunk:
+    """A piece of a reply's text, as the model of `role` writes it. One that is `first` starts the text anew."""
+
+    role: Role
+    text: str
+    first: bool
+
+
+TextListener = Callable[[TextChunk], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One question.
 
     `system` is the same for every question of a role, so that a provider can cache it; `user` is what
     changes. `schema` is the JSON schema of the reply, None for free text. `max_tokens` (1 or more)
     limits the reply; `timeout` is the seconds (more than 0) in which the reply must be there, retries
-    included.
+    included. `on_text` hears the text as it is written, from models that can stream.
     """
 
     role: Role
@@ -142,6 +154,7 @@ class Request:
     schema: Mapping[str, Json] | None = None
     max_tokens: int = 2000
     timeout: float = 40.0
+    on_text: TextListener | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

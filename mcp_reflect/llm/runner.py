@@ -12,7 +12,7 @@ from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.llm.budget import Account, Budget, SpendLimits, UsageStore, one_call
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
-from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TimedOutError
+from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TextChunk, TextListener, TimedOutError
 from mcp_reflect.llm.providers import Foreign, Registry, Timeout
 from mcp_reflect.llm.reply_schema import schema_of
 from mcp_reflect.log import Log
@@ -38,10 +38,11 @@ Progress = Callable[[float, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCapabilities:
-    """The capabilities of a call's client: its own model (`sampling`), and progress reports."""
+    """The capabilities of a call's client: its own model (`sampling`), progress reports, and a listener to text."""
 
     llm: LLM | None = None
     progress: Progress | None = None
+    on_text: TextListener | None = None
 
 
 NO_CLIENT: Final = ClientCapabilities()
@@ -125,6 +126,7 @@ class ModelRunner:
                 schema=schema_of(template.output) if template.output else None,
                 max_tokens=template.token_limit,
                 timeout=min(seconds, self._seconds),
+                on_text=host.on_text,
             )
             with one_call():
                 return await _converse(llm, request, rendered, read, read_text)
@@ -164,7 +166,7 @@ async def _converse(
         )
 
     while not replies or (len(replies) < _MOST_REPLIES and end - time.monotonic() >= _LEAST_SECONDS):
-        reply = await llm.complete(replace(request, timeout=end - time.monotonic()))
+        reply = await _complete(llm, replace(request, timeout=end - time.monotonic()))
         replies.append(reply)
         if reply.stop not in (Stop.END, Stop.LENGTH):
             return result(note=f"{reply.llm} gave no answer ({reply.stop.value})")
@@ -180,6 +182,29 @@ async def _converse(
         with suppress(InputError):
             return result(read_text(last.text), "read from plain text: the reply was not JSON")
     return result(note=f"{last.llm} sent nothing that can be used: {fault}")
+
+
+async def _complete(llm: LLM, request: Request) -> Reply:
+    """Return the reply. Where what was heard is not its text, because nothing was streamed, it is one chunk."""
+    listener, heard = request.on_text, ""
+    errors: list[Exception] = []
+    if listener is None:
+        return await llm.complete(request)
+
+    def on_text(chunk: TextChunk) -> None:
+        nonlocal heard
+        heard = chunk.text if chunk.first else heard + chunk.text
+        try:
+            listener(chunk)
+        except Exception as error:  # noqa: BLE001 - raised below: it is no fault of the model
+            errors.append(error)
+
+    reply = await llm.complete(replace(request, on_text=on_text))
+    if heard != reply.text:
+        on_text(TextChunk(role=request.role, text=reply.text, first=True))
+    if errors:
+        raise errors[0]
+    return reply
 
 
 def _object(reply: Reply, names: set[str]) -> dict[str, Json]:

@@ -17,7 +17,7 @@ from mcp_reflect.checkers.opinions import capped, read_opinion
 from mcp_reflect.checkers.verify import Verified, progress_of, verifier
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Rendered
-from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.protocol import Role, TextChunk, TextListener
 from mcp_reflect.llm.runner import CALL_SECONDS, NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Scope, from_json
 from mcp_reflect.models.critique import Critique, Opinion, Stopped, ToolResult
@@ -223,6 +223,7 @@ async def critique(
     *,
     on_start: Callback | None = None,
     on_complete: Callback | None = None,
+    on_text: TextListener | None = None,
 ) -> Critique:
     """Verify a piece of work, and correct it as far as possible."""
     began = time.monotonic()
@@ -232,7 +233,8 @@ async def critique(
     digest = _digest(sent)
     if sent.critique_id is not None and session.get("answer") is not None and session.get("analysis") == digest:
         return from_json(Critique, session["answer"])
-    call = _Call(context, client, session, began + CALL_SECONDS, on_start, on_complete)
+    until = began + CALL_SECONDS
+    call = _Call(context, replace(client, on_text=on_text), session, until, on_start, on_complete)
     run = await (call.run() if sent.analysis is None else call.verify_analysis(clean(sent.analysis)))
     answer = answer_of(
         run,
@@ -271,19 +273,21 @@ class Iteration:
     steps: tuple[str, ...]
 
 
-async def stream(context: Context, arguments: Mapping[str, Any]) -> AsyncGenerator[Iteration | Critique]:
-    """Yield each correction as it is verified, then the critique. Closing the generator ends the work."""
-    queue: asyncio.Queue[Iteration | None] = asyncio.Queue()
+async def stream(context: Context, arguments: Mapping[str, Any]) -> AsyncGenerator[TextChunk | Iteration | Critique]:
+    """Yield text as models write it, each correction as it is verified, the critique. Closing it ends the work."""
+    queue: asyncio.Queue[TextChunk | Iteration | None] = asyncio.Queue()
     issues: dict[int, tuple[str, ...]] = {}
 
     def complete(iteration: int, steps: tuple[str, ...]) -> None:
         queue.put_nowait(Iteration(iteration=iteration, issues=issues[iteration], steps=steps))
 
-    task = asyncio.create_task(critique(context, arguments, on_start=issues.__setitem__, on_complete=complete))
+    task = asyncio.create_task(
+        critique(context, arguments, on_start=issues.__setitem__, on_complete=complete, on_text=queue.put_nowait)
+    )
     task.add_done_callback(lambda _: queue.put_nowait(None))
     try:
-        while (iteration := await queue.get()) is not None:
-            yield iteration
+        while (event := await queue.get()) is not None:
+            yield event
         yield await task
     finally:
         task.cancel()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_reflect.analysis.reflector import Scorer
     from mcp_reflect.llm.embeddings.embedders import Embedder
     from mcp_reflect.llm.prompts import Rendered
-    from mcp_reflect.llm.protocol import LLM
+    from mcp_reflect.llm.protocol import LLM, TextChunk, TextListener
     from mcp_reflect.llm.runner import ClientCapabilities
     from mcp_reflect.models.consolidation import Dream, Undone
     from mcp_reflect.models.critique import Critique
@@ -171,16 +171,25 @@ class Engine:
     # Critique and searches.
 
     async def critique(
-        self, /, *, on_start: "Callback | None" = None, on_complete: "Callback | None" = None, **arguments: Any
+        self,
+        /,
+        *,
+        on_start: "Callback | None" = None,
+        on_complete: "Callback | None" = None,
+        on_text: "TextListener | None" = None,
+        **arguments: Any,
     ) -> "Critique":
         """Check a piece of work against evidence and correct it as far as possible.
 
-        `on_start(iteration, issues)` and `on_complete(iteration, steps)` are called for each correction.
+        `on_start(iteration, issues)` and `on_complete(iteration, steps)` are called for each correction,
+        `on_text(chunk)` for the text of the critic and the corrector as they write it.
         """
-        return await services.critique.critique(self.context, arguments, on_start=on_start, on_complete=on_complete)
+        return await services.critique.critique(
+            self.context, arguments, on_start=on_start, on_complete=on_complete, on_text=on_text
+        )
 
-    async def critique_stream(self, /, **arguments: Any) -> "AsyncIterator[Iteration | Critique]":
-        """Yield each correction after it was verified, and the critique last."""
+    async def critique_stream(self, /, **arguments: Any) -> "AsyncIterator[TextChunk | Iteration | Critique]":
+        """Yield text as the models write it, each correction after it was verified, and the critique last."""
         async with aclosing(services.critique.stream(self.context, arguments)) as results:
             async for result in results:
                 yield result
@@ -192,12 +201,15 @@ class Engine:
         *,
         on_start: "Callback | None" = None,
         on_complete: "Callback | None" = None,
+        on_text: "TextListener | None" = None,
     ) -> tuple[str, ...]:
         """Return the steps corrected as far as possible, or the same steps where nothing is wrong.
 
         The callbacks are those of `critique`.
         """
-        critique = await self.critique(goal=query, steps=list(steps), on_start=on_start, on_complete=on_complete)
+        critique = await self.critique(
+            goal=query, steps=list(steps), on_start=on_start, on_complete=on_complete, on_text=on_text
+        )
         return critique.corrected_steps or tuple(steps)
 
     async def replan(self, /, **arguments: Any) -> "SearchPlan":

@@ -1,5 +1,6 @@
 """The two APIs as a server speaks them, so that one suite can play every provider against them."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -19,7 +20,8 @@ class Dialect:
     """How one provider is opened, and how its server says things.
 
     `stops` are the words for the ends of a reply: end, length, refusal, tool_use. `say` makes a reply of
-    a text and one of these words (11 tokens read, 7 written), `tool_call` one that calls a tool, `fail`
+    a text and one of these words (11 tokens read, 7 written), `stream` one of pieces and a word that is
+    streamed, without an end where the word is empty, `tool_call` one that calls a tool, `fail`
     the body of an error.
     """
 
@@ -29,6 +31,7 @@ class Dialect:
     open_llm: Callable[[Spec, Mapping[str, str]], LLM]
     stops: Mapping[str, str]
     say: Say
+    stream: Callable[..., Answer]
     tool_call: Answer
     fail: Callable[[str, str], Json]
     schema_of: Callable[[Received], Json]
@@ -68,6 +71,37 @@ def _openai(message: Json, stop: str) -> Answer:
     return Answer(body={"id": "c1", "object": "chat.completion", "choices": [choice], "usage": usage})
 
 
+def events(*events: Json) -> Answer:
+    """Server-sent events, with what else a stream may hold."""
+    data = b"".join(b"event: x\r\ndata: %s\r\n\r\n" % json.dumps(event).encode() for event in events)
+    return Answer(body=b": a comment\n\n" + data + b"data: [DONE]\n", headers={"content-type": "text/event-stream"})
+
+
+def _stream_anthropic(*pieces: str, stop: str) -> Answer:
+    counts: Json = {"input_tokens": 4, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2}
+    start: Json = {"type": "message_start", "message": {"content": [], "stop_reason": None, "usage": counts}}
+    thinking: Json = {"type": "thinking_delta", "thinking": "Hm"}
+    thought: Json = {"type": "content_block_delta", "delta": thinking}
+    texts: list[Json] = [
+        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": piece}} for piece in pieces
+    ]
+    usage: Json = {"output_tokens": 7, "input_tokens": None}
+    end: list[Json] = [{"type": "message_delta", "delta": {"stop_reason": stop}, "usage": usage}]
+    return events(start, thought, *texts, *(end if stop else []))
+
+
+def _stream_openai(*pieces: str, stop: str, name: str = "content") -> Answer:
+    role: Json = {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]}
+    texts: list[Json] = [{"choices": [{"delta": {name: piece}, "finish_reason": None}]} for piece in pieces]
+    details: Json = {"cached_tokens": 5}
+    usage: Json = {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": details}
+    end: list[Json] = [{"choices": [{"delta": {}, "finish_reason": stop}]}, {"choices": [], "usage": usage}]
+    return events(role, *texts, *(end if stop else []))
+
+
+REFUSED = _stream_openai("I can", "not", stop="stop", name="refusal")
+
+
 def at(value: Json, *path: str | int) -> Json:
     """What stands under a path of names and positions in JSON; null where the path ends early."""
     for step in path:
@@ -87,6 +121,7 @@ ANTHROPIC = Dialect(
     open_llm=anthropic.open_llm,
     stops={"end": "end_turn", "length": "max_tokens", "refusal": "refusal", "tool_use": "tool_use"},
     say=_say_anthropic,
+    stream=_stream_anthropic,
     tool_call=_anthropic([{"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "x"}}], "tool_use"),
     fail=lambda kind, message: {"type": "error", "error": {"type": kind, "message": message}},
     schema_of=lambda received: at(received.body, "output_config", "format", "schema"),
@@ -102,6 +137,7 @@ OPENAI = Dialect(
     open_llm=openai.open_llm,
     stops={"end": "stop", "length": "length", "refusal": "content_filter", "tool_use": "tool_calls"},
     say=_say_openai,
+    stream=_stream_openai,
     tool_call=_openai({"role": "assistant", "content": None, "tool_calls": [{"id": "t1"}]}, "tool_calls"),
     fail=lambda kind, message: {"error": {"message": message, "type": kind, "code": kind}},
     schema_of=lambda received: at(received.body, "response_format", "json_schema", "schema"),

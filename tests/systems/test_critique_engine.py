@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.protocol import Role
+from mcp_reflect.llm.protocol import Reply, Request, Role, Stop, TextChunk
+from mcp_reflect.models.critique import Critique
 from mcp_reflect.services.critique import Iteration
 from mcp_reflect.services.engine import Engine
+from tests.llm.dialects import DIALECTS, OPENAI, Dialect
+from tests.llm.loopback import Loopback
 from tests.scripted import Scripted
 
 _WRONG = "12 * 12 = 154"
@@ -51,6 +54,69 @@ async def test_a_computed_correction_reaches_the_callbacks_the_stream_and_the_lo
     assert calls == [(1, 1), (1, (_RIGHT,))]
     assert isinstance(events[0], Iteration)
     assert '"critique_iteration"' in capsys.readouterr().err
+
+
+_POEM = ["Violets are green"]
+_BAD = '{"quality_score": 0.3, "issues": ["Step 1: not green"]}'
+_BETTER = '{"corrected_steps": ["Violets are blue"]}'
+_GOOD = '{"quality_score": 0.9, "issues": []}'
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+async def test_text_is_streamed_as_the_critic_and_the_corrector_write_it(settings: Settings, dialect: Dialect) -> None:
+    said = [dialect.stream(text[:20], text[20:], stop=dialect.stops["end"]) for text in (_BAD, _BETTER, _GOOD)]
+    async with Loopback(*said) as server:
+        llm = f"{dialect.name}:m@{server.url}"
+        async with Engine(replace(settings, llm=llm, provider_env={dialect.key_name: "k"})) as engine:
+            events = [event async for event in engine.critique_stream(goal="A poem", steps=_POEM)]
+    critic, corrector = Role.CRITIC, Role.CORRECTOR
+    assert [(event.role, event.text, event.first) for event in events if isinstance(event, TextChunk)] == [
+        (role, text, first)
+        for role, whole in ((critic, _BAD), (corrector, _BETTER), (critic, _GOOD))
+        for text, first in ((whole[:20], True), (whole[20:], False))
+    ]
+    assert isinstance(events[-2], Iteration)
+    assert isinstance(events[-1], Critique)
+    assert events[-1].corrected_steps == ("Violets are blue",)
+
+
+async def test_the_text_of_a_model_that_cannot_stream_is_one_chunk(settings: Settings) -> None:
+    heard: list[tuple[str, bool]] = []
+    with Scripted("No JSON.", _BAD, _BETTER, _GOOD) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            steps = await engine.enhance_reasoning(
+                "A poem", _POEM, on_text=lambda chunk: heard.append((chunk.text, chunk.first))
+            )
+    assert steps == ("Violets are blue",)
+    assert heard == [(text, True) for text in ("No JSON.", _BAD, _BETTER, _GOOD)]
+
+
+async def test_a_streamed_text_that_is_not_the_reply_is_started_anew(settings: Settings) -> None:
+    heard: list[tuple[str, bool]] = []
+    async with (
+        Loopback(OPENAI.stream("<think>Hm.</think>", _GOOD, stop="stop")) as server,
+        Engine(replace(settings, llm=f"openai:m@{server.url}")) as engine,
+    ):
+        await engine.critique(goal="A poem", steps=_POEM, on_text=lambda chunk: heard.append((chunk.text, chunk.first)))
+    assert heard == [("<think>Hm.</think>", True), (_GOOD, False), (_GOOD, True)]
+
+
+async def test_a_model_put_in_may_stream_and_an_error_of_the_listener_is_its_callers(settings: Settings) -> None:
+    class Streaming:
+        async def complete(self, request: Request) -> Reply:
+            assert request.on_text is not None
+            for place in range(len(_GOOD)):
+                request.on_text(TextChunk(role=request.role, text=_GOOD[place], first=place == 0))
+            return Reply(text=_GOOD, stop=Stop.END, llm="my:model")
+
+    def refuse(_: TextChunk) -> None:
+        raise ValueError("the screen is full")
+
+    async with Engine(settings, llm=Streaming()) as engine:
+        events = [event async for event in engine.critique_stream(goal="A poem", steps=_POEM)]
+        assert "".join(event.text for event in events if isinstance(event, TextChunk)) == _GOOD
+        with pytest.raises(ValueError, match="the screen is full"):
+            await engine.enhance_reasoning("A poem", _POEM, on_text=refuse)
 
 
 async def test_a_critic_may_score_criteria_of_any_name(settings: Settings) -> None:
