@@ -15,7 +15,6 @@ Defect = tuple[str, int | None]
 """A rule with what is wrong, and the line (from 1) where it is known."""
 
 _MUTATORS: Final = frozenset("append extend insert add update setdefault pop remove clear".split())
-_DISCARDED: Final = frozenset("strip lstrip rstrip replace upper lower title casefold".split())
 
 
 def python_tree(body: str) -> ast.Module:
@@ -26,7 +25,7 @@ def python_tree(body: str) -> ast.Module:
 
 
 def python_defects(body: str) -> Iterator[Defect]:
-    """Find mutable defaults, unbound names, conditions that are always true and discarded results."""
+    """Find mutable defaults and names that are changed before they are assigned."""
     try:
         tree = python_tree(body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -34,22 +33,6 @@ def python_defects(body: str) -> Iterator[Defect]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _in_function(node)
-        elif message := _defect_of(node):
-            yield message, getattr(node, "lineno", None)
-
-
-def _defect_of(node: ast.AST) -> str | None:
-    match node:
-        case ast.BoolOp(op=ast.Or(), values=[ast.Compare(), *others]):
-            if any(isinstance(value, ast.Constant) and value.value for value in others):
-                return "PLR1714: the condition is always true"
-        case ast.Compare(ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=str() | int() as value)]):
-            return None if isinstance(value, bool) else "F632: `is` compares identity, not the value"
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(), attr=method))) if method in _DISCARDED:
-            return f"B018: the result of .{method}() is not used"
-        case _:
-            return None
-    return None
 
 
 def _in_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Defect]:

@@ -13,7 +13,6 @@ from mcp_reflect.checkers.base import Fix
 from mcp_reflect.checkers.quantities import compound
 
 _OPERAND: Final = {Kind.NUMBER, Kind.NAME, Kind.OPEN, Kind.CURRENCY, Kind.ROOT, Kind.FRAC}
-_NEWLINES: Final = {"\n", "\r", "\\\\"}
 # Behind a right side these change its value: "= 7 remainder 2", "= 3 less than".
 _CHANGES: Final = words("mod modulo remainder r choose squared cubed half quarter out base")
 
@@ -48,22 +47,15 @@ def chains(tokens: list[Token], known: Mapping[str, Fraction]) -> Iterator[Chain
 
 def _segments(tokens: list[Token]) -> Iterator[list[Token]]:
     segment: list[Token] = []
-    for index, token in enumerate(tokens):
+    for token in tokens:
         if token.kind is not Kind.BREAK:
             segment.append(token)
-        elif not (token.text in _NEWLINES and _next_is_relation(tokens[index : index + 4])):
+        else:
             if segment:
                 yield segment
             segment = []
     if segment:
         yield segment
-
-
-def _next_is_relation(tokens: list[Token]) -> bool:
-    """True if a chain goes on in the next line."""
-    following = (token for token in tokens if not (token.kind is Kind.BREAK and token.text in _NEWLINES))
-    token = next(following, None)
-    return token is not None and token.kind is Kind.REL and token.text != "is"
 
 
 def _member(tokens: list[Token], known: Mapping[str, Fraction], *, first: bool, last: bool) -> Member:
