@@ -208,7 +208,6 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
         parts = [f"{_ENDED[trace.outcome]}; no events were given."]
     if trace.error and trace.error.message:
         parts.append(f"The caller reports: {quote(sentence(trace.error.message, 200), 220)}.")
-    events = trace.events
     parts += [finding.text for finding in findings if finding.kind is FindingKind.USER_OBJECTION]
     parts += _feedback(trace, findings)
     if trace.outcome is Outcome.ERROR and len(reading.failed) > 1:
@@ -220,7 +219,7 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
         if finding.kind is not FindingKind.USER_OBJECTION and not told.issuperset(finding.event_ids):
             parts.append(finding.text)
             told.update(finding.event_ids if finding.kind is not FindingKind.ZERO_RESULTS else ())
-    answer = next((event for event in reversed(events) if event.type is EventType.LLM_CALL), None)
+    answer = next((event for event in reversed(trace.events) if event.type is EventType.LLM_CALL), None)
     final = next((item for item in reversed(reading.tried) if finishes(item.tool)), None)
     if final is not None:
         parts.append(f"The run ended with {final.text} ({final.event_id}).")
@@ -231,8 +230,7 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
 
 def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
     """The last word of a person beside the task, where no finding quotes it."""
-    said = [event for event in trace.events if event.type is EventType.USER_FEEDBACK]
-    said = [event for event in said if event.content.strip() not in trace.task]
+    said = [e for e in trace.events if e.type is EventType.USER_FEEDBACK and e.content.strip() not in trace.task]
     quoted = {name for finding in findings if finding.kind is FindingKind.USER_OBJECTION for name in finding.event_ids}
     last = next((event for event in said[-1:] if event.id not in quoted and event is not trace.events[0]), None)
     return [f"The user said ({last.id}): {quote(sentence(last.content, 160), 180)}."] if last else []

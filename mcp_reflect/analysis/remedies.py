@@ -144,8 +144,8 @@ def _lasted(tried: Sequence[Call], failed: Call, worked: Call) -> bool:
     after = tried[worked.index + 1 :]
     if any(item.failed and item.exact == worked.exact and item.fingerprint == failed.fingerprint for item in after):
         return False
-    program = _program(worked)
-    return not any(item.failed and not item.empty and _program(item) == program for item in after[:2])
+    program = _head(worked).split(" ")[0]
+    return not any(item.failed and not item.empty and _head(item).split(" ")[0] == program for item in after[:2])
 
 
 def _did_work(item: Call) -> bool:
@@ -369,7 +369,7 @@ def _prepared(tried: Sequence[Call], failed: Call) -> Remedy | None:
     """The same call worked after one or two steps that changed the state in which it runs, and no other change."""
     after = tried[failed.index + 1 : failed.index + 1 + SAME_HORIZON]
     worked = next((item for item in after if item.exact == failed.exact), None)
-    if worked is None or not _did_work(worked) or _program(failed) in _PROBES:
+    if worked is None or not _did_work(worked) or _head(failed).split(" ")[0] in _PROBES:
         return None
     between = [item for item in tried[failed.index + 1 : worked.index] if item.worked]
     changes = [item for item in between if may_change(item.tool, item.arguments)]
@@ -428,10 +428,6 @@ def _head(item: Call) -> str:
     """The tool, or the program that a shell ran with its subcommand."""
     command = _shell_command(item)
     return head_of(commands_in(command)) if command else item.tool
-
-
-def _program(item: Call) -> str:
-    return _head(item).split(" ")[0]
 
 
 def _failed(failed: Call, changes: Sequence[Change] = ()) -> str:

@@ -153,8 +153,6 @@ def add_message(run: Gathered, record: Record) -> None:
     for call in as_records(values.get("tool_calls")):
         inner = as_record(call.get("function")) or call
         run.called(inner.get("name"), inner.get("arguments", inner.get("args")), call.get("id"))
-    if call := as_record(values.get("function_call")):
-        run.called(call.get("name"), call.get("arguments"))
 
 
 def _add_block(run: Gathered, role: object, block: object) -> None:

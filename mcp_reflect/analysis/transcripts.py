@@ -14,8 +14,6 @@ from mcp_reflect.analysis import transcript_records as records
 from mcp_reflect.analysis.transcript_records import Gathered, Record, as_list, as_record, as_records, text_of
 from mcp_reflect.errors import InputError
 
-FIX: Final = "Give reflect's arguments, a session of Claude Code or Codex, or messages."
-
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -70,7 +68,8 @@ def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
     bad += [f"{place}: {fault}" if place else fault for place, value in values if not isinstance(value, dict)]
     numbered = [(place, as_record(value)) for place, value in values if value == {} or as_record(value)]
     if not numbered:
-        raise InputError("file", bad[0] if bad else "it is empty", FIX)
+        fix = "Give reflect's arguments, a session of Claude Code or Codex, or messages."
+        raise InputError("file", bad[0] if bad else "it is empty", fix)
     return numbered
 
 
