@@ -1,7 +1,7 @@
 """Units with their factors, and quantities in prose.
 
 Factors are exact by definition: the international yard and pound of 1959 (1 in = 2.54 cm, 1 lb = 453.59237 g), the SI
-brochure, IEC 80000-13 for KiB. Where one word means several things (ton, gallon, cup, GB, month) all of them are kept,
+brochure, IEC 80000-13 for KiB. Where one word means several things (GB, month) all of them are kept,
 and a claim is right if it is right for one.
 """
 
@@ -75,10 +75,7 @@ temperature temperature 1: °C celsius
 temperature temperature 1: °F fahrenheit
 volume metric 0.001: L l liter~ litre~
 volume metric 1e-6: mL ml milliliter~ millilitre~
-volume gallon 0.003785411784,0.00454609: gal gallon~
-volume gallon 0.000946352946,0.0011365225: qt quart~
 speed foot 0.44704: mph
-speed metric 5/18: kph kmh
 """
 
 

@@ -87,7 +87,7 @@ def _compare(left: Quantity, target: Quantity, *, about: bool) -> tuple[Match, F
     exact = len({part.unit.family for part in (*left.parts, *target.parts)}) == 1
     shown, factors = target.parts[-1], target.parts[0].unit.factors
     ours, theirs = left.amounts(), list(zip(target.amounts(), cycle(factors), strict=False))
-    # A US gallon goes with US quarts; else each meaning of one side is tried with each of the other.
+    # The first meaning of kB goes with the first of MB; else each meaning of one side is tried with each of the other.
     pairs = zip(ours, theirs, strict=True) if len(ours) == len(theirs) else product(ours, theirs)
     for wanted, (given, factor) in pairs:
         value, stated = wanted / factor, given / factor
