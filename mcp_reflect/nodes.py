@@ -131,10 +131,7 @@ def _validation(checked: Validation, *, success: bool) -> dict[str, Any]:
 
 
 def reflect_and_replan(
-    state: Mapping[str, Any],
-    clock: Clock | None = None,
-    *,
-    make_engine: "Callable[[], Engine] | None" = None,
+    state: Mapping[str, Any], clock: Clock | None = None, *, make_engine: "Callable[[], Engine] | None" = None
 ) -> dict[str, Any]:
     """Plan again for the queries that found nothing: relax, rewrite or pivot.
 

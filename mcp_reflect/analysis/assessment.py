@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final, Literal
 
 from mcp_reflect.analysis.markdown import field_name, split_sections
@@ -15,45 +16,18 @@ HIGH: Final = 0.75  # a confidence in 0..1 from here on is high
 MEDIUM: Final = 0.4  # below this it is low
 
 _NAMES: Final[tuple[Subject, ...]] = ("decision", "execution")
-# The words that name a subject.
-_SUBJECTS: Final[Mapping[str, Subject]] = {
-    **dict.fromkeys("""
-        decision decisions choice choices judgement judgment selection decided decide chose chosen choosing choose
-        picked picking selected selecting keeping killing marrying keep kill marry opted
-    """.split(), "decision"),
-    **dict.fromkeys("""
-        execution implementation outcome result results run runs component tool tools job call calls retry merge
-        deployment rollout command query step steps attempt test tests executed executing ran running called
-        implemented edited deployed it
-    """.split(), "execution"),
-}  # fmt: skip
-# The words that judge: what they judge (None: the subject of their clause), and True for praise.
-_JUDGING: Final[Mapping[str, tuple[Subject | None, bool]]] = {
-    **dict.fromkeys("""
-        good right correct fine solid excellent great perfect better best ideal proper well flawless flawlessly
-        smoothly perfectly correctly properly acceptable satisfactory
-    """.split(), (None, True)),
-    **dict.fromkeys("""
-        bad wrong incorrect poor poorly badly worse worst weak flawed inadequate unacceptable sloppy wrongly
-        incorrectly problematic
-    """.split(), (None, False)),
-    **dict.fromkeys("""
-        appropriate wise sound justified reasonable sensible defensible suitable warranted prudent rational support
-        supports
-    """.split(), ("decision", True)),
-    **dict.fromkeys("""
-        inappropriate unwise unsound unjustified unreasonable unsuitable unwarranted mistake mistaken premature
-        misguided backfired hasty ill-advised questionable regrettable contradicts
-    """.split(), ("decision", False)),
-    **dict.fromkeys("""
-        effective effectively successful successfully succeeded succeeds succeed worked works work completed met
-        delivered deliver passed pass efficient achieved
-    """.split(), ("execution", True)),
-    **dict.fromkeys("""
-        ineffective unsuccessful failed fails fail failing failure failures crashed crashes error errors broke broken
-        stuck missed inefficient regressed stalled hung
-    """.split(), ("execution", False)),
-}  # fmt: skip
+# Each line: a subject (`either`: that of the clause), and the words that name, praise or blame it.
+_SUBJECTS: Final[dict[str, Subject]] = {}
+_JUDGING: Final[dict[str, tuple[Subject | None, bool]]] = {}
+for _line in Path(__file__).with_name("judging_words.txt").read_text(encoding="utf-8").splitlines():
+    _head, _, _words = _line.partition(": ")
+    _subject: Subject | None = next((name for name in _NAMES if _head.startswith(name)), None)
+    for _word in _words.split():
+        if _subject and _head.endswith("names"):
+            _SUBJECTS[_word] = _subject
+        else:
+            _JUDGING[_word] = (_subject, _head.endswith("praises"))
+
 _NEGATIONS: Final = word_set("not no never neither nothing none nobody without hardly scarcely barely cannot rarely")
 _HEDGES: Final = word_set(
     "might may perhaps possibly maybe seems seem seemed appears appeared apparently probably likely presumably"

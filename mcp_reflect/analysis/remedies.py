@@ -15,15 +15,7 @@ from mcp_reflect.analysis.calls import Call
 from mcp_reflect.analysis.related_calls import changes_between, mistyped, points_at, suggested
 from mcp_reflect.analysis.shell import commands_in, head_of, segments
 from mcp_reflect.analysis.text import call_text, pattern, quote, sentence, unique, without_own_values, word_set
-from mcp_reflect.analysis.tools import (
-    Kind,
-    command_of,
-    file_of,
-    is_shell,
-    kind_of,
-    may_change,
-    tool_words,
-)
+from mcp_reflect.analysis.tools import Kind, command_of, file_of, is_shell, kind_of, may_change, tool_words
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Change, Correction, ErrorCategory
 

@@ -19,8 +19,7 @@ _N: Final = r"(?:[$€£]\s?)?(\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)
 _UNIT: Final = r"(?:\s?(ms|s|min|h|[kKMGT]i?B|%|€|EUR|USD|CHF|[a-z]+))?"
 _PERCENT: Final = re.compile(r"(\d+(?:\.\d+)?)\s?(?:%|per ?cent)")
 _ABOUT: Final = re.compile(
-    r"\b(?:about|around|roughly|nearly|almost|some|approximately|over|under|just|ca)\W{0,2}$|[~≈]\s?$",
-    re.IGNORECASE,
+    r"\b(?:about|around|roughly|nearly|almost|some|approximately|over|under|just|ca)\W{0,2}$|[~≈]\s?$", re.IGNORECASE
 )
 _SHARE: Final = re.compile(rf"\b{_N}(?:\s[a-z]+)?\s(?:of|out of)\s(?:the\s|all\s)?{_N}(?![\d%])")
 _BETWEEN: Final = re.compile(r"^(?:\s\w+){0,3}\s?(?:\(|[,—–-]\s|is\s|are\s|=\s|makes\s|or\s)(?!and)[^\d;()]{0,30}$")

@@ -17,15 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.hosts.change import Change, read_file
 from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, find_hooks, find_program, remove_hooks
-from mcp_reflect.cli.hosts.registry import (
-    AGENT_RULES,
-    HOSTS,
-    Command,
-    CommandLine,
-    HostConfig,
-    Places,
-    System,
-)
+from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, Command, CommandLine, HostConfig, Places, System
 from mcp_reflect.cli.output import confirm, is_interactive, write_line, write_result
 from mcp_reflect.errors import InputError
 

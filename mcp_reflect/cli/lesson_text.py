@@ -18,12 +18,7 @@ TEXT_COLUMN: Final = 1
 SHORT_ID_CHARS: Final = 6  # random ones: a thousand lessons share none in practice
 _LONG_FIELDS: Final = ("mistake", "correction", "why", "context")
 _SHORT_FIELDS: Final = ("task_type", "tags", "symptoms", "keywords")
-_STATUS_STYLES: Final[Mapping[str, str]] = {
-    "trusted": GREEN,
-    "confirmed": GREEN,
-    "quarantined": YELLOW,
-    "retired": RED,
-}
+_STATUS_STYLES: Final[Mapping[str, str]] = {"trusted": GREEN, "confirmed": GREEN, "quarantined": YELLOW, "retired": RED}
 
 
 def list_row(lesson: Lesson) -> tuple[str, ...]:

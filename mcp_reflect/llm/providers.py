@@ -79,12 +79,7 @@ class Retry:
     """
 
     def __init__(
-        self,
-        llm: LLM,
-        *,
-        clock: Clock | None = None,
-        sleep: Sleep = asyncio.sleep,
-        attempts: int = 3,
+        self, llm: LLM, *, clock: Clock | None = None, sleep: Sleep = asyncio.sleep, attempts: int = 3
     ) -> None:
         self._llm = llm
         self._clock = clock or Clock()

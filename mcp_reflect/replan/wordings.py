@@ -26,11 +26,7 @@ _QUESTION: Final = re.compile(
 
 
 def wordings(
-    text: str,
-    message: str,
-    known: Vocabulary,
-    suggestions: tuple[str, ...] = (),
-    tool: Tool = Tool.TEXT,
+    text: str, message: str, known: Vocabulary, suggestions: tuple[str, ...] = (), tool: Tool = Tool.TEXT
 ) -> Iterator[str]:
     """Yield other wordings of a failed text that the tool can take, the likeliest first. Some may be empty or equal."""
     is_pattern = tool is Tool.PATTERN

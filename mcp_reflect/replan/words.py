@@ -7,60 +7,13 @@ banking77_zero.
 import re
 import unicodedata
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-STOP_WORDS: Final = _words(
-    """
-    a about above after again against all also am an and any are aren as at be because been before being below
-    between both but by can cannot could couldn did didn do does doesn doing don done during each few for from
-    further get gets getting go goes going got had hadn has hasn have haven having he her here hers him his how i
-    id if im in into is isn it its itself ive just let lets like ll m may me might mine more most must my myself
-    no nor not now of on once only or other our ours own please re s same shall she should shouldn so some such
-    t than that the their them then there these they this those through to too under until upon us use used
-    using ve very was wasn we were weren what when where whether which while who whom whose why will with won
-    would wouldn yes yet you your yours dont cant isnt wont didnt doesnt hasnt havent arent wasnt
-    """
-)
-"""Function words: in nearly every row, or in none of those that matter."""
-
-LIGHT_WORDS: Final = _words(
-    """
-    able actually already although always any anybody anyone anything anywhere appreciate assist available bit
-    bring came certain come comes coming completely concerning currently despite etc ever everybody everyone
-    everything exactly example explain far find finding give given gives giving gonna guess guys happen happened
-    happening happens hear hello help helping helps hey hi hope hoping however immediately instead interested
-    keep keeps kept kind kindly know little look looked looking looks lot lots made make makes making maybe much
-    need needed needing never nobody nothing often ok okay ones people per perhaps possible possibly probably
-    put question questions quickly quite rather really recently regarding related said saw say saying says see
-    seem seemed seems several show showing shows simply since somebody something sometimes somewhere soon still
-    stuff suddenly suppose supposed sure take taken takes taking talk talks tell thank thanks therefore thing
-    things though told totally try trying understand usually various via want wanted wants way ways wish wonder
-    wondering
-    """
-)
-"""Words of conversation: they say that somebody asks, not what about."""
-
-OTHER_STOP_WORDS: Final = _words(
-    """
-    aber als auch auf aus bei bis da dann das dass dem der des durch ein eine einem einen einer eines er es fur
-    haben ich ihr im ist kann kein keine konnen mein muss nach nicht noch oder sich sie sind uber um und uns von
-    vor wann warum wenn wer wie wird wo zu zum zur au avec ce ces cette comment dans de du elle en et faut il je
-    la le les leur mais mon ne nous ou pas pourquoi quand que quel quelle qui sa ses sont un une vous al como
-    cual cuando cuanto del donde el ella esta este mi muy nos para pero por porque quien se ser si su sus che
-    chi cosa dal dei della delle di dove gli nel nella non perche quale quando quanto sono sul uno ao aos em
-    entre eu na onde pela pelo qual quem sem seu sua uma aan bij dat een het hoe ik maar mijn moet naar niet om
-    ook op te uit voor waar waarom wanneer wat welke worden zijn czy dla gdzie jak jaki jest kiedy kto nie oraz
-    przez trzeba att av det ett fran hur jag och som vad bir bu icin ile nasil nerede ve veya zaman kde kdy kdo
-    nebo pro в и на не с по для как где когда что кто это из у ли
-    """
-)
-"""Function words of other languages, folded, without those that are English words, names or words of code."""
-
+# Function words, in nearly every row or in none of those that matter; words of conversation, which say that somebody
+# asks, not what about; and function words of other languages, folded, without those that are English or code.
+_WORD_LISTS: Final = Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split("\n\n")
+STOP_WORDS, LIGHT_WORDS, OTHER_STOP_WORDS = [frozenset(words.split()) for words in _WORD_LISTS]
 _ALL_STOP_WORDS: Final = STOP_WORDS | OTHER_STOP_WORDS
 _WORD = re.compile(r"[^\W_]+")
 _QUOTES = re.compile('["“”„«»]')

@@ -86,8 +86,7 @@ class ProposalArguments(Arguments):
     reasoning: _Text = ""
     user_message: _Text = ""
     strategy: Annotated[
-        Strategy | None,
-        fields.choice(Strategy, {"relax": "broaden", "rewrite": "rephrase reformulate"}),
+        Strategy | None, fields.choice(Strategy, {"relax": "broaden", "rewrite": "rephrase reformulate"})
     ] = None
 
 
@@ -204,11 +203,7 @@ def _results(value: Any, info: ValidationInfo) -> Any:
 class ReplanArguments(Arguments):
     """Arguments of replan_search. With `search_id` the call may report again or bring an `analysis`."""
 
-    ALIASES: ClassVar = {
-        "planned_queries": "queries",
-        "original_queries": "queries",
-        "query_results": "results",
-    }
+    ALIASES: ClassVar = {"planned_queries": "queries", "original_queries": "queries", "query_results": "results"}
     SYNONYMS: ClassVar = {
         "queries": "query search searches failed_query failed_queries tried",
         "user_message": "question message goal intent task user_query request",

@@ -73,11 +73,7 @@ def parse(tokens: list[Token], start: int, known: Mapping[str, Fraction]) -> Sum
 
 class _Reader:
     def __init__(
-        self,
-        tokens: list[Token],
-        start: int,
-        known: Mapping[str, Fraction],
-        hundredth: Fraction = Fraction(1, 100),
+        self, tokens: list[Token], start: int, known: Mapping[str, Fraction], hundredth: Fraction = Fraction(1, 100)
     ) -> None:
         self.tokens, self.at, self.known, self.hundredth = tokens, start, known, hundredth
         self.stop = min(len(tokens), start + _MAX_TOKENS)

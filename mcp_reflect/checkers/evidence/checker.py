@@ -19,12 +19,7 @@ from mcp_reflect.checkers.evidence.figures import (
     spelled,
     stems,
 )
-from mcp_reflect.checkers.evidence.named import (
-    judge_fields,
-    judge_named,
-    judge_places,
-    judge_versions,
-)
+from mcp_reflect.checkers.evidence.named import judge_fields, judge_named, judge_places, judge_versions
 from mcp_reflect.checkers.evidence.outcomes import judge_counts, judge_names, judge_outcomes
 from mcp_reflect.checkers.evidence.reading import seen
 from mcp_reflect.checkers.evidence.states import judge_acts, judge_commands, judge_good, judge_states

@@ -54,10 +54,7 @@ HOOK_SETTINGS: Final[Mapping[str, HookSettings]] = {
         ".gemini/settings.json", ("SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"), units_per_second=1000
     ),
     "cursor": HookSettings(
-        ".cursor/hooks.json",
-        ("sessionStart", "postToolUse", "postToolUseFailure", "sessionEnd"),
-        flat=True,
-        version=1,
+        ".cursor/hooks.json", ("sessionStart", "postToolUse", "postToolUseFailure", "sessionEnd"), flat=True, version=1
     ),
 }
 """The hosts whose hooks can give text to the model."""
