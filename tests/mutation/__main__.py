@@ -5,8 +5,8 @@
 
 The suite runs once with coverage, to learn which tests reach which line (kept in `.mutation.coverage`; --fresh makes
 it anew). Each mutation is then made in a copy of the checkout and tried with the tests that reach its line, at most
-`--tests` of them, the most specific first. A mutation survives if all of them pass, or if no test reaches it. The
-copy is all that is changed. Needs pytest-cov.
+`--tests` of them: the most specific, and a few of the widest. A mutation survives if all of them pass, or if no test
+reaches it. The copy is all that is changed. Needs pytest-cov.
 """
 
 import argparse
@@ -24,6 +24,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / ".mutation.coverage"
+WIDEST = 8
+"""Of the tests that are tried for a mutation, so many reach the most lines: recordings of whole answers are such."""
 SECONDS = 180
 """The longest that the tests of one mutation may take; a mutation that makes them hang is noticed."""
 
@@ -182,7 +184,9 @@ def main() -> int:
         for number, mutation in enumerate(chosen, 1):
             part = mutation.path.split("/")[1]
             tried[part] += 1
-            if not is_noticed(mutation, tests.get((mutation.path, mutation.line), [])[: options.tests], copy):
+            reached_by = tests.get((mutation.path, mutation.line), [])
+            some = dict.fromkeys((*reached_by[: options.tests - WIDEST], *reached_by[-WIDEST:]))
+            if not is_noticed(mutation, [*some], copy):
                 survivors[part] += 1
                 reached = "" if (mutation.path, mutation.line) in tests else " (no test reaches it)"
                 print(f"{number:4} survived {mutation}{reached}", flush=True)
