@@ -186,7 +186,7 @@ def test_a_file_that_is_too_large_is_refused(
     for command in ("import", "reflect"):
         assert main([command, str(big)]) == 2
         assert (
-            f"it has {DEFAULT.max_file_bytes + 1} bytes. Send at most {DEFAULT.max_file_bytes}."
+            f"it has {DEFAULT.max_file_bytes + 1} bytes or more. Send at most {DEFAULT.max_file_bytes}."
             in capsys.readouterr().err
         )
 
