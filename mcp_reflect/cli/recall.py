@@ -44,9 +44,10 @@ def run_recall(options: Namespace) -> int:
 
     async def work(engine: Engine) -> None:
         # A person who looks is not an agent who applies: it does not count as a use.
-        recall = await engine.context.recall(query, options.project, applied=False)
+        scope, holdout = engine.scopes.named(options.project), engine.settings.holdout
+        recall = await engine.bank.recalls.recall(scope, query, applied=False, holdout=holdout)
         counts = {} if recall.lessons else await engine.bank.lessons.projects(engine.scopes.own.tenant)
-        others = other_projects(counts, engine.scopes.named(options.project).project)
+        others = other_projects(counts, scope.project)
         write_result(options, plain(recall), _text(recall) + (f"\n{others}" if others else ""))
 
     with_engine(work, settings)

@@ -119,7 +119,8 @@ async def _checklist(engine: Engine, task: str | None, task_type: str | None) ->
         return None
     sent = {"task": task[: engine.settings.max_task_chars], **({"task_type": task_type} if task_type else {})}
     query = replace(read(RecallArguments, sent, engine.settings).ask(), strong_only=True)
-    recall: Recall = await engine.context.recall(query, applied=False)
+    recalls, holdout = engine.bank.recalls, engine.settings.holdout
+    recall: Recall = await recalls.recall(engine.scopes.own, query, applied=False, holdout=holdout)
     lines = [f"recall_id: {recall.recall_id}"]
     for hit in recall.lessons:
         lines.append(f"- [ ] {hit.kind} {hit.id} ({hit.why})")

@@ -155,11 +155,12 @@ class Service:
 
     def _take_in_spool(self) -> None:
         """Begin to note calls that hooks left beside the bank, if there are any."""
-        from mcp_reflect.storage.spool import Spool  # noqa: PLC0415 - see the class
+        from mcp_reflect.storage.spool import ENDING, Spool  # noqa: PLC0415 - see the class
 
-        spool = Spool(self.settings.bank_path)
-        if (self._taking is None or self._taking.done()) and spool.path.exists() and spool.path.stat().st_size:
-            self._taking = asyncio.create_task(self._note_spooled(spool))
+        bank = self.settings.bank_path
+        file = bank.with_name(bank.name + ENDING)
+        if (self._taking is None or self._taking.done()) and file.exists() and file.stat().st_size:
+            self._taking = asyncio.create_task(self._note_spooled(Spool(bank)))
 
     async def _note_spooled(self, spool: "Spool") -> None:
         from mcp_reflect import services  # noqa: PLC0415 - see the class

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.log import Log
-from mcp_reflect.models.lesson import Recall, RecallQuery
 from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:
@@ -41,10 +40,3 @@ class Context:
         from mcp_reflect.llm.runner import ModelRunner  # noqa: PLC0415 - see above
 
         return ModelRunner(self.settings, self.bank.usage, llm=self.llm, log=self.log, clock=self.clock)
-
-    async def recall(self, query: RecallQuery, project: str | None = None, *, applied: bool = True) -> Recall:
-        """Recall by a query that was read already. `applied=False` does not count the lessons as applied."""
-        scope = self.scopes.named(project)
-        result = await self.bank.recalls.recall(scope, query, applied=applied, holdout=self.settings.holdout)
-        self.log("lessons_recalled", recall_id=result.recall_id, hits=len(result.lessons), project=scope.project)
-        return result

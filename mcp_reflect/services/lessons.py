@@ -48,7 +48,10 @@ _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 async def recall(context: Context, arguments: Mapping[str, Any]) -> Recall:
     """Return the few lessons that fit a task, best first."""
     sent = read(RecallArguments, arguments, context.settings)
-    return replace(await context.recall(sent.ask(), sent.project), ignored=sent.ignored)
+    scope = context.scopes.named(sent.project)
+    result = await context.bank.recalls.recall(scope, sent.ask(), holdout=context.settings.holdout)
+    context.log("lessons_recalled", recall_id=result.recall_id, hits=len(result.lessons), project=scope.project)
+    return replace(result, ignored=sent.ignored)
 
 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:

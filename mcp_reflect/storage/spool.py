@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final
 
 from mcp_reflect.security.redact import clean
 
+ENDING: Final = ".spool"  # of the file beside the bank
 _MAX_BYTES: Final = 1 << 20  # of the file; what does not fit is lost
 _MAX_LINE_BYTES: Final = 32_768
 
@@ -18,7 +19,7 @@ class Spool:
     """The spool of the bank at `bank`, and the records that this process has yet to note (`pending`)."""
 
     def __init__(self, bank: Path) -> None:
-        self.path = bank.with_name(f"{bank.name}.spool")
+        self.path = bank.with_name(bank.name + ENDING)
         self.pending: list[dict[str, Any]] = []
 
     def keep(self) -> None:
