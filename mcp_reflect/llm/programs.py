@@ -143,7 +143,7 @@ class AgentProgram:
         """Return the program's reply. Raises `AuthError` without a login, `BadRequestError` for any other failure."""
         prompt = whole(f"{request.system}\n\n{request.user}\n".lstrip()).encode()
         env = {name: value for name, value in os.environ.items() if name not in _OF_THE_HOST}
-        with tempfile.TemporaryDirectory(prefix="mcp-reflect-", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(prefix="reflection-", ignore_cleanup_errors=True) as folder:
             try:
                 process = await asyncio.create_subprocess_exec(
                     *self._command,
