@@ -51,7 +51,11 @@ def _run(words: list[str]) -> int:
     if not words and sys.stdin.isatty() and sys.stdout.isatty():
         sys.stdout.write(_WELCOME)
         return 0
-    name = words[0] if words else "serve"
+    if words in ([], ["serve"]):
+        from mcp_reflect.cli.serve import run_serve  # noqa: PLC0415 - as hosts start it: without argparse
+
+        return run_serve()
+    name = words[0]
     if name in ("-V", "--version"):
         sys.stdout.write(f"mcp-reflect {__version__}\n")
         return 0

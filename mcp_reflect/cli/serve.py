@@ -1,13 +1,18 @@
 """Serve MCP over stdio, or over HTTP on this machine's loopback: `mcp-reflect serve`."""
 
+import gc
 import os
-from argparse import Namespace
+from typing import TYPE_CHECKING
 
-from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.config import NESTED
 
+if TYPE_CHECKING:
+    from argparse import Namespace
 
-def add_serve_arguments(parser: CliParser) -> None:
+    from mcp_reflect.cli.commands import CliParser
+
+
+def add_serve_arguments(parser: "CliParser") -> None:
     parser.add_argument(
         "--http",
         metavar="PORT",
@@ -16,14 +21,18 @@ def add_serve_arguments(parser: CliParser) -> None:
     )
 
 
-def run_serve(options: Namespace) -> int:
+def run_serve(options: "Namespace | None" = None) -> int:
     """Serve MCP over stdio until stdin closes, or over HTTP. Settings are MCP_REFLECT_* (docs/settings.md)."""
     if os.environ.get(NESTED):
         return 0
-    if options.http is None:
+    if options is None or options.http is None:
+        gc.disable()  # nothing of what is imported becomes garbage, and looking for it takes a 20th of the start
         from mcp_reflect.server.app import build  # noqa: PLC0415 - only this command needs MCP
 
-        build().run()
+        server = build()
+        gc.freeze()
+        gc.enable()
+        server.run()
     else:
         from mcp_reflect.server.http import serve_http  # noqa: PLC0415 - same, and a web server
 
