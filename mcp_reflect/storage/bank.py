@@ -106,8 +106,8 @@ class Bank:
             self._closing.set()
             if self._copying is not None:
                 await self._copying
-            if settle := getattr(vars(self).get("recalls"), "settle", None):  # another store may have none
-                await settle()
+            if close := getattr(vars(self).get("recalls"), "close", None):  # another store may have none
+                await close()
         finally:
             await self.db.close()
 

@@ -1,18 +1,21 @@
 """Recalls: the few hits that are shown, by fit, worth and variety, and the log of what was shown."""
 
+import asyncio
 import hashlib
 import json
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect.errors import BankError, BankReadOnlyError
+from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.models.lesson import Fit, Hit, Lesson, Near, Recall, RecallQuery, RecordKind, Source, State, Trust
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.storage.effectiveness import Rates
+from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.similarity import among, says_the_same, settled, telling_words
@@ -150,6 +153,8 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
 _SCORED: Final = 15  # rows found by terms that get a score, or three for each hit that is wanted
 _READ: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
 _MOST_SCORED: Final = 1_000  # with filters that few lessons pass
+_RENEWED: Final = 50  # index entries that are made anew in one transaction
+_RENEW_SECONDS: Final = 1.0  # that the first recall waits for an index that an older release made
 _MOST_QUEUED: Final = 1000  # recalls that wait while another process writes; the oldest go first
 
 
@@ -180,6 +185,22 @@ class RecallRepository(Repository):
         self._words_only = bank.words_only
         self._vectors = VectorIndex()
         self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
+        self._renewing: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        """Count what is queued, and leave the rest of an old index to the next process."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+            with suppress(asyncio.CancelledError, BankError):
+                await self._renewing
+        await self.settle()
+
+    async def _renew_index(self) -> None:
+        """Index anew, some records at a time, what an older release indexed: its terms may differ from a question's."""
+        with suppress(BankReadOnlyError, BankBusyError):  # the next process goes on
+            while await self.db.row("index_outdated", {"analyzer": ANALYZER, "limit": 1}):
+                if not await self.db.write(lambda tx: renew_outdated(tx, _RENEWED)):
+                    return  # the rest is damaged
 
     async def settle(self) -> None:
         """Count what is queued, unless another process is writing; a read-only bank counts nothing."""
@@ -218,6 +239,10 @@ class RecallRepository(Repository):
 
         They count as `applied` or not. `holdout` is the share (0..1) of tasks whose lessons are not shown.
         """
+        if self._renewing is None:
+            self._renewing = asyncio.create_task(self._renew_index())
+            for ended in (await asyncio.wait((self._renewing,), timeout=_RENEW_SECONDS))[0]:
+                ended.result()  # raises if the bank cannot be used
         now = self.clock.now()
         query = await self.bank.embeddings.ask(ask.text) if self.bank.embeddings else None
         if query is None and not self._words_only:

@@ -12,7 +12,7 @@ from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS, terms_of
 from mcp_reflect.storage.retrieval.vectors import signs, text_of, word_vector
-from mcp_reflect.storage.sqlite.statements import Derived, Reading, Writing
+from mcp_reflect.storage.sqlite.statements import Derived, Reading, Writing, lesson_from, readable
 
 # The weight of one occurrence of a term: in task type and tags, and in the context; elsewhere 1.
 _NAME_WEIGHT: Final = 0.6
@@ -20,6 +20,9 @@ _CONTEXT_WEIGHT: Final = 0.3
 
 BUDGET: Final = 1_000
 """Postings that are read for a question in one scope: those of its rarest terms."""
+
+ANALYZER: Final = 1
+"""The version of `terms_of` and of the table of word vectors: another one makes another index of the same texts."""
 
 _COMMON_TERMS: Final = 4  # of a question whose terms are all beyond the budget, so many are combined in pairs
 
@@ -103,7 +106,7 @@ def add(writing: Writing, entries: Sequence[Entry]) -> None:
     """Index stored records, on the database's thread."""
     rows: list[dict[str, Any]]
     rows = [{"id": Derived(one.id), "scope": one.scope, "length": one.length, "terms": one.terms} for one in entries]
-    writing.run_many("index_add_features", rows)
+    writing.run_many("index_add_features", [{**row, "analyzer": ANALYZER} for row in rows])
     writing.run_many("index_add_terms", [{**row, "terms": document(row["scope"], row["terms"])} for row in rows])
     _add_vectors(writing, entries)
     for number in {one.scope for one in entries}:
@@ -124,6 +127,17 @@ def remove(writing: Writing, record_id: str) -> None:
         writing.run("index_remove_terms", {"row": row["row"], "terms": document(stored.scope, stored.terms)})
         writing.run("index_remove_features", {"row": row["row"]})
         _count(writing, stored.scope, [stored], -1)
+
+
+def renew_outdated(writing: Writing, limit: int) -> int:
+    """Index anew some records whose entry was made by an older analyzer; return how many."""
+    rows = writing.rows("index_outdated", {"analyzer": ANALYZER, "limit": limit})
+    for row in rows:
+        remove(writing, row["id"])
+        writing.run("vector_remove_words", {"id": row["id"]})
+    entries = readable(rows, lambda row: entry(Scope(row["tenant"], row["project"]), lesson_from(row)))
+    add(writing, [one for one in entries if one])
+    return len(rows)
 
 
 def document(scope: int, terms: str) -> Derived:

@@ -30,8 +30,12 @@ SELECT features.* FROM features JOIN lessons ON lessons.row = features.row WHERE
 
 -- name: index_add_features
 -- Store the terms of a record.
-INSERT INTO features (row, scope, length, terms)
-SELECT row, :scope, :length, :terms FROM lessons WHERE id = :id;
+INSERT INTO features (row, scope, length, terms, analyzer)
+SELECT row, :scope, :length, :terms, :analyzer FROM lessons WHERE id = :id;
+
+-- name: index_outdated
+-- Some records whose index entry an older analyzer made.
+SELECT lessons.* FROM features JOIN lessons USING (row) WHERE analyzer < :analyzer LIMIT :limit;
 
 -- name: index_add_terms
 -- Make a record findable by its terms.

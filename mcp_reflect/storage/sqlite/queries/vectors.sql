@@ -13,6 +13,10 @@ INSERT INTO vectors (lesson, embedder, scope, signs, vector)
 SELECT row, 1, :scope, :signs, :vector FROM lessons WHERE id = :id
 ON CONFLICT (lesson, embedder) DO NOTHING;
 
+-- name: vector_remove_words
+-- Remove the vector that a lesson's words gave.
+DELETE FROM vectors WHERE lesson = (SELECT row FROM lessons WHERE id = :id) AND embedder = 1;
+
 -- name: vector_put
 -- Store the vector of an indexed lesson, if it still says what was embedded.
 INSERT INTO vectors (lesson, embedder, scope, signs, vector)
