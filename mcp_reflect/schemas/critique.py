@@ -29,10 +29,10 @@ class CritiqueArguments(Arguments):
         "max_iterations": "iterations",
     }
 
-    goal: Annotated[fields.Task | None, Field(description="What the work is for")] = None
+    goal: fields.Task | None = None
     response: Annotated[
         str | None,
-        Field(description="The answer to check, or send `steps`", min_length=1),
+        Field(description="The work to check, or send steps", min_length=1),
         fields.most("max_work_chars"),
         BeforeValidator(fields.as_text),
     ] = None
@@ -47,7 +47,7 @@ class CritiqueArguments(Arguments):
     critique_id: fields.Label | None = None
     analysis: Annotated[
         fields.Judgment,
-        Field(description="Your critique: {quality_score, issues, suggested_fix, criteria, corrected_steps}"),
+        Field(description="Your own: {quality_score, issues, suggested_fix, corrected_steps}"),
     ] = None
     trigger: fields.Label | None = None
     detail: fields.Detail = False

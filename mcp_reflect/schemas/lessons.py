@@ -91,15 +91,15 @@ class LessonArguments(Arguments):
     }
     FEWEST_LETTERS: ClassVar[int] = 3  # of a lesson's words
 
-    lesson: Annotated[fields.Passage | None, Field(description="The lesson in one text")] = None
-    mistake: Annotated[fields.Passage | None, Field(description="What went wrong, exact error or input")] = None
-    correction: Annotated[fields.Passage | None, Field(description="What works instead")] = None
+    lesson: fields.Passage | None = None
+    mistake: fields.Passage | None = None
+    correction: fields.Passage | None = None
     why: fields.Passage | None = None
     task_type: fields.Label | None = None
     context: fields.Task | None = None
     symptoms: fields.Phrases = ()
     keywords: fields.Labels = ()
-    importance: Annotated[fields.Share | None, Field(description="0 trivial to 1 critical")] = None
+    importance: Annotated[fields.Share | None, Field(description="0..1")] = None
     confidence: fields.Share | None = None
     tags: fields.Labels = ()
     visibility: Literal["project", "global"] = "project"
@@ -262,7 +262,7 @@ class OutcomeArguments(Arguments):
     success: Annotated[
         Literal[True, False, "partial", "irrelevant"],
         BeforeValidator(_outcome),
-        WithJsonSchema({"enum": ["helped", "irrelevant", "wrong", "partial"], "description": "or true, false"}),
+        WithJsonSchema({"enum": ["helped", "irrelevant", "wrong", "partial"]}),
     ]
     recall_id: fields.Label | None = None
     lesson_ids: Annotated[fields.Labels, Field(description="The ones you used; else all of the recall")] = ()

@@ -203,7 +203,7 @@ class ReflectArguments(Arguments):
         "analysis": "judgement judgment insight insights",
     }
 
-    task: Annotated[fields.Task | None, Field(description="What you were asked")] = None
+    task: fields.Task | None = None
     outcome: Annotated[Outcome | None, fields.choice(Outcome, _OUTCOMES), BeforeValidator(fields.as_text)] = None
     events: Annotated[
         tuple[EventArguments, ...],
@@ -213,7 +213,7 @@ class ReflectArguments(Arguments):
             {
                 "type": "array",
                 "items": {"type": "object"},
-                "description": "In order: {tool, arguments} for a call, {content, error, exit_code} for its response",
+                "description": "In order: {tool, arguments}, then its {content, error, exit_code}",
             }
         ),
     ] = ()
@@ -239,10 +239,7 @@ class ReflectArguments(Arguments):
     criteria: Annotated[fields.Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = ()
     analysis: Annotated[
         fields.Judgment,
-        Field(
-            description="Any of {mistake, correction, reflection, strategy, symptoms, keywords, importance, "
-            "confidence, tags}, or text; mistake + correction make a lesson"
-        ),
+        Field(description="Any of {mistake, correction, why, strategy, symptoms, keywords, importance}, or text"),
     ] = None
     reflection_id: fields.Label | None = None
     recall_id: fields.Label | None = None

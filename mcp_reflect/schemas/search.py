@@ -30,7 +30,7 @@ _Shape = TypeVar("_Shape", bound=Arguments)
 _QUERIES: Final = {
     "type": "array",
     "items": {"type": ["object", "string"]},
-    "description": "Texts, or {tool, table, search_mode, query_text, limit, score_threshold, filters}",
+    "description": "Texts, or {tool, table, search_mode, query_text, filters}",
 }
 _CATALOG: Final = {
     "type": "array",
@@ -220,7 +220,7 @@ class ReplanArguments(Arguments):
     results: Annotated[
         JsonValue,
         BeforeValidator(_results),
-        WithJsonSchema({"type": "object", "description": "Count or list by table"}),
+        WithJsonSchema({"type": "object", "description": "Count by table"}),
     ] = None
     zero_result_tables: fields.Labels = ()
     retry_count: Annotated[fields.Count, Field(ge=0, le=1000)] = 0
@@ -228,9 +228,7 @@ class ReplanArguments(Arguments):
         list[Any], fields.most("max_tables"), BeforeValidator(fields.as_objects), WithJsonSchema(_CATALOG)
     ] = Field(default_factory=list[Any])
     suggestions: Annotated[fields.Phrases, Field(description="What the search tool proposed")] = ()
-    analysis: Annotated[
-        fields.Judgment, Field(description="Your own plan: {reasoning, strategy, user_message, new_queries}")
-    ] = None
+    analysis: Annotated[fields.Judgment, Field(description="Your own: {strategy, user_message, new_queries}")] = None
     search_id: fields.Label | None = None
     detail: fields.Detail = False
     project: fields.Label | None = None

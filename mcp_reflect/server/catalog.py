@@ -14,26 +14,21 @@ from mcp_reflect.schemas.run import ReflectArguments
 from mcp_reflect.schemas.search import ReplanArguments
 from mcp_reflect.schemas.triggers import StepArguments
 
-UNLISTED: Final = frozenset(
-    "project trigger related_ids min_importance min_effectiveness step_description timestamp metadata decided "
-    "executed detail kinds allowed_actions decision execution run_id zero_result_tables retry_count "
-    "max_chars max_iterations".split()
-)
-"""Arguments that tools/list leaves out: settings, hooks and callers in Python send them. docs/tools.md has them all."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
     """A tool. The description starts with the words that a person would search for.
 
-    `answer` lists the fields of the default answer by their JSON type: `"string: note; array: lessons"`. `example` is
-    the smallest call that works; errors show it.
+    `listed` names the arguments that tools/list shows; callers in Python, settings and hooks send the others, which
+    docs/tools.md has too. `answer` lists the main fields of the answer by their JSON type: `"string: note; array:
+    lessons"`. `example` is the smallest call that works; errors show it.
     """
 
     name: str
     example: str
     description: str
     shape: type[Arguments]
+    listed: str
     answer: str
     read_only: bool = False
     destructive: bool = False
@@ -45,11 +40,12 @@ TOOLS: Final = (
         name="should_reflect",
         example='{"confidence": 0.4, "tool_failures": 2}',
         description=(
-            "Should I stop and reflect now? Send what you know of this step: confidence, risk_level and goal_drift "
-            "(0..1), tool_failures, step_number (counts)."
+            "Should I stop and reflect now? Send what you know: confidence, risk_level, goal_drift (0..1), "
+            "tool_failures, step_number."
         ),
         shape=StepArguments,
-        answer="boolean: reflect; string: trigger reason; integer: reflections_left",
+        listed="confidence risk_level goal_drift tool_failures step_number is_final_step verification_failed",
+        answer="boolean: reflect; string: reason",
         read_only=True,
     ),
     ToolSpec(
@@ -59,76 +55,80 @@ TOOLS: Final = (
             '"analysis": {"mistake": "make failed: no rule for docs", "correction": "run make -C docs"}}'
         ),
         description=(
-            "Reflect on what you did and learn from failure. Send task, outcome and analysis {mistake, correction}: "
-            "your own words make the best lesson. With events (calls, responses, errors; message lists work too) "
-            "rules find the first failure, loops and the fix. The analysis may follow later with reflection_id."
+            "Reflect: look back on a failed run or hard task and learn from it. Send task, outcome and analysis "
+            "{mistake, correction}: your own words make the best lesson. In events (calls and responses) rules "
+            "find the failure and the fix."
         ),
         shape=ReflectArguments,
-        answer="string: reflection_id reflection strategy first_failing_event; array: lessons ignored; object: next",
+        listed="task outcome events analysis reflection_id task_type",
+        answer="string: reflection_id; array: lessons; object: next",
         idempotent=True,
     ),
     ToolSpec(
         name="critique",
         example='{"goal": "Add the totals", "response": "12 + 30 = 42"}',
         description=(
-            "Check, verify and critique your answer, plan or code before handing it over: claims against "
-            "tool_results, arithmetic, units, dates, code. Says which step is wrong, corrects what can be "
-            "computed, or what to verify first."
+            "Check, verify or review your answer, plan or code before handing it over: claims against tool_results, "
+            "sums, units, dates."
         ),
         shape=CritiqueArguments,
-        answer="string: critique_id action; number: quality_score; array: issues corrected_steps; "
-        "object: coverage next",
+        listed="goal response steps tool_results criteria critique_id analysis",
+        answer="string: critique_id; array: issues; object: next",
         read_only=True,
     ),
     ToolSpec(
         name="recall_lessons",
         example='{"task": "deploy the web service"}',
         description=(
-            "Recall lessons learned from past mistakes before a task, or when an error looks familiar, unless a "
-            "fitting lesson was shown to you already. Afterwards send recall_id to record_outcome."
+            "Recall lessons learned from mistakes before a task, or at a familiar error, unless a fitting one was "
+            "shown to you. Then send recall_id to record_outcome."
         ),
         shape=RecallArguments,
-        answer="string: recall_id; array: lessons ignored",
+        listed="task task_type symptoms limit",
+        answer="string: recall_id; array: lessons",
         read_only=True,
     ),
     ToolSpec(
         name="replan_search",
         example='{"user_message": "orders of last week", "queries": ["orders last week"]}',
         description=(
-            "Replan a failed search of any kind (grep, command line, database, web) that found nothing. Send "
-            '{user_message, queries: ["what you searched"]}; get untried queries (relax, rewrite, pivot), a friendly '
-            "message, or when to give up."
+            "Replan a search of any kind (grep, command line, database, web) that found nothing. Send "
+            '{user_message, queries: ["what you searched"]}; get new queries, or when to give up.'
         ),
         shape=ReplanArguments,
-        answer="string: search_id strategy user_message; array: new_queries; boolean: give_up",
+        listed="user_message queries results catalog search_id analysis",
+        answer="string: search_id; array: new_queries; boolean: give_up",
         read_only=True,
     ),
     ToolSpec(
         name="store_lesson",
         example='{"mistake": "pytest failed: No module named app", "correction": "run it in services/api"}',
         description=(
-            "Remember a lesson learned for later tasks: one text in `lesson`, or mistake and correction. Name the "
-            "exact error or input and what works."
+            "Remember a lesson for later tasks: one text in `lesson`, or mistake and correction. Name the exact error "
+            "or input and what works."
         ),
         shape=LessonArguments,
-        answer="string: lesson_id status reason",
+        listed="lesson mistake correction why task_type symptoms importance visibility",
+        answer="string: lesson_id status",
     ),
     ToolSpec(
         name="record_outcome",
         example='{"success": "helped", "recall_id": "rec_…"}',
         description=(
-            "Record whether recalled lessons helped, were irrelevant, wrong or partly right: what helps is shown "
-            "first next time. Proof counts most: evidence test or metric with tool_results."
+            "Record whether lessons helped, were irrelevant, wrong or partly right. Proof counts most: evidence test "
+            "or metric with tool_results."
         ),
         shape=OutcomeArguments,
-        answer="integer: lessons; string: evidence reason",
+        listed="success recall_id lesson_ids evidence tool_results note",
+        answer="integer: lessons; string: evidence",
         idempotent=True,
     ),
     ToolSpec(
         name="forget_lesson",
         example='{"lesson_id": "les_…", "reason": "the API changed"}',
-        description="Forget a lesson that is wrong or outdated: it leaves every recall; a person can restore it.",
+        description="Forget a lesson that is wrong or outdated. A person can restore it.",
         shape=ForgetArguments,
+        listed="lesson_id reason",
         answer="string: lesson_id state",
         destructive=True,
         idempotent=True,
@@ -144,22 +144,19 @@ def input_schema(shape: type[Arguments]) -> dict[str, Any]:
     return {"properties": properties, **{name: schema[name] for name in ("required", "type") if name in schema}}
 
 
-def listed(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an input schema as tools/list shows it: without UNLISTED arguments, bounds, and defaults that are obvious.
-
-    Obvious are empty ones and the first of a choice.
-    """
-    properties = {name: dict(item) for name, item in schema["properties"].items() if name not in UNLISTED}
-    for item in properties.values():
-        if not item.get("default") or item["default"] == item.get("enum", [None])[0]:
-            item.pop("default", None)
-        item.pop("minimum", None)
-        item.pop("maximum", None)
+def listed_schema(spec: ToolSpec) -> dict[str, Any]:
+    """Return the input schema as tools/list shows it: the listed arguments, without bounds and defaults."""
+    schema = input_schema(spec.shape)
+    hidden = {"default", "minimum", "maximum"}
+    properties = {
+        name: {key: value for key, value in schema["properties"][name].items() if key not in hidden}
+        for name in spec.listed.split()
+    }
     return {**schema, "properties": properties}
 
 
 def output_schema(answer: str) -> dict[str, Any]:
-    """Return the JSON schema of an answer. No field is required: what is empty is left out."""
+    """Return the JSON schema of an answer. No field is required: what is empty is left out. There may be others."""
     properties: dict[str, Any] = {}
     for part in answer.split(";"):
         kind, _, names = part.partition(":")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.config import PREFIX, documented
-from mcp_reflect.server.catalog import TOOLS, ToolSpec, input_schema, listed, output_schema
+from mcp_reflect.server.catalog import TOOLS, ToolSpec, input_schema, listed_schema, output_schema
 
 ROOT = Path(__file__).parent.parent.parent
 MARK = "<!-- Written by `python -m mcp_reflect.server.generate`; edit the code instead. -->"
@@ -19,7 +19,7 @@ def tool_json(spec: ToolSpec) -> dict[str, Any]:
     return {
         "name": spec.name,
         "description": spec.description,
-        "inputSchema": listed(input_schema(spec.shape)),
+        "inputSchema": listed_schema(spec),
         "outputSchema": output_schema(spec.answer),
         "annotations": {**hints, **({"idempotentHint": True} if spec.idempotent else {}), "openWorldHint": False},
     }
@@ -43,7 +43,7 @@ def tools_page() -> str:
             also = ", ".join(f"`{alias}` for `{name}`" for alias, name in spec.shape.ALIASES.items())
             parts.append(f"\nAlso accepted: {also}.\n")
         result = ", ".join(f"`{name}`" for name in output_schema(spec.answer)["properties"])
-        parts.append(f"\nAnswers {result}; empty fields are left out.\n")
+        parts.append(f"\nAnswers {result} and, where there is more to say, others; empty fields are left out.\n")
     return "".join(parts)
 
 

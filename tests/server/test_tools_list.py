@@ -1,7 +1,10 @@
 """What a host is told of the tools: from the generated file, small, and flat."""
 
 import json
+import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
@@ -56,9 +59,9 @@ def test_a_generated_file_that_is_stale_is_named_and_fails_the_check(
     assert main(["--check"]) == 0
 
 
-async def test_the_list_of_eight_tools_fits_eight_thousand_bytes(client: Client) -> None:
+async def test_the_list_of_eight_tools_fits_six_thousand_bytes(client: Client) -> None:
     text = json.dumps(await listed(client), separators=(",", ":"), ensure_ascii=False)
-    assert len(text.encode()) <= 8_000
+    assert len(text.encode()) <= 6_000
 
 
 async def test_schemas_have_no_titles_no_references_and_no_unions_with_null(client: Client) -> None:
@@ -84,15 +87,29 @@ async def test_forgetting_alone_is_destructive_and_no_tool_reaches_beyond_the_ba
     assert not any(hint["openWorldHint"] for hint in hints.values())
 
 
-async def test_a_description_starts_with_the_words_a_person_would_search_for(client: Client) -> None:
-    starts = {tool["name"]: " ".join(tool["description"].split()[:3]) for tool in await listed(client)}
-    assert starts == {
-        "should_reflect": "Should I stop",
-        "reflect": "Reflect on what",
-        "critique": "Check, verify and",
-        "recall_lessons": "Recall lessons learned",
-        "replan_search": "Replan a failed",
-        "store_lesson": "Remember a lesson",
-        "record_outcome": "Record whether recalled",
-        "forget_lesson": "Forget a lesson",
-    }
+@pytest.mark.parametrize(
+    ("words", "tool"),
+    [
+        ("should I stop and think", "should_reflect"),
+        ("look back on a failed run", "reflect"),
+        ("learn from what went wrong in this task", "reflect"),
+        ("check my answer before I send it", "critique"),
+        ("review this plan", "critique"),
+        ("verify code against tool results", "critique"),
+        ("have I seen this error before, recall past mistakes", "recall_lessons"),
+        ("lessons learned before I start a task", "recall_lessons"),
+        ("my grep found nothing", "replan_search"),
+        ("database search returned nothing, new queries", "replan_search"),
+        ("remember this for later", "store_lesson"),
+        ("record that a lesson helped", "record_outcome"),
+        ("a lesson was irrelevant or wrong", "record_outcome"),
+        ("forget an outdated lesson", "forget_lesson"),
+    ],
+)
+async def test_a_search_by_a_persons_words_finds_the_tool(client: Client, words: str, tool: str) -> None:
+    with closing(sqlite3.connect(":memory:")) as search:  # hosts that hide tools rank them by their words
+        search.execute("CREATE VIRTUAL TABLE tool USING fts5(name, description, tokenize='porter unicode61')")
+        search.executemany("INSERT INTO tool VALUES (:name, :description)", await listed(client))
+        any_word = " OR ".join(re.findall(r"\w+", words))
+        best = search.execute("SELECT name FROM tool WHERE tool MATCH ? ORDER BY rank", (any_word,)).fetchone()
+    assert best == (tool,)
