@@ -6,6 +6,7 @@
 Each section names the command, the machine and the date, so that anybody can run it again.
 """
 
+import fcntl
 import os
 import platform
 import subprocess
@@ -96,19 +97,26 @@ def sections_of(page: str) -> dict[str, str]:
     return {title: text.strip("\n") + "\n" for title, _, text in (part.partition("\n") for part in parts)}
 
 
+def write(section: Section, text: str, path: Path = PAGE) -> None:
+    """Replace a section of the page. The others are read under a lock: another process may have written them."""
+    with path.open("a+", encoding="utf-8") as page:
+        fcntl.flock(page, fcntl.LOCK_EX)
+        page.seek(0)
+        sections = {**sections_of(page.read()), section.title: text}
+        texts = [f"## {each.title}\n\n{sections[each.title]}" for each in SECTIONS if each.title in sections]
+        page.truncate(0)
+        page.write("\n".join([HEAD, *texts]))
+
+
 def main(names: list[str]) -> int:
     """Run the named sections, or all, and write the page; 2 for an unknown name."""
     known = {section.name: section for section in SECTIONS}
     if unknown := [name for name in names if name not in known]:
         print(f"There is no benchmark {', '.join(unknown)}. There are: {', '.join(known)}.", file=sys.stderr)
         return 2
-    kept = sections_of(PAGE.read_text("utf-8")) if PAGE.exists() else {}
     for name in names or known:
-        section = known[name]
-        print(section.command, flush=True)
-        kept[section.title] = run(section)
-        texts = [f"## {each.title}\n\n{kept[each.title]}" for each in SECTIONS if each.title in kept]
-        PAGE.write_text("\n".join([HEAD, *texts]), "utf-8")
+        print(known[name].command, flush=True)
+        write(known[name], run(known[name]))
     return 0
 
 

@@ -1,0 +1,21 @@
+"""The page of figures, which several benchmarks may write at once."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from benchmarks.__main__ import SECTIONS, sections_of, write
+
+
+def test_benchmarks_that_end_at_once_all_keep_their_figures(tmp_path: Path) -> None:
+    page = tmp_path / "benchmarks.md"
+    with ThreadPoolExecutor(len(SECTIONS)) as threads:
+        list(threads.map(lambda section: write(section, f"figures of {section.name}\n", page), SECTIONS))
+    assert sections_of(page.read_text()) == {each.title: f"figures of {each.name}\n" for each in SECTIONS}
+
+
+def test_a_benchmark_that_runs_again_replaces_its_own_section_alone(tmp_path: Path) -> None:
+    page = tmp_path / "benchmarks.md"
+    first, second = SECTIONS[:2]
+    for section, text in ((second, "old\n"), (first, "kept\n"), (second, "new\n")):
+        write(section, text, page)
+    assert list(sections_of(page.read_text()).items()) == [(first.title, "kept\n"), (second.title, "new\n")]
