@@ -10,7 +10,7 @@ import re
 import shutil
 import signal
 import tempfile
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -180,5 +180,6 @@ async def _end(process: Process) -> None:
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
         else:
-            process.kill()
+            command = ("taskkill", "/T", "/F", "/PID", str(process.pid))
+            await (await asyncio.create_subprocess_exec(*command, stdout=DEVNULL, stderr=DEVNULL)).wait()
         await process.wait()

@@ -163,9 +163,63 @@ def langchain(form: str) -> str:
     )
 
 
+def gemini() -> str:
+    def call(name: str, command: str, status: str, answer: dict[str, str]) -> dict[str, Any]:
+        response = {"functionResponse": {"id": name, "name": "run_shell_command", "response": answer}}
+        called = {"id": name, "name": "run_shell_command", "args": {"command": command}, "result": [response]}
+        return {"type": "gemini", "content": "", "toolCalls": [{**called, "status": status, "resultDisplay": "shown"}]}
+
+    whole = [
+        {"type": "user", "content": [{"text": TASK}]},
+        {"type": "gemini", "content": "I run them.", "thoughts": [{"subject": "Plan"}]},
+        call("a", FAILING, "error", {"error": MISSING}),
+        call("b", WORKING, "success", {"output": PASSED}),
+    ]
+    return json.dumps({"sessionId": "g-1", "projectHash": "0", "messages": whole})
+
+
+def pi() -> str:
+    def line(**message: Any) -> dict[str, Any]:
+        return {"type": "message", "timestamp": "2026-11-01T10:00:00Z", "message": message}
+
+    def call(name: str, command: str) -> dict[str, Any]:
+        part = {"type": "toolCall", "id": name, "name": "bash", "arguments": {"command": command}}
+        return line(role="assistant", content=[part], stopReason="toolUse")
+
+    def result(name: str, text: str, *, failed: bool) -> dict[str, Any]:
+        content = [{"type": "text", "text": text}]
+        return line(role="toolResult", toolCallId=name, toolName="bash", content=content, isError=failed)
+
+    return lines(
+        [
+            {"type": "session", "id": "p-1", "cwd": "/app", "provider": "anthropic", "modelId": "m"},
+            line(role="user", content=[{"type": "text", "text": TASK}]),
+            {"type": "model_change", "provider": "anthropic", "modelId": "m"},
+            line(role="assistant", content=[{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Ok."}]),
+            call("a", FAILING),
+            result("a", MISSING, failed=True),
+            call("b", WORKING),
+            result("b", PASSED, failed=False),
+        ]
+    )
+
+
+def swe_agent() -> str:
+    def step(action: str, observation: str) -> dict[str, Any]:
+        return {"thought": "I run them.", "action": f"{action}\n", "observation": observation, "response": "..."}
+
+    demonstration = {"role": "user", "content": "Mend a typo", "is_demo": True}
+    history = [{"role": "system", "content": "You are an engineer."}, demonstration, {"role": "user", "content": TASK}]
+    steps = [step(FAILING, f"{MISSING}\nexit code: 4"), step(WORKING, PASSED)]
+    return json.dumps({"environment": "swe_main", "trajectory": steps, "history": history})
+
+
 ALL = {
     "claude": claude,
     "codex": codex,
+    "gemini": gemini,
+    "pi": pi,
+    "swe-agent": swe_agent,
     "openai": openai,
     "responses": responses,
     "anthropic": anthropic,

@@ -32,8 +32,8 @@ async def test_every_form_teaches_the_same(engine: Engine, form: str) -> None:
 
 
 def test_a_session_names_itself() -> None:
-    assert read_transcript(sessions.claude()).runs[0][1]["run_id"].startswith("c-1#")
-    assert read_transcript(sessions.codex()).runs[0][1]["run_id"].startswith("x-1#")
+    for form, name in {"claude": "c-1", "codex": "x-1", "gemini": "g-1", "pi": "p-1"}.items():
+        assert read_transcript(sessions.ALL[form]()).runs[0][1]["run_id"].startswith(f"{name}#")
     assert read_transcript(sessions.claude(), session="mine").runs[0][1]["run_id"].startswith("mine#")
 
 
