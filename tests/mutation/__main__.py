@@ -3,159 +3,103 @@
     python -m tests.mutation --count 150 --seed 1            # all of the package
     python -m tests.mutation --count 30 --under checkers     # one part of it
 
-The suite runs once with coverage, to learn which tests reach which line (kept in `.mutation.coverage`; --fresh makes
-it anew). Each mutation is then made in a copy of the checkout and tried with the tests that reach its line, at most
-`--tests` of them: the most specific, and a few of the widest. A mutation survives if all of them pass, or if no test
-reaches it. The copy is all that is changed. Needs pytest-cov.
+The suite runs once with coverage, to learn which tests reach which line and how long they take (kept in
+`.mutation.coverage` and `.mutation.seconds.json`; --learn makes them anew, --learn FILE adds the tests of a file). Each
+mutation is then made in a copy of the checkout and tried with the tests that reach its statement, the most specific
+first and a few of the widest last, then with others that reach its file. A mutation survives if all of them pass. The
+copies are all that is changed. What was tried is kept with --results FILE, and not tried again by the next run with it.
+Needs pytest-cov.
 """
 
 import argparse
-import ast
+import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
+from queue import SimpleQueue
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT / ".mutation.coverage"
-WIDEST = 8
-"""Of the tests that are tried for a mutation, so many reach the most lines: recordings of whole answers are such."""
-SECONDS = 180
-"""The longest that the tests of one mutation may take; a mutation that makes them hang is noticed."""
+from tests.mutation.mutations import ROOT, Mutation, mutations_of
+from tests.mutation.reach import DATA, SECONDS, Reach, learn
 
-PROCESSES = f"""[run]
-source = {ROOT / "mcp_reflect"}
-data_file = {ROOT / ".coverage"}
-parallel = true
-sigterm = true
-context = ${{PYTEST_CURRENT_TEST-}}
-"""
+STARTING = 60
+"""What pytest may take to start, in seconds, beside three times what the tests take; hanging is noticing."""
 
-SWAPS: dict[type[ast.AST], str] = {
-    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
-    ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is", ast.And: "or", ast.Or: "and", ast.Add: "-", ast.Sub: "+",
-    ast.Mult: "+", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "+",
-}  # fmt: skip
+_times = count(1_000_000_000)
+"""Each content of a file gets a time of its own: Python keeps compiled files by time and size."""
+
+Kept = dict[str, str]
+"""What noticed each mutation: a test, a word where pytest named none, nothing where the mutation survived."""
 
 
-@dataclass(frozen=True)
-class Mutation:
-    """A stretch of a source file, given as character offsets, and the text that takes its place."""
-
-    path: str
-    line: int
-    start: int
-    end: int
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {' '.join(self.before.split())} -> {self.after}"
-
-
-def mutations_of(path: Path) -> Iterator[Mutation]:  # noqa: C901 - one case a kind of mutation
-    """Yield every mutation of the functions of a file."""
-    text = path.read_text("utf-8")
-    starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line.encode()))
-    encoded = text.encode()
-
-    def change(node: ast.expr | ast.stmt, after: str, start: int | None = None, end: int | None = None) -> Mutation:
-        first = starts[node.lineno - 1] + node.col_offset if start is None else start
-        last = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0) if end is None else end
-        name = path.relative_to(ROOT).as_posix()
-        return Mutation(name, node.lineno, first, last, encoded[first:last].decode(), after)
-
-    def ends(node: ast.expr) -> tuple[int, int]:
-        return starts[node.lineno - 1] + node.col_offset, starts[(node.end_lineno or 0) - 1] + (
-            node.end_col_offset or 0
-        )
-
-    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    for node in {inner for function in functions for statement in function.body for inner in ast.walk(statement)}:
-        match node:
-            case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in SWAPS:
-                yield change(node, f" {SWAPS[type(operator)]} ", ends(left)[1], ends(right)[0])
-            case ast.BoolOp(op=operator, values=[left, right]):
-                yield change(node, f" {SWAPS[type(operator)]} ", ends(left)[1], ends(right)[0])
-            case ast.BinOp(left=left, op=operator, right=right) if type(operator) in SWAPS:
-                yield change(node, f" {SWAPS[type(operator)]} ", ends(left)[1], ends(right)[0])
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                yield change(node, "", ends(node)[0], ends(operand)[0])
-            case ast.Constant(value=bool() as value):
-                yield change(node, str(not value))
-            case ast.Constant(value=int() | float() as value):
-                yield change(node, str(value + 1))
-            case ast.Return(value=ast.expr() as value) if not _is_none(value):
-                yield change(value, "None")
-            case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
-                first, last = ends(test)
-                yield change(test, f"(not ({encoded[first:last].decode()}))")
-            case ast.Expr(value=ast.Call() | ast.Await(value=ast.Call())):
-                yield change(node, "pass")
-            case _:
-                pass
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def learn() -> None:
-    """Run the suite once with coverage, and keep which test reached which line, in processes that it started too."""
-    with tempfile.TemporaryDirectory() as folder:
-        config = Path(folder) / "coverage.ini"
-        config.write_text(PROCESSES)
-        options = ["--cov=mcp_reflect", "--cov-context=test", "--cov-report=", "-p", "tests.mutation.processes"]
-        environment = {**os.environ, "MUTATION_COVERAGE": str(config)}
-        command = [sys.executable, "-m", "pytest", "-q", *options]
-        subprocess.run(command, cwd=ROOT, env=environment, check=False, stdout=subprocess.DEVNULL)
-    shutil.move(ROOT / ".coverage", DATA)
-
-
-def reaching() -> dict[tuple[str, int], list[str]]:
-    """Return the tests that reach each line, by (path, line); the tests that reach fewest lines come first."""
-    from coverage import CoverageData  # noqa: PLC0415 - only this script needs it
-
-    data = CoverageData(basename=str(DATA))
-    data.read()
-    tests: dict[tuple[str, int], set[str]] = defaultdict(set)
-    reach: Counter[str] = Counter()
-    for file in data.measured_files():
-        name = Path(file).relative_to(ROOT).as_posix()
-        for line, contexts in data.contexts_by_lineno(file).items():
-            for context in contexts:
-                test = context.partition("|")[0].partition(" (")[0]
-                if "::" in test:
-                    tests[name, line].add(test)
-                    reach[test] += 1
-    return {place: sorted(names, key=lambda name: (reach[name], name)) for place, names in tests.items()}
-
-
-def is_noticed(mutation: Mutation, tests: list[str], copy: Path) -> bool:
-    """Whether one of the tests fails with the mutation in place."""
+def noticed_by(mutation: Mutation, tests: list[str], seconds: float, copy: Path) -> str:
+    """Return the first test that fails with the mutation in place; an empty text where none does."""
     if not tests:
-        return False
+        return ""
     target = copy / mutation.path
     original = target.read_bytes()
-    target.write_bytes(original[: mutation.start] + mutation.after.encode() + original[mutation.end :])
+    _write(target, original[: mutation.start] + mutation.after.encode() + original[mutation.end :])
+    options = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:randomly", "-rfE"]
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:cov", *tests],
-            cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)}, capture_output=True, timeout=SECONDS, check=False,
+            [sys.executable, "-m", "pytest", *options, *tests],
+            cwd=copy, env=environment, capture_output=True, text=True, timeout=STARTING + 3 * seconds, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return True
+        return "hangs"
     finally:
-        target.write_bytes(original)
-    return done.returncode != 0
+        _write(target, original)
+    if done.returncode == 0:
+        return ""
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - |$)", done.stdout, re.MULTILINE)
+    return failed[1] if failed else "does not load"
+
+
+def _write(target: Path, content: bytes) -> None:
+    target.write_bytes(content)
+    time = next(_times)
+    os.utime(target, (time, time))
+
+
+def try_all(chosen: list[Mutation], processes: int, results: Path | None) -> Kept:
+    """Try the mutations, each in one of as many copies as there are processes; print those that survive."""
+    reach = Reach()
+    kept: Kept = {}
+    if results and results.exists():
+        kept = dict(json.loads(line) for line in results.read_text("utf-8").splitlines())
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(processes) as pool:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(processes):
+            ignore = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", ".mutation*")
+            copies.put(Path(shutil.copytree(ROOT, Path(folder) / str(number), ignore=ignore)))
+
+        def attempt(mutation: Mutation) -> tuple[Mutation, str]:
+            copy = copies.get()
+            try:
+                for tests in (reach.of_line(mutation), reach.of_file(mutation)):
+                    if by := noticed_by(mutation, tests, reach.seconds(tests), copy):
+                        return mutation, by
+                return mutation, ""
+            finally:
+                copies.put(copy)
+
+        for mutation, by in pool.map(attempt, [mutation for mutation in chosen if str(mutation) not in kept]):
+            kept[str(mutation)] = by
+            if results:
+                with results.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([str(mutation), by]) + "\n")
+            if not by:
+                reached = "" if reach.of_line(mutation) else " (no test reaches it)"
+                print(f"survived {mutation}{reached}", flush=True)
+    return kept
 
 
 def main() -> int:
@@ -164,34 +108,21 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--under", default="", help="a folder or file below mcp_reflect")
-    parser.add_argument("--tests", type=int, default=60, help="tests that are tried for one mutation")
-    parser.add_argument("--fresh", action="store_true", help="learn again which tests reach which line")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--results", type=Path, help="a file that keeps what was tried, to go on after a stop")
+    parser.add_argument("--learn", nargs="*", metavar="TESTS", help="learn first what these tests reach, or all tests")
     options = parser.parse_args()
-    if options.fresh or not DATA.exists():
-        learn()
-    tests = reaching()
+    if options.learn is not None or not (DATA.exists() and SECONDS.exists()):
+        learn(options.processes, options.learn or [])
     package = ROOT / "mcp_reflect" / options.under
     files = [package] if package.is_file() else sorted(package.rglob("*.py"))
     every = sorted((mutation for path in files for mutation in mutations_of(path)), key=str)
     chosen = random.Random(options.seed).sample(every, min(options.count, len(every)))
-    survivors: Counter[str] = Counter()
-    tried: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy"
-        shutil.copytree(
-            ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis")
-        )
-        for number, mutation in enumerate(chosen, 1):
-            part = mutation.path.split("/")[1]
-            tried[part] += 1
-            reached_by = tests.get((mutation.path, mutation.line), [])
-            some = dict.fromkeys((*reached_by[: options.tests - WIDEST], *reached_by[-WIDEST:]))
-            if not is_noticed(mutation, [*some], copy):
-                survivors[part] += 1
-                reached = "" if (mutation.path, mutation.line) in tests else " (no test reaches it)"
-                print(f"{number:4} survived {mutation}{reached}", flush=True)
-    total = survivors.total()
+    kept = try_all(chosen, options.processes, options.results)
+    tried = Counter(mutation.path.split("/")[1] for mutation in chosen)
+    survivors = Counter(mutation.path.split("/")[1] for mutation in chosen if not kept[str(mutation)])
     print("\n".join(f"{part:12} {survivors[part]:3} of {count:3} survive" for part, count in sorted(tried.items())))
+    total = survivors.total()
     print(f"{total} of {len(chosen)} mutations survive ({total / max(1, len(chosen)):.0%}), seed {options.seed}")
     return 1 if total > 0.12 * len(chosen) else 0
 

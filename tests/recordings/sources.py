@@ -1,6 +1,7 @@
 """What the rules say today of the cases of these tests, one text for each case.
 
-    python -m tests.recordings.sources        # record anew; then read the diff
+    python -m tests.recordings.sources                  # record anew; then read the diff
+    python -m tests.recordings.sources lives commands   # some of them
 
 Cases with a truth of their own are judged elsewhere; a recording shows every change of an answer, so that nobody makes
 one without seeing it.
@@ -8,6 +9,7 @@ one without seeing it.
 
 import asyncio
 import json
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +27,7 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine import Engine
 from tests.checkers.cases import lines, load
 from tests.held_clock import HeldClock
+from tests.recordings import arguments, lives, replies, runs, works
 from tests.security.corpus import cases
 
 HERE = Path(__file__).parent
@@ -118,7 +121,15 @@ async def _answers(sent: list[dict[str, Any]]) -> Recording:
 
 
 SOURCES: dict[str, Callable[[], Recording]] = {
-    source.__name__: source for source in (verdicts, secrets, orders, calls, searches, recalls)
+    source.__name__: source
+    for source in (
+        *(verdicts, secrets, orders, calls, searches, recalls),
+        *(works.changed_numbers, works.corrections, works.opinions, works.critiques),
+        *(runs.diagnoses, runs.answers, runs.decisions, runs.texts, runs.transcripts),
+        *(arguments.readings, arguments.calls_at_random, arguments.traces, arguments.analyses, arguments.drafts),
+        *(arguments.searched, replies.replies, replies.hooks, replies.spending, replies.cut_secrets),
+        *(lives.lives, lives.commands),
+    )
 }
 
 
@@ -129,6 +140,6 @@ def recorded(name: str) -> Recording:
 
 
 if __name__ == "__main__":
-    for name, source in SOURCES.items():
-        text = "".join(json.dumps({key: value}, ensure_ascii=False) + "\n" for key, value in source().items())
+    for name in sys.argv[1:] or SOURCES:
+        text = "".join(json.dumps({key: value}, ensure_ascii=False) + "\n" for key, value in SOURCES[name]().items())
         (HERE / f"{name}.jsonl").write_text(text, "utf-8")
