@@ -81,17 +81,12 @@ def try_all(chosen: list[Mutation], processes: int, results: Path | None) -> Kep
             ignore = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", ".mutation*")
             copies.put(Path(shutil.copytree(ROOT, Path(folder) / str(number), ignore=ignore)))
 
-        def attempt(mutation: Mutation) -> tuple[Mutation, str]:
+        def attempt(mutation: Mutation) -> None:
             copy = copies.get()
-            try:
-                for tests in (reach.of_line(mutation), reach.of_file(mutation)):
-                    if by := noticed_by(mutation, tests, reach.seconds(tests), copy):
-                        return mutation, by
-                return mutation, ""
-            finally:
-                copies.put(copy)
-
-        for mutation, by in pool.map(attempt, [mutation for mutation in chosen if str(mutation) not in kept]):
+            by = ""
+            for tests in (reach.of_line(mutation), reach.of_file(mutation)):
+                by = by or noticed_by(mutation, tests, reach.seconds(tests), copy)
+            copies.put(copy)
             kept[str(mutation)] = by
             if results:
                 with results.open("a", encoding="utf-8") as file:
@@ -99,6 +94,8 @@ def try_all(chosen: list[Mutation], processes: int, results: Path | None) -> Kep
             if not by:
                 reached = "" if reach.of_line(mutation) else " (no test reaches it)"
                 print(f"survived {mutation}{reached}", flush=True)
+
+        list(pool.map(attempt, [mutation for mutation in chosen if str(mutation) not in kept]))
     return kept
 
 
