@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from mcp_reflect.checkers.arithmetic.numerals import read
@@ -43,64 +44,20 @@ _DIMENSIONS: Final = {
     "rate": (0, 0, -1, 1, 0),
     "temperature": TEMPERATURE,
 }
-# Dimension, family, factors with commas, names; "~" stands for a name with and without the s of the plural.
-_TABLE: Final = """
-length metric 1: m meter~ metre~
-length metric 1000: km kms kilometer~ kilometre~
-length metric 0.01: cm centimeter~ centimetre~
-length metric 0.001: mm millimeter~ millimetre~
-length foot 0.0254: in inch inches
-length foot 0.3048: ft foot feet
-length foot 0.9144: yd yds yard~
-length foot 1609.344: mi mile~
-mass metric 1: kg kgs kilo~ kilogram~ kilogramme~
-mass metric 0.001: g gram~ gramme~
-mass metric 1e-6: mg milligram~
-mass metric 1000: t tonne~
-mass pound 0.45359237: lb~ pound~
-mass pound 0.028349523125: oz ounce~
-time time 1e-9: ns nanosecond~
-time time 1e-6: µs μs us microsecond~
-time time 0.001: ms msec millisecond~
-time time 1: s sec~ second~
-time time 60: min~ minute~
-time time 3600: h hr~ hour~
-time time 86400: d day~
-time time 604800: week~ wk~
-time year 2629800,2592000,2678400,2419200,2628000: month~
-time year 31557600,31536000,31622400,31104000: year~ yr~
-data data 1: byte~ B
-data data 0.125: bit~
-temperature temperature 1: °C celsius
-temperature temperature 1: °F fahrenheit
-volume metric 0.001: L l liter~ litre~
-volume metric 1e-6: mL ml milliliter~ millilitre~
-speed foot 0.44704: mph
-"""
+_TABLE: Final = Path(__file__).with_name("units.txt")
+"""A line has dimension, family, factors with commas, names; "~" stands for a name with and without the plural's s."""
 
 
 def _units() -> Iterator[tuple[str, Unit]]:
-    for line in _TABLE.strip().split("\n"):
+    for line in _TABLE.read_text(encoding="utf-8").splitlines():
         head, _, tail = line.partition(": ")
         dimension, family, factors = head.split()
         values = tuple(Fraction(factor) for factor in factors.split(","))
         names = re.sub(r"(\w+)~", r"\1 \1s", tail).split()
         yield from ((name, Unit(names[0], _DIMENSIONS[dimension], values, family)) for name in names)
-    # kB is 1,000 or 1,024 bytes, KiB 1,024; bits and rates likewise.
-    for power, (small, word) in enumerate(zip("kmgtp", ("kilo", "mega", "giga", "tera", "peta"), strict=True), 1):
-        big = small.upper()
-        either = (Fraction(1000) ** power, Fraction(1024) ** power)
-        bits = tuple(factor / 8 for factor in either)
-        for name in (f"{big}B", f"{small}B", f"{word}byte", f"{word}bytes"):
-            yield name, Unit(f"{big}B", _DIMENSIONS["data"], either, "data")
-        for name in (f"{big}bit", f"{small}bit", f"{big}b", "kb" if power == 1 else "", f"{word}bit", f"{word}bits"):
-            yield name, Unit(f"{big}bit", _DIMENSIONS["data"], bits, "data")
-        for name in (f"{big}bps", f"{small}bps"):
-            yield name, Unit(f"{big}bit/s", _DIMENSIONS["rate"], bits[:1], "data")
-        yield f"{big}iB", Unit(f"{big}iB", _DIMENSIONS["data"], either[1:], "data")
 
 
-UNITS: Final = {name: unit for name, unit in _units() if name}
+UNITS: Final = dict(_units())
 _BY_LOWER: Final = {name.lower(): unit for name, unit in UNITS.items() if len(name) > 2}
 _POWERS: Final = {"²": 2, "³": 3, "^2": 2, "^3": 3, "^{2}": 2, "^{3}": 3}
 

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from itertools import accumulate
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
@@ -17,46 +18,8 @@ _ALPHABETS: Final = {
     "b64": "[0-9A-Za-z+/=_-]",
     "parts": "(?:[0-9A-Za-z+/=_.-]|%[0-9A-F]{2})",
 }
-# A line: the kind, the alphabet and the least length of what follows, and the beginnings
-_PROVIDERS: Final = """
-aws_key word 16 AKIA ASIA ABIA ACCA A3T
-aws_key parts 36 IQoJb3JpZ2lu FwoGZXIvYXdz ABSKQmVkcm9ja0FQSUtleS bedrock-api-key- amzn.mws.
-google_key word 56 GOOG1
-google_key url 20 GOCSPX- AIza
-google_token parts 30 ya29. 1//0
-github_token word 36 ghp_ gho_ ghu_ ghs_ ghr_
-github_token url 22 github_pat_
-gitlab_token parts 18 glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- gitlab_session= GR1348941
-llm_key word 22 gsk_ r8_ pplx- xai- pcsk_ fw_ csk- co_ tgp_v1_ jina_ esecret_ e2b_ key_ sess-
-llm_key url 20 lsv2_pt_ lsv2_sk_ sk-or-v1- sk-ant- sk-proj- sk-svcacct- sk-admin- sk-lf- tvly- pa- fc- nvapi- gsk_ crsr_ ctx7sk-
-huggingface_token word 30 hf_ api_org_
-slack_token parts 10 xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-
-discord_token url 60 mfa.
-stripe_key word 16 sk_live_ sk_test_ rk_live_ rk_test_ sk_org_live_ sk_org_test_
-stripe_key b64 16 whsec_
-npm_token word 36 npm_
-pypi_token url 40 pypi-Ag
-token word 12 LTAI napi_ npg_ rzp_live_ rzp_test_
-token word 20 vcp_ vck_ vca_ vci_ vcr_ vercel_blob_rw_ rnd_
-token word 24 AKID hcaik_ hcxik_ hcbik_ hcamk_ hcalk_ NRAK- NRRA- API-
-token word 30 sbp_ dapi dkea dose shpat_ shpca_ shppa_ shpss_ shptka_ pul- key- ico- cio p8e- sgp_ slk_ sgd_ bkua_ bkct_ bkat_
-token word 40 dop_v1_ doo_v1_ dor_v1_ oy2 rubygems_ mlsn. cs_ squ_ sqp_ sqa_ sqb_ EZAK EZTK cmVmd nsec1 kubeconfig-user-
-token word 40 shippo_live_ shippo_test_ AGE-SECRET-KEY-1 AGE-SECRET-KEY-PQ-1
-token word 60 EAA EAAC EAAM EAAG AKCp CLOJARS_ rdme_
-token word 100 xprv yprv zprv
-token url 12 AVNS_ FLWSECK_TEST- FLWSECK- FLWSECK_LIVE- NRJS- NRII- NRIQ- NRAA-
-token url 20 sb_secret_ sq0atp- sq0csp- sq0idp- sq0acp- dckr_pat_ dckr_oat_ mdb_sa_sk_ md- retool_ hvs. hvb. hvr.
-token url 30 HRKU- pat-na1- pat-eu1- pat-ap1- sdk- mob- api- AQVN y0_Ag y0__ xau_ syt_ mct_ xaat- xapt- figd_ figu_ figo_ re_
-token url 30 packagist_ack_ packagist_ort_ packagist_uut_ figor_ figh_ RGAPI- mmk_ CFPAT- sha256~ tk-us-
-token url 56 EAAA xkeysib- xsmtpsib- A21AA CfDJ8 dnkey-
-token b64 24 ATBB ATATT3 ATCTT3 ATTA BBDC- K001 K002 K003 K004 K005
-token b64 30 glsa_ glc_ eyJrIjoi fo1_ fm1a_ fm1r_ fm2_ dG9rOj essu_ dbtc_ dbtu_ sntrys_ sntryu_ sntrya_ duffel_test_ duffel_live_
-token b64 60 eyJhIjoi ops_eyJ AQE
-token parts 12 WPL_AP1.
-token parts 20 tskey- pscale_tkn_ pscale_oauth_ pscale_pw_ CCIPAT_ CCIPRJ_
-token parts 40 SG. dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. PMAK- tfp_ ocid1.credential.
-token parts 60 v1.0- t1. dt0c01. dt0s16. dt0s01. sk.eyJ tk.eyJ sl. SWMTKN-1- AAAAAAAAAAAAAAAAAAAAA
-"""
+_PREFIXES: Final = Path(__file__).with_name("secret_prefixes.txt")
+"""A line has the kind of key, the alphabet and the least length of what follows, and the beginnings."""
 
 # Keys that are no beginning and a rest. A row: kind, the texts of which one is in each match, pattern. Of a match, the
 # group `secret` goes where there is one. A pattern that begins with letters is searched quickly: its edge is behind them.
@@ -158,7 +121,7 @@ def _is_mixed(word: str) -> bool:
 def _beginnings() -> dict[str, list[tuple[str, str, str]]]:
     """Return the kinds, beginnings and patterns of keys by their first letters, the longest beginning first."""
     table: dict[str, list[tuple[str, str, str]]] = {}
-    for line in _PROVIDERS.strip().split("\n"):
+    for line in _PREFIXES.read_text(encoding="utf-8").splitlines():
         kind, alphabet, least, *beginnings = line.split()
         rest = rf"(?P<rest>{_ALPHABETS[alphabet]}{{{least},2000}})(?![0-9A-Za-z])(?:[_-][0-9A-Za-z]{{4,200}}){{0,4}}"
         for beginning in beginnings:
