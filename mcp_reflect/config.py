@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.access import ANY_PROJECT
 from mcp_reflect.models.common import GLOBAL, Scope
 
 PREFIX: Final = "MCP_REFLECT_"
@@ -107,7 +108,9 @@ class Settings(Limits):
 
     bank: Path | None = setting(None, "The bank's file. Default: `bank.db` in the platform's data directory.")
     project: str | None = setting(None, "The project of the lessons. Default: the git repository or working directory.")
-    projects: tuple[str, ...] = setting((), "Other projects that a tool argument may name, separated by commas.")
+    projects: tuple[str, ...] = setting(
+        (), "Other projects that a tool argument may name, separated by commas; `*`: any."
+    )
     llm: str = setting(
         "off", "The language model: `anthropic:MODEL`, `openai:MODEL@URL`, `claude-code`, `codex`, `gemini` or `off`."
     )
@@ -309,10 +312,14 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """The scope of calls that name no project, and the other projects that an argument may name."""
+    """The scope of calls that name no project, and the other projects that an argument may name (ANY_PROJECT: any).
+
+    Only where `shares` is true may a call change what is for all projects.
+    """
 
     own: Scope
     others: tuple[str, ...] = ()
+    shares: bool = True
 
     @classmethod
     def of(cls, settings: Settings, tenant_id: str = "local") -> "Scopes":
@@ -325,14 +332,21 @@ class Scopes:
         if project is None:
             return self.own
         name = stored_name(project)
-        if name not in (self.own.project, *self.others):
-            allowed = ", ".join(dict.fromkeys((self.own.project or "(global)", *self.others)))
+        if name not in (self.own.project, *self.others) and ANY_PROJECT not in self.others:
+            allowed = ", ".join(dict.fromkeys(name or "(global)" for name in (self.own.project, *self.others)))
             raise InputError(
                 "project",
                 f"'{_quoted(project)}' is not one that this server may use",
-                f"Leave it out, or send one of: {allowed}. A person can allow more in MCP_REFLECT_PROJECTS.",
+                f"Leave it out, or send one of: {allowed}. A person can allow more, in MCP_REFLECT_PROJECTS or by "
+                "another token.",
             )
         return Scope(self.own.tenant, name)
+
+    def refuse_shared(self, field: str) -> None:
+        """InputError, which names `field`, where a call may not change what is for all projects."""
+        if not self.shares:
+            fix = "Ask somebody whose token is for all projects (*)."
+            raise InputError(field, "it is for all projects, and your token is for some", fix)
 
 
 def stored_name(project: str) -> str:

@@ -1,5 +1,6 @@
-"""The socket of the HTTP servers: it listens on this machine's loopback address and nowhere else."""
+"""The socket of the HTTP servers: it listens on this machine's loopback address, unless another one is named."""
 
+import ipaddress
 import socket
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -11,18 +12,30 @@ HOST: Final = "127.0.0.1"
 MOST_PORT: Final = 65_535
 
 
-@contextmanager
-def listening(port: int, option: str) -> Generator[socket.socket]:
-    """Yield a socket that listens on 127.0.0.1; port 0 takes any free one.
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
-    InputError names `option` where the port is none, or cannot be had.
+
+@contextmanager
+def listening(port: int, option: str, host: str = HOST) -> Generator[socket.socket]:
+    """Yield a socket that listens on a host's address; port 0 takes any free one.
+
+    InputError names `option` where the port is none, or the address cannot be had.
     """
     if not 0 <= port <= MOST_PORT:
         raise InputError(option, f"{port} is no port", f"Give a number from 0 (any free one) to {MOST_PORT}.")
-    with socket.socket() as listener:
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise InputError(option, f"{host} has no address: {error.strerror}", "Give another.") from None
+    with socket.socket(family) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((HOST, port))
+            listener.bind(address)
         except OSError as error:
             raise InputError(option, f"port {port} cannot be had: {error.strerror}", "Give another.") from None
         listener.listen()

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 from mcp_reflect.errors import InputError
 
@@ -27,7 +27,14 @@ class CliParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: '{quoted(str(value), 40)}'. {hint}")
 
 
-def add_number(parser: argparse.ArgumentParser, option: str, least: float, most: float, **details: Any) -> None:
+class Options(Protocol):
+    """A parser, or a group of its options."""
+
+    def add_argument(self, *names: Any, **details: Any) -> Any:
+        """Add an option."""
+
+
+def add_number(parser: Options, option: str, least: float, most: float, **details: Any) -> None:
     """Add an option that takes a number from `least` to `most`, whole if these are; InputError for another one."""
 
     def parse(text: str) -> float:
@@ -64,7 +71,12 @@ class CommandInfo:
 
 COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "serve": CommandInfo(
-        "serve", "", "serve MCP over stdio; --http PORT on this machine's loopback", ("", "--http 8765"), has_json=False
+        "serve", "", "serve MCP over stdio; --http PORT to this machine, --http HOST:PORT to a team (docs/team.md)",
+        ("", "--http 8765", "--http 0.0.0.0:8765 --public-url https://lessons.example.com/mcp"), has_json=False,
+    ),
+    "tokens": CommandInfo(
+        "tokens", "ACTION", "who may use the service of a team: add, list, revoke (docs/team.md)",
+        ("add ada --tenant acme --projects shop,billing --role writer", "list", "revoke ada"),
     ),
     "install": CommandInfo(
         "install", "HOST", "register it in a host: claude-code, cursor, codex, ... (--print shows the entry)",
@@ -116,7 +128,7 @@ HOOK: Final = "hook"
 def usage() -> str:
     """Return the help of `mcp-reflect` itself."""
     lines = [(f"{name} {info.arguments}", info.purpose) for name, info in COMMANDS.items()]
-    lines.insert(4, (f"{HOOK} [EVENT]", "answer a host's hook (docs/hooks.md)"))
+    lines.insert(5, (f"{HOOK} [EVENT]", "answer a host's hook (docs/hooks.md)"))
     listing = "\n".join(f"  {words:<18} {purpose}" for words, purpose in lines)
     return f"""usage: mcp-reflect [COMMAND] [ARGUMENTS]
 

@@ -1,4 +1,4 @@
-"""Serve MCP over stdio, or over HTTP on this machine's loopback: `mcp-reflect serve`."""
+"""Serve MCP over stdio, over HTTP on this machine's loopback, or to a team: `mcp-reflect serve`."""
 
 import gc
 import os
@@ -13,12 +13,11 @@ if TYPE_CHECKING:
 
 
 def add_serve_arguments(parser: "CliParser") -> None:
-    parser.add_argument(
-        "--http",
-        metavar="PORT",
-        type=int,
-        help="serve http://127.0.0.1:PORT/mcp instead, to this machine alone; 0 takes a free port and prints it",
-    )
+    from mcp_reflect.cli.serve_team import add_team_arguments  # noqa: PLC0415 - hosts start it without argparse
+
+    about = "serve http://127.0.0.1:PORT/mcp instead, to this machine alone; 0 takes a free port and prints it. "
+    parser.add_argument("--http", metavar="[HOST:]PORT", help=about + "With HOST it is a team's service")
+    add_team_arguments(parser)
 
 
 def run_serve(options: "Namespace | None" = None) -> int:
@@ -34,7 +33,22 @@ def run_serve(options: "Namespace | None" = None) -> int:
         gc.enable()
         server.run()
     else:
-        from mcp_reflect.server.http import serve_http  # noqa: PLC0415 - same, and a web server
-
-        serve_http(options.http)
+        _serve_http(options)
     return 0
+
+
+def _serve_http(options: "Namespace") -> None:
+    host, _, port = options.http.rpartition(":")
+    if not port.isdecimal() or not port.isascii():
+        from mcp_reflect.errors import InputError  # noqa: PLC0415 - only an error needs it
+
+        raise InputError("--http", "it is not [HOST:]PORT", "Give a number from 0 to 65535, or 0.0.0.0:8000.")
+    if host:
+        from mcp_reflect.cli.serve_team import team_options  # noqa: PLC0415 - a web server
+        from mcp_reflect.server.team import serve_team  # noqa: PLC0415 - same
+
+        serve_team(team_options(host.strip("[]"), int(port), options))
+    else:
+        from mcp_reflect.server.http import serve_http  # noqa: PLC0415 - same
+
+        serve_http(int(port))

@@ -37,9 +37,9 @@ _invalid: Final = partial(MCPError, types.INVALID_REQUEST)
 
 
 class ReflectServer(MCPServer[None]):
-    """An MCPServer whose lists are ready-made and whose calls all go to the service."""
+    """An MCPServer whose lists are ready-made and whose calls all go to the service; `options` are those of the SDK."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, **options: Any) -> None:
         self.service = service
         if not logging.getLogger().handlers:  # before the SDK adds a colorful one; arguments never reach it
             logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
@@ -53,8 +53,17 @@ class ReflectServer(MCPServer[None]):
             log_level="WARNING",
             lifespan=_closing,  # pyright: ignore[reportArgumentType] - typed for any MCPServer
             cache_hints=dict.fromkeys(lists, static),
+            **options,
         )
         self.completion()(self._complete)
+
+    async def service_of_caller(self) -> Service:
+        """Return the service that answers the present call."""
+        return self.service
+
+    async def end(self) -> None:
+        """Close what calls used."""
+        await self.service.close()
 
     async def list_tools(self) -> list[types.Tool]:
         """Return the tools, from the generated file."""
@@ -82,8 +91,9 @@ class ReflectServer(MCPServer[None]):
         from mcp_reflect.server import resources  # noqa: PLC0415 - nothing of the engine at the start
 
         is_board = str(uri) == BOARD
-        with self.service.admission.call(ResourceError):
-            text = await resources.read(self.service.engine(), str(uri))
+        service = await self.service_of_caller()
+        with service.admission.call(ResourceError):
+            text = await resources.read(service.engine(), str(uri))
         meta = {"ui": {"prefersBorder": True}} if is_board else None
         return [ReadResourceContents(content=text, mime_type=APP if is_board else JSON, meta=meta)]
 
@@ -98,8 +108,9 @@ class ReflectServer(MCPServer[None]):
         del context
         from mcp_reflect.server import prompts  # noqa: PLC0415 - nothing of the engine at the start
 
-        with self.service.admission.call(_invalid):
-            return await prompts.get(self.service.engine(), name, arguments or {})
+        service = await self.service_of_caller()
+        with service.admission.call(_invalid):
+            return await prompts.get(service.engine(), name, arguments or {})
 
     async def _complete(
         self,
@@ -110,9 +121,10 @@ class ReflectServer(MCPServer[None]):
         del context
         from mcp_reflect.server import resources  # noqa: PLC0415 - nothing of the engine at the start
 
-        with self.service.admission.call(_invalid):
+        service = await self.service_of_caller()
+        with service.admission.call(_invalid):
             name = ref.uri if isinstance(ref, types.ResourceTemplateReference) else argument.name
-            values = await resources.complete(self.service.engine(), name, argument.value)
+            values = await resources.complete(service.engine(), name, argument.value)
         return types.Completion(values=values, total=len(values), has_more=False)
 
     async def run_stdio_async(self) -> None:
@@ -145,4 +157,4 @@ async def _closing(server: MCPServer[None]) -> AsyncGenerator[None]:
         yield
     finally:
         if isinstance(server, ReflectServer):
-            await server.service.close()
+            await server.end()

@@ -1,5 +1,7 @@
 """The server over HTTP, for clients on this machine: loopback only, with limits on connections, requests and bodies.
 
+The service of a team (`server/team.py`) has the same limits.
+
 The SDK refuses a foreign Host (421), a foreign Origin (403) and JSON that is nested too deep (400).
 """
 
@@ -25,7 +27,7 @@ MOST_SESSIONS: Final = 1_000
 SESSION_SECONDS: Final = 30 * 60
 """After so long without a request a session ends; its client begins another."""
 _GRACE_SECONDS: Final = 1  # for answers when the server stops; a stream that a client holds open has no end
-_BACKLOG: Final = 100  # connections that are accepted at once
+BACKLOG: Final = 100  # connections that are accepted at once
 _OTHER_FILES: Final = 60  # of the bank, of threads, of the log
 
 
@@ -86,6 +88,7 @@ class RequestLimits:
             finally:
                 self._waiting.pop(waiting, None)
                 self._waiting_bytes -= size
+        scope["body_bytes"] = size
         if max(size, announced) > DEFAULT_MAX_REQUEST_BODY_SIZE:
             await _refuse(send, 413, f"body: it is too large. Send at most {DEFAULT_MAX_REQUEST_BODY_SIZE} bytes.")
         elif waiting.cancelled_caught:
@@ -140,7 +143,7 @@ class Connection(H11Protocol):
         self._watch = self.loop.call_later(self.seconds, self._look)
 
 
-def _most_connections() -> int:
+def most_connections() -> int:
     """Return how many connections the limit on open files (`ulimit -n`) allows beside the bank's own."""
     try:
         import resource  # noqa: PLC0415 - not on Windows
@@ -148,7 +151,7 @@ def _most_connections() -> int:
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     except ImportError:
         soft = 512
-    return min(max(soft - _BACKLOG - _OTHER_FILES, 16), 2_000)
+    return min(max(soft - BACKLOG - _OTHER_FILES, 16), 2_000)
 
 
 def serve_http(port: int) -> None:
@@ -168,22 +171,22 @@ def serve_http(port: int) -> None:
             ),
         )
         settings = server.service.settings
-        Connection.most, Connection.seconds = _most_connections(), settings.max_body_seconds
+        Connection.most, Connection.seconds = most_connections(), settings.max_body_seconds
         config = uvicorn.Config(
             RequestLimits(app, settings),
             http=Connection,
-            backlog=_BACKLOG,
+            backlog=BACKLOG,
             log_level="warning",
             lifespan="on",
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
-        logging.getLogger("asyncio").addFilter(_Once())
+        logging.getLogger("asyncio").addFilter(OnceFilter())
         sys.stdout.write(f"http://{names[0]}{PATH}\n")
         sys.stdout.flush()
         anyio.run(uvicorn.Server(config).serve, [listener])
 
 
-class _Once(logging.Filter):
+class OnceFilter(logging.Filter):
     """Lets the first line through that says that no more files may be opened: asyncio tries again each second."""
 
     _was_said = False

@@ -26,18 +26,37 @@ if TYPE_CHECKING:
 _TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a call
 
 
-class Admission:
-    """Refuses calls over the limits: a bucket of calls that fills evenly over a minute, and a count of running calls.
+class Bucket:
+    """An amount that may be used in a minute, which fills evenly; 0: any amount.
 
     `now` gives seconds of a clock that never goes back.
     """
 
-    def __init__(self, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
-        self._a_minute = settings.max_calls_per_minute
-        self._at_once = settings.max_calls_at_once
+    def __init__(self, a_minute: float, now: Callable[[], float] = time.monotonic) -> None:
+        self.a_minute = a_minute
         self._now = now
-        self._left = float(self._a_minute)
+        self._left = float(a_minute)
         self._filled = now()
+
+    def seconds_until(self, amount: float = 1) -> float:
+        """Return the seconds until an amount is left, 0 where it is; one over a minute's waits for all of it."""
+        now = self._now()
+        self._left = min(self._left + (now - self._filled) * self.a_minute / 60, self.a_minute)
+        self._filled = now
+        short = min(amount, self.a_minute) - self._left
+        return short * 60 / self.a_minute if self.a_minute and short > 0 else 0.0
+
+    def take(self, amount: float = 1) -> None:
+        """Use an amount."""
+        self._left -= amount
+
+
+class Admission:
+    """Refuses calls over the limits: on calls in a minute, and on running calls."""
+
+    def __init__(self, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
+        self._calls = Bucket(settings.max_calls_per_minute, now)
+        self._at_once = settings.max_calls_at_once
         self._running = 0
 
     @contextmanager
@@ -45,7 +64,7 @@ class Admission:
         """Count one call. Over a limit it raises InputError, or the `error` that the protocol wants."""
         if refused := self._refusal():
             raise error(str(refused)) if error else refused
-        self._left -= 1
+        self._calls.take()
         self._running += 1
         try:
             yield
@@ -55,13 +74,9 @@ class Admission:
     def _refusal(self) -> InputError | None:
         if self._at_once and self._running >= self._at_once:
             return InputError("calls", f"{self._running} are running already", "Wait for one to be answered.")
-        now = self._now()
-        self._left = min(self._left + (now - self._filled) * self._a_minute / 60, self._a_minute)
-        self._filled = now
-        if not self._a_minute or self._left >= 1:
+        if not (seconds := self._calls.seconds_until()):
             return None
-        fault = f"there were more than {self._a_minute} in a minute"
-        seconds = (1 - self._left) * 60 / self._a_minute
+        fault = f"there were more than {self._calls.a_minute:g} in a minute"
         return InputError("calls", fault, f"Wait {seconds:.1f} s ({PREFIX}MAX_CALLS_PER_MINUTE).")
 
 
@@ -95,7 +110,8 @@ class Idle:
                 self._waiting = asyncio.create_task(self._dream_later())
 
     async def close(self) -> None:
-        """Give up dreaming, and wait for it to end."""
+        """Give up dreaming for good, and wait for it to end."""
+        self._seconds = 0
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.cancel()
@@ -115,10 +131,12 @@ class Idle:
 
 
 class Service:
-    """Calls tools, and makes the engine with the first call. One for each process.
+    """Calls tools, and makes the engine with the first call. One for each process, or for each scope of a team.
 
     Nothing of the engine is imported before: a host that only lists the tools does not wait for it.
     """
+
+    takes_spool = True
 
     def __init__(self, settings: Settings, engine: "Engine | None" = None) -> None:
         self.settings = settings
@@ -151,6 +169,8 @@ class Service:
         """Begin to note calls that hooks left beside the bank, if there are any."""
         from mcp_reflect.storage.spool import ENDING, Spool  # noqa: PLC0415 - see the class
 
+        if not self.takes_spool:
+            return
         bank = self.settings.bank_path
         file = bank.with_name(bank.name + ENDING)
         if (self._taking is None or self._taking.done()) and file.exists() and file.stat().st_size:
@@ -163,9 +183,9 @@ class Service:
         await warnings.note_spooled(self.engine().context, spool, _TAKING_SECONDS)
 
     async def call(
-        self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None" = None
+        self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None" = None, agent: str = ""
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool; the client of `context` may be asked for its model.
+        """Call a tool; the client of `context` may be asked for its model. `agent` replaces the client's name.
 
         An error of the caller or of the bank becomes text; one of ours is logged.
         """
@@ -178,9 +198,9 @@ class Service:
 
             near = get_close_matches(name[:80], names, n=1)
             fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(names)}."
-            return _failure(f"name: there is no tool '{quoted(name)}'. {fix}")
+            return failure(f"name: there is no tool '{quoted(name)}'. {fix}")
         try:
-            with self.idle.call(), self.admission.call(), _named_agent(context):
+            with self.idle.call(), self.admission.call(), named_agent(agent or _client_name(context)):
                 result = await self.engine().call(name, arguments, _client(context))
                 self._take_in_spool()
                 value = answer(result, detail=wants_detail(arguments))
@@ -189,11 +209,11 @@ class Service:
         except InputNeeded as needed:
             return needed.result
         except McpReflectError as error:
-            return _failure(f"{error}{_example(name, error)}")
+            return failure(f"{error}{_example(name, error)}")
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
-            return _failure(f"mcp-reflect failed inside {name}; nothing was stored. A person finds more in its log.")
+            return failure(f"mcp-reflect failed inside {name}; nothing was stored. A person finds more in its log.")
 
 
 class InputNeeded(BaseException):
@@ -231,19 +251,23 @@ def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
     return ClientCapabilities(llm=llm, progress=progress)
 
 
+def _client_name(context: "Context[Any, Any] | None") -> str:
+    client = context.session.client_params if context is not None else None
+    return client.client_info.name if client is not None else ""
+
+
 @contextmanager
-def _named_agent(context: "Context[Any, Any] | None") -> Generator[None]:
-    """Keep the name that the client gives itself beside what is stored inside."""
+def named_agent(name: str) -> Generator[None]:
+    """Keep a name, if there is one, beside what is stored inside."""
     from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see the class
     from mcp_reflect.storage.lessons import AGENT  # noqa: PLC0415 - same
 
-    client = context.session.client_params if context is not None else None
-    before = AGENT.set(quoted(client.client_info.name) if client is not None else None)
+    before = AGENT.set(quoted(name) if name else None)
     try:
         yield
     finally:
         AGENT.reset(before)
 
 
-def _failure(text: str) -> CallToolResult:
+def failure(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)

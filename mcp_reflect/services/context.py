@@ -39,4 +39,6 @@ class Context:
         """The language models and their prompts. Created when first used: a recall needs none of it."""
         from mcp_reflect.llm.runner import ModelRunner  # noqa: PLC0415 - see above
 
-        return ModelRunner(self.settings, self.bank.usage, llm=self.llm, log=self.log, clock=self.clock)
+        return ModelRunner(
+            self.settings, self.bank.usage.of(self.scopes.own.tenant), llm=self.llm, log=self.log, clock=self.clock
+        )

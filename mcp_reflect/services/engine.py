@@ -62,6 +62,7 @@ class Engine:
         clock: The source of time and ids.
         reflection_bank_size: Takes precedence over the setting `bank_size`.
         tenant_id: The owner of the records; an engine sees no records of other tenants.
+        scopes: The tenant and the projects, instead of `tenant_id` and those of the settings.
     """
 
     def __init__(
@@ -75,12 +76,13 @@ class Engine:
         clock: Clock | None = None,
         reflection_bank_size: int | None = None,
         tenant_id: str = "local",
+        scopes: Scopes | None = None,
     ) -> None:
         self.settings = settings or Settings.from_env()
         if reflection_bank_size is not None:
             self.settings = replace(self.settings, bank_size=reflection_bank_size)
         self.clock = clock or Clock()
-        self.scopes = Scopes.of(self.settings, tenant_id)
+        self.scopes = scopes or Scopes.of(self.settings, tenant_id)
         self.log = Log(self.settings.log_level, self.settings.log_format)
         own = store if isinstance(store, Bank) else None
         self.bank = own or Bank(self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder)

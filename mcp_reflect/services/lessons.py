@@ -58,6 +58,8 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson, or strengthen the one that says the same."""
     sent = read(LessonArguments, arguments, context.settings)
     scope = _visible(context.scopes.named(sent.project), sent.visibility)
+    if scope.project == GLOBAL:
+        context.scopes.refuse_shared("visibility")
     draft = sent.draft(Source.AGENT)
     stored = await context.bank.lessons.store(scope, draft)
     if context.by_rules:  # what rules made of the same event in this session is its evidence
@@ -125,6 +127,8 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson. It leaves every recall and stays in the history."""
     sent = read(ForgetArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
+    if not context.scopes.shares and (await context.bank.lessons.get(scope, sent.lesson_id)).project == GLOBAL:
+        context.scopes.refuse_shared("lesson_id")
     lesson = await context.bank.lessons.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
     context.log("lesson_forgotten", lesson_id=lesson.id)
     own = str(Scope(scope.tenant, lesson.project))

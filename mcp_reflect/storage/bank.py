@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, UsageStore
     from mcp_reflect.storage.sqlite.backup import Maintenance
     from mcp_reflect.storage.store import Store
+    from mcp_reflect.storage.tokens import TokenRepository
     from mcp_reflect.storage.transfer import Transfer
     from mcp_reflect.storage.views import Views
     from mcp_reflect.storage.warnings import WarningRepository
@@ -38,6 +39,7 @@ _REPOSITORIES: Final = {
     "critique_sessions": "sessions.CritiqueSessions",
     "steps": "sessions.StepBudget",
     "usage": "sessions.UsageStore",
+    "tokens": "tokens.TokenRepository",
     "views": "views.Views",
     "transfer": "transfer.Transfer",
     "maintenance": "sqlite.backup.Maintenance",
@@ -64,6 +66,7 @@ class Bank:
     critique_sessions: "CritiqueSessions"
     steps: "StepBudget"
     usage: "UsageStore"
+    tokens: "TokenRepository"
     views: "Views"
     transfer: "Transfer"
     maintenance: "Maintenance"

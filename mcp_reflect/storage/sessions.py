@@ -132,6 +132,14 @@ class StepBudget(Repository):
 class UsageStore(Repository):
     """The use of language models by day, over all processes that share the bank. Days begin at midnight, UTC."""
 
+    tenant = "local"
+
+    def of(self, tenant: str) -> "UsageStore":
+        """Return the use by a tenant."""
+        usage = UsageStore(self.bank)
+        usage.tenant = tenant
+        return usage
+
     async def spent_today(self) -> Spend:
         """Return what was spent since midnight."""
         row = await self.db.row("spent_on", self._today())
@@ -143,4 +151,4 @@ class UsageStore(Repository):
         tx.run("spend_add", {**self._today(), "tokens": spend.tokens, "cost": spend.cost})
 
     def _today(self) -> dict[str, Any]:
-        return {"tenant": "local", "day": int(self.clock.now() // _DAY)}
+        return {"tenant": self.tenant, "day": int(self.clock.now() // _DAY)}

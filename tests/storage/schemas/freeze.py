@@ -13,6 +13,7 @@ from typing import Any
 
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.budget import Spend
+from mcp_reflect.models.access import Role
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.index import document
 from mcp_reflect.storage.sqlite.files import newest
@@ -77,6 +78,7 @@ async def fill(bank: Path) -> None:
             await engine.after_call("bash", {"command": "make deply"}, error="No rule to make target", session="s")
         await engine.dream()
         await engine.bank.usage.add(Spend(tokens=10, cost=0.01))
+        await engine.bank.tokens.add("ada", tenant="acme", projects=["shop"], role=Role.WRITER)
         await engine.bank.consolidations.take_lease(engine.scopes.own, "a server", 60)
         assert engine.bank.embeddings is not None
         async for _ in engine.bank.embeddings.embed_all():

@@ -1,0 +1,75 @@
+"""The options of a team's service: `mcp-reflect serve --http HOST:PORT`."""
+
+import os
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mcp_reflect.cli.commands import CliParser, add_number
+from mcp_reflect.errors import InputError
+
+if TYPE_CHECKING:
+    from mcp_reflect.server.team import TeamOptions
+
+_MOST: Final = 1 << 40
+_LEAST_KEY_CHARS: Final = 32
+
+
+def add_team_arguments(parser: CliParser) -> None:
+    """Add the options, which all are for --http HOST:PORT."""
+    team = parser.add_argument_group("a team's service (docs/team.md)", "All of it is for --http HOST:PORT.")
+    team.add_argument("--public-url", metavar="URL", help="the address that clients use, such as https://NAME/mcp")
+    team.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME[:PORT]", help="another Host that the proxy sends"
+    )
+    team.add_argument("--without-authentication", action="store_true", help="ask nobody for a token")
+    team.add_argument("--oauth-issuer", metavar="URL", help="accept JWTs of this authorization server")
+    team.add_argument("--oauth-jwks", metavar="URL", help="the address of its keys")
+    team.add_argument("--oauth-audience", metavar="TEXT", help="the audience of its tokens (default: --public-url)")
+    team.add_argument("--oauth-tenant-claim", default="tenant", metavar="NAME", help="the claim that names the tenant")
+    team.add_argument("--oauth-projects-claim", default="projects", metavar="NAME", help="the claim of the projects")
+    keys = "a file of mode 0600 with a key a line (32 characters or more), the same for all replicas"
+    team.add_argument("--state-key-file", metavar="FILE", help=keys)
+    add_number(team, "--tenant-bytes", 0, _MOST, default=0, metavar="N", help="bytes a minute of a tenant; 0: any")
+    add_number(team, "--tenant-lessons", 0, _MOST, default=0, metavar="N", help="lessons of a tenant; 0: any number")
+    drain = "seconds between the signal to stop, which /readyz tells, and the end of listening"
+    add_number(team, "--drain", 0.0, 300.0, default=0.0, metavar="SECONDS", help=drain)
+
+
+def team_options(host: str, port: int, options: Namespace) -> "TeamOptions":
+    """Return the options of a command line; InputError names the option that cannot be used."""
+    from mcp_reflect.server.auth import OAuthOptions  # noqa: PLC0415 - a web server, which the help does not need
+    from mcp_reflect.server.team import TeamOptions  # noqa: PLC0415 - same
+
+    for name in ("public_url", "oauth_issuer", "oauth_jwks"):
+        value = getattr(options, name)
+        if value is not None and not value.startswith(("https://", "http://")):
+            raise InputError(f"--{name.replace('_', '-')}", "it is not an address", "Begin it with https://.")
+    oauth = None
+    if options.oauth_issuer or options.oauth_jwks:
+        audience = options.oauth_audience or options.public_url
+        if not (options.oauth_issuer and options.oauth_jwks and audience):
+            fix = "Give --oauth-issuer, --oauth-jwks, and --public-url or --oauth-audience."
+            raise InputError("--oauth-issuer", "one of the three that it takes is missing", fix)
+        oauth = OAuthOptions(
+            issuer=options.oauth_issuer, jwks=options.oauth_jwks, audience=audience,
+            tenant_claim=options.oauth_tenant_claim, projects_claim=options.oauth_projects_claim,
+        )  # fmt: skip
+    return TeamOptions(
+        host=host, port=port, public_url=options.public_url, allowed_hosts=tuple(options.allow_host),
+        authenticates=not options.without_authentication, oauth=oauth, state_keys=_state_keys(options.state_key_file),
+        bytes_a_minute=options.tenant_bytes, lessons=options.tenant_lessons, drain_seconds=options.drain,
+    )  # fmt: skip
+
+
+def _state_keys(file: str | None) -> tuple[str, ...]:
+    if file is None:
+        return ()
+    path = Path(file).expanduser()
+    if path.stat().st_mode & 0o077 and os.name == "posix":
+        raise InputError("--state-key-file", "others may read it", f"Run chmod 600 {path}.")
+    keys = tuple(line.strip() for line in path.read_text("utf-8").splitlines() if line.strip())
+    if not keys or any(len(key) < _LEAST_KEY_CHARS for key in keys):
+        fix = "Make one: openssl rand -base64 48 > FILE."
+        raise InputError("--state-key-file", "it has no key, or one of fewer than 32 characters", fix)
+    return keys

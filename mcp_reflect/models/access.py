@@ -1,0 +1,48 @@
+"""Who calls the service of a team: the tenant, the projects and the role that a token gives."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+ANY_PROJECT: Final = "*"
+"""Stands for every project of a tenant."""
+
+
+class Role(StrEnum):
+    """What a caller may do: recall; also store; also decide about what others stored."""
+
+    READER = "reader"
+    WRITER = "writer"
+    ADMIN = "admin"
+
+
+ROLES: Final = tuple(Role)
+"""From the least to the most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """A caller. Of `projects`, the first is that of calls that name none; an empty name is global."""
+
+    id: str
+    name: str
+    tenant: str
+    projects: tuple[str, ...]
+    role: Role
+
+    def may(self, role: Role) -> bool:
+        """Return whether the caller has that role, or one that includes it."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+    def uses(self, project: str) -> bool:
+        """Return whether the caller may use a project."""
+        return ANY_PROJECT in self.projects or project in self.projects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token(Principal):
+    """A stored token. Times are seconds since 1970 (UTC); None is never."""
+
+    created_at: float
+    expires_at: float | None = None
+    revoked_at: float | None = None

@@ -1,0 +1,266 @@
+"""The service of a team over HTTP: `mcp-reflect serve --http HOST:PORT`. Any replica answers any request."""
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import anyio
+import uvicorn
+from mcp.server.auth.routes import create_protected_resource_routes
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.mcpserver import RequestStateSecurity
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mcp_reflect.clock import Clock
+from mcp_reflect.config import Scopes, Settings
+from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.log import Log
+from mcp_reflect.loopback import HOST, is_loopback, listening
+from mcp_reflect.models.access import Principal, Role
+from mcp_reflect.models.common import GLOBAL
+from mcp_reflect.server.auth import SCOPES, Authenticator, OAuthOptions
+from mcp_reflect.server.http import BACKLOG, PATH, Connection, OnceFilter, RequestLimits, most_connections
+from mcp_reflect.server.tenants import Gate, Team, TeamServer, TenantLimits, principal_of
+from mcp_reflect.storage.bank import Bank
+from mcp_reflect.storage.tokens import PREFIX
+
+_FINISH_SECONDS: Final = 50  # for running calls when the service stops: a call that asks a model takes 45
+_READY_SECONDS: Final = 3.0
+_PROBES: Final = ("/healthz", "/readyz")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamOptions:
+    """How the service is reached, and whom it answers.
+
+    `public_url` is the address that clients use, where a proxy stands before it; `allowed_hosts` are other names that
+    the proxy calls it by. `state_keys` are shared by all replicas: they seal what a client sends back in a second round
+    of a call. `drain_seconds` pass between the signal to stop, which `/readyz` tells, and the end of listening.
+    """
+
+    host: str
+    port: int
+    public_url: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    authenticates: bool = True
+    oauth: OAuthOptions | None = None
+    state_keys: tuple[str, ...] = ()
+    bytes_a_minute: int = 0
+    lessons: int = 0
+    drain_seconds: float = 0.0
+
+
+class Replica:
+    """A replica: its application, and whether it takes requests."""
+
+    def __init__(self, settings: Settings, options: TeamOptions, bank: Bank, log: Log, port: int) -> None:
+        self.stopping = False
+        self._bank = bank
+        limits = TenantLimits(
+            calls_a_minute=settings.max_calls_per_minute, bytes_a_minute=options.bytes_a_minute, lessons=options.lessons
+        )
+        self._team = Team(settings, bank, log, limits)
+        names = _host_names(options, port)
+        origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
+        self.url = options.public_url or f"http://{_bracketed(options.host)}:{port}{PATH}"
+        keys = RequestStateSecurity(keys=list(options.state_keys)) if options.state_keys else None
+        server = TeamServer(self._team, request_state_security=keys, **self._authentication(options, log))
+        app = server.streamable_http_app(
+            streamable_http_path=PATH,
+            stateless_http=True,
+            transport_security=TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins),
+        )
+        anyone = None if options.authenticates else _anyone(settings)
+        app.user_middleware.append(Middleware(Gate, team=self._team, anyone=anyone))
+        app.router.routes[:0] = self._routes(options)
+        self.starlette = app
+        self.app = RequestLimits(Front(app, names, origins, log), settings)
+
+    def _authentication(self, options: TeamOptions, log: Log) -> dict[str, Any]:
+        """Return the SDK's options for tokens; the audience of a JWT is checked with its signature."""
+        if not options.authenticates:
+            return {}
+        resource = self.url if options.oauth else None
+        values: Any = {
+            "issuer_url": options.oauth.issuer if options.oauth else self.url,
+            "resource_server_url": resource,
+        }
+        return {
+            "auth": AuthSettings(**values, required_scopes=[SCOPES[0]], validate_token_resource=False),
+            "token_verifier": Authenticator(self._bank.tokens, options.oauth, log),
+        }
+
+    def _routes(self, options: TeamOptions) -> list[Route]:
+        routes = [Route("/healthz", self._health), Route("/readyz", self._ready)]
+        if options.oauth:
+            values: Any = {"resource_url": self.url, "authorization_servers": [options.oauth.issuer]}
+            routes += create_protected_resource_routes(**values, scopes_supported=list(SCOPES))
+        return routes
+
+    async def _health(self, _: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def _ready(self, _: Request) -> Response:
+        """Tell whether requests may come: the bank can be read and written, and has this release's schema."""
+        if self.stopping:
+            return JSONResponse({"status": "stopping"}, 503)
+        try:
+            with anyio.fail_after(_READY_SECONDS):
+                opened = await self._bank.open()
+                await self._bank.tokens.find(f"{PREFIX}any_token")  # reads; an open bank may be unreachable
+        except (McpReflectError, TimeoutError) as error:
+            return JSONResponse({"status": "bank", "error": type(error).__name__}, 503)
+        if opened.read_only:
+            return JSONResponse({"status": "bank", "error": "read-only"}, 503)
+        return JSONResponse({"status": "ready", "schema": opened.schema})
+
+
+class Front:
+    """An ASGI application around `app`: refuses foreign Hosts and Origins, and logs each request without its body."""
+
+    def __init__(self, app: Starlette, names: list[str], origins: list[str], log: Log) -> None:
+        self._app = app
+        self._names = {name.encode() for name in names}
+        self._origins = {origin.encode() for origin in origins}
+        self._log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a foreign request, or hand it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.monotonic(), 500
+
+        async def note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await (self._refusal(scope) or self._app)(scope, receive, note)
+        finally:
+            caller = principal_of(scope)
+            self._log(
+                "request",
+                method=scope["method"],
+                path=scope["path"],
+                status=status,
+                milliseconds=round((time.monotonic() - began) * 1000, 1),
+                bytes=scope.get("body_bytes", 0),
+                caller=caller and caller.name,
+            )
+
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        headers = dict(scope["headers"])
+        if scope["path"] in _PROBES:
+            return None  # whoever watches the service calls it by its address
+        if headers.get(b"host", b"") not in self._names:
+            return PlainTextResponse("Host: this service has another name (serve --public-url, --allow-host).", 421)
+        if b"origin" in headers and headers[b"origin"] not in self._origins:
+            return PlainTextResponse("Origin: another page may not ask this service.", 403)
+        if scope["path"] == PATH and scope["method"] == "GET":  # a stream of a session; this service has none
+            return PlainTextResponse("Send POST.", 405, {"Allow": "POST"})
+        return None
+
+
+class _Server(uvicorn.Server):
+    """Says on the first signal that it stops, and stops `drain_seconds` later."""
+
+    def __init__(self, config: uvicorn.Config, drain_seconds: float, stopping: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._drain_seconds = drain_seconds
+        self._stopping: Callable[[], None] | None = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; a second signal stops at once."""
+        stopping, self._stopping = self._stopping, None
+        if stopping is None or not self._drain_seconds:
+            super().handle_exit(sig, frame)
+            return
+        stopping()
+        timer = threading.Timer(self._drain_seconds, super().handle_exit, (sig, None))
+        timer.daemon = True
+        timer.start()
+
+
+def serve_team(options: TeamOptions) -> None:
+    """Serve until SIGINT or SIGTERM; the address is printed on stdout when requests may come.
+
+    InputError where the address cannot be had, or where others could reach it and nobody is asked for a token.
+    """
+    with listening(options.port, "--http", options.host) as listener:
+        anyio.run(_serve, options, Settings.from_env(), listener)
+
+
+async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> None:
+    log = Log(settings.log_level, settings.log_format)
+    bank = Bank(settings, Scopes.of(settings), clock=Clock(), log=log)
+    try:
+        await bank.open()
+        options = await _checked(options, bank, log)
+        replica = Replica(settings, options, bank, log, listener.getsockname()[1])
+        Connection.most, Connection.seconds = most_connections(), settings.max_body_seconds
+        logging.getLogger("asyncio").addFilter(OnceFilter())
+        config = uvicorn.Config(
+            replica.app,
+            http=Connection,
+            backlog=BACKLOG,
+            log_level="warning",
+            access_log=False,
+            lifespan="on",
+            server_header=False,
+            timeout_graceful_shutdown=_FINISH_SECONDS,
+        )
+
+        def stopping() -> None:
+            replica.stopping = True
+
+        sys.stdout.write(f"{replica.url}\n")
+        sys.stdout.flush()
+        await _Server(config, options.drain_seconds, stopping).serve([listener])
+    finally:
+        await bank.close()
+
+
+async def _checked(options: TeamOptions, bank: Bank, log: Log) -> TeamOptions:
+    """Return the options; without tokens and OAuth nobody is asked for one, if only this machine can call."""
+    if not options.authenticates or options.oauth or await bank.tokens.list_all():
+        return options
+    if not is_loopback(options.host):
+        fault = f"{options.host} can be reached from other machines, and there is no token"
+        fix = "Make one (mcp-reflect tokens add), name an --oauth-issuer, or add --without-authentication."
+        raise InputError("--http", fault, fix)
+    log("serving_without_authentication", "warning", fix="make a token, and start anew")
+    return replace(options, authenticates=False)
+
+
+def _host_names(options: TeamOptions, port: int) -> list[str]:
+    """Return the values of Host that are answered."""
+    names = [*options.allowed_hosts, f"{HOST}:{port}", f"localhost:{port}", f"{_bracketed(options.host)}:{port}"]
+    if options.public_url:
+        names.append(urlsplit(options.public_url).netloc)
+    return list(dict.fromkeys(names))
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _anyone(settings: Settings) -> Principal:
+    """Return the caller where nobody is asked for a token: the person of the settings."""
+    scopes = Scopes.of(settings)
+    projects = tuple(dict.fromkeys((scopes.own.project, *scopes.others, GLOBAL)))
+    return Principal(id="", name="", tenant=scopes.own.tenant, projects=projects, role=Role.ADMIN)

@@ -1,0 +1,201 @@
+"""Who makes a request of a team's service, and the engine that answers: one for each tenant and choice of projects."""
+
+import asyncio
+from collections import OrderedDict
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp import types
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.mcpserver import Context
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mcp_reflect.config import Scopes, Settings
+from mcp_reflect.errors import InputError
+from mcp_reflect.models import common
+from mcp_reflect.models.access import ANY_PROJECT, Principal, Role
+from mcp_reflect.models.common import GLOBAL
+from mcp_reflect.server.app import ReflectServer
+from mcp_reflect.server.auth import Access, refuse_role
+from mcp_reflect.server.service import Bucket, Service, failure
+from mcp_reflect.services.engine import Engine
+
+if TYPE_CHECKING:
+    from mcp_reflect.log import Log
+    from mcp_reflect.storage.bank import Bank
+
+PROJECT_HEADER: Final = b"mcp-reflect-project"
+"""Names the project of calls that name none; it has to be one of the token's."""
+
+_MOST_SERVICES: Final = 200  # engines that are kept; all of them share the bank
+_MOST_TENANTS: Final = 10_000  # whose use in the last minute is known
+_WRITING: Final = {
+    "reflect": "reflect on a run",
+    "store_lesson": "store a lesson",
+    "record_outcome": "record an outcome",
+    "forget_lesson": "forget a lesson",
+}
+"""The tools that change what others recall, and what they do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who makes the present request, and the project of calls that name none."""
+
+    principal: Principal
+    project: str
+
+
+CALLER: Final = ContextVar[Caller]("caller")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantLimits:
+    """The most that a tenant may use of one replica in a minute, and keep in the bank; 0: any amount."""
+
+    calls_a_minute: float = 0
+    bytes_a_minute: float = 0
+    lessons: int = 0
+
+
+class Team:
+    """The services of those who called lately, over one bank, and the limits of their tenants."""
+
+    def __init__(self, settings: Settings, bank: "Bank", log: "Log", limits: TenantLimits) -> None:
+        # The limit on calls of the settings is that of a tenant here, which Gate holds.
+        self.settings = replace(settings, max_calls_per_minute=0, unknown=())
+        self.bank = bank
+        self.log = log
+        self._limits = limits
+        self._services: OrderedDict[Scopes, Service] = OrderedDict()
+        self._used: OrderedDict[str, tuple[Bucket, Bucket]] = OrderedDict()
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def service(self, caller: Caller) -> Service:
+        """Return the service of a caller's tenant and projects."""
+        principal = caller.principal
+        others = tuple(name for name in principal.projects if name != caller.project)
+        own = common.Scope(principal.tenant, caller.project)
+        scopes = Scopes(own, others, shares=principal.uses(GLOBAL))
+        if scopes not in self._services:
+            settings = replace(self.settings, project=caller.project, projects=others)
+            service = Service(settings, Engine(settings, store=self.bank, scopes=scopes))
+            service.takes_spool = False  # hooks of this machine left it, for a bank of its own
+            self._services[scopes] = service
+        self._services.move_to_end(scopes)
+        while len(self._services) > _MOST_SERVICES:
+            _, oldest = self._services.popitem(last=False)
+            closing = asyncio.create_task(oldest.close())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+        return self._services[scopes]
+
+    async def close(self) -> None:
+        """Close the services; the bank stays open."""
+        while self._services:
+            await self._services.popitem()[1].close()
+        await asyncio.gather(*self._closing)
+
+    def seconds_to_wait(self, tenant: str, size: int) -> float:
+        """Return the seconds until a tenant may send a request of `size` bytes, and count it where they are 0."""
+        if tenant not in self._used:
+            self._used[tenant] = (Bucket(self._limits.calls_a_minute), Bucket(self._limits.bytes_a_minute))
+            if len(self._used) > _MOST_TENANTS:
+                self._used.popitem(last=False)
+        calls, sent = self._used[tenant]
+        self._used.move_to_end(tenant)
+        seconds = max(calls.seconds_until(), sent.seconds_until(size))
+        if not seconds:
+            calls.take()
+            sent.take(size)
+        return seconds
+
+    async def refuse_more_lessons(self, tenant: str) -> None:
+        """InputError where the bank keeps as many lessons of a tenant as it may."""
+        if not self._limits.lessons:
+            return
+        kept = sum((await self.bank.lessons.projects(tenant)).values())
+        if kept >= self._limits.lessons:
+            fix = "Forget what is of no use, or ask the person who runs the service."
+            raise InputError("lessons", f"your team keeps {kept}, and {self._limits.lessons} are the most", fix)
+
+
+class TeamServer(ReflectServer):
+    """The server of a team: each call goes to the service of its caller, if the caller's role allows it."""
+
+    def __init__(self, team: Team, **options: Any) -> None:
+        super().__init__(Service(team.settings), **options)
+        self.team = team
+
+    async def service_of_caller(self) -> Service:
+        """Return the service of the present caller."""
+        return self.team.service(CALLER.get())
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool of the list, if the caller's role allows it."""
+        caller = CALLER.get()
+        service = self.team.service(caller)
+        try:
+            if name in _WRITING:
+                refuse_role(caller.principal, Role.WRITER, _WRITING[name])
+            if name in ("reflect", "store_lesson"):
+                await self.team.refuse_more_lessons(caller.principal.tenant)
+        except InputError as error:
+            return failure(str(error))
+        result = await service.call(name, arguments, context, caller.principal.name)
+        if name == "recall_lessons":
+            await self.team.bank.recalls.flush()  # another replica may be told what came of it
+        return result
+
+    async def end(self) -> None:
+        """Close the services of all callers."""
+        await self.team.close()
+
+
+class Gate:
+    """An ASGI application around `app`: names the caller of a request (CALLER), and holds the tenant to its limits.
+
+    `anyone` is the caller where nobody is asked for a token. A request without an accepted one has no caller.
+    """
+
+    def __init__(self, app: ASGIApp, team: Team, anyone: Principal | None) -> None:
+        self._app = app
+        self._team = team
+        self._anyone = anyone
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that is over a limit, or hand it on."""
+        principal = principal_of(scope) or self._anyone
+        if scope["type"] != "http" or principal is None:
+            await self._app(scope, receive, send)
+            return
+        named = next((value for name, value in scope["headers"] if name == PROJECT_HEADER), b"").decode(
+            "utf-8", "replace"
+        )
+        own = next((name for name in principal.projects if name != ANY_PROJECT), GLOBAL)
+        if named and not principal.uses(named):
+            allowed = ", ".join(name or "(global)" for name in principal.projects)
+            text = f"Mcp-Reflect-Project: your token is not for it. Leave it out, or send one of: {allowed}."
+            await PlainTextResponse(text, 403)(scope, receive, send)
+        elif seconds := self._team.seconds_to_wait(principal.tenant, scope.get("body_bytes", 0)):
+            self._team.log("tenant_limited", "warning", path=scope["path"], seconds=round(seconds, 1))
+            headers = {"Retry-After": str(max(round(seconds + 0.5), 1))}
+            text = f"Your team sent too much in a minute. Wait {headers['Retry-After']} s."
+            await PlainTextResponse(text, 429, headers)(scope, receive, send)
+        else:
+            before = CALLER.set(Caller(principal, named or own))
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                CALLER.reset(before)
+
+
+def principal_of(scope: Scope) -> Principal | None:
+    """Return whom the token of a request names, None where it has no accepted one."""
+    user = scope.get("user")
+    token = user.access_token if isinstance(user, AuthenticatedUser) else None
+    return token.principal if isinstance(token, Access) else None

@@ -1,0 +1,236 @@
+"""A team's service: whom it answers, for which tenant and projects, and how much of it."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.types import CallToolResult, TextContent
+
+from mcp_reflect.config import Settings
+from mcp_reflect.models.access import Role
+from tests.conftest import Era
+from tests.held_clock import HeldClock
+from tests.server.calls import told
+from tests.server.teams import Team, replica
+
+LESSON: dict[str, Any] = {
+    "mistake": "Deployed the shop on a Friday",
+    "correction": "Deploy the shop on a Tuesday morning",
+}
+TASK: dict[str, Any] = {"task": "deploy the shop on a Friday"}
+CALL: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+SENT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture
+async def team(settings: Settings) -> AsyncIterator[Team]:
+    # Opened and closed in one task of its own, as the SDK wants it; a fixture's two halves run in two.
+    ready: asyncio.Future[Team] = asyncio.get_running_loop().create_future()
+    done = asyncio.Event()
+
+    async def serve() -> None:
+        async with replica(settings) as made:
+            ready.set_result(made)
+            await done.wait()
+
+    serving = asyncio.create_task(serve())
+    yield await ready
+    done.set()
+    await serving
+
+
+async def refused(client: Client, tool: str, arguments: dict[str, Any]) -> str:
+    """The words of a call that must be refused."""
+    result = await client.call_tool(tool, arguments)
+    assert isinstance(result, CallToolResult)
+    assert result.is_error, result
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+async def status(team: Team, token: str) -> int:
+    async with team.http(token) as http:
+        return (await http.post("/mcp", json=CALL, headers=SENT)).status_code
+
+
+async def test_what_one_stores_another_of_the_team_recalls_with_its_author(team: Team, era: Era) -> None:
+    ada, bob = await team.token("ada"), await team.token("bob", role=Role.READER)
+    async with team.client(ada, era) as client:
+        stored = await told(client, "store_lesson", LESSON)
+    async with team.client(bob, era) as client:
+        found = await told(client, "recall_lessons", TASK)
+        assert [hit["id"] for hit in found["lessons"]] == [stored["lesson_id"]]
+        (resource,) = (await client.read_resource(f"lesson://{stored['lesson_id']}")).contents
+    assert '"agent": "ada"' in resource.model_dump_json().replace("\\", "")
+
+
+async def test_only_an_accepted_token_is_answered(team: Team) -> None:
+    good, gone = await team.token("good"), await team.token("gone")
+    assert await status(team, good) == await status(team, gone) == 200
+    await team.bank.tokens.revoke("gone")
+    for wrong in (
+        "",
+        gone,
+        good[:-1],
+        f"{good}x",
+        good.rpartition("_")[0],
+        "mcpr_",
+        "eyJhbGciOiJub25lIn0.e30.",
+        "x" * 20_000,
+    ):
+        assert await status(team, wrong) == 401, wrong[:20]
+    assert await status(team, good) == 200
+
+
+async def test_a_token_ends_with_its_last_day(settings: Settings) -> None:
+    clock = HeldClock()
+    async with replica(settings, clock=clock) as team:
+        token = await team.token("ada", days=1)
+        assert await status(team, token) == 200
+        clock.time += 86_401
+        assert await status(team, token) == 401
+
+
+async def test_the_text_of_a_token_is_nowhere_in_the_bank(team: Team, settings: Settings) -> None:
+    token = await team.token("ada")
+    await team.bank.db.truncate_log()
+    secret = token.removeprefix("mcpr_").partition("_")[2].encode()
+    assert not [file.name for file in settings.bank_path.parent.iterdir() if secret in file.read_bytes()]
+
+
+async def test_a_refusal_says_so_in_the_words_of_the_standard(team: Team) -> None:
+    async with team.http() as http:
+        answer = await http.post("/mcp", json=CALL, headers=SENT)
+    assert answer.headers["www-authenticate"].startswith('Bearer error="invalid_token"')
+
+
+async def test_a_reader_may_recall_and_stores_nothing(team: Team) -> None:
+    token = await team.token("bob", role=Role.READER)
+    run = {"task": "t", "outcome": "failure", "analysis": LESSON}
+    async with team.client(token) as client:
+        for tool, arguments in (
+            ("store_lesson", LESSON), ("reflect", run), ("forget_lesson", {"lesson_id": "les_1"}),
+            ("record_outcome", {"success": True, "recall_id": "rec_1"}),
+        ):  # fmt: skip
+            assert "your token's role is reader" in await refused(client, tool, arguments)
+        assert (await told(client, "recall_lessons", TASK))["recall_id"]
+    assert await team.bank.lessons.projects("acme") == {}
+
+
+async def test_a_project_comes_from_the_token_and_a_header_chooses_among_its_own(team: Team) -> None:
+    token = await team.token("ada", "shop", "billing")
+    async with team.client(token, project="billing") as client:
+        await told(client, "store_lesson", LESSON)
+        said = await refused(client, "store_lesson", {**LESSON, "project": "payroll"})
+    assert "'payroll' is not one that this server may use" in said
+    assert "billing, shop" in said
+    assert await team.bank.lessons.projects("acme") == {"billing": 1}
+    async with team.http(token, project="payroll") as http:
+        answer = await http.post("/mcp", json=CALL, headers=SENT)
+        assert (answer.status_code, "shop, billing" in answer.text) == (403, True)
+
+
+async def test_only_a_token_for_every_project_changes_what_is_for_all(team: Team) -> None:
+    some, every = await team.token("some"), await team.token("every", "*")
+    shared = {**LESSON, "visibility": "global"}
+    async with team.client(some) as limited, team.client(every) as whole:
+        assert "it is for all projects, and your token is for some" in await refused(limited, "store_lesson", shared)
+        stored = await told(whole, "store_lesson", shared)
+        assert (await told(limited, "recall_lessons", TASK))["lessons"][0]["id"] == stored["lesson_id"]
+        assert "your token is for some" in await refused(limited, "forget_lesson", {"lesson_id": stored["lesson_id"]})
+        await told(whole, "store_lesson", {**LESSON, "project": "anything"})
+    assert await team.bank.lessons.projects("acme") == {"": 1, "anything": 1}
+
+
+async def test_no_answer_crosses_from_one_tenant_to_another_with_the_same_texts_and_ids(team: Team) -> None:
+    tenants = ("acme", "zeta", "nil")
+    chance = random.Random(7)
+    async with AsyncExitStack() as stack:
+        clients: dict[str, Client] = {}
+        ids: dict[str, set[str]] = {tenant: set() for tenant in tenants}
+        for tenant in tenants:
+            token = await team.token(tenant, "shop", "billing", tenant=tenant)
+            clients[tenant] = await stack.enter_async_context(team.client(token))
+            for project in ("shop", "billing"):
+                for number in range(3):
+                    sent = {
+                        "mistake": f"Deployed the shop {number} on a Friday",
+                        "correction": "Wait",
+                        "project": project,
+                    }
+                    ids[tenant].add((await told(clients[tenant], "store_lesson", sent))["lesson_id"])
+        everything = [lesson for own in ids.values() for lesson in sorted(own)]
+        assert len(set(everything)) >= len(tenants) * 2
+        for _ in range(60):
+            tenant = chance.choice(tenants)
+            client, lesson = clients[tenant], chance.choice(everything)
+            found = await told(client, "recall_lessons", {**TASK, "project": chance.choice(["shop", "billing"])})
+            assert {hit["id"] for hit in found["lessons"]} <= ids[tenant]
+            if lesson not in ids[tenant]:
+                outcome = {"success": True, "lesson_ids": [lesson]}
+                for tool, sent in (("record_outcome", outcome), ("forget_lesson", {"lesson_id": lesson})):
+                    assert "there is no" in await refused(client, tool, sent)
+
+
+async def test_a_tenant_over_its_calls_waits_and_another_does_not(settings: Settings) -> None:
+    async with replica(replace(settings, max_calls_per_minute=3)) as team:
+        ada, zoe = await team.token("ada"), await team.token("zoe", tenant="zeta")
+        assert [await status(team, ada) for _ in range(4)] == [200, 200, 200, 429]
+        async with team.http(ada) as http:
+            answer = await http.post("/mcp", json=CALL, headers=SENT)
+        assert 1 <= int(answer.headers["retry-after"]) <= 21
+        assert await status(team, zoe) == 200
+
+
+async def test_a_tenant_over_its_bytes_or_its_lessons_is_told_so(settings: Settings) -> None:
+    async with replica(settings, bytes_a_minute=500) as team:
+        token = await team.token("ada")
+        async with team.http(token) as http:
+            large = {**CALL, "params": {"_meta": {"note": "x" * 600}}}
+            assert [(await http.post("/mcp", json=large, headers=SENT)).status_code for _ in range(2)] == [200, 429]
+    async with replica(settings, lessons=1) as team, team.client(token) as client:
+        await told(client, "store_lesson", LESSON)
+        said = await refused(client, "store_lesson", {"mistake": "Another one", "correction": "Something else"})
+        assert "lessons: your team keeps 1, and 1 are the most" in said
+
+
+async def test_a_foreign_host_or_page_is_refused_everywhere_and_a_probe_is_answered(settings: Settings) -> None:
+    async with replica(settings, public_url="https://lessons.example.com/mcp", allowed_hosts=("replica",)) as team:
+        token = await team.token("ada")
+        async with team.http(token) as http:
+            for host, expected in (("evil.example", 421), ("lessons.example.com", 200), ("replica", 200)):
+                answer = await http.post("/mcp", json=CALL, headers={**SENT, "Host": host})
+                assert answer.status_code == expected, host
+            foreign = {**SENT, "Origin": "https://evil.example"}
+            assert (await http.post("/mcp", json=CALL, headers=foreign)).status_code == 403
+            own = {**SENT, "Host": "lessons.example.com", "Origin": "https://lessons.example.com"}
+            assert (await http.post("/mcp", json=CALL, headers=own)).status_code == 200
+            ready = await http.get("/readyz", headers={"Host": "10.0.0.7"})
+            assert (ready.status_code, ready.json()["status"]) == (200, "ready")
+
+
+async def test_what_one_replica_showed_another_is_told_about(settings: Settings, era: Era) -> None:
+    async with replica(settings) as first, replica(settings) as second:
+        token = await first.token("ada")
+        async with first.client(token, era) as one, second.client(token, era) as other:
+            stored = await told(one, "store_lesson", LESSON)
+            found = await told(other, "recall_lessons", TASK)
+            assert [hit["id"] for hit in found["lessons"]] == [stored["lesson_id"]]
+            outcome = {"success": True, "recall_id": found["recall_id"], "lesson_ids": [stored["lesson_id"]]}
+            assert (await told(one, "record_outcome", outcome))["updated"]
+        await second.bank.tokens.revoke("ada")
+        assert (await status(first, token), await status(second, token)) == (401, 401)
+
+
+async def test_without_authentication_the_settings_say_whose_lessons_they_are(settings: Settings) -> None:
+    async with replica(settings, authenticates=False) as team, team.client() as client:
+        await told(client, "store_lesson", LESSON)
+        await told(client, "store_lesson", {**LESSON, "project": "other"})
+        assert "'third' is not one" in await refused(client, "store_lesson", {**LESSON, "project": "third"})
+        assert await team.bank.lessons.projects("local") == {"app": 1, "other": 1}

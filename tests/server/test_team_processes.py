@@ -1,0 +1,140 @@
+"""A team's service as processes: the command that makes tokens, the one that serves, and how it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack, closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.conftest import Era
+from tests.server.calls import told
+from tests.server.servers import LESSON, ROOT
+
+OURS = (sys.executable, "-m", "mcp_reflect")
+
+
+def run(bank: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "MCP_REFLECT_BANK": str(bank)}
+    return subprocess.run((*OURS, *words), cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+
+def made(bank: Path, name: str, role: str = "writer") -> str:
+    """The text of a new token."""
+    done = run(bank, "tokens", "add", name, "--tenant", "acme", "--projects", "shop,billing", "--role", role, "--json")
+    return json.loads(done.stdout)["token"]
+
+
+@contextmanager
+def serving(bank: Path, *options: str, host: str = "127.0.0.1:0") -> Generator[tuple[str, subprocess.Popen[str]]]:
+    env = {**os.environ, "MCP_REFLECT_BANK": str(bank)}
+    command = (*OURS, "serve", "--http", host, *options)
+    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip(), process
+        finally:
+            process.kill()
+
+
+def status(url: str, path: str) -> int:
+    with closing(HTTPConnection(urlsplit(url).netloc, timeout=20)) as connection:
+        connection.request("GET", path)
+        return connection.getresponse().status
+
+
+async def test_two_replicas_on_one_bank_answer_one_client_alternately(bank_path: Path, era: Era) -> None:
+    token = made(bank_path, "ada")
+    with ExitStack() as stack:
+        urls = [stack.enter_context(serving(bank_path))[0] for _ in range(2)]
+        headers = {"Authorization": f"Bearer {token}"}
+        sent = 0
+
+        async def alternate(request: httpx2.Request) -> None:
+            nonlocal sent
+            sent += 1
+            place = httpx2.URL(urls[sent % 2])
+            request.url = request.url.copy_with(port=place.port)
+            request.headers["Host"] = f"127.0.0.1:{place.port}"
+
+        hooks = {"request": [alternate]}
+        http = httpx2.AsyncClient(headers=headers, event_hooks=hooks, timeout=30)
+        async with http, Client(streamable_http_client(urls[0], http_client=http), mode=era) as client:
+            stored = await told(client, "store_lesson", LESSON)
+            for _ in range(3):
+                found = await told(client, "recall_lessons", {"task": "deploy on a Friday"})
+                assert [hit["id"] for hit in found["lessons"]] == [stored["lesson_id"]]
+                outcome = {"success": True, "recall_id": found["recall_id"], "lesson_ids": [stored["lesson_id"]]}
+                assert (await told(client, "record_outcome", outcome))["updated"]
+        assert sent >= 7
+
+
+def test_readyz_tells_first_that_the_service_stops_and_healthz_does_not(bank_path: Path) -> None:
+    made(bank_path, "ada")
+    with serving(bank_path, "--drain", "3") as (url, process):
+        assert (status(url, "/healthz"), status(url, "/readyz")) == (200, 200)
+        process.send_signal(signal.SIGTERM)
+        while status(url, "/readyz") == 200:
+            pass
+        assert (status(url, "/healthz"), status(url, "/readyz")) == (200, 503)
+        assert process.wait(20) in {0, -signal.SIGTERM}
+
+
+@pytest.mark.parametrize(
+    ("host", "options", "fault"),
+    [
+        ("0.0.0.0:0", (), "can be reached from other machines, and there is no token"),
+        ("127.0.0.1:x", (), "it is not [HOST:]PORT"),
+        ("no-such-host.invalid:0", (), "--http"),
+        ("127.0.0.1:0", ("--oauth-issuer", "https://login.example.com"), "--oauth-jwks"),
+        ("127.0.0.1:0", ("--public-url", "lessons.example.com"), "--public-url: it is not an address"),
+    ],
+)
+def test_an_address_that_cannot_be_served_is_refused_in_words(
+    bank_path: Path, host: str, options: tuple[str, ...], fault: str
+) -> None:
+    done = run(bank_path, "serve", "--http", host, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert fault in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_another_address_is_served_with_a_token_or_a_flag_that_says_without(bank_path: Path) -> None:
+    with serving(bank_path, "--without-authentication", host="0.0.0.0:0") as (url, _):
+        assert status(url, "/readyz") == 200
+    made(bank_path, "ada")
+    with serving(bank_path, host="0.0.0.0:0") as (url, _):
+        assert status(url, "/readyz") == 200
+
+
+def test_tokens_are_shown_once_listed_without_their_text_and_revoked_by_name(bank_path: Path) -> None:
+    token = made(bank_path, "ada")
+    assert token.startswith("mcpr_")
+    again = run(bank_path, "tokens", "add", "ada", "--tenant", "acme", "--projects", "shop", "--role", "reader")
+    assert (again.returncode, "'ada' is the name of another token" in again.stderr) == (2, True)
+    listed = run(bank_path, "tokens", "list")
+    assert "ada\tacme\tshop, billing\twriter\tworks" in listed.stdout
+    assert token not in run(bank_path, "tokens", "list", "--json").stdout + listed.stdout
+    assert run(bank_path, "tokens", "revoke", "ada").returncode == 0
+    assert "revoked" in run(bank_path, "tokens", "list").stdout
+    assert "no token in use is named 'ada'" in run(bank_path, "tokens", "revoke", "ada").stderr
+    assert made(bank_path, "ada") != token
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o600])
+def test_a_file_of_state_keys_has_to_be_secret_and_long(bank_path: Path, tmp_path: Path, mode: int) -> None:
+    file = tmp_path / "keys"
+    file.write_text("short\n")
+    file.chmod(mode)
+    done = run(bank_path, "serve", "--http", "127.0.0.1:0", "--state-key-file", str(file))
+    assert done.returncode == 2
+    assert ("fewer than 32 characters" if mode == 0o600 else "chmod 600") in done.stderr
