@@ -109,9 +109,9 @@ def test_without_a_yes_the_change_is_shown_and_not_made(home: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("name", "text", "fault"),
     [
-        ("cursor", '{\n "a": 1,\n "b" 2\n}', "line 3: a colon is missing."),
+        ("cursor", '{\n "a": 1,\n "b" 2\n}', "line 3: it is not JSON: Expecting ':' delimiter."),
         ("cursor", '{"mcpServers": []}', "mcpServers: it is not an object."),
-        ("cursor", '{"a": 1} {"b": 2}', "line 1: something follows the value."),
+        ("cursor", '{"a": 1} {"b": 2}', "line 1: it is not JSON: Extra data."),
         ("codex", "[mcp_servers\n", "it is not TOML"),
         ("codex", "mcp_servers = [1]\n", "mcp_servers: it is not a table."),
         ("goose", "extensions: [1]\n", "extensions: it is not a table."),

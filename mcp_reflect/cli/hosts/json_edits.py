@@ -1,6 +1,6 @@
 """Change JSON that people edit by hand: comments, order, indentation and trailing commas stay.
 
-Grammar: RFC 8259, with the comments and trailing commas that VS Code and others allow. A change splices text in or
+The JSON is read by the library, without the comments and trailing commas that VS Code and others allow. A change splices text in or
 out, and the result is parsed again: if anything else changed, the edit is refused.
 """
 
@@ -15,11 +15,12 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.security.redact import quoted
 
 _SPACE: Final = re.compile(r"(?:\s|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
-_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_SCALAR: Final = re.compile(r"[^\s,\]}/:\"\[{]+")
+_COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/')
+_TRAILING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])')
 _INDENT: Final = re.compile(r"\n([ \t]+)\S")
 _LINE_END: Final = re.compile(r"[ \t]*\n")
-_MAX_DEPTH: Final = 100
+_DECODER: Final = json.JSONDecoder()
+_FIX: Final = "Correct the file; nothing was changed."
 
 
 Path: TypeAlias = Sequence[str | int]
@@ -41,14 +42,29 @@ class Node:
 
 def read(text: str) -> Node:
     """Parse a document; one of spaces and comments alone is `{}`. Raises InputError that names the line of a fault."""
-    start = _space(text, 0)
-    if start == len(text):
+    bare = _TRAILING.sub(_blank, _COMMENT.sub(_blank, text))
+    start = _space(bare, 0)
+    if start == len(bare):
         return Node(len(text), len(text), {})
-    node = _value(text, start, 0)
-    rest = _space(text, node.end)
-    if rest != len(text):
-        raise _fault(text, rest, "something follows the value")
-    return node
+    try:
+        return _node(bare, start, json.loads(bare, object_pairs_hook=_unique))
+    except json.JSONDecodeError as error:
+        raise InputError(f"line {error.lineno}", f"it is not JSON: {error.msg}", _FIX) from None
+    except RecursionError:
+        raise InputError("the file", "it is nested too deep", _FIX) from None
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Return a string as it is, and blanks in the place of a comment or a trailing comma."""
+    return match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0])
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in members]
+    for name in names if len({*names}) < len(names) else ():
+        if names.count(name) > 1:
+            raise InputError("the file", f"'{quoted(name, 40)}' is there twice", _FIX)
+    return dict(members)
 
 
 def _space(text: str, place: int) -> int:
@@ -57,58 +73,23 @@ def _space(text: str, place: int) -> int:
     return match.end() if match else place
 
 
-def _value(text: str, start: int, depth: int) -> Node:
-    if depth > _MAX_DEPTH:
-        raise _fault(text, start, f"it is nested more than {_MAX_DEPTH} levels deep")
-    opening = text[start : start + 1]
-    if opening and opening in "{[":
-        return _container(text, start, depth)
-    match = (_STRING if opening == '"' else _SCALAR).match(text, start)
-    if match is None:
-        raise _fault(text, start, "a value is missing")
-    try:
-        return Node(start, match.end(), json.loads(match[0]))
-    except ValueError:
-        raise _fault(text, start, f"'{quoted(match[0], 40)}' is not a value") from None
-
-
-def _container(text: str, start: int, depth: int) -> Node:
-    """Return the object or list at `start`."""
-    is_object = text[start] == "{"
-    closing = "}" if is_object else "]"
-    node = Node(start, start, None)
-    place = _space(text, start + 1)
-    while text[place : place + 1] != closing:
-        name, value_start = _key(text, place) if is_object else (len(node.parts), place)
-        if name in node.parts:
-            raise _fault(text, place, f"'{quoted(name, 40)}' is there twice")
-        part = _value(text, value_start, depth + 1)
-        node.parts[name] = place, part
-        place = _space(text, part.end)
-        if text[place : place + 1] == ",":
-            place = _space(text, place + 1)
-        elif text[place : place + 1] != closing:
-            raise _fault(text, place, f"a comma or '{closing}' is missing")
+def _node(bare: str, start: int, value: Any) -> Node:
+    """Return the node of a value of a valid document without comments and trailing commas."""
+    node = Node(start, start, value)
+    if not isinstance(value, dict | list):
+        node.end = _DECODER.raw_decode(bare, start)[1]
+        return node
+    place = _space(bare, start + 1)
+    while bare[place] not in "}]":
+        begins, name = place, len(node.parts)
+        if isinstance(value, dict):
+            name, place = _DECODER.raw_decode(bare, place)
+            place = _space(bare, _space(bare, place) + 1)  # behind the colon
+        node.parts[name] = begins, _node(bare, place, value[name])
+        place = _space(bare, node.parts[name][1].end)
+        place = _space(bare, place + 1) if bare[place] == "," else place
     node.end = place + 1
-    values = {name: part.value for name, (_, part) in node.parts.items()}
-    node.value = values if is_object else list(values.values())
     return node
-
-
-def _key(text: str, place: int) -> tuple[str, int]:
-    """Return the name of the member at `place`, and where its value begins."""
-    key = _STRING.match(text, place)
-    if key is None:
-        raise _fault(text, place, "a name in quotes is missing")
-    colon = _space(text, key.end())
-    if text[colon : colon + 1] != ":":
-        raise _fault(text, colon, "a colon is missing")
-    return json.loads(key[0]), _space(text, colon + 1)
-
-
-def _fault(text: str, place: int, what: str) -> InputError:
-    line = text.count("\n", 0, place) + 1
-    return InputError(f"line {line}", what, "Correct the file; nothing was changed.")
 
 
 def set_member(text: str, path: Path, value: Any) -> str:
