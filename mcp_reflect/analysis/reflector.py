@@ -1,14 +1,14 @@
 """From the diagnosis and the analysis to one reflection, its scores and the lessons worth keeping."""
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_reflect.analysis.diagnose import is_told
 from mcp_reflect.models.lesson import UNKNOWN_SCORE, LessonDraft, RecordKind, Source, lesson_text, told_lesson
-from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Link, Score
+from mcp_reflect.models.reflection import Analysis, Insights, Link, Reflection, Score
 from mcp_reflect.models.run import Correction, Diagnosis, FindingKind, Trace
 
 CRITERIA: Final = ("correctness", "helpfulness", "safety", "completeness", "efficiency")
@@ -61,26 +61,13 @@ def installed() -> tuple[tuple[str, Scorer | Exception], ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A run as it was judged: by the analysis where there is one, by rules where not. Scores are in 0..1 or None."""
+def judge(
+    trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Source, **about: Any
+) -> tuple[Reflection, tuple[LessonDraft, ...], tuple[tuple[str, LessonDraft], ...]]:
+    """Combine the diagnosis of rules with the analysis of `source`: a reflection, its lessons, and their evidence.
 
-    reflection: str
-    strategy: str | None
-    importance: float | None
-    confidence: float | None
-    tags: tuple[str, ...]
-    error_category: str | None
-    first_failing_event: str | None
-    source_event_ids: tuple[str, ...]
-    insights: Insights | None
-    lessons: tuple[LessonDraft, ...]
-    evidence: tuple[tuple[str, LessonDraft], ...]
-    assessment: Assessment | None = None
-
-
-def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Source) -> Judged:
-    """Combine the diagnosis of rules with the analysis of `source`."""
+    `about` has the other fields of the reflection, its thinker, time and scope.
+    """
     category = seen.category.value if seen.category else None
     tags = _tags(trace, seen, analysis, category)
     lessons = sorted(seen.corrections, key=lambda one: (-one.importance, -one.confidence, one.failed_event_id))
@@ -94,7 +81,7 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
         lessons = [lesson for lesson in lessons if lesson not in same]
     drafts += [_seen(trace, lesson) for lesson in lessons[:MOST_LESSONS]]
     by = analysis or Analysis(reflection=seen.summary)
-    return Judged(
+    reflection = Reflection(
         reflection=by.reflection,
         strategy=by.strategy or seen.strategy,
         importance=seen.importance if by.importance is None else by.importance,
@@ -104,10 +91,10 @@ def judge(trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Sour
         first_failing_event=seen.first_failing_event,
         source_event_ids=by.source_event_ids or seen.source_event_ids[:MOST_EVENTS],
         insights=_insights_of(by),
-        lessons=tuple(drafts),
-        evidence=tuple((name, _seen(trace, lesson)) for name, lesson in evidence),
         assessment=by.assessment,
+        **about,
     )
+    return reflection, tuple(drafts), tuple((name, _seen(trace, lesson)) for name, lesson in evidence)
 
 
 def findings_text(seen: Diagnosis) -> str:
@@ -121,7 +108,7 @@ def findings_text(seen: Diagnosis) -> str:
     return "\n".join((seen.summary, *(f"- {text}" for text in untold)))[:MOST_FINDINGS]
 
 
-def reflection_draft(trace: Trace, judged: Judged, source: Source) -> LessonDraft:
+def reflection_draft(trace: Trace, judged: Reflection, source: Source) -> LessonDraft:
     """The record by which recall finds the reflection itself."""
     return LessonDraft(
         kind=RecordKind.REFLECTION,
@@ -135,7 +122,7 @@ def reflection_draft(trace: Trace, judged: Judged, source: Source) -> LessonDraf
     )
 
 
-def strategy_draft(trace: Trace, judged: Judged, source: Source) -> LessonDraft | None:
+def strategy_draft(trace: Trace, judged: Reflection, source: Source) -> LessonDraft | None:
     """The strategy as a record of its own: tagged, and 10 % more important than its reflection."""
     if not judged.strategy:
         return None
@@ -145,7 +132,7 @@ def strategy_draft(trace: Trace, judged: Judged, source: Source) -> LessonDraft 
     return replace(draft, kind=RecordKind.STRATEGY, text=judged.strategy, tags=tags, importance=importance)
 
 
-def links(seen: Diagnosis, judged: Judged) -> tuple[Link, ...]:
+def links(seen: Diagnosis, judged: Reflection) -> tuple[Link, ...]:
     """The events that the reflection rests on, and the tools and errors in them."""
     events = [Link(relation="rests_on", to_kind="event", to_id=name) for name in judged.source_event_ids]
     tools = [Link(relation="about", to_kind="tool", to_id=item.tool) for item in seen.failures]

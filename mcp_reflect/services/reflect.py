@@ -5,14 +5,13 @@ import hashlib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, cast
 
 from mcp_reflect.analysis import agent_analysis, decisions, reflector
 from mcp_reflect.analysis.agent_analysis import read_analysis
 from mcp_reflect.analysis.assessment import level_of
 from mcp_reflect.analysis.diagnose import diagnose
-from mcp_reflect.analysis.reflector import Judged
 from mcp_reflect.analysis.text import error_text, sentence, trace_text
 from mcp_reflect.checkers.evidence.reading import Kind
 from mcp_reflect.checkers.evidence.reading import seen as reports_in
@@ -328,27 +327,26 @@ async def _draft(
     analyzed = _Run(context=context, run=run, trace=trace, diagnosis=diagnosis, review=review, client=client)
     judgement = await analyzed.judge(sent)
     analysis = judgement.analysis
-    judged = reflector.judge(trace, diagnosis, analysis, judgement.source)
+    about: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
+    reflection, lessons, evidence = reflector.judge(
+        trace, diagnosis, analysis, judgement.source, thinker=judgement.thinker, **about
+    )
     if review is not None:
-        judged = _with_review(judged, judgement, review, run)
-    assessment = await analyzed.score(sent.criteria, judged.assessment, analysis.scores if analysis else None)
+        reflection = _with_review(reflection, judgement, review, run)
+    assessment = await analyzed.score(sent.criteria, reflection.assessment, analysis.scores if analysis else None)
     for name, score in assessment.scores.items() if assessment else ():  # a scorer may set them
-        judged = replace(judged, **{name: score.score}) if name in ("importance", "confidence") else judged
+        reflection = replace(reflection, **{name: score.score}) if name in ("importance", "confidence") else reflection
     if validation is not None:
         validation = replace(validation, reflection_success=not judgement.failed)
-    names = [item.name for item in fields(judged) if item.name not in ("lessons", "evidence", "assessment")]
-    reflection = Reflection(
-        **{name: getattr(judged, name) for name in names},
-        thinker=judgement.thinker,
+    reflection = replace(
+        reflection,
         note=judgement.note,
         assessment=assessment,
         validation=validation,
         related=sent.related_ids,
         triggered_by=sent.trigger,
-        generated_at=iso(context.clock.now()),
         cut=run.get("cut", {}),
         tokens=analyzed.tokens,
-        scope=str(scope),
         ignored=(*sent.ignored, *(analysis.ignored if analysis else ())),
     )
     keys = {"importance": reflection.importance, "confidence": reflection.confidence}
@@ -367,14 +365,14 @@ async def _draft(
         },
         digest=_digest(run, analysis, sent.criteria),
         run_digest=_digest(run, None),
-        face=reflector.reflection_draft(trace, judged, judgement.source),
-        strategy=reflector.strategy_draft(trace, judged, judgement.source),
-        lessons=judged.lessons,
-        evidence=judged.evidence,
+        face=reflector.reflection_draft(trace, reflection, judgement.source),
+        strategy=reflector.strategy_draft(trace, reflection, judgement.source),
+        lessons=lessons,
+        evidence=evidence,
         failures=diagnosis.failures,
         worked=diagnosis.worked,
         links=(
-            *reflector.links(diagnosis, judged),
+            *reflector.links(diagnosis, reflection),
             *(Link(relation="related", to_kind="record", to_id=name) for name in sent.related_ids),
             *(Link(relation="used", to_kind="recall", to_id=name) for name in (sent.recall_id,) if name),
         ),
@@ -401,7 +399,9 @@ def _metrics(run: Mapping[str, Any]) -> Mapping[str, Json]:
     return execution.get("metrics") or {}
 
 
-def _with_review(judged: Judged, judgement: _Judgement, written: decisions.Written, run: Mapping[str, Any]) -> Judged:
+def _with_review(
+    judged: Reflection, judgement: _Judgement, written: decisions.Written, run: Mapping[str, Any]
+) -> Reflection:
     """Add the text of rules on the decision where neither the agent nor a model wrote one."""
     decision = decisions.decision_of(run["decision"])
     added = (decision.action, decision.component, *(("fallback",) if judgement.failed else ()))

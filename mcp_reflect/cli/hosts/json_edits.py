@@ -1,7 +1,7 @@
 """Change JSON that people edit by hand: comments, order, indentation and trailing commas stay.
 
-The JSON is read by the library, without the comments and trailing commas that VS Code and others allow. A change splices text in or
-out, and the result is parsed again: if anything else changed, the edit is refused.
+The library reads it without the comments and trailing commas that VS Code and others allow. A change splices text in
+or out, and the result is parsed again: if anything else changed, the edit is refused.
 """
 
 import json
