@@ -60,6 +60,7 @@ class Evidence(StrEnum):
     TEST = "test"
 
 
+_SHORT_ID_CHARS: Final = 6  # 30 random bits
 UNKNOWN_SCORE: Final = 0.5
 """The score of a record that nobody scored."""
 
@@ -68,6 +69,11 @@ def lesson_text(mistake: str, correction: str) -> str:
     """Return a lesson as one text: the mistake, then the correction."""
     end = "" if mistake.rstrip()[-1:] in ".!?。！？" else "."
     return f"{mistake.rstrip()}{end} {correction.strip()}"
+
+
+def with_id(lesson_id: str, text: str) -> str:
+    """Return a lesson as hooks show it: behind the end of its id, which record_outcome and forget_lesson take."""
+    return f"les_{lesson_id[-_SHORT_ID_CHARS:]}: {text}"
 
 
 def told_lesson(mistake: str | None, correction: str | None) -> str | None:

@@ -92,8 +92,10 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
         await services.replan.settle(context, scope, sent.recall_id, paid=success)
         reason = "counted for the strategy of that search"
         return OutcomeResult(updated=(), evidence=Evidence.SELF, reason=reason, ignored=sent.ignored)
+    resolve = context.bank.lessons.resolve_id
+    ids = [await resolve(scope, name, f"lesson_ids[{place}]") for place, name in enumerate(sent.lesson_ids)]
     draft = OutcomeDraft(
-        success=success, recall_id=sent.recall_id, lesson_ids=sent.lesson_ids, evidence=sent.evidence, note=sent.note
+        success=success, recall_id=sent.recall_id, lesson_ids=tuple(ids), evidence=sent.evidence, note=sent.note
     )
     results = [ToolResult(**result.model_dump()) for result in sent.tool_results]
     if sent.success == "irrelevant":
@@ -127,9 +129,10 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson. It leaves every recall and stays in the history."""
     sent = read(ForgetArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
-    if not context.scopes.shares and (await context.bank.lessons.get(scope, sent.lesson_id)).project == GLOBAL:
+    lesson_id = await context.bank.lessons.resolve_id(scope, sent.lesson_id, "lesson_id")
+    if not context.scopes.shares and (await context.bank.lessons.get(scope, lesson_id)).project == GLOBAL:
         context.scopes.refuse_shared("lesson_id")
-    lesson = await context.bank.lessons.set_state(scope, sent.lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
+    lesson = await context.bank.lessons.set_state(scope, lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
     context.log("lesson_forgotten", lesson_id=lesson.id)
     own = str(Scope(scope.tenant, lesson.project))
     return Forgotten(lesson_id=lesson.id, state=lesson.state, scope=own, ignored=sent.ignored)

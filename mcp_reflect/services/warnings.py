@@ -13,7 +13,7 @@ from mcp_reflect.analysis.tools import is_own_tool, may_change, without_labels
 from mcp_reflect.config import Scopes
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import RecallQuery, Trust
+from mcp_reflect.models.lesson import RecallQuery, Trust, with_id
 from mcp_reflect.models.run import ErrorCategory, WorkedCall
 from mcp_reflect.models.warning import AfterCall, CallWarning, KnownFailure, Match, SessionState
 from mcp_reflect.security.redact import clean
@@ -206,7 +206,7 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
             await context.bank.warnings.note_shown(scope, state, [name for name, _ in new])
     except BankError:  # shown again the next time, which is better than not at all
         context.log("lessons_not_counted", "debug", session=session)
-    return lessons_text([text for _, text in new]) if new else None
+    return lessons_text([with_id(*pair) for pair in new]) if new else None
 
 
 def _is_suspicious(text: str) -> bool:
@@ -239,11 +239,11 @@ def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> An
 
 
 async def _lesson(context: Context, scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
-    """Return the id and text of the lesson that has the failure's error among its symptoms, or None twice."""
+    """Return the id of the lesson, and its text as it is shown, that has the failure's error among its symptoms, or None twice."""
     for lesson in await context.bank.warnings.lessons_of(scope, known):
         named = any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms)
         if named and not _is_suspicious(lesson.text):
-            return lesson.id, lesson.text
+            return lesson.id, with_id(lesson.id, lesson.text)
     return None, None
 
 

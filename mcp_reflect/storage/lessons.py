@@ -53,10 +53,11 @@ class LessonRepository(Repository):
     async def resolve_id(self, scope: Scope, part: str, field: str = "id") -> str:
         """Return the one id that is `part`, or begins or ends with it (4 characters or more), else `part`.
 
-        InputError if there are several.
+        `les_` may stand before the end of an id. InputError if there are several.
         """
-        values = scoped(scope, part=part, limit=_MAX_NAMED_IDS)
-        rows = await self.db.rows("lesson_ids_like", values) if len(part) >= _MIN_ID_CHARS else []
+        end = part.removeprefix("les_")
+        values = scoped(scope, part=part, end=end, limit=_MAX_NAMED_IDS)
+        rows = await self.db.rows("lesson_ids_like", values) if len(end) >= _MIN_ID_CHARS else []
         ids = [str(row["id"]) for row in rows]
         if len(ids) < 2 or part in ids:
             return ids[0] if len(ids) == 1 else part

@@ -1,8 +1,10 @@
 """The hook: a host's JSON in, its form of an answer out, and silence on any fault of ours."""
 
+import asyncio
 import io
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from mcp_reflect.cli import main
 from mcp_reflect.cli.hook import reflect_in_background
 from mcp_reflect.cli.hosts.hook_events import EVENTS, read_hook
 from mcp_reflect.config import Settings
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.spool import Spool
 from tests.analysis import sessions
 
@@ -122,6 +125,38 @@ def test_lessons_are_shown_three_at_a_time_and_once_a_session(host: Host, capsys
     assert host.context("UserPromptSubmit", prompt=prompt).count("\n- ") == 3
     assert "migration beta" in host.context("UserPromptSubmit", "s2", prompt="apply migration beta to the database")
     assert host.send("UserPromptSubmit", "s3", prompt="write a poem on the moon") is None
+
+
+def test_each_lesson_is_shown_with_a_short_id_that_the_tools_take(host: Host) -> None:
+    settings = Settings(bank=host.bank, project=str(host.folder))
+    error = "ModuleNotFoundError: No module named 'billing'"
+    run: list[dict[str, Any]] = [
+        {"tool": "Bash", "arguments": {"command": "pytest billing"}},
+        {"error": error, "exit_code": 4},
+        {"tool": "Bash", "arguments": {"command": "PYTHONPATH=src pytest billing"}},
+        {"content": "42 passed", "exit_code": 0},
+    ]
+
+    async def learn() -> None:
+        async with Engine(settings) as engine:
+            await engine.store_lesson(mistake="deployctl push: E4012 region not set", correction="pass --region eu-1")
+            analysis = {"mistake": error, "correction": "Set PYTHONPATH=src", "symptoms": [error]}
+            await engine.reflect(task="Run the tests", events=run, analysis=analysis)
+
+    asyncio.run(learn())
+    at_prompt = host.context("UserPromptSubmit", prompt="deployctl push fails with E4012")
+    call: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "pytest billing"}}
+    before = host.context("PreToolUse", **call)
+    ids = [re.findall(r"\bles_\w{6}\b", said) for said in (at_prompt, before)]
+    assert [len(found) for found in ids] == [1, 1]
+
+    async def tell() -> None:
+        async with Engine(settings) as engine:
+            told = await engine.record_outcome(success="helped", lesson_ids=ids[0] + ids[1])
+            assert len(told.updated) == 2
+            assert str((await engine.forget_lesson(lesson_id=ids[0][0])).state) == "retired"
+
+    asyncio.run(tell())
 
 
 @pytest.mark.parametrize(

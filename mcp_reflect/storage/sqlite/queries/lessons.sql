@@ -34,7 +34,7 @@ SELECT id FROM lessons WHERE id IN (SELECT value FROM json_each(:ids));
 -- Ids of records of a scope that begin or end with some characters.
 SELECT id FROM lessons
 WHERE tenant = :tenant AND project IN (:project, '')
-  AND (substr(id, 1, length(:part)) = :part OR substr(id, -length(:part)) = :part)
+  AND (substr(id, 1, length(:part)) = :part OR substr(id, -length(:end)) = :end)
 ORDER BY id LIMIT :limit;
 
 -- name: lesson_projects
