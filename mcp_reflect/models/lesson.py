@@ -220,7 +220,8 @@ class Stored:
 class OutcomeDraft:
     """An outcome to be recorded. `success` is 1, 0.5 (partial) or 0; a recall, lessons, or both are named.
 
-    `of_task` credits none of the recall's lessons: it is the task's outcome alone.
+    `of_task` credits none of the recall's lessons: it is the task's outcome alone. `backed`: an agent's word, with
+    results or a quotation that it typed.
     """
 
     success: float
@@ -229,6 +230,7 @@ class OutcomeDraft:
     evidence: Evidence
     note: str | None
     of_task: bool = False
+    backed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

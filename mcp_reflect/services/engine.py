@@ -233,8 +233,8 @@ class Engine:
         return await services.lessons.store(self.context, arguments)
 
     async def record_outcome(self, /, **arguments: Any) -> OutcomeResult:
-        """Record whether lessons helped. Evidence decides how much the outcome counts."""
-        return await services.lessons.record_outcome(self.context, arguments)
+        """Record whether lessons helped. Evidence decides how much the outcome counts: the program saw its results."""
+        return await services.lessons.record_outcome(self.context, arguments, seen=True)
 
     async def record_lesson_outcome(self, lesson_id: str, success: bool | str, /, **arguments: Any) -> OutcomeResult:
         """Record whether one lesson helped; `success` is True, False or "partial"."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from mcp_reflect import services
+from mcp_reflect.analysis.output_digest import shown_part
 from mcp_reflect.config import stored_name
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, Scope
@@ -31,6 +32,7 @@ from mcp_reflect.schemas.lessons import (
     RecallArguments,
 )
 from mcp_reflect.schemas.reading import read
+from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.storage.lessons import screened
 from mcp_reflect.storage.transfer import Exported
@@ -41,6 +43,7 @@ _SESSION_SECONDS: Final = 6 * 3600.0  # hooks and tools know no common session: 
 _SEARCH_ID: Final = "srch_"
 _SUCCESS: Final[Mapping[object, Any]] = {"partial": 0.5, "irrelevant": 0.0}
 _HELD_OUT = "the lessons of that recall were held out: counted for the comparison"
+_TOLD = "told: hooks saw no such output"
 _UNUSED = "the calls that hooks saw follow none of them: name the lesson_ids that helped"
 _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 
@@ -80,8 +83,10 @@ async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     return await context.bank.lessons.store(scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED))
 
 
-async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> OutcomeResult:
+async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen: bool = False) -> OutcomeResult:
     """Record whether lessons helped. Evidence that does not agree with the outcome counts as the agent's own word.
+
+    So does evidence that was typed, unless hooks saw it; `seen` says that the caller is no agent and saw it itself.
 
     The `recall_id` of a search records whether its last plan found something. An irrelevant lesson keeps its worth.
     """
@@ -105,12 +110,31 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any]) -> Outc
         from mcp_reflect.checkers.agreement import doubt_of
 
         reason = doubt_of(draft, results)
-        draft = replace(draft, evidence=Evidence.SELF) if reason else draft
+        if reason:
+            draft = replace(draft, evidence=Evidence.SELF)
+        elif not seen and draft.evidence is not Evidence.SELF:
+            shown = () if draft.evidence is Evidence.USER else await _shown(context, scope, draft, results)
+            if not shown or doubt_of(draft, shown):
+                draft, reason = replace(draft, evidence=Evidence.SELF, backed=True), _TOLD
         draft = await _credited(context, scope, draft)
         updated = await context.bank.outcomes.record(scope, draft)
         reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)
     context.log("outcome_recorded", success=sent.success, evidence=draft.evidence.value, lessons=len(updated))
     return OutcomeResult(updated=updated, evidence=draft.evidence, reason=reason, ignored=sent.ignored)
+
+
+async def _shown(
+    context: Context, scope: Scope, draft: OutcomeDraft, results: Iterable[ToolResult]
+) -> list[ToolResult]:
+    """Return of each result what an output that hooks saw lately shows, of calls that ended as the outcome says."""
+    since, worked = context.clock.now() - _SESSION_SECONDS, draft.success == 1
+    outputs = await context.bank.warnings.outputs_since(scope, since, worked=worked)
+    shown: list[ToolResult] = []
+    for result in results:
+        parts = [shown_part(clean_text(result.content), output) for output in outputs]
+        if part := max(parts, key=len, default=""):
+            shown.append(replace(result, content=part, exit_code=0 if worked else result.exit_code or 1))
+    return shown
 
 
 async def _credited(context: Context, scope: Scope, draft: OutcomeDraft) -> OutcomeDraft:

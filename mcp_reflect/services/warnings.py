@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.analysis.known_failures import Forms, correction_text, due, forms_of, lessons_text, warning_text
+from mcp_reflect.analysis.output_digest import digest
 from mcp_reflect.analysis.tools import is_own_tool, may_change, without_labels
 from mcp_reflect.config import Scopes
 from mcp_reflect.errors import BankError, InputError
@@ -28,6 +29,7 @@ _LEAST_HELD: Final = 2  # sessions in which a call has failed, and never worked 
 _CANDIDATES: Final = 50  # latest lessons from which those for a start are chosen
 _MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
+_AT_A_CALL: Final = "call:"  # before the id of a lesson that a session was shown at a call; the prompt shows it earlier
 _LOOK_BACK: Final = 30  # calls of a session in which a failure may be corrected by a call that works
 
 # Where the error only says that a thing does not exist, another call's correction names another thing.
@@ -92,7 +94,7 @@ async def before_call(
     warning = due(call.tool, call.arguments, call.forms, call.same_call, call.same_head, call.state)
     if warning is None or warning.certainty < context.settings.warn_certainty:
         return None
-    lesson_id, lesson = await _lesson(context, call.scope, warning.known)
+    lesson_id, lesson = await _lesson(context, call, warning.known)
     text = warning_text(warning, lesson)
     exact = call.forms.exact_key
     hold = context.settings.hold and warning.match is Match.EXACT and warning.known.cases >= _LEAST_HELD
@@ -105,6 +107,7 @@ async def before_call(
     context.log("call_warned", warning_id=warning_id, match=warning.match.value, shown=not call.state.held_out)
     if call.state.held_out:
         return None
+    await _note_lesson(context, call, lesson_id)
     return CallWarning(
         warning_id=warning_id,
         text=text,
@@ -150,7 +153,8 @@ async def after_call(
         return AfterCall(failed=False)
     call = await _look_up(context, tool, arguments, session, project)
     forms, state, warnings = call.forms, call.state, context.bank.warnings
-    fault = _answered(call.tool, call.arguments, clean(result), clean(error)).fault
+    answered = _answered(call.tool, call.arguments, clean(result), clean(error))
+    fault = answered.fault
     expected = due(call.tool, call.arguments, forms, call.same_call, call.same_head, state, failed=fault is not None)
     recurrence = fault is not None and expected is not None and expected.match is Match.EXACT
     failure = None if fault is None else failure_of(call.tool, _shortened(call.arguments), fault, "", forms=forms)
@@ -162,6 +166,7 @@ async def after_call(
         failure=failure,
         recurrence=recurrence,
         changed=fault is None and may_change(call.tool, call.arguments),
+        output=digest(f"{answered.answer}\n{answered.error}"),
     )
     if failure is None:
         await _record_correction(context, call)
@@ -171,12 +176,14 @@ async def after_call(
     if was_warned or state.held_out:
         return after
     if recurrence and expected is not None:
-        lesson_id, lesson = await _lesson(context, call.scope, expected.known)
+        lesson_id, lesson = await _lesson(context, call, expected.known)
+        await _note_lesson(context, call, lesson_id)
         return replace(after, text=correction_text(expected.known, lesson, same_call=True), lesson_id=lesson_id)
     if failure.category not in _OF_ONE_CALL:  # another call with the same error: only its correction helps
         for known in await warnings.same_error(call.scope, call.tool, failure.fingerprint):
-            lesson_id, lesson = await _lesson(context, call.scope, known)
+            lesson_id, lesson = await _lesson(context, call, known)
             if known.exact != forms.exact_key and (lesson or known.worked is not None):
+                await _note_lesson(context, call, lesson_id)
                 return replace(after, text=correction_text(known, lesson, same_call=False), lesson_id=lesson_id)
     return after
 
@@ -238,13 +245,23 @@ def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> An
     return Call(tool=tool, arguments=arguments, answer=answer, error=error or "", marked=marked, **shared)
 
 
-async def _lesson(context: Context, scope: Scope, known: KnownFailure) -> tuple[str | None, str | None]:
-    """Return the id of the lesson, and its text as it is shown, that has the failure's error among its symptoms, or None twice."""
-    for lesson in await context.bank.warnings.lessons_of(scope, known):
+async def _lesson(context: Context, call: _SessionCall, known: KnownFailure) -> tuple[str | None, str | None]:
+    """Return the id of the lesson that has the failure's error among its symptoms, and its text, or None twice.
+
+    At the calls of a session a lesson is shown once; then its id stands for it.
+    """
+    for lesson in await context.bank.warnings.lessons_of(call.scope, known):
         named = any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms)
         if named and not _is_suspicious(lesson.text):
-            return lesson.id, with_id(lesson.id, lesson.text)
+            shown = _AT_A_CALL + lesson.id in call.state.shown
+            return lesson.id, with_id(lesson.id, "shown before in this session" if shown else lesson.text)
     return None, None
+
+
+async def _note_lesson(context: Context, call: _SessionCall, lesson_id: str | None) -> None:
+    if lesson_id and _AT_A_CALL + lesson_id not in call.state.shown:
+        with suppress(BankError):  # shown again the next time, which is better than not at all
+            await context.bank.warnings.note_shown(call.scope, call.state, (lesson_id, _AT_A_CALL + lesson_id))
 
 
 async def _record_correction(context: Context, call: _SessionCall) -> None:

@@ -49,9 +49,10 @@ def _fraction(a: float, b: float, x: float) -> float:
 
 # Totals over outcomes. A moving average that starts at .5 is shown; ranking uses wins and losses, each weighted by its
 # evidence. Both are folds over the outcomes in the order in which they were first recorded, so recording the same
-# outcome twice changes nothing. An agent's own word counts least; a test or a measurement counts whole.
+# outcome twice changes nothing. An agent's own word counts least; a test or a measurement that was seen counts whole.
 START: Final = 0.5
 RATE: Final = 0.3  # the share by which one outcome of full weight moves the average
+BACKED_WEIGHT: Final = 0.6  # of an agent's own word with results or a quotation that nobody saw but the agent
 EVIDENCE_WEIGHT: Final = {Evidence.SELF: 0.3, Evidence.USER: 0.8, Evidence.METRIC: 1.0, Evidence.TEST: 1.0}
 
 # All self-reported outcomes weigh at most as much as one proven outcome, and only until there is that much proof, so no

@@ -8,7 +8,7 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Evidence, Lesson, Trust
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lessons
-from mcp_reflect.storage.effectiveness import EVIDENCE_WEIGHT, WeightedOutcome, total
+from mcp_reflect.storage.effectiveness import BACKED_WEIGHT, EVIDENCE_WEIGHT, WeightedOutcome, total
 from mcp_reflect.storage.recalls import recall_row
 from mcp_reflect.storage.sqlite.database import Repository
 from mcp_reflect.storage.sqlite.statements import Writing, lesson_from, scoped
@@ -37,7 +37,9 @@ class OutcomeRepository(Repository):
                 return tuple(_answer(lesson, lesson.effectiveness) for lesson in concerned)
             if draft.recall_id is not None:  # the task's outcome counts whether its lessons were shown or held out
                 tx.run("task_outcome_add", values)
-            weight = EVIDENCE_WEIGHT[draft.evidence] / (1 if draft.lesson_ids else max(len(concerned), 1))
+            weight = (BACKED_WEIGHT if draft.backed else EVIDENCE_WEIGHT[draft.evidence]) / (
+                1 if draft.lesson_ids else max(len(concerned), 1)
+            )
             for lesson in concerned:
                 tx.run("outcome_add", {**values, "lesson_id": lesson.id, "weight": weight, "note": draft.note})
             return tuple(_updated(tx, scope, lesson) for lesson in concerned)

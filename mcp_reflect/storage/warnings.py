@@ -18,6 +18,8 @@ from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons
 
 MOST_WRONG: Final = 3  # wrong warnings after which a failure gives no more warnings
 MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered
+_MOST_OUTPUTS: Final = 50  # of a session that are kept
+_MOST_COMPARED: Final = 500  # outputs with which typed evidence is compared
 _SESSION_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "held_out": bool,
     "worked": lambda text: tuple(json.loads(text).items()),
@@ -42,6 +44,11 @@ class WarningRepository(Repository):
         """Return the heads of the calls that worked in sessions that hooks watched since then."""
         rows = await self.db.rows("sessions_since", scoped(scope, since=since))
         return frozenset(head for row in rows for head in json.loads(row["worked"]))
+
+    async def outputs_since(self, scope: Scope, since: float, *, worked: bool) -> list[bytes]:
+        """Return digests of the latest outputs of calls that worked, or failed, in sessions watched since then."""
+        values = scoped(scope, since=since, worked=worked, limit=_MOST_COMPARED)
+        return [row["digest"] for row in await self.db.rows("outputs_since", values)]
 
     async def known_failures(
         self, scope: Scope, session: str, *, bare: str, loose: str, head: str
@@ -107,8 +114,12 @@ class WarningRepository(Repository):
         failure: Failure | None,
         recurrence: bool,
         changed: bool,
+        output: bytes,
     ) -> bool:
-        """Note a call's result, and what came of warnings; return True if the session was shown one of this call."""
+        """Note a call's result, the digest of its output, and what came of warnings.
+
+        Returns True if the session was shown a warning of this call.
+        """
         now = self.clock.now()
         self._begin(tx, scope, state)
         current = session_state(tx, scope, state.id) or state
@@ -123,6 +134,9 @@ class WarningRepository(Repository):
         last = dict(sorted(worked.items(), key=lambda item: item[1])[-MOST_HEADS:])
         values = scoped(scope, id=state.id, failed=failure is not None, recurrence=recurrence, changed=changed)
         tx.run("session_called", {**values, "worked": last, "now": now})
+        own = scoped(scope, session=state.id, step=step)
+        tx.run("output_add", {**own, "worked": failure is None, "digest": output})
+        tx.run("output_trim", {**own, "last": step - _MOST_OUTPUTS})
         return warned
 
     @transaction

@@ -199,6 +199,25 @@ async def test_a_warning_is_not_told_again_with_the_failure(engine: Engine) -> N
     assert "failed" in untold.text
 
 
+async def test_a_lesson_is_told_at_the_calls_of_a_session_once(engine: Engine) -> None:
+    error = "ModuleNotFoundError: No module named 'billing'"
+    failing = [{"tool": "Bash", "arguments": {"command": "pytest billing"}}, {"error": error, "exit_code": 4}]
+    working = [{"tool": "Bash", "arguments": {"command": "PYTHONPATH=src pytest billing"}}, {"content": "42 passed"}]
+    analysis = {"mistake": error, "correction": "Set PYTHONPATH=src", "symptoms": [error]}
+    await engine.reflect(task="Run the tests", outcome="partial", events=failing + working, analysis=analysis)
+    texts: list[str] = []
+    for session in ("s", "s", "t"):
+        warning = await engine.before_call("Bash", {"command": "pytest billing"}, session=session)
+        assert warning is not None
+        texts.append(warning.text)
+        await engine.after_call("Bash", {"command": "pytest billing"}, error=error, session=session)
+        other = await engine.after_call("Bash", {"command": "pytest refunds"}, error=error, session=session)
+        assert "Set PYTHONPATH" not in str(other.text)
+    assert ["Set PYTHONPATH" in text for text in texts] == [True, False, True]
+    prompted = await services.warnings.remind(engine.context, "s", "Run pytest: No module named 'billing'")
+    assert prompted is None
+
+
 async def test_secrets_stay_out_of_what_is_kept_and_shown(engine: Engine, settings: Settings) -> None:
     secret = "sk-ant-api03-" + "a1b2c3d4e5" * 4
     for session in ("s0", "s1"):

@@ -70,3 +70,20 @@ DELETE FROM warnings WHERE id IN (
 -- name: sessions_since
 -- The calls that worked in the sessions that were watched since then.
 SELECT worked FROM sessions WHERE tenant = :tenant AND project = :project AND updated_at >= :since;
+
+-- name: output_add
+-- Keep the digest of a call's output.
+INSERT OR REPLACE INTO outputs (tenant, project, session, step, worked, digest)
+VALUES (:tenant, :project, :session, :step, :worked, :digest);
+
+-- name: output_trim
+-- Drop a session's outputs up to a call.
+DELETE FROM outputs WHERE tenant = :tenant AND project = :project AND session = :session AND step <= :last;
+
+-- name: outputs_since
+-- The outputs of calls that worked, or failed, in sessions that were watched since then, the latest first.
+SELECT outputs.digest FROM outputs
+JOIN sessions ON (sessions.tenant, sessions.project, sessions.id) = (outputs.tenant, outputs.project, outputs.session)
+WHERE sessions.tenant = :tenant AND sessions.project = :project AND sessions.updated_at >= :since
+  AND outputs.worked = :worked
+ORDER BY sessions.updated_at DESC, outputs.step DESC LIMIT :limit;
