@@ -16,9 +16,6 @@ DATA = ROOT / ".mutation.coverage"
 SECONDS = ROOT / ".mutation.seconds.json"
 WIDEST = 8
 """Of the tests that are tried for a mutation, so many reach the most lines: recordings of whole answers are such."""
-PATIENCE = 60.0
-"""The tests that are tried for a mutation take so many seconds together, by what they took when they were learned."""
-
 PROCESSES = f"""[run]
 source = {ROOT / "mcp_reflect"}
 data_file = {ROOT / ".coverage"}
@@ -47,9 +44,13 @@ def learn(processes: int, tests: list[str]) -> None:
 
 
 class Reach:
-    """The tests by the lines that they reach."""
+    """The tests by the lines that they reach.
 
-    def __init__(self) -> None:
+    Those that are tried for a mutation take at most `seconds` together, by what they took when they were learned, and
+    a few of the widest more.
+    """
+
+    def __init__(self, seconds: float) -> None:
         from coverage import CoverageData  # noqa: PLC0415 - only this script needs it
 
         data = CoverageData(basename=str(DATA))
@@ -57,6 +58,7 @@ class Reach:
         self._by_line: dict[tuple[str, int], set[str]] = defaultdict(set)
         self._by_file: dict[str, Counter[str]] = defaultdict(Counter)
         self._lines: Counter[str] = Counter()
+        self._patience = seconds
         self._seconds: dict[str, float] = json.loads(SECONDS.read_text())
         for file in data.measured_files():
             name = Path(file).relative_to(ROOT).as_posix()
@@ -71,7 +73,7 @@ class Reach:
         """Return the tests that reach the mutation's statement, those that reach the fewest lines first."""
         tests = {test for line in mutation.lines for test in self._by_line.get((mutation.path, line), ())}
         ordered = sorted(tests, key=lambda test: (self._lines[test], test))
-        return [*dict.fromkeys((*self._in_time(ordered), *ordered[-WIDEST:]))]
+        return [*dict.fromkeys((*self._in_time(ordered, self._patience), *ordered[-WIDEST:]))]
 
     def of_file(self, mutation: Mutation) -> list[str]:
         """Return the tests that reach other lines of the file, those that reach most of it first.
@@ -80,12 +82,13 @@ class Reach:
         """
         known = {test for line in mutation.lines for test in self._by_line.get((mutation.path, line), ())}
         counts = self._by_file.get(mutation.path, Counter())
-        return self._in_time(sorted(counts.keys() - known, key=lambda test: (-counts[test], test)))
+        ordered = sorted(counts.keys() - known, key=lambda test: (-counts[test], test))
+        return self._in_time(ordered, self._patience / 2)
 
     def seconds(self, tests: list[str]) -> float:
         """Return how long the tests took when they were learned."""
         return sum(self._seconds[test] for test in tests)
 
-    def _in_time(self, tests: list[str]) -> list[str]:
+    def _in_time(self, tests: list[str], seconds: float) -> list[str]:
         sums = accumulate(self._seconds[test] for test in tests)
-        return [test for test, _ in takewhile(lambda pair: pair[1] <= PATIENCE, zip(tests, sums, strict=True))]
+        return [test for test, _ in takewhile(lambda pair: pair[1] <= seconds, zip(tests, sums, strict=True))]

@@ -1,7 +1,6 @@
 """How the arguments of calls are read: odd values in each field, lists of events, and analyses of agents."""
 
 import json
-import random
 from functools import partial
 from typing import Any
 
@@ -23,7 +22,6 @@ from mcp_reflect.schemas.reading import Arguments, read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
 from mcp_reflect.schemas.search import ReplanArguments, read_catalog, read_proposal, read_queries, read_results
 from mcp_reflect.schemas.triggers import StepArguments
-from tests.fuzz import random_calls
 
 DAY = "2026-01-02T03:04:05Z"
 WORDS: dict[str, Any] = {"mistake": "Ran it in the root", "correction": "Run it in services/api"}
@@ -115,29 +113,6 @@ def _outcome(shape: type[Arguments], sent: dict[str, Any], name: str) -> str:
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:40]}… {len(text)}"
-
-
-def calls_at_random() -> dict[str, Any]:
-    """What is noted on calls with several things wrong, or why they are refused."""
-    shapes = {
-        "reflect": ReflectArguments,
-        "critique": CritiqueArguments,
-        "replan_search": ReplanArguments,
-        "recall_lessons": RecallArguments,
-        "store_lesson": LessonArguments,
-        "record_outcome": OutcomeArguments,
-    }
-    recording: dict[str, Any] = {}
-    for number in range(200):
-        chance = random.Random(number)
-        tool = chance.choice([*shapes])
-        sent = random_calls.arguments(chance, tool)
-        try:
-            found = read(shapes[tool], sent)
-            recording[f"{number} {tool}"] = [*found.ignored]
-        except InputError as error:
-            recording[f"{number} {tool}"] = str(error)
-    return recording
 
 
 def traces() -> dict[str, Any]:

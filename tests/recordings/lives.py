@@ -191,17 +191,22 @@ def lives() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         for seed, name in enumerate(LIVES):
             recording |= asyncio.run(_lived(name, seed, Path(folder) / name / "bank.db"))
-    return named_in_order(recording)
+    return recording
 
 
 async def _lived(name: str, seed: int, path: Path) -> dict[str, Any]:
     recording: dict[str, Any] = {}
     clock = HeldClock()
-    async with Engine(replace(Settings(bank=path, project="app"), **LIVES[name]), clock=clock) as engine:
+    settings = replace(Settings(bank=path, project="app", log_level="debug"), **LIVES[name])
+    logged = io.StringIO()
+    async with Engine(settings, clock=clock) as engine:
         life = Life(engine, clock, seed)
-        for number in range(STEPS):
-            act, answer = await life.step()
-            recording[f"{name} {number} {act}"] = answer
+        with contextlib.redirect_stderr(logged):
+            for number in range(STEPS):
+                act, answer = await life.step()
+                recording[f"{name} {number} {act}"] = answer
+        events = [json.loads(line) for line in logged.getvalue().splitlines()]
+        recording[f"{name} log"] = [{key: event[key] for key in event if key != "timestamp"} for event in events]
         recording[f"{name} stats"] = await engine.get_stats()
         recording[f"{name} page"] = await collect(engine)
         scope = engine.scopes.own
@@ -212,7 +217,7 @@ async def _lived(name: str, seed: int, path: Path) -> dict[str, Any]:
         names = [name for (name,) in tables if "_fts" not in name]
         counts = {name: opened.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}  # noqa: S608
     recording[f"{name} tables"] = counts
-    return recording
+    return named_in_order(recording)
 
 
 RUN = {

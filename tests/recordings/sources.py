@@ -126,7 +126,7 @@ SOURCES: dict[str, Callable[[], Recording]] = {
         *(verdicts, secrets, orders, calls, searches, recalls),
         *(works.changed_numbers, works.corrections, works.opinions, works.critiques),
         *(runs.diagnoses, runs.answers, runs.decisions, runs.texts, runs.transcripts),
-        *(arguments.readings, arguments.calls_at_random, arguments.traces, arguments.analyses, arguments.drafts),
+        *(arguments.readings, arguments.traces, arguments.analyses, arguments.drafts),
         *(arguments.searched, replies.replies, replies.hooks, replies.spending, replies.cut_secrets),
         *(lives.lives, lives.commands),
     )

@@ -54,6 +54,14 @@ CALLS: list[tuple[str, int, str, dict[str, Any], str]] = [
      "queries[0].filters"),
     ("max_tables", 1, "replan_search", {**SEARCH, "catalog": [{"table": "a"}, {"table": "b"}]}, "catalog"),
 ]  # fmt: skip
+# What a call has of that, where it is neither LONG nor one more than the small value.
+SIZES: dict[str, Any] = {
+    "max_depth": 10,
+    "max_values": 204,  # every level counts
+    "max_sent_events": 12,
+    "max_analysis_chars": len(LONG) + len("reflection"),
+    "max_filter_chars": len(LONG) + 1,
+}
 IGNORED: list[tuple[str, int, str, dict[str, Any], str]] = [
     ("max_judgement_items", 1, "reflect", {**RUN, "analysis": {"reflection": "r", "keywords": ["a", "b"]}},
      "analysis.keywords: it has 2 items"),
@@ -89,6 +97,23 @@ async def test_what_is_over_a_limit_is_refused_by_its_name_and_stores_nothing(
         assert not settings.bank_path.exists() or (await engine.get_stats())["lessons_stored"] == 0
     raised: dict[str, Any] = {limit: value * 1000 if limit != "max_depth" else 64}
     async with Engine(replace(settings, **raised)) as engine:
+        await engine.call(tool, arguments)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "tool", "arguments", "field"), CALLS, ids=[f"{name}-{field}" for name, _, _, _, field in CALLS]
+)
+async def test_a_call_passes_at_its_limit_and_not_one_below(
+    settings: Settings, limit: str, value: int, tool: str, arguments: dict[str, Any], field: str
+) -> None:
+    size = SIZES.get(limit, len(LONG) if value == 40 else value + 1)
+    exact: dict[str, Any] = {limit: size}
+    below: dict[str, Any] = {limit: size - 1}
+    async with Engine(replace(settings, **below)) as engine:
+        with pytest.raises(InputError) as caught:
+            await engine.call(tool, arguments)
+        assert caught.value.field.startswith(field)
+    async with Engine(replace(settings, **exact)) as engine:
         await engine.call(tool, arguments)
 
 

@@ -254,3 +254,34 @@ async def test_a_recall_does_not_wait_for_a_long_read_of_the_page(engine: Engine
     assert not reading.done()
     over.set()
     assert await reading == 1
+
+
+async def test_a_bank_that_may_not_be_written_is_read_until_it_may(
+    settings: Settings, bank_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Engine(settings) as engine:
+        await engine.store_lesson(**LESSON)
+    may = os.access
+
+    def access(path: Any, mode: int, **options: Any) -> bool:  # the system asks nobody's leave of root
+        return mode != os.W_OK and may(path, mode, **options)
+
+    monkeypatch.setattr(os, "access", access)
+    async with Engine(settings) as engine:
+        assert (await engine.recall(task=LESSON["mistake"])).lessons
+        with pytest.raises(BankError, match="can only be read: the file or its folder may not be written"):
+            await engine.store_lesson(mistake="Forgot the key", correction="Take the key")
+        monkeypatch.undo()
+        await engine.store_lesson(mistake="Forgot the key", correction="Take the key")
+        assert (await engine.get_stats())["lessons_stored"] == 2
+
+
+async def test_an_empty_bank_that_may_not_be_written_is_refused(
+    settings: Settings, bank_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bank_path.parent.mkdir(parents=True)
+    bank_path.touch()
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    async with Engine(settings) as engine:
+        with pytest.raises(BankError, match="is empty and may not be written. Set MCP_REFLECT_BANK to another file"):
+            await engine.recall(task="deploy the shop")
