@@ -27,7 +27,7 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine import Engine
 from tests.checkers.cases import lines, load
 from tests.held_clock import HeldClock
-from tests.recordings import arguments, lives, replies, runs, works
+from tests.recordings import arguments, edits, lives, replies, runs, works
 from tests.security.corpus import cases
 
 HERE = Path(__file__).parent
@@ -128,7 +128,7 @@ SOURCES: dict[str, Callable[[], Recording]] = {
         *(runs.diagnoses, runs.answers, runs.decisions, runs.texts, runs.transcripts),
         *(arguments.readings, arguments.traces, arguments.analyses, arguments.drafts),
         *(arguments.searched, replies.replies, replies.hooks, replies.spending, replies.cut_secrets),
-        *(lives.lives, lives.commands),
+        *(lives.lives, lives.commands, edits.edits, edits.hooks_of_hosts),
     )
 }
 

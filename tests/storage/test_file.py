@@ -257,7 +257,7 @@ async def test_a_recall_does_not_wait_for_a_long_read_of_the_page(engine: Engine
 
 
 async def test_a_bank_that_may_not_be_written_is_read_until_it_may(
-    settings: Settings, bank_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Engine(settings) as engine:
         await engine.store_lesson(**LESSON)
@@ -283,5 +283,5 @@ async def test_an_empty_bank_that_may_not_be_written_is_refused(
     bank_path.touch()
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     async with Engine(settings) as engine:
-        with pytest.raises(BankError, match="is empty and may not be written. Set MCP_REFLECT_BANK to another file"):
+        with pytest.raises(BankError, match=r"is empty and may not be written. Set MCP_REFLECT_BANK to another file"):
             await engine.recall(task="deploy the shop")
