@@ -1,8 +1,9 @@
 """How the settings of hosts are changed: JSON that people edit by hand, TOML and YAML, and our hooks in each host."""
 
+from functools import partial
 from typing import Any
 
-from mcp_reflect.cli.hosts.document_edits import remove_entry, set_entry
+from mcp_reflect.cli.hosts.document_edits import Language, remove_entry, set_entry
 from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, hook_line, remove_hooks
 from mcp_reflect.cli.hosts.json_edits import append_item, remove_items, remove_member, set_member
 from mcp_reflect.cli.hosts.registry import Command
@@ -11,16 +12,23 @@ from mcp_reflect.errors import InputError
 DOCUMENTS: tuple[str, ...] = (
     "", "\n", "// nothing yet", "{}", "{}\n", "{ }", '{"a": 1}', '{"a": 1,}', '{"a": 1, // one\n}', '{\n  "a": 1\n}\n',
     '{\n\t"a": {\n\t\t"b": [1, 2],\n\t},\n}\n', '{"s": {}}', '{"s": {"o": 1}}', '{"s": {"o": 1, "x": 2}}', '{"s": [1]}',
-    '{\n  "s": {\n    "x": 2, /* two */\n    "o": 1 // ours\n  } // end\n}\n', '{"s": {"x": 1,\n"o": {"d": [3]}}, "b": 2}',
-    '{"l": []}', '{"l": [\n  1,\n  2\n]}', '{"l": [{"a": 1}, {"a": 2},]}', '{\n    "l": [ 1 ],\n    "z": "// no comment"\n}',
+    '{\n  "s": {\n    "x": 2, /* two */\n    "o": 1 // ours\n  } // end\n}\n',
+    '{"s": {"x": 1,\n"o": {"d": [3]}}, "b": 2}',
+    '{"l": []}', '{"l": [\n  1,\n  2\n]}', '{"l": [{"a": 1}, {"a": 2},]}',
+    '{\n    "l": [ 1 ],\n    "z": "// no comment"\n}',
     "[]", "1", "{", '{"a" 1}', '{"a": }', '{"a": 1 "b": 2}', '{"a": 1, "a": 2}', '{"a": tru}', '{"a": 1} x', "{a: 1}",
-    "[" * 99 + "]" * 99, "[" * 101 + "]" * 101, "[" * 102 + "]" * 102, '{"a": "x\ny"}', "/* open", '{"l": [1, 1, 2, 1]}',
+    "[" * 99 + "]" * 99, "[" * 101 + "]" * 101, "[" * 102 + "]" * 102, '{"a": "x\ny"}', "/* open",
+    '{"l": [1, 1, 2, 1]}',
 )  # fmt: skip
 TEXTS: tuple[str, ...] = (
-    "", "# mine\n", "[servers]\n", "[servers.x]\na = 1 # one\n", "servers = 1\n", "[servers.ours]\nold = true\n", "a = [",
-    "servers:\n  x:\n    a: 1  # one\n", "servers:\n", "servers: 1\n", "a: [", "l:\n  - 1\n  - 2\nservers:\n  ours: {}\n",
+    "", "# mine\n", "[servers]\n", "[servers.x]\na = 1 # one\n", "servers = 1\n", "[servers.ours]\nold = true\n",
+    "a = [",
+    "servers:\n  x:\n    a: 1  # one\n", "servers:\n", "servers: 1\n", "a: [",
+    "l:\n  - 1\n  - 2\nservers:\n  ours: {}\n",
     "l:\n- 'a'\n", "- 1\n",
 )  # fmt: skip
+LANGUAGES: tuple[Language, ...] = ("toml", "yaml")
+LANGUAGES: tuple[Language, ...] = ("toml", "yaml")
 OURS: dict[str, Any] = {"command": "/x/mcp-reflect", "args": ["serve"]}
 OLD = (
     '{"hooks": {"%s": [{"hooks": [{"type": "command", "command": "/old/mcp-reflect hook X"}]}, {"command": "theirs"}]}}'
@@ -44,12 +52,10 @@ def edits() -> dict[str, Any]:
             if after != document:
                 recording[f"{name} {document[:60]!r} {len(document)}"] = after
     for text in TEXTS:
-        for language in ("toml", "yaml"):
-            for name, change in (
-                ("set", lambda text=text, language=language: set_entry(language, text, "servers", "ours", OURS)),
-                ("remove", lambda text=text, language=language: remove_entry(language, text, "servers", "ours")),
-            ):
-                after = _after(change)
+        for language in LANGUAGES:
+            changed = partial(set_entry, language, text, "servers", "ours", OURS)
+            removed = partial(remove_entry, language, text, "servers", "ours")
+            for name, after in (("set", _after(changed)), ("remove", _after(removed))):
                 recording[f"{name} {language} {text!r}"] = after.split(":")[0] if "it is not " in after else after
     return recording
 

@@ -208,13 +208,15 @@ async def _lived(name: str, seed: int, path: Path) -> dict[str, Any]:
         events = [json.loads(line) for line in logged.getvalue().splitlines()]
         recording[f"{name} log"] = [{key: event[key] for key in event if key != "timestamp"} for event in events]
         recording[f"{name} stats"] = await engine.get_stats()
-        recording[f"{name} page"] = await collect(engine)
+        page = await collect(engine)
+        page["outcomes"]["rows"] = sorted(page["outcomes"]["rows"], key=json.dumps)  # nobody asks for an order
+        recording[f"{name} page"] = page
         scope = engine.scopes.own
         lines = [line async for line in engine.bank.transfer.export(scope.tenant, scope.project)]
         recording[f"{name} export"] = [json.dumps(line)[:400] for line in lines]
     with contextlib.closing(sqlite3.connect(path)) as opened:
         tables = opened.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1").fetchall()
-        names = [name for (name,) in tables if "_fts" not in name]
+        names = [name for (name,) in tables if not name.startswith(("lesson_terms", "sqlite"))]
         counts = {name: opened.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}  # noqa: S608
     recording[f"{name} tables"] = counts
     return named_in_order(recording)

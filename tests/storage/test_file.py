@@ -281,7 +281,11 @@ async def test_an_empty_bank_that_may_not_be_written_is_refused(
 ) -> None:
     bank_path.parent.mkdir(parents=True)
     bank_path.touch()
-    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+
+    def access(*_arguments: Any, **_options: Any) -> bool:
+        return False
+
+    monkeypatch.setattr(os, "access", access)
     async with Engine(settings) as engine:
         with pytest.raises(BankError, match=r"is empty and may not be written. Set MCP_REFLECT_BANK to another file"):
             await engine.recall(task="deploy the shop")
