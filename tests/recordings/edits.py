@@ -28,7 +28,6 @@ TEXTS: tuple[str, ...] = (
     "l:\n- 'a'\n", "- 1\n",
 )  # fmt: skip
 LANGUAGES: tuple[Language, ...] = ("toml", "yaml")
-LANGUAGES: tuple[Language, ...] = ("toml", "yaml")
 OURS: dict[str, Any] = {"command": "/x/mcp-reflect", "args": ["serve"]}
 OLD = (
     '{"hooks": {"%s": [{"hooks": [{"type": "command", "command": "/old/mcp-reflect hook X"}]}, {"command": "theirs"}]}}'
