@@ -1,4 +1,5 @@
 # mcp-reflect as an image: it serves over stdio, as one user without rights, and keeps its bank in a volume.
+# With EXTRAS=[postgres,team] it is a replica of a team's service: see compose.yaml.
 #   docker build -t mcp-reflect .
 #   docker run -i --rm -v mcp-reflect:/bank -e MCP_REFLECT_PROJECT=shop mcp-reflect
 FROM python:3.12-slim AS build
@@ -6,7 +7,8 @@ WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY prompts prompts
 COPY mcp_reflect mcp_reflect
-RUN python -m venv /app && /app/bin/pip install --no-cache-dir . && /app/bin/pip uninstall -y pip
+ARG EXTRAS=
+RUN python -m venv /app && /app/bin/pip install --no-cache-dir ".$EXTRAS" && /app/bin/pip uninstall -y pip
 
 FROM python:3.12-slim
 COPY --from=build /app /app

@@ -2,11 +2,11 @@
 
 import os
 from argparse import Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.errors import InputError
+from mcp_reflect.loopback import HOST
 
 if TYPE_CHECKING:
     from mcp_reflect.server.team import TeamOptions
@@ -28,10 +28,13 @@ def add_team_arguments(parser: CliParser) -> None:
     team.add_argument("--oauth-audience", metavar="TEXT", help="the audience of its tokens (default: --public-url)")
     team.add_argument("--oauth-tenant-claim", default="tenant", metavar="NAME", help="the claim that names the tenant")
     team.add_argument("--oauth-projects-claim", default="projects", metavar="NAME", help="the claim of the projects")
-    keys = "a file of mode 0600 with a key a line (32 characters or more), the same for all replicas"
-    team.add_argument("--state-key-file", metavar="FILE", help=keys)
+    keys = "the variable with a key of 32 characters or more, the same for all replicas; several, the newest first"
+    team.add_argument("--state-key-env", metavar="NAME", help=keys)
     add_number(team, "--tenant-bytes", 0, _MOST, default=0, metavar="N", help="bytes a minute of a tenant; 0: any")
     add_number(team, "--tenant-lessons", 0, _MOST, default=0, metavar="N", help="lessons of a tenant; 0: any number")
+    about = "answer Prometheus there, without a token; loopback without HOST"
+    team.add_argument("--metrics", metavar="[HOST:]PORT", type=_address, help=about)
+    team.add_argument("--metrics-by-tenant", action="store_true", help="with the names of the tenants")
     drain = "seconds between the signal to stop, which /readyz tells, and the end of listening"
     add_number(team, "--drain", 0.0, 300.0, default=0.0, metavar="SECONDS", help=drain)
 
@@ -57,19 +60,20 @@ def team_options(host: str, port: int, options: Namespace) -> "TeamOptions":
         )  # fmt: skip
     return TeamOptions(
         host=host, port=port, public_url=options.public_url, allowed_hosts=tuple(options.allow_host),
-        authenticates=not options.without_authentication, oauth=oauth, state_keys=_state_keys(options.state_key_file),
+        authenticates=not options.without_authentication, oauth=oauth, state_keys=_state_keys(options.state_key_env),
         bytes_a_minute=options.tenant_bytes, lessons=options.tenant_lessons, drain_seconds=options.drain,
+        metrics=options.metrics, metrics_by_tenant=options.metrics_by_tenant,
     )  # fmt: skip
 
 
-def _state_keys(file: str | None) -> tuple[str, ...]:
-    if file is None:
-        return ()
-    path = Path(file).expanduser()
-    if path.stat().st_mode & 0o077 and os.name == "posix":
-        raise InputError("--state-key-file", "others may read it", f"Run chmod 600 {path}.")
-    keys = tuple(line.strip() for line in path.read_text("utf-8").splitlines() if line.strip())
-    if not keys or any(len(key) < _LEAST_KEY_CHARS for key in keys):
-        fix = "Make one: openssl rand -base64 48 > FILE."
-        raise InputError("--state-key-file", "it has no key, or one of fewer than 32 characters", fix)
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host.strip("[]") or HOST, int(port)
+
+
+def _state_keys(variable: str | None) -> tuple[str, ...]:
+    keys = tuple(os.environ.get(variable, "").split()) if variable else ()
+    if variable and (not keys or any(len(key) < _LEAST_KEY_CHARS for key in keys)):
+        fix = "Make one: openssl rand -base64 48."
+        raise InputError(variable, "it has no key, or one of fewer than 32 characters", fix)
     return keys

@@ -32,6 +32,7 @@ from mcp_reflect.models.access import Principal, Role
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.server.auth import SCOPES, Authenticator, OAuthOptions
 from mcp_reflect.server.http import BACKLOG, PATH, Connection, OnceFilter, RequestLimits, most_connections
+from mcp_reflect.server.metrics import Metrics
 from mcp_reflect.server.tenants import Gate, Team, TeamServer, TenantLimits, principal_of
 from mcp_reflect.storage.bank import Bank
 from mcp_reflect.storage.tokens import PREFIX
@@ -60,6 +61,8 @@ class TeamOptions:
     bytes_a_minute: int = 0
     lessons: int = 0
     drain_seconds: float = 0.0
+    metrics: tuple[str, int] | None = None
+    metrics_by_tenant: bool = False
 
 
 class Replica:
@@ -71,7 +74,8 @@ class Replica:
         limits = TenantLimits(
             calls_a_minute=settings.max_calls_per_minute, bytes_a_minute=options.bytes_a_minute, lessons=options.lessons
         )
-        self._team = Team(settings, bank, log, limits)
+        self.metrics = Metrics(bank, tenants=options.metrics_by_tenant) if options.metrics else None
+        self._team = Team(settings, bank, log, limits, self.metrics)
         names = _host_names(options, port)
         origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
         self.url = options.public_url or f"http://{_bracketed(options.host)}:{port}{PATH}"
@@ -80,13 +84,14 @@ class Replica:
         app = server.streamable_http_app(
             streamable_http_path=PATH,
             stateless_http=True,
+            json_response=True,  # a stream of events is cut when the service stops
             transport_security=TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins),
         )
         anyone = None if options.authenticates else _anyone(settings)
         app.user_middleware.append(Middleware(Gate, team=self._team, anyone=anyone))
         app.router.routes[:0] = self._routes(options)
         self.starlette = app
-        self.app = RequestLimits(Front(app, names, origins, log), settings)
+        self.app = RequestLimits(Front(app, names, origins, log, self.metrics), settings)
 
     def _authentication(self, options: TeamOptions, log: Log) -> dict[str, Any]:
         """Return the SDK's options for tokens; the audience of a JWT is checked with its signature."""
@@ -130,8 +135,9 @@ class Replica:
 class Front:
     """An ASGI application around `app`: refuses foreign Hosts and Origins, and logs each request without its body."""
 
-    def __init__(self, app: Starlette, names: list[str], origins: list[str], log: Log) -> None:
+    def __init__(self, app: Starlette, names: list[str], origins: list[str], log: Log, metrics: Metrics | None) -> None:
         self._app = app
+        self._metrics = metrics
         self._names = {name.encode() for name in names}
         self._origins = {origin.encode() for origin in origins}
         self._log = log
@@ -153,6 +159,8 @@ class Front:
             await (self._refusal(scope) or self._app)(scope, receive, note)
         finally:
             caller = principal_of(scope)
+            if self._metrics:
+                self._metrics.note_request(status)
             self._log(
                 "request",
                 method=scope["method"],
@@ -212,6 +220,8 @@ async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> Non
         await bank.open()
         options = await _checked(options, bank, log)
         replica = Replica(settings, options, bank, log, listener.getsockname()[1])
+        if replica.metrics and options.metrics:
+            log("metrics", port=replica.metrics.serve(*options.metrics))
         Connection.most, Connection.seconds = most_connections(), settings.max_body_seconds
         logging.getLogger("asyncio").addFilter(OnceFilter())
         config = uvicorn.Config(

@@ -1,6 +1,7 @@
 """Who makes a request of a team's service, and the engine that answers: one for each tenant and choice of projects."""
 
 import asyncio
+import time
 from collections import OrderedDict
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from mcp_reflect.services.engine import Engine
 
 if TYPE_CHECKING:
     from mcp_reflect.log import Log
+    from mcp_reflect.server.metrics import Metrics
     from mcp_reflect.storage.bank import Bank
 
 PROJECT_HEADER: Final = b"mcp-reflect-project"
@@ -63,11 +65,14 @@ class TenantLimits:
 class Team:
     """The services of those who called lately, over one bank, and the limits of their tenants."""
 
-    def __init__(self, settings: Settings, bank: "Bank", log: "Log", limits: TenantLimits) -> None:
+    def __init__(
+        self, settings: Settings, bank: "Bank", log: "Log", limits: TenantLimits, metrics: "Metrics | None" = None
+    ) -> None:
         # The limit on calls of the settings is that of a tenant here, which Gate holds.
         self.settings = replace(settings, max_calls_per_minute=0, unknown=())
         self.bank = bank
         self.log = log
+        self.metrics = metrics
         self._limits = limits
         self._services: OrderedDict[Scopes, Service] = OrderedDict()
         self._used: OrderedDict[str, tuple[Bucket, Bucket]] = OrderedDict()
@@ -136,9 +141,16 @@ class TeamServer(ReflectServer):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Call a tool of the list, if the caller's role allows it."""
-        caller = CALLER.get()
-        service = self.team.service(caller)
+        """Call a tool of the list, if the caller's role allows it, and count the call."""
+        caller, began = CALLER.get(), time.monotonic()
+        result = await self._call_tool(caller, name, arguments, context)
+        if self.team.metrics:
+            self.team.metrics.note_call(name, caller.principal.tenant, result, time.monotonic() - began)
+        return result
+
+    async def _call_tool(
+        self, caller: Caller, name: str, arguments: dict[str, Any], context: Context[None, Any] | None
+    ) -> types.CallToolResult | types.InputRequiredResult:
         try:
             if name in _WRITING:
                 refuse_role(caller.principal, Role.WRITER, _WRITING[name])
@@ -146,6 +158,7 @@ class TeamServer(ReflectServer):
                 await self.team.refuse_more_lessons(caller.principal.tenant)
         except InputError as error:
             return failure(str(error))
+        service = self.team.service(caller)
         result = await service.call(name, arguments, context, caller.principal.name)
         if name == "recall_lessons":
             await self.team.bank.recalls.flush()  # another replica may be told what came of it

@@ -1,12 +1,14 @@
 """A team's service: whom it answers, for which tenant and projects, and how much of it."""
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
@@ -234,3 +236,42 @@ async def test_without_authentication_the_settings_say_whose_lessons_they_are(se
         await told(client, "store_lesson", {**LESSON, "project": "other"})
         assert "'third' is not one" in await refused(client, "store_lesson", {**LESSON, "project": "third"})
         assert await team.bank.lessons.projects("local") == {"app": 1, "other": 1}
+
+
+async def test_prometheus_gets_calls_by_tool_and_no_tenant_unless_asked(settings: Settings) -> None:
+    pytest.importorskip("prometheus_client")
+    for by_tenant in (False, True):
+        async with replica(settings, metrics=("127.0.0.1", 0), metrics_by_tenant=by_tenant) as team:
+            token = await team.token(f"ada {by_tenant}")
+            async with team.client(token) as client:
+                await told(client, "recall_lessons", TASK)
+                await refused(client, "store_lesson", {})
+            assert team.replica.metrics is not None
+            port = team.replica.metrics.serve("127.0.0.1", 0)
+            async with httpx2.AsyncClient(timeout=30) as http:
+                figures = (await http.get(f"http://127.0.0.1:{port}/metrics")).text
+        assert ('tenant="acme"' in figures) is by_tenant
+        labels = 'tenant="acme",tool="recall_lessons"' if by_tenant else 'tool="recall_lessons"'
+        assert f'mcp_reflect_calls_total{{outcome="ok",{labels}}} 1.0' in figures
+        assert 'outcome="error"' in figures
+        assert f"mcp_reflect_call_seconds_count{{{labels}}} 1.0" in figures
+        assert 'mcp_reflect_requests_total{status="200"}' in figures
+
+
+async def test_each_request_is_logged_without_its_body_or_token(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with replica(replace(settings, log_level="info")) as team:
+        token = await team.token("ada")
+        async with team.client(token) as client:
+            await told(client, "store_lesson", LESSON)
+        await status(team, "mcpr_wrong_token")
+    logged = capsys.readouterr().err
+    requests = [json.loads(line) for line in logged.splitlines() if '"event": "request"' in line]
+    assert {(line["path"], line["status"], line["caller"]) for line in requests} >= {
+        ("/mcp", 200, "ada"), ("/mcp", 401, None),
+    }  # fmt: skip
+    assert all(line["milliseconds"] >= 0 and line["bytes"] > 0 for line in requests)
+    assert LESSON["correction"] not in logged
+    assert token not in logged
+    assert "wrong_token" not in logged

@@ -52,6 +52,13 @@ def status(url: str, path: str) -> int:
         return connection.getresponse().status
 
 
+def listens(url: str) -> bool:
+    try:
+        return status(url, "/healthz") == 200
+    except OSError:
+        return False
+
+
 async def test_two_replicas_on_one_bank_answer_one_client_alternately(bank_path: Path, era: Era) -> None:
     token = made(bank_path, "ada")
     with ExitStack() as stack:
@@ -130,11 +137,27 @@ def test_tokens_are_shown_once_listed_without_their_text_and_revoked_by_name(ban
     assert made(bank_path, "ada") != token
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o600])
-def test_a_file_of_state_keys_has_to_be_secret_and_long(bank_path: Path, tmp_path: Path, mode: int) -> None:
-    file = tmp_path / "keys"
-    file.write_text("short\n")
-    file.chmod(mode)
-    done = run(bank_path, "serve", "--http", "127.0.0.1:0", "--state-key-file", str(file))
-    assert done.returncode == 2
-    assert ("fewer than 32 characters" if mode == 0o600 else "chmod 600") in done.stderr
+def test_a_key_that_replicas_share_has_to_be_there_and_long(bank_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_KEY", "short")
+    done = run(bank_path, "serve", "--http", "127.0.0.1:0", "--state-key-env", "OUR_KEY")
+    assert (done.returncode, "OUR_KEY: it has no key, or one of fewer than 32" in done.stderr) == (2, True)
+
+
+def test_a_call_that_runs_is_answered_before_the_service_ends(bank_path: Path) -> None:
+    token = made(bank_path, "ada")
+    call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
+    with serving(bank_path) as (url, process), closing(HTTPConnection(urlsplit(url).netloc, timeout=20)) as slow:
+        sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        slow.putrequest("POST", "/mcp")
+        for name, value in {**sent, "Authorization": f"Bearer {token}", "Content-Length": str(len(call))}.items():
+            slow.putheader(name, value)
+        slow.endheaders(call[:10])
+        assert status(url, "/healthz") == 200  # what was sent before is read
+        process.send_signal(signal.SIGTERM)
+        while listens(url):
+            pass
+        slow.send(call[10:])
+        answer = slow.getresponse()
+        assert answer.status == 200
+        assert b"recall_lessons" in answer.read()
+        assert process.wait(20) in {0, -signal.SIGTERM}
