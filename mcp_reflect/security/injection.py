@@ -3,22 +3,23 @@
 A few rules with precision first, each with the reason that `mcp-reflect lessons review` shows to a person. They judge
 imports and words that came out of a tool's output; a hook shows no text that they suspect, whoever wrote it.
 
-A rule is a sequence of word groups within one sentence, as `^IGNORE .. ORDERS`. The rules read a text with its disguise
-taken off (look-alike letters, spelled-out words), and what it holds in base64, hex, percent signs or escapes. A text that
-they miss is still only data in a fence.
+`injection_rules.toml` has the rules and their words, and says how to read them. They read a text with its disguise taken
+off (look-alike letters, spelled-out words), and what it holds in base64, hex, percent signs or escapes. A text that they
+miss is still only data in a fence.
 """
 
 import base64
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Final
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.security.injection_rules import CODE, REPORTED, RULES, TOLD, WORDS
 
 MOST_CHARS: Final = 60_000
 """Characters of a text that are read; no tool takes a longer one to store."""
@@ -33,34 +34,89 @@ _LEAD: Final = (  # where a clause begins
 )
 
 
-@cache
-def _groups() -> dict[str, str]:
-    """Return the patterns of the word groups. A word in Latin, Greek or Cyrillic letters stands alone; others may not."""
-    groups: dict[str, str] = {}
-    for name, text in WORDS.items():
-        words = [word.replace("~", r"\w*") for word in re.split(r"\|(?![^(]*\))", text)]
-        whole = "|".join(word for word in words if word[0] < "\u2e80" and word[0] not in "./")
-        loose = "|".join(re.escape(word) for word in words if word[0] >= "\u2e80" or word[0] in "./")
-        groups[name] = rf"(?:\b(?:{whole})(?!\w)" + (f"|{loose})" if loose else ")")
-    return groups | {name: f"(?:{text.replace('MODEL', groups['MODEL'])})" for name, text in CODE.items()}
+class _Link(NamedTuple):
+    """A place of a rule: its groups, of which one has to be there."""
+
+    groups: tuple[str, ...]
+    next_too: bool
+    """In this sentence or the next."""
+    absent: bool
+
+
+class _Rule(NamedTuple):
+    reason: str
+    links: tuple[_Link, ...]
+    sequences: tuple[str, ...]
+    """Links in their order."""
+    is_act: bool
+    """A sentence that tells of the act counts as honest."""
+
+
+class _Rules(NamedTuple):
+    groups: dict[str, str]
+    """The pattern of each group."""
+    rules: tuple[_Rule, ...]
+    reports: str
+    tells: str
 
 
 @cache
-def _pattern(sequence: str) -> re.Pattern[str]:
-    """Return the pattern of groups in their order: `^IGNORE .. ORDERS/SECRET`."""
-    links = [link.strip() for link in sequence.split("..")]
-    words = ("|".join(_groups()[group] for group in link.removeprefix("^").split("/")) for link in links)
-    return re.compile(
-        _GAP.join(f"{_LEAD if link[0] == '^' else ''}(?:{text})" for link, text in zip(links, words, strict=True)),
-        re.IGNORECASE,
+def _rules() -> _Rules:
+    """Return what `injection_rules.toml` says."""
+    import tomllib  # noqa: PLC0415 - few processes judge a text
+
+    text = Path(__file__).with_name("injection_rules.toml").read_text(encoding="utf-8")
+    tables: dict[str, Any] = tomllib.loads(text)
+    groups = {name: _words(rows) for name, rows in tables["words"].items()}
+    for name, form in tables["forms"].items():
+        named = re.sub(r"{([A-Z]+)}", lambda place: groups[place[1]], form)
+        groups[name] = f"(?:{named})".replace("\n", "")
+    honest = tables["honest"]
+    rules = tuple(_rule(reason, rule, honest["acts"]) for reason, lines in tables["rules"].items() for rule in lines)
+    return _Rules(groups, rules, honest["reports"].replace("\n", ""), honest["tells"].replace("\n", ""))
+
+
+def _words(rows: dict[str, str]) -> str:
+    """Return the pattern of a group's words. They stand alone, except in languages that write words without spaces."""
+    apart, joined = (
+        "|".join(words for language, words in rows.items() if (language in _NO_SPACES) is unspaced)
+        for unspaced in (False, True)
     )
+    pattern = rf"(?:(?<!\w)(?:{apart})(?!\w){f'|{joined}' if joined else ''})"
+    return pattern.replace("\n", "").replace("~", r"\w*")
+
+
+_NO_SPACES: Final = ("zh", "ja", "ko")  # in Korean, endings follow words directly
+# Scripts of languages that put the verb elsewhere.
+_UNORDERED: Final = lazy_compile("[\u0900-\u0dff\u3040-\u9fff\uac00-\ud7af]")
+
+
+def _rule(reason: str, rule: str, acts: list[str]) -> _Rule:
+    sequences = [part.strip() for part in rule.split("&")]
+    links = [link.strip() for sequence in sequences for link in sequence.split("..")]
+    ordered = tuple(sequence for sequence in sequences if ".." in sequence)
+    return _Rule(reason, tuple(map(_link, links)), ordered, reason in acts)
+
+
+def _link(text: str) -> _Link:
+    return _Link(tuple(text.strip("+!").split("/")), text.startswith("+"), text.startswith("!"))
 
 
 @cache
-def _rules() -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
-    """Return the rules: the reason, the links that have to be in a sentence, and the sequences of them."""
-    rules = ((reason, rule) for reason, rules in RULES.items() for rule in rules.split("|"))
-    return tuple((reason, tuple(re.findall(r"[\w/]+", rule)), tuple(rule.split("&"))) for reason, rule in rules)
+def _group(name: str) -> re.Pattern[str]:
+    """Return the pattern of a group; `^` marks one that begins a clause."""
+    pattern = _rules().groups[name.removeprefix("^")]
+    return re.compile(f"{_LEAD if name[0] == '^' else ''}{pattern}", re.IGNORECASE)
+
+
+@cache
+def _sequence(sequence: str) -> re.Pattern[str]:
+    """Return the pattern of links in their order: `^IGNORE .. ORDERS/SECRET`."""
+    links: list[str] = []
+    for link in map(str.strip, sequence.split("..")):
+        words = "|".join(_rules().groups[group] for group in link.removeprefix("^").split("/"))
+        links.append(f"{_LEAD if link[0] == '^' else ''}(?:{words})")
+    return re.compile(_GAP.join(links), re.IGNORECASE)
 
 
 def suspicion(texts: Iterable[str | None]) -> str | None:
@@ -87,37 +143,45 @@ def _judge(text: str) -> str | None:
 def _judge_plain(text: str) -> str | None:
     lines = "\n".join(map(_unquoted, text.split("\n")))
     sentences = [*filter(None, map(str.strip, _SENTENCE.split(lines))), ""]
-    return next(filter(None, map(_judge_sentence, sentences, sentences[1:])), None)
+    present: dict[tuple[str, str], bool] = {}
+
+    def holds(group: str, sentence: str) -> bool:
+        key = (group, sentence)
+        if key not in present:
+            present[key] = bool(_group(group).search(sentence))
+        return present[key]
+
+    return next(
+        filter(None, (_judge_sentence(sentence, following, holds) for sentence, following in pairwise(sentences))), None
+    )
 
 
-def _judge_sentence(text: str, following: str) -> str | None:
-    if _pattern("FORGED").search(text):  # what a forged mark begins stands in the next line
-        text = f"{text} {following}"
-    present: dict[str, bool] = {}
+def _judge_sentence(sentence: str, following: str, holds: Callable[[str, str], bool]) -> str | None:
+    """Return the reason of the first rule that a sentence breaks, None for one that reports or tells."""
+    rules = _rules()
 
-    def holds(link: str) -> bool:
-        for group in link.split("/"):
-            if group not in present:
-                present[group] = bool(_pattern(group).search(text))
-            if present[group]:
-                return True
-        return False
+    def fits(link: _Link) -> bool:
+        there = any(holds(group, sentence) or (link.next_too and holds(group, following)) for group in link.groups)
+        return there is not link.absent
 
-    for reason, links, sequences in _rules():
-        if all(map(holds, links)) and all(_pattern(sequence).search(text) for sequence in sequences):
-            if re.search(REPORTED, text, re.IGNORECASE):
+    for rule in rules.rules:
+        if all(map(fits, rule.links)) and all(_in_order(sequence, sentence) for sequence in rule.sequences):
+            if re.search(rules.reports, sentence, re.IGNORECASE):
                 return None
-            if not (_ACT.match(reason) and re.search(TOLD, f"{text} {following}", re.IGNORECASE)):
-                return reason
+            if not (rule.is_act and re.search(rules.tells, f"{sentence} {following}", re.IGNORECASE)):
+                return rule.reason
     return None
 
 
-# Reasons for which a sentence that tells of the act counts as honest
-_ACT: Final = lazy_compile(r"it (?:runs|sends|gives away|switches|adds|moves)")
+def _in_order(sequence: str, sentence: str) -> bool:
+    unordered = ".." in sequence and _UNORDERED.search(sentence)
+    return bool(unordered or _sequence(sequence).search(sentence))
+
+
 _SENTENCE: Final = lazy_compile(r"(?<=[.!?])\s+(?=\W*[^\W\d_])|\n|(?<=[。！？।])")
-# Words that a sentence quotes; commands stand in quotation marks too, behind an option or `echo`.
+# Words that a sentence quotes. Commands stand in quotation marks too, and so does what a reader is told to say.
 _QUOTED: Final = lazy_compile(
-    r"(?:(?<=[A-Za-zÀ-ÿ,][A-Za-zÀ-ÿ,:] )(?<!echo )|^|(?<=[\u3040-\u9fff]))(?:\"[^\"]{4,300}\"|'[^']{4,300}'(?!\w)"
+    r"(?:(?<=[A-Za-zÀ-ÿ,][A-Za-zÀ-ÿ,:] )(?<!echo )(?<!\b[Ss]ay )(?<![Rr]eply )(?<![Aa]nswer )|^|(?<=[\u3040-\u9fff]))(?:\"[^\"]{4,300}\"|'[^']{4,300}'(?!\w)"
     r"|“[^”]{4,300}”|„[^”“]{4,300}[”“]|«[^»]{4,300}»|「[^」]{4,300}」)(?=[\s.,;:)]|[\u3040-\u9fff])"
 )
 
@@ -153,6 +217,7 @@ _LIKE: Final = str.maketrans(
     "aeopcyxijsdhlnugoaeiopvuktABEKMHOPCTYXISJABEZHIKMNOPTYXgiin",
 )
 _LEET: Final = str.maketrans("01345789$@", "oieastbgsa")
+_DOTTED: Final = lazy_compile(r"(?<!\w)[^\W\d](?:[.·_-][^\W\d]){1,40}(?!\w)")
 _SPELLED: Final = lazy_compile(r"(?<!\w)(?:\w[ .·_-]){5,200}\w(?!\w)")
 _ESCAPE: Final = lazy_compile(r"\\{1,4}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
 _BASE64: Final = lazy_compile(r"[A-Za-z0-9+/_-]{16,8000}={0,2}")
@@ -166,6 +231,9 @@ def _undisguised(text: str) -> Iterator[str]:
     if not text.isascii():
         text = re.sub(r"\w*[A-Za-z]\w*", lambda word: word[0].translate(_LIKE), text)
     yield text
+    if _DOTTED.search(text):  # t.e.l.l t.h.e.m
+        text = _DOTTED.sub(lambda word: re.sub(r"[.·_-]", "", word[0]), text)
+        yield text
     if _SPELLED.search(text):
         apart = re.sub(r" {2,}", "\n", text)
         text = re.sub(r"(?<!\w)(?:\w[ .·_-]){1,200}\w(?!\w)", lambda word: re.sub(r"[ .·_-]", "", word[0]), apart)

@@ -43,7 +43,7 @@ NEVER = (
     "mcp_reflect.models.critique", "mcp_reflect.models.decision", "mcp_reflect.models.search",
     "mcp_reflect.storage.consolidation", "mcp_reflect.storage.transfer", "mcp_reflect.storage.views",
 )  # fmt: skip
-JUDGING = ("mcp_reflect.security.injection.judge", "mcp_reflect.analysis.calls")
+JUDGING = ("tomllib", "mcp_reflect.analysis.calls")  # tomllib reads the rules on suspicious text
 # What compares meanings without a model: on by default, and light. Nothing else of mcp_reflect.llm is loaded.
 MEANINGS = ["mcp_reflect.llm", "mcp_reflect.llm.embeddings", "mcp_reflect.llm.embeddings.word_vectors"]
 WATCHING = (
