@@ -6,10 +6,11 @@ import textwrap
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from mcp_reflect.checkers.base import Finding, Work
-from mcp_reflect.checkers.lint import DEFECTS, python_tree
+from mcp_reflect.checkers.lint import DEFECTS, SYNTAX, python_tree, syntax_error
 from mcp_reflect.models.critique import Status
 
 _LONGEST: Final = 12_000
@@ -205,11 +206,18 @@ def _parsed_python(body: str) -> Fault | None:
     return None
 
 
+def _script_fault(language: str, body: str) -> Fault | bool | None:
+    """That a script parses says little, so it does not pass as such."""
+    wrong = None if _PARTIAL.search(body) or _SESSION.search(body) else syntax_error(language, body)
+    return Fault(*wrong) if wrong else True
+
+
 _READERS: Final[dict[str, Callable[[str], Fault | bool | None]]] = {
     **dict.fromkeys(("python", "py", "python3"), _python_fault),
     "json": _json_fault,
     "toml": _toml_fault,
     **dict.fromkeys(("yaml", "yml"), _yaml_fault),
+    **{language: partial(_script_fault, language) for language in SYNTAX},
 }
 
 # The line before a block that is meant to be wrong, unless it says that this is the repair.

@@ -1,7 +1,7 @@
 """Defects that a linter finds in a block of code without its project, each with the name of its rule.
 
-Python is read with `ast`, SQL by patterns over the text without strings and comments. Only defects that change what the
-code does are reported. Nothing is run.
+Python is read with `ast`; SQL with sqlglot and JavaScript, TypeScript and shell with tree-sitter, where the extra
+`checkers` is installed. Only defects that change what the code does are reported. Nothing is run.
 """
 
 import ast
@@ -9,7 +9,10 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Final
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, Final
 
 Defect = tuple[str, int | None]
 """A rule with what is wrong, and the line (from 1) where it is known."""
@@ -72,42 +75,139 @@ def _changes(node: ast.AST, name: str) -> bool:
             return False
 
 
-_SQL_NOISE: Final = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
-_NULL: Final = re.compile(r"\b(?:where|and|or|on|having|when|not)\s+[\w.\"()]+\s*(?:=|<>|!=)\s*null\b", re.IGNORECASE)
-_OUTER: Final = re.compile(r"\bleft\s+(?:outer\s+)?join\s+(?:[\w.\"]+\s+(?:as\s+)?)?(\w+)\s+on\b", re.IGNORECASE)
-_AGGREGATE: Final = re.compile(r"\b(?:count|sum|avg|min|max|array_agg|string_agg|group_concat)\s*\(", re.IGNORECASE)
-_SELECT: Final = re.compile(
-    r"\bselect\s+(?:distinct\s+)?(?P<columns>[^;]*?)\bfrom\b(?P<rest>(?:(?!\bselect\b|\bunion\b)[^;])*)", re.IGNORECASE
-)
-
-
 def sql_defects(body: str) -> Iterator[Defect]:
     """Find comparisons with NULL, outer joins that WHERE undoes, and columns that are not grouped."""
-    text = _SQL_NOISE.sub("''", body)
-    for found in _NULL.finditer(text):
-        yield "a comparison with NULL is never true: write IS NULL or IS NOT NULL", _line(text, found)
-    where = re.search(
-        r"\bwhere\b(.*?)(?:\bgroup\s+by\b|\border\s+by\b|\bhaving\b|;|$)", text, re.IGNORECASE | re.DOTALL
+    sqlglot, e = _extra("sqlglot"), _extra("sqlglot.expressions")
+    if sqlglot is None or e is None:
+        return
+    try:
+        statements = [statement for statement in sqlglot.parse(body, error_level=sqlglot.ErrorLevel.RAISE) if statement]
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return
+    for statement in statements:
+        for compared in statement.find_all(e.EQ, e.NEQ):
+            assigned = isinstance(compared.parent, e.Update)
+            if not assigned and isinstance(compared.expression, e.Null):
+                yield "a comparison with NULL is never true: write IS NULL or IS NOT NULL", None
+        for select in statement.find_all(e.Select):
+            yield from _in_select(select, e)
+
+
+def _in_select(select: Any, e: Any) -> Iterator[Defect]:
+    where = select.args.get("where")
+    for join in select.args.get("joins") or () if where else ():
+        name = join.this.alias_or_name
+        tests = [column for column in where.find_all(e.Column) if column.table == name]
+        soft = where.find(e.Or, e.Coalesce) or any(isinstance(column.parent, e.Is) for column in tests)
+        if join.side == "LEFT" and tests and not soft:
+            yield f"WHERE on {name} turns the LEFT JOIN into an inner join", None
+    outer = [part.unalias() for part in select.expressions]
+    if any(isinstance(part, e.AggFunc) for part in outer):
+        grouped = select.args.get("group")
+        keys: list[Any] = grouped.expressions if grouped else []
+        names = {key.name.lower() for key in keys}
+        by_place = any(isinstance(key, e.Literal) for key in keys) or "id" in names
+        loose = [part.name for part in outer if isinstance(part, e.Column) and part.name.lower() not in names]
+        if loose and not by_place and not any(isinstance(part, e.Star) for part in outer):
+            yield f"{loose[0]} is neither grouped nor aggregated", None
+
+
+def _extra(module: str) -> Any:
+    """Return a module of the extra `checkers`, None where it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        return None
+
+
+_ENDING: Final = frozenset({"return_statement", "throw_statement", "break_statement", "continue_statement"})
+_HOISTED: Final = frozenset({"function_declaration", "comment", "empty_statement", "break_statement"})
+
+
+@cache
+def _grammar(language: str) -> Any:
+    """Return a parser of the language, None without the extra `checkers`."""
+    tree_sitter, module = (
+        _extra("tree_sitter"),
+        _extra(f"tree_sitter_{'typescript' if language == 'tsx' else language}"),
     )
-    for found in _OUTER.finditer(text) if where else ():
-        alias = re.escape(found[1])
-        condition = where[1] if where else ""
-        tested = re.search(rf"\b{alias}\.\w+\s*(?:=|<>|!=|<|>|\bin\b|\blike\b|\bbetween\b)", condition, re.IGNORECASE)
-        if tested and not re.search(rf"\b{alias}\.\w+\s+is\s+null|\bor\b|coalesce", condition, re.IGNORECASE):
-            yield f"WHERE on {found[1]} turns the LEFT JOIN into an inner join", _line(text, found)
-    for found in _SELECT.finditer(text):
-        columns = re.split(r",(?![^()]*\))", found["columns"])
-        plain = [re.split(r"\s+as\s+", column.strip(), flags=re.IGNORECASE)[0] for column in columns]
-        grouped = re.search(
-            r"\bgroup\s+by\s+([^;]*?)(?:\bhaving\b|\border\b|\blimit\b|\)|;|$)", found["rest"], re.IGNORECASE
-        )
-        bare = [column for column in plain if re.fullmatch(r"(?:\w+\.)?[a-zA-Z_]\w*", column)]
-        if any(_AGGREGATE.search(column) and " over" not in column.lower() for column in plain) and bare:
-            names = {part.strip().rsplit(".", 1)[-1].lower() for part in (grouped[1] if grouped else "").split(",")}
-            if not any(name.isdecimal() for name in names):
-                loose = [column for column in bare if column.rsplit(".", 1)[-1].lower() not in names]
-                if loose and not (grouped and re.search(r"\bid\b", grouped[1])):
-                    yield f"{loose[0]} is neither grouped nor aggregated", _line(text, found)
+    if tree_sitter is None or module is None:
+        return None
+    load = getattr(module, f"language_{language}", None) or module.language
+    return tree_sitter.Parser(tree_sitter.Language(load()))
+
+
+def syntax_tree(language: str, body: str) -> Any:
+    """Return the root of the syntax tree of JavaScript, TypeScript or shell, None without the extra `checkers`."""
+    parser = _grammar(_GRAMMARS[language])
+    return parser.parse(body.encode()).root_node if parser else None
+
+
+def syntax_error(language: str, body: str) -> Defect | None:
+    """Return the first place that does not parse."""
+    root = syntax_tree(language, body)
+    wrong = next((n for n in _nodes(root) if n.is_error or n.is_missing), None) if root and root.has_error else None
+    if wrong is None:
+        return None
+    what = f"{wrong.type} is missing" if wrong.is_missing else "this does not parse"
+    return what, wrong.start_point[0] + 1
+
+
+def _nodes(root: Any) -> Iterator[Any]:
+    rest = [root]
+    while rest:
+        node = rest.pop()
+        yield node
+        rest += reversed(node.children)
+
+
+def script_defects(body: str) -> Iterator[Defect]:
+    """Find assignments as conditions, code that is never reached, and promises that nobody awaits."""
+    root = syntax_tree("tsx" if re.search(r"</|/>", body) else "ts", body)
+    if root is None:
+        return
+    nodes = [node for node in _nodes(root) if node.is_named]
+    for node in nodes:
+        if node.type in {"if_statement", "while_statement"}:
+            condition = node.child_by_field_name("condition")
+            inner: list[Any] = condition.named_children if condition else []
+            if len(inner) == 1 and inner[0].type == "assignment_expression":
+                yield "no-cond-assign: the condition assigns", node.start_point[0] + 1
+        elif node.type == "statement_block":
+            children = node.named_children
+            for earlier, later in pairwise(child for child in children if child.type != "comment"):
+                if earlier.type in _ENDING and later.type not in _HOISTED:
+                    yield "no-unreachable: this is never reached", later.start_point[0] + 1
+    yield from _not_awaited(nodes)
+
+
+def _not_awaited(nodes: list[Any]) -> Iterator[Defect]:
+    """Find members taken of the result of an asynchronous function of the same block."""
+    functions = (n for n in nodes if n.type == "function_declaration" and n.children[0].type == "async")
+    promised = {_text(function.child_by_field_name("name")) for function in functions}
+    held: set[str] = set()
+    for node in nodes:
+        value = node.child_by_field_name("value") if node.type == "variable_declarator" else None
+        if value and value.type == "call_expression" and _text(value.child_by_field_name("function")) in promised:
+            held.add(_text(node.child_by_field_name("name")))
+    for node in nodes:
+        member = _text(node.child_by_field_name("property")) if node.type == "member_expression" else ""
+        if member and _text(node.child_by_field_name("object")) in held and member not in {"then", "catch", "finally"}:
+            yield f"no-floating-promises: `{member}` is taken of a promise without await", node.start_point[0] + 1
+
+
+def _text(node: Any) -> str:
+    return node.text.decode() if node else ""
+
+
+_GRAMMARS: Final = {
+    **dict.fromkeys(("javascript", "js", "jsx"), "javascript"),
+    **dict.fromkeys(("typescript", "ts"), "typescript"),
+    "tsx": "tsx",
+    **dict.fromkeys(("bash", "sh", "shell", "zsh"), "bash"),
+}
+SYNTAX: Final = frozenset(_GRAMMARS)
+"""The languages that are read with tree-sitter."""
 
 
 def json_defects(body: str) -> Iterator[Defect]:
@@ -126,12 +226,9 @@ def json_defects(body: str) -> Iterator[Defect]:
         yield f"the key {name!r} stands twice, and the last one wins", None
 
 
-def _line(text: str, found: re.Match[str]) -> int:
-    return text.count("\n", 0, found.start()) + 1
-
-
 DEFECTS: Final[dict[str, Callable[[str], Iterator[Defect]]]] = {
     **dict.fromkeys(("python", "py", "python3"), python_defects),
     **dict.fromkeys(("sql", "postgresql", "mysql", "sqlite"), sql_defects),
+    **dict.fromkeys(("javascript", "js", "jsx", "typescript", "ts", "tsx"), script_defects),
     "json": json_defects,
 }

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 _MOST_SENTENCES = 200
 LONGEST = 900
@@ -38,7 +39,7 @@ _HEDGE = re.compile(
     r"\b(?:should|shall|will|would|could|might|may|must|can|cannot|can't|couldn't|won't|wouldn't|shouldn't|"
     r"expect|expects|hope|hopes|hoping|hopefully|likely|probably|presumably|perhaps|maybe|possibly|seems?|appears?|"
     r"plan|plans|planning|want|wants|needs? to|try|tries|trying|attempt|attempting|ensure|ensures|"
-    r"let's|let us|going to|assume|ideally|makes|making|to make|to get|to have|to see|to verify|to check|to "
+    r"let's|let us|let me|going to|assume|ideally|makes|making|to make|to get|to have|to see|to verify|to check|to "
     r"confirm|make sure|"
     r"supposed to|intend|intended|'ll|I'd|apparently|almost certainly|think|believe|guess|suspect|nice if|when|"
     r"verify that|check that|confirm that|next step)\b",
@@ -50,6 +51,10 @@ _IMPERATIVE = re.compile(
     r"fix|see|wait|"
     r"try|use|merge|add|update|execute|write|create|install|commit|push|deploy|open|look|read|change|remove|delete|"
     r"replace|do not|don't|never|always|keep|set|call|return|implement|repeat|stop|avoid|remember|note that if)\b",
+    re.IGNORECASE,
+)
+NEGATED: Final = re.compile(
+    r"\b(?:not|never|no longer|nothing|none|neither|nor|cannot|without|nobody|no|un(?:able|likely))\b|n't\b",
     re.IGNORECASE,
 )
 _EARLIER = re.compile(

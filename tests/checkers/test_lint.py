@@ -2,6 +2,9 @@
 
 import pytest
 
+pytest.importorskip("sqlglot", reason="the extra checkers is not installed")
+pytest.importorskip("tree_sitter_bash", reason="the extra checkers is not installed")
+
 from mcp_reflect.checkers.base import Work
 from mcp_reflect.checkers.code import CodeChecker
 from mcp_reflect.models.critique import Status
@@ -13,6 +16,11 @@ DEFECTS = [
     ("sql", "SELECT a.x FROM a LEFT JOIN b ON b.i = a.i WHERE b.state = 'x';", "inner join"),
     ("sql", "SELECT city, COUNT(*) FROM people;", "city is neither"),
     ("sql", "SELECT city, zip, COUNT(*) FROM people GROUP BY city;", "zip is neither"),
+    ("javascript", "function f(a) {\n  if (a.qty = 0) { return 1; }\n}", "no-cond-assign"),
+    ("js", "function f(a) {\n  return 0;\n  console.warn(a);\n}", "no-unreachable"),
+    ("typescript", "async function g(): Promise<U> { return h(); }\nconst u = g();\nu.name;", "no-floating-promises"),
+    ("ts", "const x: number = (1;\n", "is missing"),
+    ("bash", 'if [ -d "$1" ]; then\n  ls\nelse\n  exit 1\n', "is missing"),
     ("json", '{"a": 1, "b": {"c": 1, "c": 2}}', "stands twice"),
     ("yaml", "a:\n  b:\n    c: 1\n   d: 2\n", "block mapping"),
     ("yaml", "a:\n  b: 1\n  b: 2\n", "duplicate key"),
@@ -27,6 +35,12 @@ SOUND = [
     ("sql", "SELECT a.x FROM a LEFT JOIN b ON b.i = a.i WHERE b.i IS NULL;"),
     ("sql", "SELECT city, COUNT(*) FROM people WHERE age > 3 GROUP BY city HAVING COUNT(*) > 1;"),
     ("sql", "SELECT date_trunc('month', at), SUM(x) FROM t GROUP BY date_trunc('month', at);"),
+    ("sql", "SELECT * FROM a WHERE x IN (SELECT y FROM b WHERE z <> 'null');"),
+    ("js", "function f(a) {\n  let m;\n  while ((m = a.next())) { use(m); }\n  return g();\n  function g() {}\n}"),
+    ("typescript", "async function g(): Promise<U> { return h(); }\nconst u = await g();\nu.name; g().then(f);"),
+    ("tsx", "export const A = () => <b>{x ? 1 : 2}</b>;"),
+    ("js", "switch (x) {\n  case 1:\n    return a;\n  default:\n    break;\n}"),
+    ("sh", 'for f in *.txt; do\n  [[ -f $f ]] && echo "$f"\ndone\ncase $x in a) ls;; esac'),
     ("yaml", "a:\n  - b: 1\n    c: 2\n  - b: 3\n    c: 4\nd: |\n  if: x\n   y: z\n"),
 ]
 

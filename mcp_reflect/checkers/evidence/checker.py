@@ -6,24 +6,14 @@ from dataclasses import replace
 from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Work
+from mcp_reflect.checkers.evidence.acts import judge_acts, judge_commands, judge_good
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement, Rule, latest, polarity
-from mcp_reflect.checkers.evidence.figures import (
-    STOP,
-    Fact,
-    Figure,
-    claimed,
-    compare,
-    equal,
-    facts,
-    figures,
-    spelled,
-    stems,
-)
-from mcp_reflect.checkers.evidence.named import judge_fields, judge_named, judge_places, judge_versions
+from mcp_reflect.checkers.evidence.facts import STOP, Figure, figures, spelled, stems
+from mcp_reflect.checkers.evidence.named import judge_named, judge_places, judge_versions
+from mcp_reflect.checkers.evidence.numbers import equal, facts, judge_numbers
 from mcp_reflect.checkers.evidence.outcomes import judge_counts, judge_names, judge_outcomes
 from mcp_reflect.checkers.evidence.reading import seen
-from mcp_reflect.checkers.evidence.states import judge_acts, judge_commands, judge_good, judge_states
-from mcp_reflect.checkers.evidence.tables import judge_rows
+from mcp_reflect.checkers.evidence.rows import judge_rows
 from mcp_reflect.checkers.sentences import Sentence, sentences
 from mcp_reflect.models.critique import Status, ToolResult
 
@@ -33,10 +23,6 @@ _LONGEST_CLAIM = 300
 _REPAIR: Final = re.compile(r"\b(?:fix(?:ed|es)?|now|again|changed|corrected|re-?ran|repaired)\b", re.IGNORECASE)
 _PAST: Final = re.compile(
     r"\b(?:was|were|failed|raised|crashed|threw|had|stopped|broke|reported|showed|returned|found|gave|did|ended)\b",
-    re.IGNORECASE,
-)
-_MEASURED: Final = re.compile(
-    r"\b(?:fell|falls|drop(?:s|ped)|rose|improved|went|reduced|increased|now|takes?|took|below|under|faster)\b",
     re.IGNORECASE,
 )
 # Words of a report that state nothing of their own.
@@ -67,26 +53,10 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
     return ended[-1] == success if ended else None
 
 
-def judge_figures(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Numbers with their unit and label against the figures of the results."""
-    known = evidence.once(_facts)
-    measured = {"time", "size"} - {fact.figure.kind for fact in known}
-    for clause in sentence.clauses:
-        for claim in () if clause.hedged else claimed(clause.text, sentence.text):
-            holds, shown = compare(claim, known)
-            text = claim.figure.text.strip()
-            if holds is False:
-                yield Judgement(Status.FAIL, clause.text, shown, f"the result has another number: {text}")
-            elif holds:
-                yield Judgement(Status.PASS, clause.text)
-            elif claim.figure.kind in measured and _MEASURED.search(clause.text):
-                yield Judgement(Status.UNSUPPORTED, clause.text, None, "no tool result shows such a measurement")
-
-
 _WITHOUT_EVIDENCE: Final[tuple[Rule, ...]] = (judge_outcomes, judge_counts, judge_acts)
 _RULES: Final[tuple[Rule, ...]] = (
-    *(judge_outcomes, judge_counts, judge_names, judge_commands, judge_named, judge_places, judge_fields),
-    *(judge_figures, judge_versions, judge_states, judge_good, judge_acts, judge_rows),
+    *(judge_outcomes, judge_counts, judge_names, judge_commands, judge_named, judge_places),
+    *(judge_numbers, judge_versions, judge_good, judge_acts, judge_rows),
 )
 
 
@@ -97,7 +67,7 @@ class EvidenceChecker:
 
     def check(self, work: Work) -> Iterator[Finding]:
         """At most one finding a sentence: it passes only if each of its claims does."""
-        evidence = Evidence(seen(work.tool_results))
+        evidence = Evidence(seen(work.tool_results), work.goal)
         repaired = bool(evidence.seen) and any(_REPAIR.search(step) for step in work.steps)
         for number, step in enumerate(work.steps, start=1):
             for sentence in sentences(step):
@@ -112,10 +82,6 @@ class EvidenceChecker:
                     expected=found.expected,
                     detail=found.detail,
                 )
-
-
-def _facts(evidence: Evidence) -> list[Fact]:
-    return facts(evidence.seen)
 
 
 def _judgement(sentence: Sentence, evidence: Evidence, rules: tuple[Rule, ...]) -> Judgement | None:
@@ -141,7 +107,7 @@ def _explained(sentence: Sentence, evidence: Evidence) -> bool:
 def _shown(number: Figure, evidence: Evidence, text: str) -> bool:
     """True if the results have a number as a figure that it may be rounded from, or as it is written."""
     written = re.escape(f"{number.value / number.factor:.{number.places}f}")
-    figures = evidence.once(_facts)
+    figures = evidence.once(facts)
     return any(equal(number, fact.figure) for fact in figures) or bool(
         re.search(rf"(?<![\d.]){written}(?!\d|\.\d)", text)
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeVar, cast
 
+from mcp_reflect.checkers.evidence.facts import NUMBERS
 from mcp_reflect.checkers.evidence.reading import KINDS, Kind, Report, Seen
 from mcp_reflect.checkers.sentences import Sentence
 from mcp_reflect.models.critique import Status
@@ -27,8 +28,8 @@ class Judgement:
 class Evidence:
     """All tool results as read, for one check: `text` joins them in lower case, and what is looked up is kept."""
 
-    def __init__(self, seen: tuple[Seen, ...]) -> None:
-        self.seen = seen
+    def __init__(self, seen: tuple[Seen, ...], goal: str = "") -> None:
+        self.seen, self.goal = seen, goal
         self.text = "\n".join(result.text for result in seen).lower()
         self.reports = [report for result in seen for report in result.reports]
         self._matches: dict[str, list[re.Match[str]]] = {}
@@ -210,14 +211,6 @@ def polarity(clause: str) -> bool | None:
 
 # How many.
 
-NUMBERS: Final = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen "
-        "eighteen nineteen twenty".split()
-    )
-}
 _CATEGORIES: Final = {
     **dict.fromkeys("pass passes passed passing succeed succeeds succeeded green ok".split(), "passed"),
     **dict.fromkeys("fail fails failed failing failure failures broken red".split(), "failed"),

@@ -5,13 +5,11 @@ A name that the results show is supported. Where they show only others of its fa
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
-from mcp_reflect.checkers.evidence.figures import stems
-from mcp_reflect.checkers.evidence.reading import parsed_json
-from mcp_reflect.checkers.evidence.states import NEGATED
-from mcp_reflect.checkers.sentences import Sentence
+from mcp_reflect.checkers.evidence.facts import stems
+from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
 
 _POINTING: Final = (
@@ -102,6 +100,7 @@ def _name(found: re.Match[str]) -> str:
 
 
 def _same(said: str, shown: str) -> bool:
+    """True if two texts are the same, or numbers of which one is rounded."""
     if re.fullmatch(r"-?\d+(?:\.\d+)?", said) and re.fullmatch(r"-?\d+(?:\.\d+)?", shown):
         return abs(float(said) - float(shown)) <= 0.5 * 10.0 ** -len(said.partition(".")[2]) * ("." in shown)
     return said == shown
@@ -144,44 +143,3 @@ def judge_places(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         elif pointed:
             shown = f"{name}:{', '.join(dict.fromkeys(pointed))}"[:120]
             yield Judgement(Status.FAIL, sentence.text, shown, "the result points elsewhere")
-
-
-# A field of a JSON result, and the values that are compared: addresses, numbers, booleans and ids, no plain words.
-_FIELD: Final = re.compile(
-    r"\b([a-z][\w-]*(?: [a-z]+)?)(?::| ?=| is:?| was:?| equals) ([\w.+-]+@[\w.-]+\w|-?\d[\d,]*(?:\.\d+)?\b|true\b|"
-    r"false\b|\w+(?:-\w+)+)"
-)
-_SHAPES: Final = tuple(
-    re.compile(shape) for shape in (r".+@.+", r"-?[\d,]+(?:\.\d+)?", r"true|false", r"\S*[a-z-]\S*\d\S*|\d\S*[a-z-]\S*")
-)
-
-
-def judge_fields(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Claims like "the email is …" against JSON; only a key that stands once can contradict."""
-    fields = evidence.once(_fields)
-    for clause in sentence.clauses if fields else ():
-        if clause.hedged or NEGATED.search(clause.text):
-            continue
-        for name, said in _FIELD.findall(re.sub(r"[`\"]", "", clause.text.lower())):
-            for key in (name, name.rsplit(" ", 1)[-1]):
-                values = fields.get(key, [])
-                if len(values) == 1 and any(shape.fullmatch(said) and shape.fullmatch(values[0]) for shape in _SHAPES):
-                    same = values[0] == said.replace(",", "") or _same(said, values[0])
-                    expected = None if same else f"{key}: {values[0]}"
-                    yield Judgement(Status.PASS if same else Status.FAIL, clause.text, expected)
-                    break
-
-
-def _fields(evidence: Evidence) -> dict[str, list[str]]:
-    fields: dict[str, list[str]] = {}
-    rest: list[tuple[str, object]] = [("", parsed_json(result.text)) for result in evidence.seen]
-    while rest:
-        key, value = rest.pop()
-        if isinstance(value, dict):
-            entries = cast("dict[str, object]", value)
-            rest += [(re.sub(r"[_-]", " ", name).lower(), inner) for name, inner in entries.items()]
-        elif isinstance(value, list):
-            rest += [(key, inner) for inner in cast("list[object]", value)[:1_000]]
-        elif value is not None and key:
-            fields.setdefault(key, []).append(str(value).lower())
-    return fields

@@ -2,18 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
-from mcp_reflect.checkers.evidence.figures import cells, stems
+from mcp_reflect.checkers.evidence.facts import stems
 from mcp_reflect.checkers.evidence.reading import Seen
-from mcp_reflect.checkers.sentences import Sentence
+from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
 
-NEGATED: Final = re.compile(
-    r"\b(?:not|never|no longer|nothing|none|neither|nor|cannot|without|nobody|no|un(?:able|likely))\b|n't\b",
-    re.IGNORECASE,
-)
 _BAD_WORD: Final = re.compile(
     r"\b(?:fail\w*|error\w*|broken|crash\w*|reject\w*|refus\w*|denied|stops?|stopped|except|apart from|only after|but|"
     r"unfinished|remain\w*|still|wrong|missing|problem\w*|conflict\w* (?:is|are|remain)|raises?|raised|throws?)\b",
@@ -54,12 +50,13 @@ _BAD_LINE: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _DRY: Final = re.compile(
-    r"\bdry[- ]?run\b|\bwould (?:remove|delete|be|create|copy|move|update|install)\b", re.IGNORECASE
+    r"\bdry[- ]run\b|^\W{0,4}would (?:remove|delete|create|copy|move|update|install)\b", re.IGNORECASE | re.MULTILINE
 )
 _DONE: Final = re.compile(r"ed\b|\bdone\b|gone\b|sent\b")
 _JSON_BAD: Final = re.compile(
     r"\"(?:error|errors|error_code|exception)\"\s*:\s*(?!null|\[\]|\"\"|false|\{\}|0\b)|\"(?:ok|success)\"\s*:\s*false"
 )
+_ALL: Final = re.compile(r"\b(?:all|both|every|each|everything|everyone)\b", re.IGNORECASE)
 _ANY_TOOL: Final = re.compile(r"^(?:git|bash|sh|shell|terminal|run|exec)?$")
 
 
@@ -125,89 +122,6 @@ def _good_part(clause: str, result: Seen) -> bool:
     well = re.compile(r"\b(?:ok|done|pass(?:ed)?|success(?:fully)?|created|sent)\b|✓", re.IGNORECASE)
     words = stems(clause)
     return any(well.search(line) and len(words & stems(line)) >= 2 for line in result.text.split("\n")[:500])
-
-
-# Words for a state that exclude each other; a synonym of the shown one never contradicts.
-_STATES: Final = tuple(
-    frozenset(group.split())
-    for group in (
-        "cancelled canceled storniert|closed resolved|open unpaid outstanding new todo|paid settled|overdue|"
-        "shipped dispatched|delivered|pending queued waiting processing in_progress scheduled|on_hold hold held|"
-        "booked confirmed ticketed|running active up healthy ready enabled started online|"
-        "stopped inactive down dead failed crashloopbackoff unhealthy disabled error exited oomkilled evicted|"
-        "completed done finished success succeeded|approved accepted merged|rejected declined denied refused|draft|"
-        "archived deleted removed"
-    ).split("|")
-)
-# Groups that may hold at the same time: what is running may be new, what is overdue is open.
-_TOGETHER: Final = ({2, 4}, {2, 7}, {3, 6}, {3, 5}, {5, 6}, {9, 3}, {12, 13}, {1, 12}, {9, 7}, {10, 12}, {12, 11})
-_FIELD: Final = re.compile(r"\"(?:status|state|phase|conclusion|result)\"\s*:\s*\"([\w -]{2,30})\"", re.IGNORECASE)
-_SAID: Final = re.compile(
-    r"\b(?:is|are|was|were|been|now|stays|remains|lists?|shows?|as|marked|:)\s(?:\w+ly |now |still |already |all )?"
-    r"(\w+)\b|^(closed|cancelled|booked|confirmed|shipped|refunded|approved|merged|archived|deleted)\b",
-    re.IGNORECASE,
-)
-_COLUMN: Final = re.compile(
-    r"(?:^|[|,;\t]|\s\s)\s?(?:status|state|phase)\s*(?:$|[|,;\t]|\s\s)", re.IGNORECASE | re.MULTILINE
-)
-_ALL: Final = re.compile(r"\b(?:all|both|every|each|everything|everyone)\b", re.IGNORECASE)
-
-
-class Stated(NamedTuple):
-    """The group of a state in a result, and the words and text of the line or object that it belongs to."""
-
-    group: int
-    row: frozenset[str]
-    line: str
-
-
-def judge_states(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """A state of something against its state in a table or a JSON result."""
-    stated = evidence.once(states)
-    for clause in sentence.clauses if stated and not sentence.earlier else ():
-        if clause.hedged or NEGATED.search(clause.text):
-            continue
-        every = _ALL.search(clause.text) is not None
-        near = [state for state in stated if state.row & _row(clause.text)]
-        meant = near or [state for state in stated if state.row & _row(sentence.text)]
-        if every or (len(stated) == 1 and _PRONOUN.match(clause.text)):
-            meant = stated
-        for found in _SAID.finditer(clause.text):
-            group = group_of(found[1] or found[2])
-            same = [state.group == group for state in meant]
-            others = [state for state in meant if state.group != group and {state.group, group} not in _TOGETHER]
-            if group is None or not meant:
-                continue
-            if all(same) or (any(same) and not every):
-                yield Judgement(Status.PASS, clause.text)
-            elif others:
-                yield Judgement(Status.FAIL, clause.text, others[0].line[:160], "the result shows another state")
-
-
-def _row(text: str) -> frozenset[str]:
-    return stems(text) | frozenset(re.findall(r"\d+", text))
-
-
-def group_of(word: str) -> int | None:
-    """Return the group of a word for a state, None where it is none."""
-    plain = re.sub(r"[ -]", "_", word.strip().lower())
-    return next((place for place, group in enumerate(_STATES) if plain in group), None)
-
-
-def states(evidence: Evidence) -> list[Stated]:
-    """Return the states of all tables and JSON objects in the results."""
-    found: list[Stated] = []
-    for result in evidence.seen:
-        for match in _FIELD.finditer(result.text):
-            if (group := group_of(match[1])) is not None:
-                start = result.text.rfind("{", 0, match.start())
-                own = result.text[max(start, 0) : match.end() + 120].split("}")[0]
-                found.append(Stated(group, _row(own), match[0]))
-        for line in result.text.split("\n")[1:400] if _COLUMN.search(result.text) else ():
-            groups = [group for cell in cells(line)[1:] if (group := group_of(cell)) is not None]
-            if len(groups) == 1:
-                found.append(Stated(groups[0], _row(line), line.strip()))
-    return found
 
 
 # Acts that leave a trace in some tool result: without one the claim is unsupported.
