@@ -20,7 +20,7 @@ from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.similarity import among, says_the_same, settled, telling_words
 from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons_from, scoped
+from mcp_reflect.storage.sqlite.statements import Derived, Reading, Row, Writing, lessons_from, scoped
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
@@ -138,7 +138,6 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
         (words, f"shares {' and '.join(words)}"),
         (close, "close in meaning"),
         (not (words or match.names or candidate.by_error or close), "similar in meaning alone"),
-        (candidate.other_tools, "about another tool"),
         (same_type, f"same task type ({lesson.task_type})"),
         (same_context, "same context"),
         (lesson.effectiveness is not None, f"effectiveness {lesson.effectiveness or 0:.2f} so far"),
@@ -147,7 +146,10 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
         (lesson.outside, "repeats a tool's output"),
         (lesson.kind is RecordKind.REFLECTION and not query.kinds, "a reflection: there is no lesson on this yet"),
     )
-    return [clause for holds, clause in clauses if holds]
+    first, *more = [clause for holds, clause in clauses if holds]
+    if candidate.other_tools or candidate.irrelevant:  # in the first clause, the only one of a short answer
+        first += ", but about another tool" if candidate.other_tools else ", but did not fit a task like this"
+    return [first, *more]
 
 
 _SCORED: Final = 15  # rows found by terms that get a score, or three for each hit that is wanted
@@ -217,7 +219,7 @@ class RecallRepository(Repository):
 
         def write(tx: Writing) -> None:
             for values in written:
-                if tx.run("recall_add", values) and values["applied"] and values["lesson_ids"]:
+                if tx.run("recall_add", values) and values["applied"]:
                     tx.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
             tx.drop_old("recall", self.clock.now(), self.bank.keep_days)
 
@@ -253,8 +255,9 @@ class RecallRepository(Repository):
             hits, hidden["held_out"] = (), held_out
         recall_id = self.clock.new_id("rec")
         task = clean_text(ask.task)[:2000]  # redacted before it is cut: half a secret is not recognized
-        values = scoped(scope, id=recall_id, task=task, lesson_ids=[hit.id for hit in hits], now=self.clock.now())
-        self._queue.append({**values, "held_out": held_out, "holdout": holdout, "applied": applied})
+        ids = Derived(json.dumps([hit.id for hit in hits]))
+        values = scoped(scope, id=recall_id, task=Derived(task), lesson_ids=ids, now=self.clock.now())
+        self._queue.append({**values, "held_out": held_out, "holdout": holdout, "applied": applied and bool(hits)})
         await self.settle()
         return Recall(
             recall_id=recall_id,

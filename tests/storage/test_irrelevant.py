@@ -17,5 +17,6 @@ async def test_a_lesson_that_did_not_fit_a_task_is_weak_for_similar_tasks_and_st
     (again,) = (await engine.recall(task="Deploy the orders service on Friday evening")).lessons
     assert (again.fit, again.effectiveness) == (Fit.WEAK, None)
     assert again.score < 0.5
+    assert "did not fit a task like this" in again.why
     (other,) = (await engine.recall(task=OTHER)).lessons
     assert other.fit is Fit.STRONG

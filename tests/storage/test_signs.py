@@ -1,8 +1,20 @@
-"""The nearest signs: rows one by one and in columns give the same answer, whatever was changed in between."""
+"""Vectors: the nearest signs, one by one and in columns, whatever was changed in between; cosines of packed vectors."""
 
+import math
 import random
+from operator import mul
 
-from mcp_reflect.storage.retrieval.vectors import NearestSigns
+from mcp_reflect.storage.retrieval.vectors import NearestSigns, cosines, packed
+
+
+def test_a_cosine_with_a_packed_vector_is_that_of_the_numbers() -> None:
+    chance = random.Random(20261122)
+    for size in (8, 256, 384, 1536):
+        rows = [[chance.gauss(0, 1) ** power for _ in range(size)] for power in (1, 1, 3, 3)]
+        units = [[number / math.hypot(*row) for number in row] for row in rows]
+        exact = [sum(map(mul, units[0], unit)) for unit in units]
+        found = cosines(units[0], map(packed, units))
+        assert max(abs(one - other) for one, other in zip(found, exact, strict=True)) < 0.01
 
 
 def test_the_nearest_rows_are_found_in_columns_and_among_changed_rows() -> None:

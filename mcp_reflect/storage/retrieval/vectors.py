@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import dist
 from operator import mul
 from typing import Final, TypeAlias
 
@@ -23,6 +24,7 @@ LONGEST_TEXT: Final = 4_000  # characters that are embedded: models read about s
 _MOST_SCOPES: Final = 8  # scopes whose signs are kept in memory
 _MOST_FRESH: Final = 1_000  # signs that are compared one by one
 _FACTOR: Final = struct.Struct("<f")
+_SCALE: Final = 400.0  # the usual length of a packed vector
 _SIGNS: Final = bytes(ord("1") if 0 < number < 128 else ord("0") for number in range(256))
 _BIT: Final = [bytes(ord("0") + (number >> bit & 1) for number in range(256)) for bit in range(8)]
 
@@ -51,15 +53,26 @@ def signs(blob: bytes) -> bytes:
     return int(blob[_FACTOR.size :].translate(_SIGNS), 2).to_bytes((dimensions + 7) // 8, "big")
 
 
-def cosine(query: Vector, blob: bytes) -> float:
-    """Return the cosine of a unit vector and a packed one, -1 to 1."""
-    return _FACTOR.unpack_from(blob)[0] * sum(map(mul, query, array("b", blob[_FACTOR.size :])))
+def cosines(query: Vector, blobs: Iterable[bytes]) -> list[float]:
+    """Return the cosines of a unit vector with packed ones, -1 to 1, to .002.
+
+    By the law of cosines: `math.dist` is several times faster than a sum of products. A packed vector is nearly as long
+    as the inverse of its factor; the query is made about as long, or the difference would be lost.
+    """
+    scaled = tuple([_SCALE * number for number in query])
+    numbers = struct.Struct(f"{len(scaled)}b").unpack_from
+    results: list[float] = []
+    for blob in blobs:
+        part = _SCALE * _FACTOR.unpack_from(blob)[0]
+        apart = dist(scaled, numbers(blob, _FACTOR.size)) / _SCALE
+        results.append((part + 1 / part - part * apart * apart) / 2)
+    return results
 
 
 def cosine_of_packed(one: bytes, other: bytes) -> float:
     """Return the cosine of two packed vectors."""
     factor = _FACTOR.unpack_from(one)[0]
-    return cosine([factor * number for number in array("b", one[_FACTOR.size :])], other)
+    return cosines([factor * number for number in array("b", one[_FACTOR.size :])], [other])[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +115,11 @@ class Closeness:
 
     def _to(self, numbers: Vector, rows: Iterable[int]) -> dict[int, float]:
         background = self._query.background
+        known = [row for row in rows if row in self._vectors]
+        found = cosines(numbers, map(self._vectors.__getitem__, known))
         return {
-            row: min(max((cosine(numbers, blob) - background) / (1 - background), 0.0), 1.0)
-            for row in rows
-            if (blob := self._vectors.get(row))
+            row: min(max((cosine - background) / (1 - background), 0.0), 1.0)
+            for row, cosine in zip(known, found, strict=True)
         }
 
 
