@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from mcp_reflect.llm.embeddings.word_vectors import shared_table
 from mcp_reflect.models.search import CatalogEntry, EmptyCause, Query, SearchRequest
-from mcp_reflect.replan.words import CAMEL, STOP_WORDS, content, fold, stem, tokens
+from mcp_reflect.replan.words import CAMEL, STOP_WORDS, content, fold, tokens
+from mcp_reflect.stemmer import stem
 
 _LEAST_LIKENESS: Final = 0.2
 _MOST_COMPARED: Final = 2_000  # entries; comparing more would take longer than a person waits

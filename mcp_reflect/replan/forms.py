@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mcp_reflect.replan.words import CAMEL, STOP_WORDS, fold, other_number, stem
+from mcp_reflect.replan.words import CAMEL, STOP_WORDS, fold, other_number
+from mcp_reflect.stemmer import stem
 
 _SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
 _OUTSIDE: Final = "\"'“”„«»`.,;:!?()[]{}<>"

@@ -10,7 +10,8 @@ from mcp_reflect.models.search import CatalogEntry, Query
 from mcp_reflect.replan.catalog import Catalog, breadth, in_table, nearest, widest
 from mcp_reflect.replan.syntax import Tool, pivot_sql, relax_sql, rewrite_command, rewrite_sql, tool_of
 from mcp_reflect.replan.wordings import wordings
-from mcp_reflect.replan.words import stem, tokens
+from mcp_reflect.replan.words import tokens
+from mcp_reflect.stemmer import stem
 
 _STEP: Final = 0.6  # a threshold becomes this share of itself: 0.8, 0.48, 0.29
 _LEAST: Final = 0.2  # below it a vector search returns whatever is nearest, however far that is

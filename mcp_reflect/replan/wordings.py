@@ -7,7 +7,8 @@ from typing import Final
 from mcp_reflect.replan.catalog import Vocabulary
 from mcp_reflect.replan.forms import has_form, loose_pattern, parts, plain_variants, terms, variants
 from mcp_reflect.replan.syntax import Reading, Tool, has_regex, literals, read_operators
-from mcp_reflect.replan.words import OTHER_STOP_WORDS, STOP_WORDS, content, fold, stem, telling, tokens, unquoted
+from mcp_reflect.replan.words import OTHER_STOP_WORDS, STOP_WORDS, content, fold, telling, tokens, unquoted
+from mcp_reflect.stemmer import stem
 
 _PLACE: Final = 0.05  # cost of a place further down the tool's list: a tool orders by likeness
 _LENGTH: Final = 0.03  # cost of a word more: a short text finds the longer ones as well

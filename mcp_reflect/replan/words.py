@@ -19,7 +19,6 @@ _WORD = re.compile(r"[^\W_]+")
 _QUOTES = re.compile('["“”„«»]')
 _WRITTEN = re.compile(r"\w[-_./:]+\w|[a-z][A-Z]|[|*%\\\[\]<>=^$]")
 CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_ENDINGS = (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("s", ""))
 _LONG = 4000  # characters read of one text; a message longer than that is a document, not a question
 
 
@@ -55,19 +54,6 @@ def normalized(text: str) -> str:
     if _WRITTEN.search(text):
         return " ".join(text.split())
     return '"' + " ".join(words) + '"' if is_quoted(text) else " ".join(sorted(set(words)))
-
-
-@lru_cache(maxsize=65536)
-def stem(word: str) -> str:
-    """A word without its inflection. Rough: it only has to bring forms of one word together."""
-    for ending, instead in _ENDINGS:
-        bare = len(word) - len(ending)
-        if word.endswith(ending) and bare + len(instead) >= 3 and not word.endswith(("ss", "us", "is")):
-            word = word[:bare] + instead
-            break
-    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "ls":
-        word = word[:-1]
-    return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 
 def other_number(word: str) -> str:

@@ -10,10 +10,11 @@ from typing import Final
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecordKind, Trust
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.stemmer import stem
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows
 from mcp_reflect.storage.retrieval.scoring import is_rare, lessons_at, weigh
-from mcp_reflect.storage.retrieval.terms import ENGLISH, stem
+from mcp_reflect.storage.retrieval.terms import ENGLISH
 from mcp_reflect.storage.retrieval.vectors import cosine_of_packed, word_vector
 from mcp_reflect.storage.sqlite.statements import Reading, Writing
 

@@ -8,10 +8,10 @@ from mcp_reflect.replan.words import (
     content,
     normalized,
     other_number,
-    stem,
     telling,
     tokens,
 )
+from mcp_reflect.stemmer import stem
 
 
 def _vocabulary(*entries: str) -> Vocabulary:

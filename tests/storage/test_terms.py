@@ -2,7 +2,8 @@
 
 import pytest
 
-from mcp_reflect.storage.retrieval.terms import stem, terms_of
+from mcp_reflect.stemmer import stem
+from mcp_reflect.storage.retrieval.terms import terms_of
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.stemmer import stem
 
 # Function words, which count for less: English ones, and those of English, German, French, Spanish, Italian, Portuguese
 # and Dutch, without diacritics and apostrophes. A word that carries meaning in one of these languages is in no list.
@@ -98,31 +99,3 @@ def _folded(word: str) -> str:
     apart = unicodedata.normalize("NFD", word.casefold())
     bare = "".join(sign for sign in apart if not unicodedata.combining(sign))
     return unicodedata.normalize("NFC", bare).translate(_UNFOLDED)
-
-
-# Endings of English words: those of plurals and tenses are cut once, the others as long as there are enough letters.
-# Words of other languages lose the same endings. Porter's stemmer (1980) is no better on the development sets.
-_PLURALS_AND_TENSES: Final = ("ities", "ity", "ings", "ing", "edly", "ied", "ed", "ies", "es", "s")
-_OTHERS: Final = tuple("ly e ion at iz iv al ic ment ness ful ous abl ibl anc enc".split())
-_HAS_VOWEL: Final = lazy_compile(r"[aeiouy]")
-_DOUBLE: Final = lazy_compile(r"([^aeiouy])\1$")
-
-
-@lru_cache(maxsize=100_000)
-def stem(word: str) -> str:
-    """Return the stem of a lower-case word; a word with other letters than a to z, or of up to three, as it is."""
-    if len(word) <= 3 or not (word.isascii() and word.isalpha()):
-        return word
-    if not word.endswith(("ss", "us")):
-        word = _cut(word, _PLURALS_AND_TENSES, 3)
-    while (rest := _cut(word, _OTHERS, 3 if word.endswith("e") else 5)) != word:
-        word = rest
-    if word.endswith("y") and not _HAS_VOWEL.match(word[-2:-1]):
-        word = word[:-1]
-    return word[:-1] if _DOUBLE.search(word) else word
-
-
-def _cut(word: str, endings: tuple[str, ...], least: int) -> str:
-    """Return a word without the first of these endings that leaves a vowel and so many letters."""
-    rests = (word.removesuffix(ending) for ending in endings if word.endswith(ending))
-    return next((rest for rest in rests if len(rest) >= least and _HAS_VOWEL.search(rest)), word)
