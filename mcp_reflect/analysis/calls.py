@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final
 
 from mcp_reflect.analysis.error_categories import category_of, category_of_status
-from mcp_reflect.analysis.text import pattern, quote
+from mcp_reflect.analysis.text import pattern_table, quote
 from mcp_reflect.analysis.tools import (
     Kind,
     command_of,
@@ -53,65 +53,19 @@ _CODES: Final = ("exit_code", "exitCode", "exitcode", "returncode", "return_code
 _STATUSES: Final = ("status_code", "statusCode", "http_status", "status")
 
 # Error messages as programs print them. Every pattern is anchored to a line and bounded, so that it takes linear time.
-
-# The first line of an answer that is an error message and nothing else.
-_OPENING = pattern(r"""
-    (?i)^\s{0,20}(?:[\[<(*`❌✗×⚠️]{1,6}\s{0,3})?(?:
-    (?:\w{1,30} ){0,2}(?:error|exception|fatal|panic|failure|failed|fault)
-    (?:\s?\(?[\w-]{0,40}\)?|\[\w{1,12}\]|(?: \w{1,30}){1,6})?\s{0,2}[:\]>!]
-    |(?:[\w.]{1,80}\.)?\w{1,80}(?:Error|Exception|Expired|Timeout)(?:\b:|\s?\(|\s{0,3}$)
-    |error from server \(|\([\w.]{0,80}(?:error|errors|exception)\b[\w.]{0,80}\)|<\w{0,30}error\w{0,20}>
-    |(?:an? )?(?:unexpected |internal |unknown )?error (?:occurred|while|executing|calling|running|in|at|\d{3})\b
-    |(?:failed|unable) to \w|(?:could not|couldn't|cannot|can't) \w|unrecogni[sz]ed (?:arguments?|option|command)
-    |invalid (?:action|argument|input|parameter|request|tool|option|command|json|value|path|api|key|format|id)\b
-    |unknown (?:tool|action|command|function|argument|language|option|parameter|method)\b
-    |(?:access|permission|request|connection|operation) (?:is |was |has been )?(?:denied|forbidden|refused|timed out
-    |failed|not permitted|rejected|reset)
-    |(?:unauthorized|forbidden|not found|too many requests|bad request|internal server error|service unavailable
-    |bad gateway|gateway time-?out|conflict|killed)[.!]?\s{0,3}$|no such (?:file|tool|directory|table|column|function)
-    |(?:rate limit|quota|timeout|time limit) (?:exceeded|reached|expired)|(?:timed out|timeout) (?:after|waiting|while)
-    |(?:the )?(?:tool|function|action|command|file|path|directory|element|page|process) (?:\S{1,200} )?
-    (?:(?:is |was |does |did |has |could |can)?(?:not|n't) (?:found|exist|available|be|been|supported|allowed)
-    |(?:execution )?failed\b|timed out\b|was killed)
-    |segmentation fault|nothing happens|old_str .{0,40}not found|no replacement was performed|missing required\b
-    |(?:\w{1,20} )?(?:is |are )?not (?:a valid|allowed|permitted|authorized|recognized|supported|available)\b
-    )""")
-_PROGRAM = pattern(r"""
-    (?i)^(?!\d{1,6}:)[\w./+-]{1,60}(?::\s?(?:line )?\d{1,6})?: .{0,250}
-    (?:no such file|not found|permission denied|cannot |can't |could not|unable to|invalid|unrecogni[sz]ed|unknown
-    |denied|refused|failed|is a directory|not a directory|timed out|error|missing|not permitted|too many|no space)""")
-_ANYWHERE = pattern(r"""
-    (?m)^(?:[\w.]{0,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout)(?::|$)|Exception in thread\b|panic:\s
-    |thread '.{1,80}' panicked|npm (?:ERR!|error\b)|E: |error\[E\d{4}\]|error: (?!0)|fatal: |ERROR(?::| in)\s|FAILED\s
-    |--- FAIL
-    |FAIL\b|make(?:\[\d{1,3}\])?: \*\*\*|PHP (?:Fatal|Parse) error|Unhandled exception|Segmentation fault
-    |curl: \(\d{1,3}\)|BUILD FAILED|Killed$|EXECUTION TIMED OUT|[\w./-]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error:\s
-    |[\w./-]{1,200}(?:\(\d{1,6},\d{1,6}\):|(?::\d{1,6}){1,2} -) error\b
-    |[\w./-]{1,60}(?:: line \d{1,6})?: .{1,200}: (?:command not found|No such file or directory|Permission denied)$
-    |(?:sh|bash|zsh): .{0,200}not found)""")
-_TESTS = pattern(r"""
-    (?m)^=*\s?(?:\d{1,6} \w{1,10}, ){0,6}[1-9]\d{0,5} (?:failed|errors?)\b.{0,80}\bin \d
-    |^FAILED \((?:failures|errors)=[1-9]|^Tests:\s{1,9}[1-9]\d{0,5} failed|^--- FAIL: |^FAIL\t|^test result: FAILED
-    |^\s{0,8}[1-9]\d{0,4} failing\b|^Failures?: [1-9]|^\d{1,6} examples?, [1-9]\d{0,5} failures?
-    |Tests run: \d{1,6}, Failures: (?:[1-9]|0, Errors: [1-9])""")
-_EXCEPTION_LINE = pattern(r"""
-    ^(?:E {1,7})?(?:Caused by: |Uncaught |Unhandled |Exception in thread .{1,80}? )?(?:[\w$]{1,60}[.:]{1,2}){0,12}
-    [A-Z]\w{0,80}(?:Error|Exception|Expired|Exit|Interrupt|Timeout|Warning|Failure|NotFound|Privileges|Denied|Exceeded)
-    \w{0,10}(?:: |:?$| \[)""")
+_FORMS: Final = pattern_table("error_forms.txt")
+_OPENING = _FORMS["opening"]  # the first line of an answer that is an error message and nothing else
+_PROGRAM = _FORMS["program"]
+_ANYWHERE = _FORMS["anywhere"]
+_TESTS = _FORMS["tests"]
+_EXCEPTION_LINE = _FORMS["exception_line"]
 _PREFIX = lazy_compile(r"^(?:E   |Code output:|(?:/bin/)?(?:ba|z|da)?sh: (?:line )?(?:\d+: )?|\(eval\):(?:\w+:)?\d+: )")
 _TAG = lazy_compile(r"</?\w{1,40}>|\x1b?\[[\d;]{1,12}m")
 # Lines that name no error: rules, headings such as `ERRORS:`, warnings.
 _NO_ERROR = lazy_compile(r"\W*$|={3,}.*={3,}$|[A-Z ]{4,40}:$|WARN(?:ING)?\b")
 _NO_OUTPUT = lazy_compile(r"(?i)\s*(?:\(?no output\)?|\(empty\)|(?:command )?exit(?:ed with)? code:? 1)?\s*$")
-_EXIT = pattern(r"""
-    (?i)(?:\bexit[ _-]?(?:code|status)\]?["']?\s{0,3}[:=]?\s{0,3}["']?|exited with (?:code|status|exit code)\s
-    |return ?code[:=>]{0,2}\s{0,2}|\bnon-zero exit (?:status|code):?\s|\[exit\s)(-?\d{1,5})\b""")
-_STATUS = pattern(r"""
-    (?i)^\s{0,8}(?:HTTP/\d(?:\.\d)?\s|http(?: error| status(?: code)?)?:?\s|status(?: ?code)?[:=]?\s
-    |(?:error|request failed with(?: status(?: code)?)?|(?:\d{3} )?(?:client|server) error):?\s)
-    ([45]\d\d)\b(?:\s|:|$|\))(?!\d)
-    |^\s{0,8}([45]\d\d)[: ]{1,2}(?:bad|unauth|forbid|not\s|method|conflict|gone|too many|internal|service|gateway
-    |request|unprocess|client error|server error|payload)""")
+_EXIT = _FORMS["exit"]
+_STATUS = _FORMS["status"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,30 +1,19 @@
 """The category of an error, by names of exceptions and words of messages."""
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Final
 
-from mcp_reflect.analysis.text import pattern
+from mcp_reflect.analysis.text import pattern_table
 from mcp_reflect.models.run import ErrorCategory as C
 
-
-def _tables() -> Iterator[tuple[str, C, re.Pattern[str]]]:
-    """Yield kind, category and pattern of each paragraph of error_words.txt: its head, and its lines joined.
-
-    They are tried in their order: errors that name their cause exactly come first (a missing module is also an
-    ImportError in a failed test run), broad words last.
-    """
-    for paragraph in Path(__file__).with_name("error_words.txt").read_text(encoding="utf-8").split("\n\n"):
-        head, _, words = paragraph.partition("\n")
-        kind, category = head.split()
-        yield kind, C(category), pattern(words, re.IGNORECASE)
-
-
-# Names of exceptions, in any language, by their last part, in the line that names the error; and words of messages.
-_TABLES: Final = [*_tables()]
-EXCEPTIONS: Final = {category: names for kind, category, names in _TABLES if kind == "exception"}
-WORDS: Final = {category: words for kind, category, words in _TABLES if kind == "message"}
+# The tables are tried in their order: errors that name their cause exactly come first (a missing module is also an
+# ImportError in a failed test run), broad words last.
+_TABLES: Final = pattern_table("error_words.txt", re.IGNORECASE)
+EXCEPTIONS: Final = {C(head.split()[1]): names for head, names in _TABLES.items() if head.startswith("exception ")}
+"""Names of exceptions, in any language, by their last part, in the line that names the error."""
+WORDS: Final = {C(head.split()[1]): words for head, words in _TABLES.items() if head.startswith("message ")}
+"""Words of messages."""
 
 TEXT_LIMIT: Final = 4_000  # characters of an error that are looked at, half from each end
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
 from mcp_reflect.models.common import Json
@@ -14,6 +15,13 @@ from mcp_reflect.signature import steady
 def pattern(text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     """The lines joined without their indents. A space at the edge of a line is lost; none needs one there."""
     return lazy_compile("".join(line.strip() for line in text.splitlines()), flags)
+
+
+def pattern_table(name: str, flags: re.RegexFlag = re.NOFLAG) -> dict[str, re.Pattern[str]]:
+    """Return the pattern of each paragraph of a file in this folder by its head; the lines below it are joined."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    paragraphs = (paragraph.partition("\n") for paragraph in text.split("\n\n"))
+    return {head: pattern(lines, flags) for head, _, lines in paragraphs}
 
 
 def word_set(text: str) -> frozenset[str]:
