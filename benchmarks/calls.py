@@ -17,7 +17,11 @@ from mcp.types import TextContent
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
 
-CALLS = Path(__file__).parent.parent / "tests" / "server" / "calls_of_agents" / "calls.jsonl"
+FOLDER = Path(__file__).parent.parent / "tests" / "server" / "calls_of_agents"
+CALLS = FOLDER / "calls.jsonl"
+"""Calls written by hand for twelve kinds of work."""
+RECORDED = FOLDER / "recorded.jsonl"
+"""Calls of agents at work, as `benchmarks.record` kept them. `apart` says why no reader could make sense of one."""
 Values = dict[str, Any]
 
 
@@ -155,16 +159,25 @@ def varied(call: Values) -> Iterator[tuple[str, Values]]:
     """The call in each form that changes it."""
     seen: set[str] = set()
     for name, change in VARIATIONS.items():
-        values = change(call["arguments"])
+        try:
+            values = change(call["arguments"])
+        except (AttributeError, IndexError, KeyError, TypeError):  # the form is of calls that are built otherwise
+            continue
         text = json.dumps(values, sort_keys=True)
         if text not in seen:
             seen.add(text)
             yield name, values
 
 
-async def replay() -> tuple[int, list[str], dict[str, list[int]]]:
+def read_calls(file: Path) -> list[dict[str, Any]]:
+    """The calls of a file, without those that are kept apart."""
+    calls = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return [call for call in calls if "apart" not in call]
+
+
+async def replay(file: Path) -> tuple[int, list[str], dict[str, list[int]]]:
     """The number of calls, the refused ones, and the bytes of the answers by tool."""
-    calls = [json.loads(line) for line in CALLS.read_text(encoding="utf-8").splitlines()]
+    calls = read_calls(file)
     count, refused, sizes = 0, list[str](), dict[str, list[int]]()
     with tempfile.TemporaryDirectory() as folder:
         async with Client(build(Settings(bank=Path(folder) / "bank.db", project="app"))) as client:
@@ -187,13 +200,16 @@ async def replay() -> tuple[int, list[str], dict[str, list[int]]]:
 
 def main() -> None:
     """Print what was refused and how long the answers are."""
-    count, refused, sizes = asyncio.run(replay())
-    print(f"{len(VARIATIONS)} forms, {count} calls, understood but refused: {len(refused)}")
-    for line in refused:
-        print(f"  {line}")
-    for tool, values in {**sizes, "all": [size for each in sizes.values() for size in each]}.items():
-        cuts = statistics.quantiles(values, n=20)
-        print(f"{tool}: {len(values)} answers, bytes p50 {statistics.median(values):.0f}, p95 {cuts[18]:.0f}")
+    for title, file in (("Recorded", RECORDED), ("Written", CALLS)):
+        count, refused, sizes = asyncio.run(replay(file))
+        every, calls = len(file.read_text(encoding="utf-8").splitlines()), len(read_calls(file))
+        print(f"{title}: {calls} calls ({every - calls} kept apart), {len(VARIATIONS)} forms, {count} replayed")
+        print(f"  understood but refused: {len(refused)}")
+        for line in refused:
+            print(f"    {line}")
+        for tool, values in {**sizes, "all": [size for each in sizes.values() for size in each]}.items():
+            p95 = statistics.quantiles([*values, values[-1]], n=20)[18]
+            print(f"  {tool}: {len(values)} answers, bytes p50 {statistics.median(values):.0f}, p95 {p95:.0f}")
 
 
 if __name__ == "__main__":

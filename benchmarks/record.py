@@ -27,7 +27,7 @@ def recorded(folder: Path, tool: str, sent: str, answer: str, *, is_error: bool)
     """Append a call to the recording of `folder`, and return it. Text that is no JSON object stays as it is."""
     arguments = _object(sent)
     parts: dict[str, Json] = {"sent": sent} if arguments is None else {"arguments": arguments}
-    call = {"work": folder.name, "tool": tool, **parts, "is_error": is_error, "answer": answer}
+    call: dict[str, Any] = {"work": folder.name, "tool": tool, **parts, "is_error": is_error, "answer": answer}
     with (folder / "calls.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(call, ensure_ascii=False) + "\n")
     return call

@@ -13,7 +13,7 @@ from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_json, read_object, without_thinking
 from mcp_reflect.llm.reply_schema import by_criterion
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import SCORE_WORDS, Json
 from mcp_reflect.models.lesson import told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
 from mcp_reflect.security.redact import quoted
@@ -30,7 +30,9 @@ SYNONYMS: Final[Mapping[str, frozenset[str]]] = {
     "confidence": frozenset({"confidence_score"}),
     "tags": frozenset({"tag", "labels"}),
     "mistake": frozenset({"the_mistake", "key_mistake"}),
-    "correction": frozenset({"lesson", "lesson_text", "lesson_learned", "lessons_learned", "fix", "prevention"}),
+    "correction": frozenset({
+        "lesson", "lesson_text", "lesson_learned", "lessons_learned", "learned", "fix", "prevention",
+    }),
     "symptoms": frozenset({"symptom"}),
     "keywords": frozenset({"keyword"}),
     "scores": frozenset({"evaluation", "criteria", "ratings"}),
@@ -40,6 +42,9 @@ _FIELDS: Final = {word: name for name, others in SYNONYMS.items() for word in (n
 _FIX: Final = (
     'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
 )
+# What agents call a mistake and its correction in an object without these fields; models call a reflection so too.
+_MISTAKES: Final = "what_went_wrong problem issue failure what_failed error wrong pitfall trap".split()
+_CORRECTIONS: Final = "solution what_to_do what_works what_worked resolution instead takeaway action next_time".split()
 _LEADING: Final = re.compile(r"[\s*_`]*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*(%?)(?=[\s*_`(,;—–-]|\.?\s*$)(?!\s*/)")
 _OF_ONE: Final = re.compile(r"(?<=\d)\s*/\s*1(?:\.0*)?(?=\s|$)")
 _SPLIT: Final = re.compile(r"\s*[,;\n]\s*")
@@ -95,10 +100,11 @@ class _Reader:
         lesson = value.get("lesson")
         if isinstance(lesson, dict):  # {"lesson": {"mistake": ..., "correction": ...}}
             value = {key: inner for key, inner in value.items() if key != "lesson"} | lesson
+        told = _told_names(value) if self.lenient else {}
         named: dict[str, Json] = {}
         aside: dict[str, str] = {}
         for key, inner in value.items():
-            name = _field(key)
+            name = told.get(key) or _field(key)
             if name is not None and named.get(name) in (None, "", []):
                 named[name] = inner
             elif name is None or inner not in (None, "", []):
@@ -153,13 +159,20 @@ class _Reader:
             )
 
         def number(name: str) -> float | None:
-            return self._optional(lambda: score(f"analysis.{name}", named.get(name)), None)
+            value = named.get(name)
+            if self.lenient and isinstance(value, str):
+                value = SCORE_WORDS.get(value.strip().lower(), value)
+            elif self.lenient and isinstance(value, int | float) and 2 <= value <= 10:
+                value = value / 10
+            return self._optional(lambda: score(f"analysis.{name}", value), None)
 
         mistake, correction, strategy = passage("mistake"), passage("correction"), passage("strategy")
         symptoms, tags = strings("symptoms", commas=False), strings("tags", "max_list_items")
         reflection = passage("reflection", "max_judgement_chars")
         if reflection is None:
             reflection = " ".join(filter(None, (told_lesson(mistake, correction), strategy, *symptoms[:1])))
+        if not reflection and self.lenient:  # fields of the agent's own
+            reflection = " ".join(f"{name}: {text}" for name, text in aside.items() if text)
         if not reflection:
             raise InputError("analysis", "says nothing of the run", _FIX)
         listed = [(f"analysis.source_event_ids[{at}]", name) for at, name in enumerate(strings("source_event_ids"))]
@@ -214,6 +227,18 @@ def _field(key: str) -> str | None:
     name = field_name(key[:100])
     near = difflib.get_close_matches(name, _FIELDS, 1, 0.85)
     return _FIELDS.get(name) or (_FIELDS[near[0]] if near else None)
+
+
+def _told_names(value: Mapping[str, Json]) -> dict[str, str]:
+    """The keys under which an agent told a mistake and a correction, where it sent both and not under our names."""
+    names: dict[str, str] = {}
+    for field, words in (("mistake", _MISTAKES), ("correction", _CORRECTIONS)):
+        if not any(_field(key) == field for key in value):
+            key = next((key for word in words for key in value if field_name(key[:100]) == word), None)
+            if key is None:
+                return {}
+            names[key] = field
+    return names
 
 
 def _with_prose(analysis: Analysis, text: str) -> Analysis:

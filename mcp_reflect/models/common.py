@@ -10,6 +10,8 @@ from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_h
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 GLOBAL: Final = ""
+SCORE_WORDS: Final = {"none": 0.0, "low": 0.3, "medium": 0.6, "moderate": 0.6, "high": 0.9, "critical": 1.0}
+"""Scores in words, as agents send them."""
 HOST: Final = "host"
 """The `thinker` of a result that the calling agent judged; a language model is `provider:model` or `sampling`."""
 RULES: Final = "rules"

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Validati
 from pydantic_core import PydanticCustomError
 
 from mcp_reflect.config import characters
+from mcp_reflect.models.common import SCORE_WORDS
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.schemas.reading import Arguments, ReadContext, named, normalized, parsed, read
 from mcp_reflect.security.redact import clean_text
@@ -19,7 +20,6 @@ __all__ = ["Arguments", "read"]
 
 _PERCENT: Final = 100
 _NUMBER: Final = re.compile(r"\s*([+-]?\d+(?:[.,]\d+)?)\s*(%|/\s*(\d+)|percent)?\s*")
-_LEVELS: Final = {"none": 0.0, "low": 0.3, "medium": 0.6, "moderate": 0.6, "high": 0.9, "critical": 1.0}
 _BULLET: Final = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)])\s+")
 
 
@@ -119,8 +119,8 @@ def as_json(value: Any, info: ValidationInfo) -> Any:
 def _as_share(value: Any, info: ValidationInfo) -> Any:
     """Return a share from a number, `"0.8"`, `"80%"`, `"8/10"` or `high`; 2 to 10 are tenths, more a percentage."""
     if isinstance(value, str):
-        if value.strip().lower() in _LEVELS:
-            return _LEVELS[value.strip().lower()]
+        if value.strip().lower() in SCORE_WORDS:
+            return SCORE_WORDS[value.strip().lower()]
         match = _NUMBER.fullmatch(value)
         if match is None:
             return value

@@ -242,9 +242,10 @@ _OUTCOMES: Final[dict[str, Any]] = {
 
 
 def _outcome(value: Any) -> Any:
-    """Return true, false, partial or irrelevant for a word or number that means it."""
+    """Return true, false, partial or irrelevant for a word, a sentence that begins with one, or a number."""
     if isinstance(value, str):
-        return _OUTCOMES.get(normalized(value), value.strip().lower())
+        first = normalized(value.partition(",")[0].partition(" - ")[0])
+        return _OUTCOMES.get(normalized(value), _OUTCOMES.get(first, value.strip().lower()))
     return ("partial" if 0 < value < 1 else value > 0) if isinstance(value, int | float) else value
 
 

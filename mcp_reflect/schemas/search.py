@@ -197,7 +197,11 @@ def _queries(value: Any, info: ValidationInfo) -> Any:
 def _results(value: Any, info: ValidationInfo) -> Any:
     """Counts by table. Zero, an empty list or a text such as "no results" means that every table came back empty."""
     value = fields.as_json(value, info)
-    return None if isinstance(value, str) or not value else value
+    if is_list(value) and all(isinstance(count, int) for count in value):  # of each query
+        value = sum(value)
+    if isinstance(value, str) or not value:
+        return None
+    return value if is_object(value) else {DEFAULT_TABLE: value}
 
 
 class ReplanArguments(Arguments):

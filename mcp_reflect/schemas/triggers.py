@@ -14,7 +14,7 @@ class StepArguments(Arguments):
 
     ALIASES: ClassVar = {"session_id": "run_id"}
     SYNONYMS: ClassVar = {
-        "tool_failures": "failures errors failed_calls tool_errors failure_count",
+        "tool_failures": "failures errors failed_calls tool_errors failure_count recent_failures failed_attempts",
         "step_number": "step steps iteration turn",
         "risk_level": "risk stakes",
         "goal_drift": "drift",

@@ -282,15 +282,14 @@ _WHY_CHARS: Final = 80  # of a hit: a sentence on a lesson that contradicts it i
 _REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters
 _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280
+_NO_LESSON: Final = "no lesson in it: send reflection_id with analysis {mistake, correction}"
 _CRITIQUE_DETAILS: Final = set("verdicts iterations stopped basis tokens triggered_by reflection_time_ms".split())
 _PLAN_DETAILS: Final = {"reasoning", "original_queries", "thinking", "retry_count"}
 
 
 def wants_detail(arguments: Mapping[str, Any]) -> bool:
-    """True if a call asked for the whole result, or for scores by criteria of its own."""
-    return str(arguments.get("detail", "")).strip().lower() in ("true", "1", "yes", "on") or bool(
-        arguments.get("criteria")
-    )
+    """True if a call asked for the whole result."""
+    return str(arguments.get("detail", "")).strip().lower() in ("true", "1", "yes", "on")
 
 
 def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
@@ -321,7 +320,8 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
             values = {name: item for name, item in plain(result).items() if name not in _PLAN_DETAILS}
         case _:
             return plain(result)
-    return compact({**values, "ignored": getattr(result, "ignored", ())})
+    values = compact({**values, "ignored": getattr(result, "ignored", ())})
+    return {"recall_id": result.recall_id, "lessons": [], **values} if isinstance(result, Recall) else values
 
 
 def _critique(critique: "Critique") -> dict[str, Any]:
@@ -345,12 +345,12 @@ def _reflection(reflection: "Reflection") -> dict[str, Any]:
         "cut": reflection.cut,
     }
     if reflection.thinker == HOST:
-        return values
+        return {**values, "note": None if reflection.lessons else _NO_LESSON}
     if validation := reflection.validation:
         failed = [check.detail for check in validation.checks if not check.passed]
         values["validation"] = {"valid": validation.valid, "failed_check": validation.failed_check, "detail": failed}
     if assessment := reflection.assessment:
-        values["assessment"] = {**plain(assessment), "scores": None}
+        values["assessment"] = plain(assessment)
     note, text = _clipped(reflection.note or "", _NOTE_CHARS), reflection.reflection
     return {
         **values,
