@@ -25,6 +25,7 @@ from mcp_reflect.services.engine import Engine
 from tests.analysis.test_lessons_of_rules import PROVED, UNPROVED
 from tests.fuzz.random_calls import GOOD
 from tests.held_clock import HeldClock
+from tests.recordings.runs import LENGTHS
 
 CASES = Path(__file__).parents[1] / "storage/cases"
 LESSONS: list[dict[str, Any]] = [
@@ -222,6 +223,44 @@ async def _lived(name: str, seed: int, path: Path) -> dict[str, Any]:
     return named_in_order(recording)
 
 
+def sized_records() -> dict[str, Any]:
+    """What a bank tells of records whose texts have each size: lessons, failures, outcomes, and the page."""
+    with tempfile.TemporaryDirectory() as folder:
+        return named_in_order(asyncio.run(_sized_records(Path(folder) / "bank.db")))
+
+
+async def _sized_records(path: Path) -> dict[str, Any]:
+    recording: dict[str, Any] = {}
+    clock = HeldClock()
+    async with Engine(Settings(bank=path, project="app"), clock=clock) as engine:
+        for size in LENGTHS:
+            clock.time += 60.0
+            text = f"{size} {' '.join(f'word{number}' for number in range(size, size + 200))}"[:size].ljust(size, "x")
+            stored = await engine.store_lesson(
+                mistake=f"{text} failed", correction=text, symptoms=[text], tags=[text[:200]]
+            )
+            found = await engine.recall(task=text, symptoms=[text], limit=2, max_chars=size)
+            for session in ("s1", "s2"):
+                await engine.after_call(f"tool{size}", {"text": text}, error=f"Error: {text}", session=session)
+            warned = await engine.before_call(f"tool{size}", {"text": text}, session="s3")
+            again = await engine.after_call(f"tool{size}", {"text": text}, error=f"Error: {text}", session="s4")
+            note = f'she said "{text}"'
+            outcome = await engine.record_outcome(
+                success=True, lesson_ids=[stored.lesson_id], evidence="user", note=note
+            )
+            told = [warned and warned.text, again.text, *(hit.text for hit in found.lessons), *map(str, found.lessons)]
+            recording[str(size)] = [_ends(text) for text in told] + [_plain(outcome)]
+        page = await collect(engine)
+    for table in ("outcomes", "warnings", "lessons"):
+        rows = [[_ends(cell) if isinstance(cell, str) else cell for cell in row] for row in page[table]["rows"]]
+        recording[table] = sorted(rows, key=json.dumps)
+    return recording
+
+
+def _ends(text: str | None) -> str:
+    return "" if text is None else text if len(text) <= 60 else f"{text[:30]}…{text[-30:]} {len(text)}"
+
+
 RUN = {
     "task": "Read the settings",
     "outcome": "failure",
@@ -247,7 +286,8 @@ COMMANDS: tuple[str, ...] = (
     "export out.jsonl",
     "export out.jsonl", "dream --plan", "dream", "dream --undo none", "sync notes", "sync notes",
     "sync notes --plan", "backup copy.db",
-    "backup copy.db", "restore none.db", "restore copy.db", "prompts list", "prompts show critique", "prompts check",
+    "backup copy.db", "restore none.db", "restore copy.db", "restore copy.db --yes", "restore --latest --yes",
+    "lessons list", "prompts list", "prompts show critique", "prompts check",
     "proof",
     "board --out board.html", "lessons erase LAST", "lessons erase LAST --yes", "lessons list", "embed",
     "install nowhere",

@@ -13,12 +13,13 @@ from mcp_reflect.analysis.decisions import measures, others, write
 from mcp_reflect.analysis.diagnose import diagnose, question
 from mcp_reflect.analysis.markdown import read_insights
 from mcp_reflect.analysis.reflector import judge, links, reflection_draft, score, strategy_draft
+from mcp_reflect.analysis.text import clip, fitting, quote, sentence, shortened, trace_text
 from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, plain
 from mcp_reflect.models.decision import Decision
 from mcp_reflect.models.lesson import Source
-from mcp_reflect.models.run import ErrorCategory, Event, EventType, Outcome, RunError, Trace
+from mcp_reflect.models.run import Cut, ErrorCategory, Event, EventType, Outcome, RunError, Trace
 from tests.analysis import sessions, test_insights
 from tests.analysis.runs import Run
 from tests.analysis.test_assessment import CASES
@@ -29,6 +30,8 @@ OUTPUTS = Path(__file__).parents[1] / "checkers/outputs"
 COMPOSED = 160
 SIZES = (20, 21, 39, 40, 41, 60, 61, 150, 151, 200, 300, 301, 400, 401, 600, 601, 800, 801, 1600, 1601, 4000, 4001)
 """Lengths of answers: round numbers, at which rules have their limits, and one more."""
+LENGTHS = (20, 40, 60, 80, 81, 119, 120, 121, 140, 160, 161, 180, 200, 201, 220, 240, 300, 301, 400, 401, 500, 600, 900)
+"""Lengths of other texts."""
 
 _SAID = (
     (EventType.USER_FEEDBACK, "That's wrong, the total should be 30."),
@@ -72,6 +75,34 @@ def diagnoses() -> dict[str, Any]:
     return recording
 
 
+def sized() -> dict[str, Any]:
+    """How texts of each size are shown: in sentences, in prompts, and in what is told of a run."""
+    recording: dict[str, Any] = {}
+    for size in LENGTHS:
+        words = "".join(f"{number} words. " if number % 7 else f"the {number}th thing " for number in range(400))
+        text = words[: size - 1] + "."
+        shown = [clip(text), clip(text, size), quote(text, size), sentence(text, 160), shortened(text, 200)]
+        recording[f"text {size}"] = [f"{len(part)} {part[:30]}|{part[-30:]}" for part in shown]
+        recording[f"text {size}"].append(len(fitting([text, "x" * 20, text[:40]], 300)))
+        run = (
+            Run()
+            .bash(f"./ship {text[:-8]}", f"Error: {text[7:]}")
+            .bash(f"./ship --other {text[:-16]}", f"Error: {text[7:]}")
+        )
+        run = run.call("search", {"query": text}, "[]").call("search", {"query": f"{text[:-1]}!"}, "[]")
+        run = run.says(EventType.USER_FEEDBACK, f"That's wrong. {text[14:]}").says(EventType.LLM_CALL, text)
+        trace = _trace(run.call("edit_file", {"path": f"src/{text[:-8]}.py"}, "").events, Outcome.FAILURE, None)
+        seen = diagnose(trace)
+        told = [seen.summary, seen.strategy or "", *seen.open_points, *(item.text for item in seen.without_lesson)]
+        recording[f"told {size}"] = [
+            f"{len(part)} {part[:60]}|{part[-60:]}" for part in (*told, question(seen.open_points))
+        ]
+        for limit in (0, size, 4 * size, 12 * size):
+            whole = trace_text(replace(trace, cut=Cut(events=1, characters=size)), limit)
+            recording[f"told {size}"].append(f"{len(whole)} {whole[:60]}|{whole[-60:]}")
+    return recording
+
+
 def _trace(events: list[Event], outcome: Outcome, error: RunError | None) -> Trace:
     numbered = tuple(replace(event, id=f"e{at}") for at, event in enumerate(events, 1))
     return Trace(task="Do the task", outcome=outcome, events=numbered, error=error, task_type="coding", tags=("mine",))
@@ -97,7 +128,7 @@ def _composed(chance: random.Random, pieces: list[list[Event]]) -> Trace:
 
 def _diagnosis(trace: Trace) -> dict[str, Any]:
     seen = diagnose(trace)
-    judged = judge(trace, seen, None, Source.RULES)
+    judged, lessons, _ = judge(trace, seen, None, Source.RULES, thinker="rules", generated_at="", scope="")
     strategy = strategy_draft(trace, judged, Source.RULES)
     failures = [(item.event_id, item.category, item.signature, item.exact, item.worked) for item in seen.failures]
     recorded: dict[str, Any] = {
@@ -109,7 +140,7 @@ def _diagnosis(trace: Trace) -> dict[str, Any]:
         "strategy": seen.strategy,
         "strategy_importance": strategy and strategy.importance,
         "importance": reflection_draft(trace, judged, Source.RULES).importance,
-        "lessons": [f"{item.text} {item.tags} {item.symptoms} {item.keywords}" for item in judged.lessons],
+        "lessons": [f"{item.text} {item.tags} {item.symptoms} {item.keywords}" for item in lessons],
         "proofs": [f"{item.failed_event_id} {item.worked_event_id} {item.also}" for item in seen.corrections],
         "surest": [item.confidence for item in seen.corrections],
         "failures": [" ".join(map(str, failure)) for failure in failures],

@@ -124,11 +124,11 @@ SOURCES: dict[str, Callable[[], Recording]] = {
     source.__name__: source
     for source in (
         *(verdicts, secrets, orders, calls, searches, recalls),
-        *(works.changed_numbers, works.corrections, works.opinions, works.critiques),
-        *(runs.diagnoses, runs.answers, runs.decisions, runs.texts, runs.transcripts),
+        *(works.changed_numbers, works.equations, works.corrections, works.opinions, works.critiques),
+        *(runs.diagnoses, runs.sized, runs.answers, runs.decisions, runs.texts, runs.transcripts),
         *(arguments.readings, arguments.traces, arguments.analyses, arguments.drafts),
         *(arguments.searched, replies.replies, replies.hooks, replies.spending, replies.cut_secrets),
-        *(lives.lives, lives.commands, edits.edits, edits.hooks_of_hosts),
+        *(lives.lives, lives.sized_records, lives.commands, edits.edits, edits.hooks_of_hosts),
     )
 }
 

@@ -18,6 +18,27 @@ from tests.checkers.cases import lines
 from tests.held_clock import HeldClock
 from tests.recordings.lives import named_in_order
 
+EQUATIONS = {
+    "2 + 3": "5", "12 - 7": "5", "15 × 12.99": "194.85", "7 * 8": "56", "9 / 4": "2.25", "1 / 3": "0.333",
+    "22 ÷ 7": "3.142857",
+    "2^10": "1024", "2**0.5": "1.4142", "4^0.5": "2", "8^(1/3)": "2", "(-8)^(1/3)": "-2", "0^0": "1", "0^-1": "0",
+    "2^-2": "0.25",
+    "10^15": "1000000000000000", "2^64": "18446744073709551616", "sqrt(2)": "1.41421", "√16": "4", "|−5|": "5",
+    "5!": "120",
+    "17 % 5": "2", "17 mod 5": "2", "(2 + 3) × 4": "20", "2 + 3 × 4": "14", "-3 + 5": "2", "3 - -5": "8",
+    "1,200 + 300": "1500",
+    "1.200,50 + 1": "1201.50", "$1,000 × 1.19": "1190", "10% of 250": "25", "20 % von 50": "10", "50 + 10%": "55",
+    "½ + ¼": "0.75",
+    "1/2 + 1/3": "0.8333", "\\frac{1}{2} + \\frac{1}{4}": "0.75", "3 dozen": "36",
+    "2.5 million + 0.5 million": "3000000",
+    "1e3 + 1": "1001", "0.1 + 0.2": "0.3", "100 / 7": "14.29", "99 * 99": "9801", "1000000 * 1000000": "1000000000000",
+    "5 km": "5000", "5 km in m": "5000", "72 inches in feet": "6", "1 h in s": "3600", "2 GB in MB": "2000",
+    "100 °C in °F": "212",
+    "3 kg + 500 g in kg": "3.5", "60 km/h × 2 h": "120", "12 apples at $2 each": "24", "15% of $80": "12",
+    "from 80 to 100": "25",
+    "3 × 4 × 5": "60", "2 × (3 + 4) - 5": "9", "((1 + 2) × 3)²": "81", "3² + 4²": "25", "log10(1000)": "3",
+    "1 + 2 + 3 + 4": "10",
+}  # fmt: skip
 COMPUTED = ("arithmetic", "proportions", "units", "dates", "order")
 MOST_NUMBERS = 4
 OPINIONS: tuple[Any, ...] = (
@@ -46,6 +67,30 @@ def changed_numbers() -> dict[str, Any]:
                 findings = _findings(computing, f"{text[: number.start()]}{changed}{text[number.end() :]}")
                 if findings:
                     recording.setdefault(name, {})[f"{at} {form}"] = findings
+    return recording
+
+
+def equations() -> dict[str, Any]:
+    """The verdicts on each equation: right, wrong in its last digit, and wrong by one; some are no claims at all."""
+    recording: dict[str, Any] = {}
+    computing = checkers(COMPUTED)
+    for text, value in EQUATIONS.items():
+        digits = len(value.partition(".")[2])
+        number = float(value)
+        wrong = (
+            f"{number + 10**-digits:.{digits}f}",
+            f"{number + 1:.{digits}f}",
+            f"{-number:.{digits}f}",
+            f"{number * 10:g}",
+        )
+        forms = [f"{text} = {other}" for other in (value, *wrong)]
+        forms += [
+            f"{text} ≈ {value[:-1] or 0}",
+            f"So {text} is {wrong[0]}.",
+            f"{value} = {text}",
+            f"{text} > {wrong[0]}",
+        ]
+        recording[text] = [_findings(computing, form) for form in forms]
     return recording
 
 
