@@ -11,7 +11,7 @@ import shlex
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -269,6 +269,15 @@ RUN = {
         {"tool": "read_file", "arguments": {"path": "settings.toml"}, "content": "a = 1"},
     ],
 }
+DRAFTS = (
+    "# Mistake\nRan it twice\n\n# Correction\nRun it once\n",
+    "---\ntags: [a, 1]\nimportance: 0.9\n---\n# Mistake\nPushed it\n\n# Correction\nPull first\n\n# Why\nOthers push\n",
+    "---\ntags: a\n# no end",
+    "---\nodd: 1\n---\n# Mistake\nx\n",
+    "---\n: : :\n---\n",
+    "# Odd\nx\n",
+    "---\nid: les_none\n---\n# Mistake\nGone long ago\n# Correction\nForget it\n",
+)
 COMMANDS: tuple[str, ...] = (
     "stats", "lessons", "recall anything", "proof", "import lessons.jsonl", "import lessons.jsonl",
     "import bad.jsonl", "lessons", "lessons list --tag a", "lessons list --state retired", "lessons list --all",
@@ -293,6 +302,22 @@ COMMANDS: tuple[str, ...] = (
     "install nowhere",
     "install cursor --print", "install codex --print", "install claude-code --print --hooks", "install goose --print",
     "lesons", "stats --jsn", "help", "completion nosuch",
+    "lessons add --mistake Piped --correction Unpiped --why Pipes",
+    "lessons add --global --mistake 'Ran it as root' --correction 'Run it as yourself' --task-type deploy --importance 1",
+    "lessons list --task-type deploy", "lessons list --kind reflection", "lessons list --offset 1 --limit 1",
+    "lessons add",
+    "recall 'run it' --task-type deploy --context tee --tag a --kind lesson", "recall 'run it' --min-importance 0.9",
+    "recall 'run it' --min-effectiveness 1", "recall 'run it' --min-importance 1.1", "recall 'run it' --project other",
+    "reflect run.json --session s1", "import lessons.jsonl --merge", "export other.jsonl --all-projects",
+    "dream --list",
+    "dream --prompt", *(f"sync drafts{number}" for number in range(7)), "lessons list --limit 3", "sync notes --take files", "export run.json",
+    "board --out run.json",
+    "install claude-code --print --here", "install vscode --print", "install gemini --print",
+    "install windsurf --print",
+    "install claude-desktop --print", "install cursor --print --project a --bank b.db", "install rules",
+    "install goose --hooks",
+    "tokens list", "lessons undo none", "lessons erase none", "recall", "import none.jsonl",
+    "import lessons.jsonl --own",
 )  # fmt: skip
 
 
@@ -307,6 +332,9 @@ def commands() -> dict[str, Any]:
         Path("lessons.jsonl").write_text("".join(json.dumps({**line, "tags": ["a"]}) + "\n" for line in lines))
         Path("bad.jsonl").write_text('{"task": "t"}\n{')
         Path("run.json").write_text(json.dumps(RUN))
+        for number, text in enumerate(DRAFTS):
+            Path(f"drafts{number}").mkdir()
+            Path(f"drafts{number}/it.md").write_text(text)
         try:
             return _printed(folder)
         finally:
@@ -321,7 +349,7 @@ def _printed(folder: str) -> dict[str, Any]:
         for form in ("", " --json"):
             words = [_id_of(word, ids) for word in shlex.split(line + form)]
             out, err = io.StringIO(), io.StringIO()
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            with empty_stdin(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:
                     status: Any = main(words)
                 except SystemExit as end:
@@ -332,8 +360,19 @@ def _printed(folder: str) -> dict[str, Any]:
     text = json.dumps(named_in_order(recording)).replace(folder, "FOLDER")
     text = text.replace(str(Path(sys.executable).parent), "BIN").replace(str(Path(__file__).parents[2]), "ROOT")
     text = re.sub(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?(\.\d+)?(\+00:00|Z)?)?", "DATE", text)
+    text = re.sub(r"before-restore-\w+-[0-9a-f]+", "before-restore-DATE", text)
     text = re.sub(r"\b1[78]\d{8}\.\d+|\b\d+ (?=bytes|kB)", "N", re.sub(r"-[0-9a-z]{6}\.md", "-ID.md", text))
     return json.loads(re.sub(r'((?:reflection_time_ms|bytes)\\": )\d+', r"\1N", text))
+
+
+@contextlib.contextmanager
+def empty_stdin() -> Generator[None]:
+    """Run the block with an empty stdin, so that no command asks a person."""
+    before, sys.stdin = sys.stdin, io.StringIO()
+    try:
+        yield
+    finally:
+        sys.stdin = before
 
 
 def _id_of(word: str, ids: Sequence[str]) -> str:

@@ -11,9 +11,12 @@ from mcp_reflect.analysis.assessment import read_assessment
 from mcp_reflect.analysis.calls import Call, calls_of
 from mcp_reflect.analysis.decisions import measures, others, write
 from mcp_reflect.analysis.diagnose import diagnose, question
+from mcp_reflect.analysis.known_failures import drops_quotes, forms_of
 from mcp_reflect.analysis.markdown import read_insights
 from mcp_reflect.analysis.reflector import judge, links, reflection_draft, score, strategy_draft
+from mcp_reflect.analysis.related_calls import changes_between, mistyped, names_alike, same_intent
 from mcp_reflect.analysis.text import clip, fitting, quote, sentence, shortened, trace_text
+from mcp_reflect.analysis.tools import in_words
 from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, plain
@@ -32,6 +35,27 @@ SIZES = (20, 21, 39, 40, 41, 60, 61, 150, 151, 200, 300, 301, 400, 401, 600, 601
 """Lengths of answers: round numbers, at which rules have their limits, and one more."""
 LENGTHS = (20, 40, 60, 80, 81, 119, 120, 121, 140, 160, 161, 180, 200, 201, 220, 240, 300, 301, 400, 401, 500, 600, 900)
 """Lengths of other texts."""
+NAMES = (
+    "settings.toml", "setings.toml", "Settings.TOML", "settings-toml", "src/settings.toml", "src/a.py", "src/b.py",
+    "a.py",
+    "*.tsx", "*.jsx", "order-17", "order-18", "4379", "4397", "ab", "abc", "user_name", "user-name", "username",
+    "usr_name",
+    "configuration", "configuratoin", "confguration", "konfiguration", "'quoted'", "quoted", "test_a.py", "test_b.py",
+    "a" * 79 + "b", "a" * 80 + "b", "a" * 81 + "b", "LAX", "SEA", "naïve", "naive", "",
+)  # fmt: skip
+COMMAND_LINES = (
+    "git push", "git push origin main", "git  push 'origin' main", "git pull", "cd src && pytest -q", "pytest -q",
+    "pytest",
+    "pytest -q tests/test_a.py", "PYTHONPATH=src pytest -q", "sudo pytest -q", "python a.py --force", "python3 a.py",
+    "python a.py", "npm install x", "npm install y", "echo 'a b'", "echo a b", "cat a.txt | wc -l", "(cd a; make)",
+    "make a b c",
+    "make 'a b' c", "make a\nmake b", "./run --month 11", "./run --month 12", "",
+)  # fmt: skip
+QUERIES = (
+    "Mercury", "Mercury (planet)", "mercury", "the Mercury", "grey herons of Kiel", "herons of Kiel", "grey herons",
+    "Kiel herons grey",
+    "Venus", "a", "VIVA Media AG", "VIVA Plus",
+)  # fmt: skip
 
 _SAID = (
     (EventType.USER_FEEDBACK, "That's wrong, the total should be 30."),
@@ -72,6 +96,47 @@ def diagnoses() -> dict[str, Any]:
     for number in range(COMPOSED):
         chance = random.Random(number)
         recording[f"composed {number}"] = _diagnosis(_composed(chance, pieces))
+    return recording
+
+
+def pairs() -> dict[str, Any]:
+    """Which two names, and which two calls, are taken for one: each against each."""
+    recording: dict[str, Any] = {}
+    for one in NAMES:
+        alike = [other for other in NAMES if other != one and names_alike(one, other)]
+        typed = [other for other in NAMES if other != one and mistyped(one, other)]
+        recording[f"name {one}"] = [alike, typed]
+    calls: list[tuple[str, Json]] = [
+        *(("bash", {"command": line}) for line in COMMAND_LINES),
+        *(("read_file", {"path": name}) for name in NAMES),
+        *(("search", {"query": query}) for query in QUERIES),
+        *(("get", {"id": 5, "sort": name, "all": True}) for name in NAMES[:6]),
+        *(("get", {"id": 6}), ("get", {"n": 5})),
+    ]
+    forms = [forms_of(tool, arguments) for tool, arguments in calls]
+    for at, (tool, arguments) in enumerate(calls):
+        same = [place for place, form in enumerate(forms) if form.exact == forms[at].exact and place != at]
+        bare = [place for place, form in enumerate(forms) if form.bare == forms[at].bare and place != at]
+        loose = [place for place, form in enumerate(forms) if form.loose == forms[at].loose and place != at]
+        fewer = [place for place, form in enumerate(forms) if drops_quotes(forms[at], form)]
+        meant: dict[str, list[int]] = {}
+        for error in ("not found", "Error: bad option --force", "No results"):
+            failed = Run().call(tool, arguments, error=error).events
+            for place, (other, later) in enumerate(calls):
+                trace = _trace([*failed, *Run().call(other, later, "fine").events], Outcome.SUCCESS, None)
+                before, after = calls_of(trace)
+                for proved in (True, False):
+                    if other == tool and place != at and same_intent(before, after, proved=proved):
+                        meant.setdefault(f"{error} {proved}", []).append(place)
+        changes = [len(changes_between(arguments, other)) for _, other in calls[at : at + 4]]
+        recording[f"call {at} {forms[at].head} {in_words(tool, arguments)}"] = [
+            same,
+            bare,
+            loose,
+            fewer,
+            meant,
+            changes,
+        ]
     return recording
 
 

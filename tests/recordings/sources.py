@@ -50,7 +50,8 @@ def verdicts() -> Recording:
     for name, work in works:
         for checker in checkers():
             findings = [
-                f"{item.step} {item.status.value} {item.expected or item.claim}" for item in checker.check(work)
+                f"{item.step} {item.status.value} {item.expected or item.claim} {item.detail or ''}"
+                for item in checker.check(work)
             ]
             if findings:
                 recording[f"{name} {checker.name}"] = findings
@@ -125,7 +126,7 @@ SOURCES: dict[str, Callable[[], Recording]] = {
     for source in (
         *(verdicts, secrets, orders, calls, searches, recalls),
         *(works.changed_numbers, works.equations, works.corrections, works.opinions, works.critiques),
-        *(runs.diagnoses, runs.sized, runs.answers, runs.decisions, runs.texts, runs.transcripts),
+        *(runs.diagnoses, runs.pairs, runs.sized, runs.answers, runs.decisions, runs.texts, runs.transcripts),
         *(arguments.readings, arguments.traces, arguments.analyses, arguments.drafts),
         *(arguments.searched, replies.replies, replies.hooks, replies.spending, replies.cut_secrets),
         *(lives.lives, lives.sized_records, lives.commands, edits.edits, edits.hooks_of_hosts),
