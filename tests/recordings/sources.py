@@ -50,7 +50,7 @@ def verdicts() -> Recording:
     for name, work in works:
         for checker in checkers():
             findings = [
-                f"{item.step} {item.status.value} {item.expected or item.claim} {item.detail or ''}"
+                f"{item.step} {item.status.value} {item.expected or item.claim} {item.detail or ''}".rstrip()
                 for item in checker.check(work)
             ]
             if findings:
