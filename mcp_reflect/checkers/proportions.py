@@ -50,6 +50,10 @@ _COUNT: Final = rf"(\d+|{'|'.join(NUMBERS)})"
 _LIST: Final = re.compile(rf"\b{_COUNT} \w+(?: \w+)?: ([^.;:]+)", re.IGNORECASE)
 _PART: Final = re.compile(rf"{_COUNT} [a-z]\w+", re.IGNORECASE)
 _HEX: Final = re.compile(r"\b0x([0-9a-fA-F]{1,12})\s?=\s?(\d{1,15})\b(?!\s?[-+*/×·x])")
+_YEARS: Final = re.compile(
+    r"\b([12]\d{3})\s?(?:to|until|–)\s?([12]\d{3})(?:, | \(|: )(?:that is |which is |makes )?"
+    rf"{_COUNT} years\b"
+)
 _HEADING: Final = re.compile(r"\b(?:total|sum|summe|gesamt|altogether)\b", re.IGNORECASE)
 
 
@@ -77,6 +81,9 @@ def _in_sentence(text: str) -> Iterator[_Judged]:
     yield from _shares(text)
     yield from _changes(text)
     yield from _lists(text)
+    for found in _YEARS.finditer(text):
+        years = int(found[2]) - int(found[1])
+        yield found[0], amount(found[3]) in {years, years + 1}, f"{years} years"  # both ends may be counted
     for found in _HEX.finditer(text):
         yield found[0], int(found[1], 16) == int(found[2]), str(int(found[1], 16))
 

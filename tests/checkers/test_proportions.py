@@ -20,6 +20,7 @@ def statuses(text: str) -> list[Status]:
         ("Response time 800 → 600 ms, a 25% reduction.", "Response time 800 → 600 ms, a 20% reduction."),
         ("The image is 312 MB instead of 1.25 GB: a quarter.", "The image is 312 MB instead of 1.25 GB: about half."),
         ("So 0x1F = 31.", "So 0x1F = 33."),
+        ("It ran from 1789 to 1799, 10 years.", "It ran from 1789 to 1799, 12 years."),
         (
             "We are 18 people: ten from sales, five from support and three guests.",
             "We are 18 people: ten from sales, five from support and four guests.",

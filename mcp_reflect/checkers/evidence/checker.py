@@ -9,7 +9,7 @@ from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.checkers.evidence.acts import judge_acts, judge_commands, judge_good
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement, Rule, latest, polarity
 from mcp_reflect.checkers.evidence.facts import STOP, Figure, figures, spelled, stems
-from mcp_reflect.checkers.evidence.named import judge_named, judge_places, judge_versions
+from mcp_reflect.checkers.evidence.named import judge_dates, judge_named, judge_places, judge_versions
 from mcp_reflect.checkers.evidence.numbers import equal, facts, judge_numbers
 from mcp_reflect.checkers.evidence.outcomes import judge_counts, judge_names, judge_outcomes
 from mcp_reflect.checkers.evidence.reading import seen
@@ -56,7 +56,7 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
 _WITHOUT_EVIDENCE: Final[tuple[Rule, ...]] = (judge_outcomes, judge_counts, judge_acts)
 _RULES: Final[tuple[Rule, ...]] = (
     *(judge_outcomes, judge_counts, judge_names, judge_commands, judge_named, judge_places),
-    *(judge_numbers, judge_versions, judge_good, judge_acts, judge_rows),
+    *(judge_numbers, judge_versions, judge_dates, judge_good, judge_acts, judge_rows),
 )
 
 

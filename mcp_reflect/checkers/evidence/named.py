@@ -143,3 +143,34 @@ def judge_places(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         elif pointed:
             shown = f"{name}:{', '.join(dict.fromkeys(pointed))}"[:120]
             yield Judgement(Status.FAIL, sentence.text, shown, "the result points elsewhere")
+
+
+_MONTHS: Final[tuple[str, ...]] = tuple("jan feb mar apr may jun jul aug sep oct nov dec".split())
+_MONTH: Final = rf"({'|'.join(_MONTHS)})[a-z]{{0,6}}"
+_DAY: Final = re.compile(
+    rf"\b[12]\d{{3}}-(\d\d)-(\d\d)|\b(\d{{1,2}})(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}\b|"
+    rf"\b{_MONTH}\.? (\d{{1,2}})(?![\d:])"
+)
+
+
+def _days(text: str) -> set[tuple[int, int]]:
+    """Return the month and day of each date in a text in lower case."""
+    found = (match.groups() for match in _DAY.finditer(text))
+    return {
+        (int(month), int(day)) if month else (_MONTHS.index(name or other) + 1, int(before or behind))
+        for month, day, before, name, other, behind in found
+    }
+
+
+def judge_dates(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Days of the month where the results have others only, and the goal does not name them."""
+    said = _days(sentence.text.lower()) if not NEGATED.search(sentence.text) else set[tuple[int, int]]()
+    shown = evidence.once(_shown_days) if said else set[tuple[int, int]]()
+    for clause in sentence.clauses if shown else ():
+        if not clause.hedged and _days(clause.text.lower()) - shown - _days(evidence.goal.lower()):
+            listed = ", ".join(f"{_MONTHS[month - 1].title()} {day}" for month, day in sorted(shown)[:6])
+            yield Judgement(Status.FAIL, clause.text, listed, "the result has other dates")
+
+
+def _shown_days(evidence: Evidence) -> set[tuple[int, int]]:
+    return {day for day in _days(evidence.text) if 1 <= day[0] <= 12}
