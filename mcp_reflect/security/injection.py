@@ -222,6 +222,7 @@ _SPELLED: Final = lazy_compile(r"(?<!\w)(?:\w[ .·_-]){5,200}\w(?!\w)")
 _ESCAPE: Final = lazy_compile(r"\\{1,4}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
 _BASE64: Final = lazy_compile(r"[A-Za-z0-9+/_-]{16,8000}={0,2}")
 _HEX: Final = lazy_compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){12,2000}(?![0-9a-fA-F])")
+_BINARY: Final = lazy_compile(r"(?<![01])(?:[01]{8}\s){11,400}[01]{8}(?![01])")
 _TURNED: Final = ("erongi", "drocsid", "tegrof", "tpmorp", "snoitcurtsni", "resu eht", "lla evorppa")
 _ROT13: Final = ("vtaber", "qvfertneq", "sbetrg", "vafgehpgvba", "cebzcg", "hfre")
 
@@ -232,8 +233,7 @@ def _undisguised(text: str) -> Iterator[str]:
         text = re.sub(r"\w*[A-Za-z]\w*", lambda word: word[0].translate(_LIKE), text)
     yield text
     if _DOTTED.search(text):  # t.e.l.l t.h.e.m
-        text = _DOTTED.sub(lambda word: re.sub(r"[.·_-]", "", word[0]), text)
-        yield text
+        yield re.sub(r"\s+", " ", _DOTTED.sub(lambda word: re.sub(r"[.·_-]", "", word[0]), text))
     if _SPELLED.search(text):
         apart = re.sub(r" {2,}", "\n", text)
         text = re.sub(r"(?<!\w)(?:\w[ .·_-]){1,200}\w(?!\w)", lambda word: re.sub(r"[ .·_-]", "", word[0]), apart)
@@ -260,6 +260,8 @@ def _decoded(text: str) -> Iterator[str]:
     for run in _HEX.findall(text):
         digits = re.sub(r"[ :]", "", run)
         yield from _texts(bytes.fromhex(digits[: len(digits) // 2 * 2]))
+    for run in _BINARY.findall(text):
+        yield from _texts(bytes(int(octet, 2) for octet in run.split()))
     folded = text.lower()
     if any(word in folded for word in _TURNED):
         yield text[::-1]
