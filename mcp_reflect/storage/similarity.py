@@ -30,6 +30,7 @@ SAME_HIT: Final = 0.9
 SAME_MEANING: Final = 0.9
 """The cosine of the word vectors of two texts that say the same."""
 
+_SAME_WORD: Final = 0.55  # the cosine of two words of one meaning: delete and remove have .8, server and client .4
 _LEAST_SHARED: Final = 0.2  # of the words: without them vectors are not that close, and comparing words is faster
 _TOKEN: Final = lazy_compile(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
 _NEGATIONS: Final = frozenset(
@@ -91,14 +92,34 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 def _same_meaning(one: str, other: str) -> bool:
-    """True if the vectors are close, and no word differs whose vector is misleading: opposites, or rare words."""
-    differing = telling_words(one) ^ telling_words(other)
-    if alike(one, other) < _LEAST_SHARED or differing & _TURNING or points(one) != points(other):
+    """True if the vectors are close, and no word differs whose vector is misleading: opposites, or rare words.
+
+    If a single word takes the place of another, these two must be close too: server and client make two lessons.
+    """
+    mine, theirs = telling_words(one), telling_words(other)
+    if shared(mine, theirs) < _LEAST_SHARED or _turned(mine, theirs) or points(one) != points(other):
         return False
-    if any(is_rare(word) for word in re.findall(r"[^\W_]+", f"{one} {other}".lower()) if stem(word) in differing):
+    first, second = (
+        {word for word in re.findall(r"[^\W_]+", text.lower()) if stem(word) in mine ^ theirs} for text in (one, other)
+    )
+    if any(map(is_rare, first | second)):
         return False
+    replaced = len(first) == len(second) == 1
+    return _closeness(one, other) >= SAME_MEANING and not (
+        replaced and _closeness(min(first), min(second)) < _SAME_WORD
+    )
+
+
+def _closeness(one: str, other: str) -> float:
+    """Return the cosine of the word vectors of two texts, 0 if the table knows no word of one."""
     first, second = word_vector(one), word_vector(other)
-    return first is not None and second is not None and cosine_of_packed(first, second) >= SAME_MEANING
+    return cosine_of_packed(first, second) if first and second else 0.0
+
+
+def _turned(words: frozenset[str], others: frozenset[str]) -> bool:
+    """True if a word that has an opposite is in one text alone, and none of the same side is in the other text."""
+    same_side = (side for pair in _OPPOSITES for side in pair if side & words and side & others)
+    return not (words ^ others) & _TURNING <= frozenset[str]().union(*same_side)
 
 
 def alike(one: str, other: str) -> float:

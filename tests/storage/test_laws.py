@@ -86,6 +86,41 @@ def test_a_word_that_turns_the_sentence_round_makes_it_another_lesson(one: str, 
     assert not same_lesson((frame.format(one), MEND), (frame.format(other), MEND))
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            ("Deleted the wrong branch", "Check the branch name before deleting it"),
+            ("Removed the wrong branch", "Verify the name of the branch before you delete it"),
+        ),
+        (
+            ("Installed the package globally", "Install it in a virtual environment"),
+            ("The package was installed globally", "Use a virtual environment to install it"),
+        ),
+    ],
+)
+def test_the_same_in_other_words_is_one_lesson(one: tuple[str, str], other: tuple[str, str]) -> None:
+    assert same_lesson(one, other)
+    assert same_lesson(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Restart the server after the update", "Restart the client after the update"),
+        ("Add the entry to the index", "Remove the entry from the index"),
+        ("Ask the user for the region", "Ask the user for the language"),
+        ("Lock the table while the rows are copied", "Unlock the table while the rows are copied"),
+        ("Read the error message first", "Read the release notes first"),
+        ("Upload the archive before the restart", "Download the archive before the restart"),
+        ("Try the change on the staging machine first", "Try the change on the production machine first"),
+    ],
+)
+def test_another_correction_of_the_same_mistake_is_another_lesson(one: str, other: str) -> None:
+    mistake = "The nightly update of the search service failed half way and left old rows behind"
+    assert not same_lesson((mistake, one), (mistake, other))
+
+
 def test_the_same_in_nearly_the_same_words_is_one_lesson() -> None:
     assert same_lesson(
         ("Deployed the orders service to production without running migrations", MEND),
