@@ -22,7 +22,7 @@ from mcp_reflect.models.lesson import RecallQuery
 from mcp_reflect.storage.retrieval.scoring import FITTED, Search, Weights
 from mcp_reflect.storage.retrieval.vectors import VectorIndex, words_query
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.statements import Reading
+from mcp_reflect.storage.statements import Reading
 
 GRID: Final[dict[str, tuple[float, ...]]] = {
     "k1": (0.4, 1.2),
@@ -72,7 +72,7 @@ async def _column(judged: Judged, queries: int, settings: Sequence[Weights]) -> 
         try:
             names = await rows_by_document(database, scope)
             gains = await database.look(
-                lambda reading: [_gains(reading, scope, query, names, settings) for query in some]
+                scope.tenant, lambda reading: [_gains(reading, scope, query, names, settings) for query in some]
             )
         finally:
             await database.close()

@@ -149,7 +149,7 @@ async def _written(engine: Engine, size: int, texts: Texts) -> dict[str, float]:
         drafts = [read(ImportArguments, texts.lesson(place)).draft(Source.IMPORT) for place in numbers]
         made = [(own, lessons.prepared(draft, own, clock)) for draft in drafts]
         rows = [lessons.lesson_rows(scope, lesson) for scope, lesson in made]
-        await database.write(lambda tx, rows=rows: lessons.insert_rows(tx, rows))
+        await database.write(own.tenant, lambda tx, rows=rows: lessons.insert_rows(tx, rows))
     await database.close()
     return {"direct_s": round(time.perf_counter() - start, 1)}
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
@@ -106,7 +107,11 @@ _FOR_PROVIDERS: Final = (f"{PREFIX}LLM", f"{PREFIX}EMBEDDINGS")
 class Settings(Limits):
     """The decisions of the person who runs the server."""
 
-    bank: Path | None = setting(None, "The bank's file. Default: `bank.db` in the platform's data directory.")
+    bank: "Path | ServerUrl | None" = setting(
+        None,
+        "The bank: a file, or `postgresql://USER:PASSWORD@HOST/DATABASE` (see [operations](operations.md)). Default: "
+        "`bank.db` in the platform's data directory.",
+    )
     project: str | None = setting(None, "The project of the lessons. Default: the git repository or working directory.")
     projects: tuple[str, ...] = setting(
         (), "Other projects that a tool argument may name, separated by commas; `*`: any."
@@ -244,9 +249,43 @@ class Settings(Limits):
 
     @property
     def bank_path(self) -> Path:
-        """The bank's file, absolute and without links: SQLite keeps its log beside the file."""
-        path = (self.bank or data_directory() / "bank.db").expanduser().absolute()
+        """The bank's file, absolute and without links: SQLite keeps its log beside the file.
+
+        For a bank on a server, a name for the files that this machine keeps about it; no such file is made.
+        """
+        bank = self.bank or data_directory() / "bank.db"
+        if isinstance(bank, ServerUrl):
+            return data_directory() / f"postgresql-{sha256(str(bank).encode()).hexdigest()[:12]}"
+        path = bank.expanduser().absolute()
         return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ServerUrl:
+    """The address of a bank on a PostgreSQL server. As text it has neither the password nor parameters."""
+
+    whole: str
+
+    def __str__(self) -> str:
+        from urllib.parse import urlsplit  # noqa: PLC0415 - most banks are files
+
+        parts = urlsplit(self.whole)
+        if "@" in parts.path + parts.query + parts.fragment:  # a sign in the password that should be escaped
+            return f"{parts.scheme}://..."
+        user, at, host = parts.netloc.rpartition("@")
+        return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
+
+    __repr__ = __str__
+
+
+def bank_place(text: str) -> Path | ServerUrl:
+    """Return the file or server that a setting names; InputError for another kind of address."""
+    if text.startswith(("postgresql://", "postgres://")):
+        return ServerUrl(text)
+    if "://" in text:
+        fix = "Set a file, or postgresql://USER:PASSWORD@HOST/DATABASE."
+        raise InputError(f"{PREFIX}BANK", "it is neither a file nor the address of a PostgreSQL server", fix)
+    return Path(text)
 
 
 def _provider_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
@@ -288,6 +327,8 @@ def _read(name: str, text: str, item: Field[Any]) -> Any:
                 name, f"'{_quoted(text)}' is not one of its values", f"Set one of {', '.join(map(str, values))}."
             )
         return values[text.lower()]
+    if item.name == "bank":
+        return bank_place(text)
     convert: Any = options[0] if options else item.type
     if convert not in (int, float):
         return convert(text)

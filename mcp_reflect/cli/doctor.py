@@ -16,6 +16,7 @@ from mcp_reflect.errors import BankError
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import backup
+from mcp_reflect.storage.sqlite.files import Opened as OpenedFile
 
 _MOST_NAMED: Final = 10  # records with damaged texts
 _PROBE_SECONDS: Final = 10.0
@@ -57,7 +58,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "version": __version__,
         "python": platform.python_version(),
         "executable": sys.executable,
-        "bank": str(engine.bank.path),
+        "bank": engine.bank.place,
         "scope": str(engine.scopes.own),
         "other_projects": list(engine.scopes.others),
         "bank_works": True,
@@ -72,35 +73,38 @@ async def examine(engine: Engine) -> dict[str, Any]:
     except BankError as error:
         return {**report, "bank_works": False, "degraded": [*degraded, str(error)]}
     report["projects_in_bank"] = {project or "(global)": count for project, count in projects.items()}
-    file = engine.bank.path.stat()
-    health = backup.health(engine.bank.path)
-    report |= {
-        "schema": opened.schema,
-        "journal_mode": opened.journal_mode,
-        "read_only": bool(opened.read_only),
-        "mode": oct(file.st_mode & 0o777),
-        "bytes": file.st_size,
-        "sound": health.sound and not health.unreadable,
-        "set_aside": [str(file) for file in health.aside],
-        "copies": [str(file) for file in health.copies],
-        "sqlite": health.sqlite,
-    }
-    degraded += _damage(health)
+    report |= {"engine": opened.engine, "schema": opened.schema, "read_only": bool(opened.read_only)}
+    if isinstance(opened, OpenedFile):
+        degraded += _examine_file(engine.bank.path, opened, report)
     embeddings = engine.bank.embeddings
     if embeddings is not None and await embeddings.patient.embed(["?"], _PROBE_SECONDS) is None:
         degraded.append(f"Recall compares word vectors only. {embeddings.patient.problem}")
     report["embeddings"] = await engine.bank.recalls.embedding_state(engine.scopes.own)
     if opened.read_only:
         degraded.append(f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored.")
-    if opened.journal_mode != "wal" and not opened.frozen:
-        fault = f"The file system cannot share memory, so the journal is '{opened.journal_mode}'"
-        report["notes"].append(f"{fault}: readers wait for writers.")
-    if file.st_mode & 0o077 and sys.platform != "win32":
-        degraded.append(f"Others may read the bank. Run: chmod 600 {engine.bank.path}")
     if not engine.scopes.own.project:
         fault = "This directory belongs to no project, so lessons are global."
         report["notes"].append(f"{fault} Set MCP_REFLECT_PROJECT to a name.")
     return {**report, "degraded": degraded}
+
+
+def _examine_file(path: Path, opened: OpenedFile, report: dict[str, Any]) -> Iterator[str]:
+    """Add what is known about a bank's file to the report; yield a sentence for each thing that is wrong with it."""
+    file, health = path.stat(), backup.health(path)
+    report |= {
+        "journal_mode": opened.journal_mode,
+        "mode": oct(file.st_mode & 0o777),
+        "bytes": file.st_size,
+        "sound": health.sound and not health.unreadable,
+        "set_aside": [str(file) for file in health.aside],
+        "copies": [str(file) for file in health.copies],
+    }
+    if opened.journal_mode != "wal" and not opened.frozen:
+        fault = f"The file system cannot share memory, so the journal is '{opened.journal_mode}'"
+        report["notes"].append(f"{fault}: readers wait for writers.")
+    if file.st_mode & 0o077 and sys.platform != "win32":
+        yield f"Others may read the bank. Run: chmod 600 {path}"
+    yield from _damage(health)
 
 
 def _damage(health: backup.Health) -> Iterator[str]:

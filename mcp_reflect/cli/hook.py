@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_reflect import services
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.hosts.hook_events import HookInput, Moment, hook_answer, read_hook
-from mcp_reflect.config import NESTED, Scopes, Settings, project_of
+from mcp_reflect.config import NESTED, Scopes, ServerUrl, Settings, bank_place, project_of
 from mcp_reflect.models.warning import CallWarning
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.spool import Spool
@@ -82,7 +82,7 @@ def _settings(options: dict[str, str]) -> Settings:
     settings = Settings.from_env()
     return replace(
         settings,
-        bank=Path(options["bank"]) if options.get("bank") else settings.bank,
+        bank=bank_place(options["bank"]) if options.get("bank") else settings.bank,
         project=options.get("project") or settings.project,
         llm=options.get("distil") or settings.llm,
         bank_busy_seconds=BUSY_SECONDS,
@@ -100,7 +100,8 @@ def _answer(event: str | None, settings: Settings, spool: Spool) -> str | None:
         settings = replace(settings, project=project_of(Path(hook.folder)))
     if hook.moment is Moment.END:
         reflect_in_background(hook, settings)
-    if hook.moment is not Moment.AFTER and not settings.bank_path.exists():
+    in_file = not isinstance(settings.bank, ServerUrl)
+    if hook.moment is not Moment.AFTER and in_file and not settings.bank_path.exists():
         return None  # nothing to say yet, and nothing to write
     if hook.moment is Moment.AFTER and hook.tool is not None:
         call = {"tool": hook.tool, "arguments": hook.arguments, "result": hook.result, "error": hook.error}
@@ -169,7 +170,8 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Po
     package = str(Path(__file__).parents[2])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))}
     if settings.bank:
-        env["MCP_REFLECT_BANK"] = str(settings.bank_path)
+        place = settings.bank
+        env["MCP_REFLECT_BANK"] = place.whole if isinstance(place, ServerUrl) else str(settings.bank_path)
     if settings.project:
         env["MCP_REFLECT_PROJECT"] = settings.project
     log = Path(os.devnull)

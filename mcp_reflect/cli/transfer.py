@@ -13,7 +13,8 @@ from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import json_object, read_text, write_output
 from mcp_reflect.cli.output import confirm, write_json, write_line, write_result
-from mcp_reflect.config import Settings
+from mcp_reflect.config import ServerUrl, Settings
+from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.lesson import Stored
 from mcp_reflect.services.engine import Engine
@@ -29,12 +30,19 @@ def run_backup(options: Namespace) -> int:
     file = Path(options.file).absolute()
 
     async def copy(engine: Engine) -> int:
+        _refuse_server(engine, "pg_dump --schema=mcp_reflect --file=FILE DATABASE")
         await engine.bank.open()
         return backup.backup(engine.bank.path, file)
 
     size = with_engine(copy)
     write_result(options, {"file": str(file), "bytes": size}, f"Copied to {file}, {size} bytes.")
     return 0
+
+
+def _refuse_server(engine: Engine, tool: str) -> None:
+    """Raise BankError for a bank that is no file, with PostgreSQL's own tool for it."""
+    if isinstance(engine.settings.bank, ServerUrl):
+        raise BankError(f"Only a bank in a file is copied so. For {engine.bank.place}, run: {tool}")
 
 
 def add_restore_arguments(parser: CliParser) -> None:
@@ -51,12 +59,13 @@ def run_restore(options: Namespace) -> int:
     """
 
     async def restore(engine: Engine) -> tuple[Path, Path | None] | None:
+        _refuse_server(engine, "psql --file=FILE DATABASE")
         bank = engine.bank
         file = backup.latest_copy(bank.path) if options.latest else Path(options.file).absolute()
         question = f"Replace all that is in {engine.bank.path} by {file}?"
         if not options.yes and not confirm(question, "it replaces all that is in the bank"):
             return None
-        return file, backup.restore(bank.path, file, bank.clock.now(), bank.db.busy_seconds)
+        return file, backup.restore(bank.path, file, bank.clock.now(), engine.settings.bank_busy_seconds)
 
     restored = with_engine(restore)
     if restored is None:

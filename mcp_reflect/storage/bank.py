@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import Scopes, Settings
+from mcp_reflect.config import Scopes, ServerUrl, Settings
+from mcp_reflect.errors import BankError
 from mcp_reflect.log import Log
-from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.files import Opened
+from mcp_reflect.storage.repository import Database, Opened
 
 if TYPE_CHECKING:
     from mcp_reflect.llm.embeddings.embedders import Embedder
@@ -50,9 +50,9 @@ COPY_DELAY_SECONDS: Final = 60.0
 
 
 class Bank:
-    """All that was learned, in one SQLite file that many processes share. The file is opened on first use.
+    """All that was learned, in one file or on one server that many processes share. It is opened on first use.
 
-    Methods of the repositories raise BankError if the file cannot be used and NotFoundError for an id that the scope
+    Methods of the repositories raise BankError if the bank cannot be used and NotFoundError for an id that the scope
     does not have; nothing is stored then.
     """
 
@@ -76,15 +76,17 @@ class Bank:
     ) -> None:
         """Compose the repositories; this opens nothing yet. `embedder` replaces the one that the settings name."""
         self.path = settings.bank_path
+        self.place = str(settings.bank if isinstance(settings.bank, ServerUrl) else self.path)
         self.size = settings.bank_size
         self.clock = clock
         self.log = log
         self.words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
-        self.db = Database(self.path, busy_seconds=settings.bank_busy_seconds, log=log, sets_aside=settings.sets_aside)
+        self.db = _database(settings, log)
         self.keep_days = settings.keep_days
         self._copying: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
-        self.db.on_commit(_CHANGES_WORDS, self._copy_later)
+        if not isinstance(settings.bank, ServerUrl):
+            self.db.on_commit(_CHANGES_WORDS, self._copy_later)
         self.embeddings: Embeddings | None = None
         if embedder is not None or settings.has_embeddings:
             from mcp_reflect.storage.retrieval import embeddings as module  # noqa: PLC0415 - most have no embedder
@@ -98,11 +100,11 @@ class Bank:
             setattr(self, name, getattr(store, name))
 
     async def open(self) -> Opened:
-        """Open the file now; return its schema version, journal mode and whether it can be written."""
+        """Open the bank now; return its schema version and whether it can be written."""
         return await self.db.opened()
 
     async def close(self) -> None:
-        """Write the queued recalls if no other process writes, and close the file."""
+        """Write the queued recalls if no other process writes, and close the bank."""
         try:
             if self.embeddings:
                 await self.embeddings.close()
@@ -133,3 +135,18 @@ class Bank:
         repository = getattr(import_module(f"mcp_reflect.storage.{module}"), kind)(self)
         setattr(self, name, repository)
         return repository
+
+
+def _database(settings: Settings, log: Log) -> Database:
+    if not isinstance(settings.bank, ServerUrl):
+        from mcp_reflect.storage.sqlite.database import Database as SqliteDatabase  # noqa: PLC0415 - one engine is used
+
+        path, seconds = settings.bank_path, settings.bank_busy_seconds
+        return SqliteDatabase(path, busy_seconds=seconds, log=log, sets_aside=settings.sets_aside)
+    try:
+        from mcp_reflect.storage.postgres.database import Database as PostgresDatabase  # noqa: PLC0415 - same
+    except ImportError as error:
+        raise BankError(
+            f"The bank {settings.bank} needs psycopg. Run: pip install 'mcp-reflect-server[postgres]'"
+        ) from error
+    return PostgresDatabase(settings.bank, busy_seconds=settings.bank_busy_seconds, log=log)

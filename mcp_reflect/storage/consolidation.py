@@ -15,9 +15,9 @@ from mcp_reflect.models.reflection import Link
 from mcp_reflect.storage import lessons, outcomes
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
+from mcp_reflect.storage.repository import Repository, transaction
 from mcp_reflect.storage.similarity import alike, nearest, points, same_record, tie
-from mcp_reflect.storage.sqlite.database import Repository, transaction
-from mcp_reflect.storage.sqlite.statements import LISTS, Reading, Writing, lessons_from, scoped
+from mcp_reflect.storage.statements import LISTS, Reading, Writing, lessons_from, scoped
 
 # The plan of rules: merge what says the same, archive what proved useless. Rules write no new text. The same records
 # give the same plan in any order, and an applied plan leaves nothing for the next one.
@@ -110,8 +110,8 @@ class ConsolidationRepository(Repository):
 
     async def load(self, scope: Scope) -> tuple[list[Lesson], Rates]:
         """Return the important recent records of a project, without global ones, and its rates."""
-        records = await self.db.look(lambda reading: _records(reading, scope), long=True)
-        return records, await self.db.look(lambda reading: rates(reading, scope))
+        records = await self.db.look(scope.tenant, lambda reading: _records(reading, scope), long=True)
+        return records, await self.db.look(scope.tenant, lambda reading: rates(reading, scope))
 
     @transaction
     def take_lease(self, tx: Writing, scope: Scope, holder: str, seconds: float) -> bool:

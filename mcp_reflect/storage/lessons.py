@@ -14,12 +14,11 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
 from mcp_reflect.security.injection import repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash, quoted
-from mcp_reflect.storage import similarity
+from mcp_reflect.storage import similarity, statements
 from mcp_reflect.storage.recalls import MENTIONS, named, rates
+from mcp_reflect.storage.repository import Repository, transaction
 from mcp_reflect.storage.retrieval import index, scoring
-from mcp_reflect.storage.sqlite import statements
-from mcp_reflect.storage.sqlite.database import Repository, transaction
-from mcp_reflect.storage.sqlite.statements import LISTS, Bound, Reading, Writing, lesson_from, lessons_from, scoped
+from mcp_reflect.storage.statements import LISTS, Bound, Reading, Writing, lesson_from, lessons_from, scoped
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 _MIN_ID_CHARS: Final = 4  # that stand for an id
 _MAX_NAMED_IDS: Final = 5
-_PAGE: Final = 200  # lessons indexed in a transaction
 
 
 class LessonRepository(Repository):
@@ -48,7 +46,7 @@ class LessonRepository(Repository):
 
     async def get(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """Return the record with that id; NotFoundError names `field`."""
-        return await self.db.look(lambda reading: lesson_by_id(reading, scope, lesson_id, field))
+        return await self.db.look(scope.tenant, lambda reading: lesson_by_id(reading, scope, lesson_id, field))
 
     async def resolve_id(self, scope: Scope, part: str, field: str = "id") -> str:
         """Return the one id that is `part`, or begins or ends with it (4 characters or more), else `part`.
@@ -86,19 +84,19 @@ class LessonRepository(Repository):
 
     async def effectiveness(self, scope: Scope, lesson: Lesson) -> dict[str, float | bool]:
         """Return the lesson's posterior against the base rate of its task type: see Rates.effectiveness."""
-        return (await self.db.look(lambda reading: rates(reading, scope))).effectiveness(lesson)
+        return (await self.db.look(scope.tenant, lambda reading: rates(reading, scope))).effectiveness(lesson)
 
     async def history(self, scope: Scope, record_id: str) -> list[dict[str, Any]]:
         """Return the earlier and other wordings of a record, oldest first."""
         await self.get(scope, record_id)
-        rows = await self.db.rows("version_list", {"record_id": record_id})
+        rows = await self.db.rows("version_list", scoped(scope, record_id=record_id))
         names = ("version", "reason", "created_at")
         return [{name: row[name] for name in names} | json.loads(row["body"]) for row in rows]
 
     async def links(self, scope: Scope, record_id: str) -> list[dict[str, str]]:
         """Return the links of a record."""
         await self.get(scope, record_id)
-        return [dict(row) for row in await self.db.rows("link_list", {"from_id": record_id})]
+        return [dict(row) for row in await self.db.rows("link_list", scoped(scope, from_id=record_id))]
 
     @transaction
     def set_state(self, tx: Writing, scope: Scope, lesson_id: str, state: State, reason: str) -> Lesson:
@@ -156,21 +154,8 @@ class LessonRepository(Repository):
             for name in ("version_erase", "link_erase", "failure_erase", "lesson_erase", "reflection_erase"):
                 tx.run(name, values)
 
-        await self.db.write(erase)
+        await self.db.write(scope.tenant, erase)
         await self.db.truncate_log()
-
-    async def index_all(self) -> None:
-        """Index every lesson of the bank: writing one unchanged writes its index entry."""
-        after = ""
-
-        def index_page(tx: Writing) -> list[statements.Row]:
-            rows = tx.rows("maintenance_lessons", {"after": after, "limit": _PAGE})
-            for row in rows:
-                change(tx, Scope(row["tenant"], row["project"]), lesson_from(row))
-            return rows
-
-        while rows := await self.db.write(index_page):
-            after = rows[-1]["id"]
 
 
 class LessonRows(NamedTuple):

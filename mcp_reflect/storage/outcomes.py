@@ -10,8 +10,8 @@ from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.effectiveness import BACKED_WEIGHT, EVIDENCE_WEIGHT, WeightedOutcome, total
 from mcp_reflect.storage.recalls import recall_row
-from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import Writing, lesson_from, scoped
+from mcp_reflect.storage.repository import Repository
+from mcp_reflect.storage.statements import Writing, lesson_from, scoped
 
 
 class OutcomeRepository(Repository):
@@ -44,7 +44,7 @@ class OutcomeRepository(Repository):
                 tx.run("outcome_add", {**values, "lesson_id": lesson.id, "weight": weight, "note": draft.note})
             return tuple(_updated(tx, scope, lesson) for lesson in concerned)
 
-        return await self.db.write(record)
+        return await self.db.write(scope.tenant, record)
 
 
 def add_measured_outcome(

@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError
@@ -15,12 +16,12 @@ from mcp_reflect.models.lesson import Fit, Hit, Lesson, Near, Recall, RecallQuer
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.storage.effectiveness import Rates
+from mcp_reflect.storage.repository import Repository
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.similarity import among, says_the_same, settled, telling_words
-from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import Derived, Reading, Row, Writing, lessons_from, scoped
+from mcp_reflect.storage.statements import Derived, Reading, Row, Writing, lessons_from, scoped
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
@@ -187,21 +188,22 @@ class RecallRepository(Repository):
         self._words_only = bank.words_only
         self._vectors = VectorIndex()
         self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
-        self._renewing: asyncio.Task[None] | None = None
+        self._flushing = asyncio.Lock()
+        self._renewing: dict[str, asyncio.Task[None]] = {}  # by tenant
 
     async def close(self) -> None:
         """Count what is queued, and leave the rest of an old index to the next process."""
-        if self._renewing is not None:
-            self._renewing.cancel()
+        for renewing in self._renewing.values():
+            renewing.cancel()
             with suppress(asyncio.CancelledError, BankError):
-                await self._renewing
+                await renewing
         await self.settle()
 
-    async def _renew_index(self) -> None:
+    async def _renew_index(self, tenant: str) -> None:
         """Index anew, some records at a time, what an older release indexed: its terms may differ from a question's."""
         with suppress(BankReadOnlyError, BankBusyError):  # the next process goes on
-            while await self.db.row("index_outdated", {"analyzer": ANALYZER, "limit": 1}):
-                if not await self.db.write(lambda tx: renew_outdated(tx, _RENEWED)):
+            while await self.db.row("index_outdated", {"analyzer": ANALYZER, "limit": 1, "tenant": tenant}):
+                if not await self.db.write(tenant, lambda tx: renew_outdated(tx, _RENEWED)):
                     return  # the rest is damaged
 
     async def settle(self) -> None:
@@ -215,17 +217,18 @@ class RecallRepository(Repository):
 
     async def flush(self, *, brief: bool = False) -> None:
         """Count what is queued, waiting for writers as a write does (`brief`: hardly)."""
-        written = list(self._queue)  # more may be queued meanwhile, and another call may write the same
-
-        def write(tx: Writing) -> None:
-            for values in written:
-                if tx.run("recall_add", values) and values["applied"]:
-                    tx.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
-            tx.drop_old("recall", self.clock.now(), self.bank.keep_days)
-
-        if written:
-            await self.db.write(write, brief=brief)
+        async with self._flushing:
+            written = list(self._queue)  # more may be queued meanwhile
+            for tenant in dict.fromkeys(values["tenant"] for values in written):
+                own = [values for values in written if values["tenant"] == tenant]
+                await self.db.write(tenant, partial(self._count, own), brief=brief)
             self._queue = deque((values for values in self._queue if values not in written), _MOST_QUEUED)
+
+    def _count(self, recalls: Sequence[dict[str, Any]], tx: Writing) -> None:
+        for values in recalls:
+            if tx.run("recall_add", values) and values["applied"]:
+                tx.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
+        tx.drop_old("recall", self.clock.now(), self.bank.keep_days)
 
     async def embedding_state(self, scope: Scope) -> Json:
         """Return which vectors the lessons of a scope have; "off" where none are compared."""
@@ -241,15 +244,17 @@ class RecallRepository(Repository):
 
         They count as `applied` or not. `holdout` is the share (0..1) of tasks whose lessons are not shown.
         """
-        if self._renewing is None:
-            self._renewing = asyncio.create_task(self._renew_index())
-            for ended in (await asyncio.wait((self._renewing,), timeout=_RENEW_SECONDS))[0]:
+        if scope.tenant not in self._renewing:
+            self._renewing[scope.tenant] = renewing = asyncio.create_task(self._renew_index(scope.tenant))
+            for ended in (await asyncio.wait((renewing,), timeout=_RENEW_SECONDS))[0]:
                 ended.result()  # raises if the bank cannot be used
         now = self.clock.now()
         query = await self.bank.embeddings.ask(ask.text) if self.bank.embeddings else None
         if query is None and not self._words_only:
             query = words_query(clean_text(ask.text))
-        hits, hidden = await self.db.look(lambda reading: _ranked(reading, scope, ask, query, self._vectors, now))
+        hits, hidden = await self.db.look(
+            scope.tenant, lambda reading: _ranked(reading, scope, ask, query, self._vectors, now)
+        )
         held_out = len(hits) if withheld(scope, ask.task, holdout) else 0
         if held_out:
             hits, hidden["held_out"] = (), held_out
@@ -276,7 +281,7 @@ class RecallRepository(Repository):
             rows = [reading.row("lesson_by_id", scoped(scope, id=name)) for name in ids]
             return lessons_from(row for row in rows if row is not None)
 
-        lessons = await self.db.look(read)
+        lessons = await self.db.look(scope.tenant, read)
         return [one for one in lessons if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED]
 
 

@@ -9,8 +9,8 @@ from mcp_reflect.models.common import HOST, RULES, Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, Source, State, waits
 from mcp_reflect.models.reflection import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.storage import lessons, similarity, warnings
-from mcp_reflect.storage.sqlite.database import Repository, transaction
-from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lesson_from, readable, record_from, scoped
+from mcp_reflect.storage.repository import Repository, transaction
+from mcp_reflect.storage.statements import Reading, Row, Writing, lesson_from, readable, record_from, scoped
 
 _EVIDENCE: Final = "evidence"
 _RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id", "trace", "run_digest")
@@ -73,7 +73,7 @@ class ReflectionRepository(Repository):
 
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
         """Return the reflection with that id and its redacted trace; NotFoundError names the field."""
-        return await self.db.look(lambda reading: _by_id(reading, scope, reflection_id))
+        return await self.db.look(scope.tenant, lambda reading: _by_id(reading, scope, reflection_id))
 
     async def of_same_run(self, scope: Scope, run_digest: str, *, by_model: bool) -> list[StoredReflection]:
         """Return what a language model (or rules alone) wrote about an equal run, the latest first, at most five."""

@@ -9,8 +9,8 @@ from mcp_reflect.errors import BankBusyError
 from mcp_reflect.llm.budget import NOTHING, Spend
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.search import EmptyCause, Payoff, Strategy
-from mcp_reflect.storage.sqlite.database import Repository, transaction
-from mcp_reflect.storage.sqlite.statements import Writing, scoped
+from mcp_reflect.storage.repository import Repository, transaction
+from mcp_reflect.storage.statements import Writing, scoped
 
 _DAY: Final = 86_400
 _FIX: Final = "Send the id that the first call gave."
@@ -32,7 +32,7 @@ class SearchRepository(Repository):
     async def load(self, scope: Scope, search_id: str) -> tuple[dict[str, Any], int]:
         """Return the state of a search, and its version: how many calls saved one. NotFoundError names the argument."""
         query = ("search_by_id", scope, "search_id", search_id, _FIX)
-        row = await self.db.look(lambda reading: reading.existing(*query))
+        row = await self.db.look(scope.tenant, lambda reading: reading.existing(*query))
         return json.loads(row["body"]), row["version"]
 
     async def catalog(self, scope: Scope, digest: str) -> str | None:
@@ -80,9 +80,9 @@ class SearchRepository(Repository):
             return True
 
         try:
-            return await self.db.write(save, brief=True)
+            return await self.db.write(scope.tenant, save, brief=True)
         except BankBusyError:
-            return await self.db.write(save)
+            return await self.db.write(scope.tenant, save)
 
 
 class CritiqueSessions(Repository):
@@ -91,7 +91,7 @@ class CritiqueSessions(Repository):
     async def load(self, scope: Scope, critique_id: str) -> dict[str, Any]:
         """Return the saved state; NotFoundError names the argument."""
         query = ("critique_session_by_id", scope, "critique_id", critique_id, _FIX)
-        row = await self.db.look(lambda reading: reading.existing(*query))
+        row = await self.db.look(scope.tenant, lambda reading: reading.existing(*query))
         return json.loads(row["body"])
 
     @transaction
@@ -145,10 +145,10 @@ class UsageStore(Repository):
         row = await self.db.row("spent_on", self._today())
         return NOTHING if row is None else Spend(row["tokens"], row["cost"])
 
-    @transaction
-    def add(self, tx: Writing, spend: Spend) -> None:
+    async def add(self, spend: Spend) -> None:
         """Add `spend` to today's."""
-        tx.run("spend_add", {**self._today(), "tokens": spend.tokens, "cost": spend.cost})
+        values = {**self._today(), "tokens": spend.tokens, "cost": spend.cost}
+        await self.db.write(str(values["tenant"]), lambda tx: tx.run("spend_add", values))
 
     def _today(self) -> dict[str, Any]:
         return {"tenant": self.tenant, "day": int(self.clock.now() // _DAY)}

@@ -16,7 +16,7 @@ from mcp_reflect.storage.retrieval.index import TermCounts, find_rows
 from mcp_reflect.storage.retrieval.scoring import is_rare, lessons_at, weigh
 from mcp_reflect.storage.retrieval.terms import ENGLISH
 from mcp_reflect.storage.retrieval.vectors import cosine_of_packed, word_vector
-from mcp_reflect.storage.sqlite.statements import Reading, Writing
+from mcp_reflect.storage.statements import Reading, Writing
 
 # Two texts say the same if they share most of their words, or have nearly the same vector, and none of the words that
 # differ changes the point: numbers, identifiers, paths, code, negations, opposites, rare words.

@@ -10,14 +10,15 @@ from typing import Any, Final
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.access import Role, Token
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage.sqlite.database import Repository, transaction
-from mcp_reflect.storage.sqlite.statements import Row, Writing, record_from
+from mcp_reflect.storage.repository import Repository
+from mcp_reflect.storage.statements import Row, Writing, record_from
 
 PREFIX: Final = "mcpr_"
 """Begins every token, so that people and scanners of secrets recognize one."""
 
 _RANDOM_BYTES: Final = 32  # so that a plain digest tells nothing about the token
 _DAY: Final = 86_400.0
+_ALL: Final = ""  # the tenant of transactions about tokens: a request's tenant is known only after them
 
 
 class TokenRepository(Repository):
@@ -48,17 +49,17 @@ class TokenRepository(Repository):
                 )
             tx.run("token_add", values)
 
-        await self.db.write(add)
+        await self.db.write(_ALL, add)
         return text
 
     async def list_all(self) -> list[Token]:
         """Return every token, oldest first, also those that no longer work."""
-        return [_token(row) for row in await self.db.rows("token_list", {})]
+        return [_token(row) for row in await self.db.rows("token_list", {"tenant": _ALL})]
 
-    @transaction
-    def revoke(self, tx: Writing, name: str) -> None:
+    async def revoke(self, name: str) -> None:
         """Revoke a token by its name: the next request with it is refused. InputError where there is none."""
-        if not tx.run("token_revoke", {"name": name, "now": self.clock.now()}):
+        values = {"name": name, "now": self.clock.now()}
+        if not await self.db.write(_ALL, lambda tx: tx.run("token_revoke", values)):
             fix = "`mcp-reflect tokens list` shows those that are."
             raise InputError("name", f"no token in use is named '{quoted(name)}'", fix)
 
@@ -67,7 +68,7 @@ class TokenRepository(Repository):
         token_id, _, secret = text.removeprefix(PREFIX).partition("_")
         if not text.startswith(PREFIX) or not secret:
             return None
-        row = await self.db.row("token_by_id", {"id": token_id})
+        row = await self.db.row("token_by_id", {"id": token_id, "tenant": _ALL})
         if row is None or not hmac.compare_digest(row["digest"], _digest(text)):
             return None
         token = _token(row)

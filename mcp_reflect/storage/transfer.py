@@ -12,8 +12,8 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
-from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import LISTS, Writing, lesson_from, lessons_from, says_nothing_new, scoped
+from mcp_reflect.storage.repository import Repository
+from mcp_reflect.storage.statements import LISTS, Writing, lesson_from, lessons_from, says_nothing_new, scoped
 
 _EXPORT_PAGE: Final = 1000
 _BATCH: Final = 100  # lessons in a transaction, which takes about 0.1 s: other writers wait for it
@@ -46,10 +46,10 @@ class Transfer(Repository):
         while rows := await self.db.rows("lesson_page", {**values, "after": after}):
             ids = [row["id"] for row in rows]
             past: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-            for row in await self.db.rows("version_page", {"ids": ids}):
+            for row in await self.db.rows("version_page", {"ids": ids, "tenant": tenant}):
                 own = {"reason": row["reason"], "body": json.loads(row["body"])}
                 past["versions", row["record_id"]].append({**own, "created_at": exact_time(row["created_at"])})
-            for row in await self.db.rows("outcome_page", {"ids": ids}):
+            for row in await self.db.rows("outcome_page", {"ids": ids, "tenant": tenant}):
                 own = {name: row[name] for name in _OUTCOME_FIELDS}
                 past["outcomes", row["lesson_id"]].append({**own, "created_at": exact_time(row["created_at"])})
             for lesson in lessons_from(rows):
@@ -86,14 +86,15 @@ class Transfer(Repository):
                 return results
 
             records = await asyncio.to_thread(prepare)
-            yield await self.db.write(lambda tx, records=records: store(tx, records))
+            yield await self.db.write(batch[0][0].tenant, lambda tx, records=records: store(tx, records))
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def restore(self, records: Sequence[Exported]) -> list[Stored]:
         """Store records of a person's own export as they were; one whose id is taken is a `duplicate`, and skipped."""
         results: list[Stored] = []
         for start in range(0, len(records), _BATCH):
-            results += await self.db.write(lambda tx, start=start: _restore(tx, records[start : start + _BATCH]))
+            batch = records[start : start + _BATCH]
+            results += await self.db.write(batch[0].scope.tenant, lambda tx, batch=batch: _restore(tx, batch))
         return results
 
 

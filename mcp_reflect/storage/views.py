@@ -11,8 +11,8 @@ from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.effectiveness import INTERVAL, PRIOR_STRENGTH, Rates, WeightedOutcome, running_totals
 from mcp_reflect.storage.recalls import NAMED, rates
-from mcp_reflect.storage.sqlite.database import Repository
-from mcp_reflect.storage.sqlite.statements import Reading, Row, lessons_from, readable, scoped
+from mcp_reflect.storage.repository import Repository
+from mcp_reflect.storage.statements import Reading, Row, lessons_from, readable, scoped
 from mcp_reflect.storage.warnings import LEAST_WARNINGS, counts, share_interval
 
 _MOST_RECALLS: Final = 100
@@ -33,7 +33,7 @@ class Views(Repository):
         await self.bank.lessons.get(scope, record_id, "id")
         values = scoped(scope, lesson_id=record_id, limit=_MOST_RECALLS)
         return {
-            "outcomes": [dict(row) for row in await self.db.rows("outcome_list", {"lesson_id": record_id})],
+            "outcomes": [dict(row) for row in await self.db.rows("outcome_list", scoped(scope, lesson_id=record_id))],
             "recalls": [dict(row) for row in await self.db.rows("recalls_of_lesson", values)],
         }
 
@@ -56,12 +56,12 @@ class Views(Repository):
         """
         now = self.clock.now()
         return await self.db.look(
-            lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole), long=True
+            scope.tenant, lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole), long=True
         )
 
     async def row(self, scope: Scope, lesson: Lesson) -> list[Any]:
         """Return a lesson as a row of the dashboard's table, after a change."""
-        return lesson_row(lesson, await self.db.look(lambda reading: rates(reading, scope)), whole=True)
+        return lesson_row(lesson, await self.db.look(scope.tenant, lambda reading: rates(reading, scope)), whole=True)
 
     async def stats(self, scope: Scope) -> dict[str, Json]:
         """Return counts of a scope; `average_lesson_effectiveness` (0..1) is None before the first outcome.
@@ -163,9 +163,15 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
             for link in links
             if link["from_id"] in places and link["to_id"] in places
         ],
-        "recalls": _table(reading.rows("board_recalls", events), _RECALL_COLUMNS, lesson_ids=json.loads),
+        "recalls": _table(reading.rows("board_recalls", events), _RECALL_COLUMNS, at=int, lesson_ids=json.loads),
         "recall_days": [list(row) for row in reading.rows("board_recall_days", where)],
-        "warnings": _table(reading.rows("board_warnings", events), _WARNING_COLUMNS, arguments=_call),
+        "warnings": _table(
+            reading.rows("board_warnings", events),
+            _WARNING_COLUMNS,
+            at=int,
+            arguments=_call,
+            certainty=lambda number: round(number, 3),
+        ),
         "warning_days": [list(row) for row in reading.rows("board_warning_days", where)],
     }
     hidden = (("recalls", "task"), ("outcomes", "note"), ("warnings", "arguments"), ("warnings", "tool"))

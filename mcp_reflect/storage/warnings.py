@@ -13,8 +13,8 @@ from mcp_reflect.models.run import ErrorCategory, Failure, WorkedCall
 from mcp_reflect.models.warning import Due, KnownFailure, Sequel, SessionState
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.outcomes import add_measured_outcome
-from mcp_reflect.storage.sqlite.database import Repository, transaction
-from mcp_reflect.storage.sqlite.statements import Reading, Row, Writing, lessons_from, readable, record_from, scoped
+from mcp_reflect.storage.repository import Repository, transaction
+from mcp_reflect.storage.statements import Reading, Row, Writing, lessons_from, readable, record_from, scoped
 
 MOST_WRONG: Final = 3  # wrong warnings after which a failure gives no more warnings
 MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered
@@ -37,7 +37,7 @@ class WarningRepository(Repository):
 
     async def session(self, scope: Scope, session: str, *, held_out: bool) -> SessionState:
         """Return the state of a session; a new one with `held_out` if it is not known."""
-        state = await self.db.look(lambda reading: session_state(reading, scope, session))
+        state = await self.db.look(scope.tenant, lambda reading: session_state(reading, scope, session))
         return state or SessionState(id=session, held_out=held_out)
 
     async def worked_since(self, scope: Scope, since: float) -> frozenset[str]:

@@ -33,6 +33,7 @@ VIOLATIONS = (
     Violation("the command line imports mcp late", "mcp", "cli/__init__.py", "def late() -> None:\n    import mcp"),
     Violation("storage imports pydantic", "pydantic", "storage/__init__.py", "from pydantic import BaseModel"),
     Violation("a repository imports sqlite3", "sqlite", "storage/__init__.py", "import sqlite3"),
+    Violation("a repository imports psycopg", "postgres", "storage/lessons.py", "import psycopg"),
     Violation("the protocol imports a provider's SDK", "http", "llm/protocol.py", "import anthropic"),
     Violation("analysis speaks HTTP", "http", "analysis/__init__.py", "import httpx2"),
     Violation("the dashboard's page serves itself", "web", "dashboard/page.py", "import starlette"),
@@ -46,6 +47,7 @@ HOMES = {
     "dashboard/server.py": "import starlette\nimport uvicorn",
     "storage/sqlite/__init__.py": "import sqlite3",
     "storage/sqlite/some_query.py": "import sqlite3",
+    "storage/postgres/some_query.py": "import psycopg",
     "llm/endpoint.py": "import httpx2",
     "llm/embeddings/some_model.py": "import numpy\nimport tokenizers",
 }

@@ -227,8 +227,7 @@ async def test_secrets_stay_out_of_what_is_kept_and_shown(engine: Engine, settin
     assert text is not None
     assert secret not in text
     await engine.close()
-    assert settings.bank is not None
-    assert secret.encode() not in b"".join(file.read_bytes() for file in settings.bank.parent.iterdir())
+    assert secret.encode() not in b"".join(file.read_bytes() for file in settings.bank_path.parent.iterdir())
 
 
 @pytest.mark.parametrize("arguments", [None, "text", [], {}, {"a": [{"b": None}]}, 7, {"command": 5}, {"command": ""}])

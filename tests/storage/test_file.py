@@ -16,8 +16,9 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.files import APPLICATION_ID, newest
-from mcp_reflect.storage.sqlite.statements import Reading, migrations, scoped, statements
+from mcp_reflect.storage.sqlite.files import APPLICATION_ID, Opened, newest
+from mcp_reflect.storage.sqlite.statements import migrations, statements
+from mcp_reflect.storage.statements import Reading, scoped
 
 ROOT = Path(__file__).parent.parent.parent
 LESSON: dict[str, Any] = {
@@ -41,6 +42,7 @@ asyncio.run(main())
 
 async def test_a_new_bank_has_the_newest_schema_and_says_that_it_is_ours(engine: Engine, bank_path: Path) -> None:
     opened = await engine.bank.open()
+    assert isinstance(opened, Opened)
     assert (opened.schema, opened.journal_mode, opened.read_only) == (newest(), "wal", None)
     with closing(sqlite3.connect(bank_path)) as other:
         assert other.execute("PRAGMA user_version").fetchone() == (migrations()[-1][0],)
@@ -248,7 +250,7 @@ async def test_a_recall_does_not_wait_for_a_long_read_of_the_page(engine: Engine
         assert over.wait(20)
         return len(reading.rows("stats_lessons", scoped(engine.scopes.own)))
 
-    reading = asyncio.create_task(engine.bank.db.look(long_read, long=True))
+    reading = asyncio.create_task(engine.bank.db.look("local", long_read, long=True))
     await asyncio.to_thread(begun.wait, 20)
     assert (await asyncio.wait_for(engine.recall(task=LESSON["mistake"]), 20)).lessons
     assert not reading.done()

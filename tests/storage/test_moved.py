@@ -17,7 +17,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.statements import Writing
+from mcp_reflect.storage.statements import Writing
 
 TASK = "deploy with a migration"
 LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration, then deploy"}
@@ -106,8 +106,8 @@ async def test_a_write_is_not_acknowledged_whose_file_is_removed_meanwhile(bank_
 
     try:
         with pytest.raises(BankError, match="was removed or replaced while this was written"):
-            await database.write(write_and_remove)
-        await database.write(lambda tx: tx.run("link_add", LINK))
+            await database.write("local", write_and_remove)
+        await database.write("local", lambda tx: tx.run("link_add", LINK))
         assert await database.rows("link_list", {"from_id": "a"})
     finally:
         await database.close()

@@ -14,7 +14,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankBusyError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.statements import Writing
+from mcp_reflect.storage.statements import Writing
 
 LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration, then deploy"}
 TASK = "deploy with a migration"
@@ -153,9 +153,9 @@ async def test_a_transaction_that_fails_writes_nothing(bank_path: Path) -> None:
 
     try:
         with pytest.raises(RuntimeError):
-            await database.write(fail)
+            await database.write("local", fail)
         assert not await database.rows("link_list", {"from_id": "a"})
-        await database.write(lambda tx: tx.run("link_add", link))
+        await database.write("local", lambda tx: tx.run("link_add", link))
         assert len(await database.rows("link_list", {"from_id": "a"})) == 1
     finally:
         await database.close()

@@ -12,9 +12,9 @@ from mcp_reflect.errors import BankError
 from mcp_reflect.llm.embeddings.embedders import UNRELATED, Checked, Embedder, Patient, background, open_embedder
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.security.redact import clean_text
+from mcp_reflect.storage.repository import Database
 from mcp_reflect.storage.retrieval.vectors import LONGEST_TEXT, QueryVector, packed, signs, text_of
-from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.sqlite.statements import Row, Writing, scoped
+from mcp_reflect.storage.statements import Row, Writing, scoped
 
 BATCH: Final = 32  # lessons embedded at once
 BATCH_SECONDS: Final = 60.0
@@ -62,7 +62,7 @@ class Embeddings:
         vectors = await self.patient.embed([clean_text(text)[:LONGEST_TEXT]], self._seconds)
         if not vectors:
             return None
-        named = {"name": self.patient.name, "dims": len(vectors[0])}
+        named = {"name": self.patient.name, "dims": len(vectors[0]), "tenant": self._tenant}
         if self._model is None or self._model["dims"] != named["dims"]:
             self._model = await self._db.row("embedder_by_name", named)
         return QueryVector(vectors[0], self._model["id"], self._model["background"]) if self._model else None
@@ -109,7 +109,7 @@ class Embeddings:
         """Embed lessons without a vector, until none is left, another process does it, or the embedder fails."""
         async with self._working:
             model = await self._registered()
-            if model is None or not await self._db.write(self._renew_lease):
+            if model is None or not await self._db.write(self._tenant, self._renew_lease):
                 return
             values = {"embedder": model["id"], "tenant": self._tenant, "projects": self._projects, "limit": BATCH}
             try:
@@ -121,10 +121,12 @@ class Embeddings:
                     yield embedded
                     after = rows[-1]["row"]
                 unused = {"before": self._clock.now() - UNUSED_DAYS * _DAY}
-                await self._db.write(lambda tx: (tx.run("vectors_drop", unused), tx.run("embedders_drop", unused)))
+                await self._db.write(
+                    self._tenant, lambda tx: (tx.run("vectors_drop", unused), tx.run("embedders_drop", unused))
+                )
             finally:
                 with suppress(BankError):
-                    await self._db.write(lambda tx: tx.run("lease_drop", self._lease))
+                    await self._db.write(self._tenant, lambda tx: tx.run("lease_drop", self._lease))
 
     async def _registered(self) -> Row | None:
         """Return the embedder as the bank knows it; None if it gives nothing, so that its dimensions are unknown."""
@@ -137,7 +139,7 @@ class Embeddings:
             tx.run("embedder_add", {**named, "background": background(probes), "now": self._clock.now()})
             return tx.row("embedder_by_name", named)
 
-        return await self._db.write(register)
+        return await self._db.write(self._tenant, register)
 
     def _renew_lease(self, tx: Writing) -> bool:
         now = self._clock.now()
@@ -159,4 +161,4 @@ class Embeddings:
                 return None
             return sum(tx.run("vector_put", {**lesson, "embedder": model["id"]}) for lesson in lessons)
 
-        return await self._db.write(put)
+        return await self._db.write(self._tenant, put)

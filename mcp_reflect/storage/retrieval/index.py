@@ -12,7 +12,7 @@ from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS, terms_of
 from mcp_reflect.storage.retrieval.vectors import signs, text_of, word_vector
-from mcp_reflect.storage.sqlite.statements import Derived, Reading, Writing, lesson_from, readable
+from mcp_reflect.storage.statements import Derived, Reading, Writing, lesson_from, readable
 
 # The weight of one occurrence of a term: in task type and tags, and in the context; elsewhere 1.
 _NAME_WEIGHT: Final = 0.6
@@ -192,7 +192,7 @@ def find_rows(counts: TermCounts, weights: Mapping[str, float], limit: int, grou
         def search(terms: Sequence[str], most: int, prefix: str = f"{number:010x}_") -> list[int]:
             """Return the newest rows that hold all terms and a mark of each group."""
             every = (*((term,) for term in terms), *groups)
-            match = " AND ".join("(" + " OR ".join(f'"{prefix}{term}"' for term in some) + ")" for some in every)
+            match = counts.reading.matching([[prefix + term for term in some] for some in every])
             return [row["row"] for row in counts.reading.rows("index_search", {"match": match, "limit": most})]
 
         for term in rare:

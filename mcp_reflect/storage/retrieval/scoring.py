@@ -14,7 +14,7 @@ from mcp_reflect.signature import fingerprint
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, mark
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS, words_of
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
-from mcp_reflect.storage.sqlite.statements import Reading, Writing, lesson_from, scoped
+from mcp_reflect.storage.statements import Reading, Writing, lesson_from, scoped
 
 MOST_TERMS: Final = 16  # terms of a question that count: the rarest
 MOST_READ: Final = 400  # distinct terms of a question that are looked up

@@ -10,7 +10,7 @@ from operator import mul
 from typing import Final, TypeAlias
 
 from mcp_reflect.llm.embeddings.word_vectors import shared_table
-from mcp_reflect.storage.sqlite.statements import Reading
+from mcp_reflect.storage.statements import Reading
 
 Vector: TypeAlias = Sequence[float]  # of length 1
 
@@ -206,7 +206,11 @@ class VectorIndex:
 
     def nearest(self, reading: Reading, query: QueryVector, scopes: Iterable[int], limit: int) -> list[int]:
         """Return the rows of some scopes whose signs differ least from the query's, about `limit` for each scope."""
-        bits = int("".join("1" if number > 0 else "0" for number in query.numbers), 2)
+        text = "".join("1" if number > 0 else "0" for number in query.numbers)
+        if query.model == WORDS_MODEL and reading.searches_vectors:
+            values = [{"scope": scope, "signs": text, "limit": limit} for scope in scopes]
+            return [row["lesson"] for each in values for row in reading.rows("vectors_nearest", each)]
+        bits = int(text, 2)
         return [row for scope in scopes for row in self._up_to_date(reading, query.model, scope).nearest(bits, limit)]
 
     def forget(self, model: int, rows: Iterable[int]) -> None:

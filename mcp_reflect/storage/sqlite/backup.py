@@ -11,13 +11,18 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, NotABankError
+from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import RecordKind, Source, State, Trust
+from mcp_reflect.storage.lessons import change
 from mcp_reflect.storage.sqlite import files
-from mcp_reflect.storage.sqlite.database import Repository, explained
-from mcp_reflect.storage.sqlite.statements import LISTS
+from mcp_reflect.storage.sqlite.database import Database, explained
+from mcp_reflect.storage.statements import LISTS, Row, Writing, lesson_from
+
+if TYPE_CHECKING:
+    from mcp_reflect.storage.bank import Bank
 
 COPIES_KEPT: Final = 7
 _ABANDONED_SECONDS: Final = 3600  # after which an unfinished copy is taken for that of a killed process
@@ -27,14 +32,13 @@ class Health(NamedTuple):
     """The state of the bank's file; lists of files are sorted, oldest first.
 
     `sound` is SQLite's own check; `unreadable` names records with a text that is not UTF-8. `aside` are the damaged
-    files, `copies` the daily copies beside the bank. `sqlite` is the version in use.
+    files, `copies` the daily copies beside the bank.
     """
 
     sound: bool
     unreadable: list[str]
     aside: list[Path]
     copies: list[Path]
-    sqlite: str
 
 
 class Rescued(NamedTuple):
@@ -51,7 +55,7 @@ def health(path: Path) -> Health:
         if sound:
             with closing(files.connect(path, read_only=True)) as connection:
                 names = unreadable(connection)
-        return Health(sound, names, files.all_aside(path), files.all_copies(path), sqlite3.sqlite_version)
+        return Health(sound, names, files.all_aside(path), files.all_copies(path))
 
 
 def backup(path: Path, file: Path) -> int:
@@ -163,43 +167,63 @@ def _check_copy(file: Path) -> None:
         )
 
 
-class Maintenance(Repository):
+class Maintenance:
     """Copies and repairs the bank's file while servers use it."""
+
+    def __init__(self, bank: "Bank") -> None:
+        if not isinstance(bank.db, Database):
+            raise BankError("Only a bank in a file is repaired so. Use PostgreSQL's own tools: pg_dump, pg_restore.")
+        self._db = bank.db
+        self._clock = bank.clock
+        self._log = bank.log
 
     async def copy_daily(self, stop: Callable[[], bool]) -> None:
         """Make the daily copy if it is due, unless `stop` returns True meanwhile; a failure is logged."""
         try:
-            with explained(self.db.path):
-                copy = await asyncio.to_thread(copy_daily, self.db.path, self.clock.now(), stop)
+            with explained(self._db.path):
+                copy = await asyncio.to_thread(copy_daily, self._db.path, self._clock.now(), stop)
             if copy is not None:
-                self.bank.log("bank_copied", file=str(copy))
+                self._log("bank_copied", file=str(copy))
         except BankError as error:
-            self.bank.log("bank_copy_failed", "warning", error=str(error))
+            self._log("bank_copy_failed", "warning", error=str(error))
 
     async def rescue(self, file: Path | None = None) -> list[Rescued]:
         """Recover the readable rows of `file`, or of all files that were set aside, the newest first; index all anew.
 
         A bank that is damaged itself is set aside before. Each file is kept; one that was set aside is renamed.
         """
-        path = self.db.path
+        path = self._db.path
         with suppress(BankDamagedError):
-            await self.db.opened()
+            await self._db.opened()
             state = await asyncio.to_thread(health, path)
             if not state.sound or state.unreadable:
-                await self.db.set_aside(BankDamagedError(f"The bank {path} is damaged."), sure=True)
-        await self.db.opened()
+                await self._db.set_aside(BankDamagedError(f"The bank {path} is damaged."), sure=True)
+        await self._db.opened()
         if file is not None and not file.is_file():
             raise BankError(f"There is no file {file}.")
         results: list[Rescued] = []
         for damaged in [file] if file else reversed(files.all_aside(path)):
             with explained(path):
-                rows = await asyncio.to_thread(recover, damaged, path, self.db.busy_seconds)
+                rows = await asyncio.to_thread(recover, damaged, path, self._db.busy_seconds)
             done = damaged
             if damaged.name.startswith(path.name + files.ASIDE):
                 done = files.move(damaged, damaged.with_name(damaged.name.replace(files.ASIDE, ".rescued-")))
             results.append(Rescued(done, rows))
-        await self.bank.lessons.index_all()
+        await self._index_all()
         return results
+
+    async def _index_all(self) -> None:
+        """Index every lesson of the bank: writing one unchanged writes its index entry."""
+        after = ""
+
+        def index_page(tx: Writing) -> list[Row]:
+            rows = tx.rows("maintenance_lessons", {"after": after, "limit": _BATCH})
+            for row in rows:
+                change(tx, Scope(row["tenant"], row["project"]), lesson_from(row))
+            return rows
+
+        while rows := await self._db.write("", index_page):
+            after = rows[-1]["id"]
 
 
 # Recovery: the rows of a damaged bank that SQLite can still read, copied into a good bank.

@@ -9,21 +9,16 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import copy_context
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, Opened, identity, number_of
-from mcp_reflect.storage.sqlite.statements import Reading, Row, Values, Writing
-
-if TYPE_CHECKING:
-    from types import CoroutineType
-
-    from mcp_reflect.storage.bank import Bank
+from mcp_reflect.storage.sqlite.statements import SqliteExecutor
+from mcp_reflect.storage.statements import Reading, Row, Values, Writing
 
 BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
 _PAUSE_SECONDS: Final = 0.005  # the longest between two tries to write; random, so that no process starves
@@ -171,13 +166,13 @@ class Database:
 
     async def rows(self, name: str, values: Values) -> list[Row]:
         """Return the rows of a named query."""
-        return await self.look(lambda reading: reading.rows(name, values))
+        return await self.look("", lambda reading: reading.rows(name, values))
 
     async def row(self, name: str, values: Values) -> Row | None:
         """Return the first row of a named query, None if there is none."""
-        return await self.look(lambda reading: reading.row(name, values))
+        return await self.look("", lambda reading: reading.row(name, values))
 
-    async def look(self, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:
+    async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:  # noqa: ARG002 - see Database
         """Return the result of `work`, which reads as of one moment, outside of the event loop.
 
         With `long`, it has a connection of its own, so that recalls do not wait for it.
@@ -186,7 +181,8 @@ class Database:
         def read(raw: sqlite3.Connection, opened: Opened) -> tuple[_Result] | None:
             raw.execute("BEGIN")
             try:
-                return (work(Reading(raw)),) if number_of(raw, "user_version") == opened.schema else None
+                same = number_of(raw, "user_version") == opened.schema
+                return (work(Reading(SqliteExecutor(raw))),) if same else None
             finally:
                 raw.rollback()
 
@@ -201,7 +197,7 @@ class Database:
         async with self._writing["write"]:
             await self._attempt("write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds, writes=True)
 
-    async def write(self, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:
+    async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:  # noqa: ARG002
         """Return the result of `work`, a transaction that is on disk then, and undone if it fails.
 
         It runs outside of the event loop, and again if the file is locked or replaced before it is committed. If the
@@ -215,7 +211,7 @@ class Database:
                 raw.execute("BEGIN IMMEDIATE")
                 if number_of(raw, "user_version") != opened.schema or opened.identity != identity(self.path):
                     return None
-                writing = Writing(raw)
+                writing = Writing(SqliteExecutor(raw))
                 result = work(writing)
                 raw.commit()
             finally:
@@ -347,28 +343,3 @@ class Database:
             if not self._sets_aside:
                 raise
             raise await asyncio.shield(self.set_aside(error, use)) from error
-
-
-class Repository:
-    """A part of the bank: what is stored on one subject. The scope is always the first argument of its methods."""
-
-    def __init__(self, bank: "Bank") -> None:
-        self.bank = bank
-        self.db = bank.db
-        self.clock = bank.clock
-
-
-_Owner = TypeVar("_Owner", bound=Repository)
-_Arguments = ParamSpec("_Arguments")
-
-
-def transaction(
-    method: Callable[Concatenate[_Owner, Writing, _Arguments], _Result],
-) -> "Callable[Concatenate[_Owner, _Arguments], CoroutineType[Any, Any, _Result]]":
-    """Make a method that gets a transaction one that is awaited, and runs as `Database.write` says."""
-
-    @wraps(method)
-    async def run(self: _Owner, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
-        return await self.db.write(lambda tx: method(self, tx, *args, **options))
-
-    return run

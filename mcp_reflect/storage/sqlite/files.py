@@ -38,6 +38,11 @@ class Opened(NamedTuple):
     read_only: str | None = None
     frozen: tuple[int, int] | None = None
 
+    @property
+    def engine(self) -> str:
+        """The name and version of the software."""
+        return f"SQLite {sqlite3.sqlite_version}"
+
 
 def identity(path: Path) -> Identity | None:
     """Return the file at `path`; None if there is none, or if it cannot be examined."""

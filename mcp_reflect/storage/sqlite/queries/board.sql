@@ -15,7 +15,7 @@ WHERE lesson_id IN (SELECT value FROM json_each(:ids)) ORDER BY lesson_id, creat
 
 -- name: board_recalls
 -- The latest recalls of a scope, and how their tasks went.
-SELECT recalls.id, CAST(recalls.created_at AS INTEGER) AS at, substr(recalls.task, 1, 300) AS task,
+SELECT recalls.id, recalls.created_at AS at, substr(recalls.task, 1, 300) AS task,
   recalls.lesson_ids, recalls.held_out, task_outcomes.success, task_outcomes.evidence
 FROM recalls LEFT JOIN task_outcomes ON task_outcomes.recall_id = recalls.id
 WHERE recalls.tenant = :tenant AND recalls.project IN (:project, '')
@@ -26,7 +26,7 @@ ORDER BY recalls.created_at DESC, recalls.id DESC LIMIT :limit;
 SELECT CAST(recalls.created_at / 86400 AS INTEGER) AS day,
   CASE
     WHEN held_out > 0 THEN 'held_out'
-    WHEN json_array_length(lesson_ids) = 0 THEN 'nothing'
+    WHEN lesson_ids = '[]' THEN 'nothing'
     WHEN success IS NULL THEN 'open'
     WHEN success = 1 THEN 'worked'
     WHEN success = 0 THEN 'failed'
@@ -38,8 +38,8 @@ WHERE recalls.tenant = :tenant AND recalls.project IN (:project, '') GROUP BY 1,
 
 -- name: board_warnings
 -- The latest warnings of a scope, the call that each was about, and what came of it.
-SELECT CAST(warnings.created_at AS INTEGER) AS at, failures.tool, failures.arguments,
-  substr(failures.error, 1, 400) AS error, failures.times, warnings.match, round(warnings.certainty, 3) AS certainty,
+SELECT warnings.created_at AS at, failures.tool, failures.arguments,
+  substr(failures.error, 1, 400) AS error, failures.times, warnings.match, warnings.certainty,
   warnings.shown, warnings.sequel, warnings.lesson_id
 FROM warnings LEFT JOIN failures ON failures.row = warnings.failure AND failures.tenant = warnings.tenant
 WHERE warnings.tenant = :tenant AND warnings.project IN (:project, '')

@@ -39,7 +39,7 @@ DELETE FROM links WHERE from_id = :from_id AND relation = :relation AND to_kind 
 -- Take a lease that is free, has run out, or is one's own; changes no row where another process holds it.
 INSERT INTO leases (tenant, project, name, holder, until) VALUES (:tenant, :project, :name, :holder, :until)
 ON CONFLICT (tenant, project, name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-WHERE until <= :now OR holder = excluded.holder;
+WHERE leases.until <= :now OR leases.holder = excluded.holder;
 
 -- name: lease_drop
 -- Give a lease back.

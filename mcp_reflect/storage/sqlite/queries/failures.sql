@@ -8,14 +8,15 @@ INSERT INTO failures (
   :error, :worked, :reflection_id, :session, :step, :now, :now
 )
 ON CONFLICT (tenant, project, signature, exact) DO UPDATE SET
-  times = times + :again,
-  cases = cases + (:again AND last_session IS NOT :session),
-  last_at = iif(:again, :now, last_at),
-  worked_at = iif(:again, NULL, worked_at),
-  last_session = iif(:again, :session, last_session),
-  last_step = iif(:again, :step, last_step),
-  reflection_id = coalesce(excluded.reflection_id, reflection_id),
-  worked = coalesce(excluded.worked, worked);
+  times = failures.times + :again,
+  cases = failures.cases + CASE WHEN :again = 1 AND coalesce(failures.last_session, '') <> coalesce(:session, '')
+    THEN 1 ELSE 0 END,
+  last_at = CASE WHEN :again = 1 THEN excluded.last_at ELSE failures.last_at END,
+  worked_at = CASE WHEN :again = 1 THEN NULL ELSE failures.worked_at END,
+  last_session = CASE WHEN :again = 1 THEN excluded.last_session ELSE failures.last_session END,
+  last_step = CASE WHEN :again = 1 THEN excluded.last_step ELSE failures.last_step END,
+  reflection_id = coalesce(excluded.reflection_id, failures.reflection_id),
+  worked = coalesce(excluded.worked, failures.worked);
 
 -- name: failure_worked
 -- The same call worked: it is not known to fail until it fails again.
@@ -28,7 +29,7 @@ UPDATE failures SET worked = :worked WHERE row = :row AND tenant = :tenant;
 
 -- name: failure_was_wrong
 -- A warning that rested on this failure was wrong; the third such warning retires it.
-UPDATE failures SET wrong = wrong + 1, retired_at = iif(wrong + 1 >= :most, :now, retired_at)
+UPDATE failures SET wrong = wrong + 1, retired_at = CASE WHEN wrong + 1 >= :most THEN :now ELSE retired_at END
 WHERE row = :row AND tenant = :tenant;
 
 -- name: failure_calls
@@ -47,7 +48,7 @@ ORDER BY last_step DESC LIMIT 20;
 -- Failures of a tool with the same error of which a correction may be known, the latest first.
 SELECT * FROM failures
 WHERE tenant = :tenant AND project IN (:project, '') AND retired_at IS NULL AND fingerprint = :fingerprint
-  AND tool = :tool COLLATE NOCASE AND (worked IS NOT NULL OR reflection_id IS NOT NULL)
+  AND lower(tool) = lower(:tool) AND (worked IS NOT NULL OR reflection_id IS NOT NULL)
 ORDER BY last_at DESC LIMIT 20;
 
 -- name: failure_lesson

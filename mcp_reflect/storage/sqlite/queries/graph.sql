@@ -20,16 +20,16 @@ FROM (
   SELECT * FROM (
     SELECT 0 AS place, relation, to_id AS id FROM links
     WHERE from_id = :id AND to_kind IN ('record', 'lesson', 'reflection') LIMIT 30
-  )
+  ) AS forth
   UNION ALL SELECT * FROM (
     SELECT 1, relation || ' (back)', from_id FROM links
     WHERE to_kind IN ('record', 'lesson', 'reflection') AND to_id = :id LIMIT 30
-  )
+  ) AS back
   UNION ALL SELECT * FROM (
     SELECT 2, 'shares ' || mine.to_kind, other.from_id
     FROM links AS mine JOIN links AS other ON other.to_kind = mine.to_kind AND other.to_id = mine.to_id
     WHERE mine.from_id = :id AND mine.to_kind IN ('file', 'error_code') AND other.from_id <> :id LIMIT 30
-  )
+  ) AS shared
 ) AS near JOIN lessons ON lessons.id = near.id
 WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '')
   AND lessons.state = 'active' AND lessons.trust <> 'quarantined'

@@ -57,7 +57,7 @@ INSERT INTO lesson_terms (lesson_terms) VALUES ('optimize');
 -- Change the counts of terms in a scope: an object of terms and differences.
 INSERT INTO terms (scope, term, rows)
 SELECT :scope, key, value FROM json_each(:terms) WHERE true
-ON CONFLICT DO UPDATE SET rows = rows + excluded.rows;
+ON CONFLICT DO UPDATE SET rows = terms.rows + excluded.rows;
 
 -- name: index_forget
 -- Drop those of some terms that no row holds any more.
@@ -66,4 +66,4 @@ DELETE FROM terms WHERE scope = :scope AND term IN (SELECT value FROM json_each(
 -- name: index_resize
 -- Change the number of rows of a scope and the total length of their texts.
 INSERT INTO sizes (scope, rows, length) VALUES (:scope, max(:rows, 0), max(:length, 0))
-ON CONFLICT DO UPDATE SET rows = max(rows + :rows, 0), length = max(length + :length, 0);
+ON CONFLICT DO UPDATE SET rows = max(sizes.rows + :rows, 0), length = max(sizes.length + :length, 0);

@@ -34,7 +34,7 @@ SELECT id FROM lessons WHERE id IN (SELECT value FROM json_each(:ids));
 -- Ids of records of a scope that begin or end with some characters.
 SELECT id FROM lessons
 WHERE tenant = :tenant AND project IN (:project, '')
-  AND (substr(id, 1, length(:part)) = :part OR substr(id, -length(:end)) = :end)
+  AND (substr(id, 1, length(:part)) = :part OR substr(id, length(id) - length(:end) + 1) = :end)
 ORDER BY id LIMIT :limit;
 
 -- name: lesson_projects
@@ -46,15 +46,15 @@ WHERE tenant = :tenant AND kind = 'lesson' AND state = 'active' GROUP BY project
 -- Lessons of a scope, newest first. NULL for kind or state means any; `held` is 1 for what is in quarantine.
 SELECT * FROM lessons
 WHERE tenant = :tenant AND project IN (:project, '')
-  AND (:kind IS NULL OR kind = :kind) AND (:state IS NULL OR state = :state)
-  AND (:held = (trust = 'quarantined'))
+  AND (CAST(:kind AS TEXT) IS NULL OR kind = :kind) AND (CAST(:state AS TEXT) IS NULL OR state = :state)
+  AND (:held = 1) = (trust = 'quarantined')
 ORDER BY id DESC LIMIT :limit;
 
 -- name: lesson_over_size
 -- The active records of a kind above a project's limit, the first to archive first; quarantine does not count.
 SELECT * FROM lessons
 WHERE tenant = :tenant AND project = :project AND kind = :kind AND state = 'active'
-  AND trust NOT IN ('quarantined', 'trusted') AND importance < :never AND id IS NOT :spare
+  AND trust NOT IN ('quarantined', 'trusted') AND importance < :never AND id <> coalesce(:spare, '')
 ORDER BY importance >= :first, round((wins + 2) / (wins + losses + 4), 3), updated_at, id
 LIMIT max(0, (SELECT count(*) FROM lessons
   WHERE tenant = :tenant AND project = :project AND kind = :kind AND state = 'active' AND trust <> 'quarantined')
@@ -77,7 +77,7 @@ ORDER BY row;
 -- name: lesson_page
 -- Every lesson of a tenant in order of id, a page at a time; NULL for project means all projects.
 SELECT * FROM lessons
-WHERE tenant = :tenant AND (:project IS NULL OR project = :project) AND id > :after
+WHERE tenant = :tenant AND (CAST(:project AS TEXT) IS NULL OR project = :project) AND id > :after
 ORDER BY id LIMIT :limit;
 
 -- name: lesson_of_reflection
@@ -95,7 +95,7 @@ GROUP BY task_type ORDER BY count(*) DESC, task_type LIMIT 1000;
 -- The records of a scope that a person filters for, newest first; NULL means any.
 SELECT * FROM lessons
 WHERE tenant = :tenant AND project IN (:project, '')
-  AND (:kind IS NULL OR kind = :kind) AND (:state IS NULL OR state = :state)
+  AND (CAST(:kind AS TEXT) IS NULL OR kind = :kind) AND (CAST(:state AS TEXT) IS NULL OR state = :state)
   AND (:held IS NULL OR :held = (trust = 'quarantined'))
   AND (:task_type IS NULL OR task_type = :task_type)
   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))

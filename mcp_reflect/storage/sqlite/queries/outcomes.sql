@@ -33,7 +33,7 @@ WHERE lesson_id IN (SELECT value FROM json_each(:ids)) ORDER BY row;
 -- name: outcome_fold
 -- The outcomes of a record, and of the records that were merged into it, directly or not.
 WITH RECURSIVE merged (id) AS (
-  SELECT :lesson_id
+  SELECT id FROM lessons WHERE id = :lesson_id
   UNION SELECT lessons.id FROM merged
   JOIN links ON links.from_id = merged.id AND links.relation = 'merged_from'
   JOIN lessons ON lessons.id = links.to_id AND lessons.state = 'archived'
@@ -66,9 +66,9 @@ SELECT held, count(*) AS cases, sum(success) AS good FROM (
   SELECT recalls.held_out > 0 AS held, avg(task_outcomes.success) AS success
   FROM task_outcomes JOIN recalls ON recalls.id = task_outcomes.recall_id
   WHERE tenant = :tenant AND project IN (:project, '') AND holdout > 0
-    AND (held_out > 0 OR json_array_length(lesson_ids) > 0)
+    AND (held_out > 0 OR lesson_ids <> '[]')
   GROUP BY held, recalls.task
-) GROUP BY held;
+) AS tasks GROUP BY held;
 
 -- name: stats_lessons
 -- Records by kind, state and trust.
@@ -108,7 +108,7 @@ SELECT tokens, cost FROM spending WHERE tenant = :tenant AND day = :day;
 -- name: spend_add
 -- Add a completion to its day.
 INSERT INTO spending (tenant, day, tokens, cost) VALUES (:tenant, :day, :tokens, :cost)
-ON CONFLICT (tenant, day) DO UPDATE SET tokens = tokens + excluded.tokens, cost = cost + excluded.cost;
+ON CONFLICT (tenant, day) DO UPDATE SET tokens = spending.tokens + excluded.tokens, cost = spending.cost + excluded.cost;
 
 -- name: recall_drop_old
 -- Drop the oldest recalls without an outcome.

@@ -25,7 +25,7 @@ VALUES (:tenant, :project, :digest, :text, :now) ON CONFLICT DO NOTHING;
 -- The hundred newest of a project stay: one that changes with every call must not fill the disk.
 DELETE FROM search_catalogs WHERE tenant = :tenant AND project = :project AND digest IN (
   SELECT digest FROM search_catalogs WHERE tenant = :tenant AND project = :project
-  ORDER BY row DESC LIMIT -1 OFFSET 100
+  ORDER BY row DESC LIMIT 1000000 OFFSET 100
 );
 
 -- name: payoff_list
@@ -37,7 +37,7 @@ SELECT kind, strategy, used, paid FROM payoffs WHERE tenant = :tenant AND projec
 INSERT INTO payoffs (tenant, project, kind, strategy, used, paid)
 VALUES (:tenant, :project, :kind, :strategy, :used, :paid)
 ON CONFLICT (tenant, project, kind, strategy) DO UPDATE SET
-  used = used + excluded.used, paid = paid + excluded.paid;
+  used = payoffs.used + excluded.used, paid = payoffs.paid + excluded.paid;
 
 -- name: search_drop_old
 -- Drop the oldest searches that no call has continued for long.

@@ -13,7 +13,7 @@ ON CONFLICT DO NOTHING;
 -- Count a call, and what came of it.
 UPDATE sessions SET
   calls = calls + 1, failures = failures + :failed, recurrences = recurrences + :recurrence,
-  changed = iif(:changed, calls + 1, changed), worked = :worked, updated_at = :now
+  changed = CASE WHEN :changed = 1 THEN calls + 1 ELSE changed END, worked = :worked, updated_at = :now
 WHERE tenant = :tenant AND project = :project AND id = :id;
 
 -- name: session_shown
@@ -73,8 +73,9 @@ SELECT worked FROM sessions WHERE tenant = :tenant AND project = :project AND up
 
 -- name: output_add
 -- Keep the digest of a call's output.
-INSERT OR REPLACE INTO outputs (tenant, project, session, step, worked, digest)
-VALUES (:tenant, :project, :session, :step, :worked, :digest);
+INSERT INTO outputs (tenant, project, session, step, worked, digest)
+VALUES (:tenant, :project, :session, :step, :worked, :digest)
+ON CONFLICT (tenant, project, session, step) DO UPDATE SET worked = excluded.worked, digest = excluded.digest;
 
 -- name: output_trim
 -- Drop a session's outputs up to a call.

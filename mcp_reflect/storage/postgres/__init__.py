@@ -1,0 +1,1 @@
+"""A bank on a PostgreSQL server: the only package with psycopg."""

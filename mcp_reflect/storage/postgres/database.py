@@ -1,0 +1,430 @@
+"""The bank on a server: its pool of connections, transactions of one tenant, and PostgreSQL's errors in plain words."""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+import psycopg
+from psycopg import errors, sql
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool
+
+from mcp_reflect.clock import Clock
+from mcp_reflect.config import ServerUrl
+from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError, NotABankError
+from mcp_reflect.log import Log
+from mcp_reflect.storage.postgres.statements import (
+    FOLDER,
+    PostgresExecutor,
+    PostgresRow,
+    adapt,
+    migrations,
+    row_factory,
+)
+from mcp_reflect.storage.statements import Reading, Row, Values, Writing
+
+MOST_CONNECTIONS: Final = 10  # of one process
+WAIT_SECONDS: Final = 4.0  # for a server that is down, or that starts again
+_BRIEF_WAIT_SECONDS: Final = 0.1  # of a brief write, for a row that another transaction changes
+_PAUSE_SECONDS: Final = 0.05  # the longest before another try; random, so that those who met do not meet again
+_OLDEST: Final = 14
+_SCHEMA: Final = "mcp_reflect"
+_ROLE: Final = "mcp_reflect_service"
+"""The role that a superuser takes: row-level security does not hold for superusers."""
+
+_Result = TypeVar("_Result")
+_Connection: TypeAlias = psycopg.Connection[Any]
+_Kind: TypeAlias = Literal["read", "write", "brief"]
+
+_BEGIN: Final[dict[_Kind, sql.SQL]] = {
+    "read": sql.SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),  # one snapshot
+    # Each statement sees what was committed before it: so a transaction that waited for the tenant's lock sees all of
+    # the one before.
+    "write": sql.SQL("BEGIN ISOLATION LEVEL READ COMMITTED"),
+    "brief": sql.SQL("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off"),
+}
+# A lost connection is noticed: by the system for what was sent, else by probes.
+_PATIENCE: Final = {
+    "connect_timeout": 3,
+    "tcp_user_timeout": 4000,
+    "keepalives_idle": 2,
+    "keepalives_interval": 1,
+    "keepalives_count": 2,
+}
+# psycopg's errors by SQLSTATE → ours, and what to do about it.
+_MEANINGS: Final[tuple[tuple[type[psycopg.Error], type[BankError], str], ...]] = (
+    (errors.LockNotAvailable, BankBusyError, "is held by another process. Try again, or end the one that holds it"),
+    (errors.ReadOnlySqlTransaction, BankReadOnlyError, "is read-only: it is a replica, or set so. Name the primary"),
+    (errors.DiskFull, BankError, "cannot grow: the server's disk is full. Free some space and try again"),
+    (errors.TooManyConnections, BankBusyError, "has no connection left. Try again, or raise max_connections"),
+    (errors.InvalidPassword, BankError, "refuses the password. Correct it in MCP_REFLECT_BANK"),
+    (errors.InvalidAuthorizationSpecification, BankError, "refuses this user. Correct it in MCP_REFLECT_BANK"),
+    (errors.InvalidCatalogName, BankError, "does not exist. Make it: createdb"),
+    (errors.UndefinedTable, BankReadOnlyError, "lacks a table of this release. Upgrade mcp-reflect-server"),
+    (errors.UndefinedColumn, BankReadOnlyError, "lacks a column of this release. Upgrade mcp-reflect-server"),
+)
+_DOWN: Final = "does not answer. Start the server, or correct MCP_REFLECT_BANK; nothing of this call was stored"
+
+
+class Opened(NamedTuple):
+    """The state of a bank: the schema's version, the server's, and why it cannot be written, if so.
+
+    `vectors` is pgvector's version, None where it is not installed.
+    """
+
+    schema: int
+    server: int
+    vectors: str | None
+    read_only: str | None = None
+
+    @property
+    def engine(self) -> str:
+        """The names and versions of the software."""
+        return f"PostgreSQL {self.server}, {f'pgvector {self.vectors}' if self.vectors else 'without pgvector'}"
+
+
+class _UpgradedError(Exception):
+    """Another process upgraded the schema."""
+
+
+class _DoubtError(Exception):
+    """The connection was lost while the transaction `number` was committed."""
+
+    def __init__(self, number: str, result: Any) -> None:
+        super().__init__(number)
+        self.number = number
+        self.result = result
+
+
+class Database:
+    """One bank on a server, which many processes share; see storage/repository.py.
+
+    Each transaction sets its tenant, and row-level security shows and takes that tenant's rows alone. Transactions that
+    write take the tenant's lock first, so that what they read stays true, except brief ones.
+    """
+
+    def __init__(self, url: ServerUrl, *, busy_seconds: float = 30.0, log: Log | None = None) -> None:
+        self.url = url
+        self.busy_seconds = busy_seconds
+        self._log = log or Log()
+        self._listeners: list[tuple[frozenset[str], Callable[[], None]]] = []
+        self._opened: Opened | None = None
+        self._opening = asyncio.Lock()
+        self._process = os.getpid()
+        self._threads: ThreadPoolExecutor | None = None
+        self._pool: ConnectionPool[_Connection] | None = None
+
+    async def opened(self) -> Opened:
+        """Connect (make the schema, upgrade it); return its state."""
+        return await self._repeat(lambda _, opened: opened, WAIT_SECONDS)
+
+    async def close(self) -> None:
+        """Close every connection; what was acknowledged is kept already."""
+        pool, threads, self._pool, self._threads, self._opened = self._pool, self._threads, None, None, None
+        if threads is not None:
+            await asyncio.to_thread(threads.shutdown)
+        if pool is not None:
+            await asyncio.to_thread(pool.close)
+
+    async def rows(self, name: str, values: Values) -> list[Row]:
+        """Return the rows of a named query; `values` name the tenant."""
+        return await self.look(values["tenant"], lambda reading: reading.rows(name, values))
+
+    async def row(self, name: str, values: Values) -> Row | None:
+        """Return the first row of a named query, None if there is none."""
+        return await self.look(values["tenant"], lambda reading: reading.row(name, values))
+
+    async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:  # noqa: ARG002 - every read has a connection of its own
+        """Return the result of `work`, which reads as of one moment, outside of the event loop."""
+
+        def read(connection: _Connection, opened: Opened) -> _Result:
+            self._begin(connection, "read", tenant, opened)
+            try:
+                return work(Reading(self._executor(connection, opened)))
+            finally:
+                connection.rollback()
+
+        return await self._repeat(read, WAIT_SECONDS)
+
+    async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:
+        """Return the result of `work`, a transaction that is committed then, and undone if it fails.
+
+        It runs outside of the event loop, and again after a deadlock or where the connection was lost before the
+        commit. If the caller is cancelled, it is committed whole or not at all.
+        """
+        kind: _Kind = "brief" if brief else "write"
+
+        def transact(connection: _Connection, opened: Opened) -> tuple[_Result, set[str]]:
+            if opened.read_only:
+                raise BankReadOnlyError(f"The bank {self.url} can only be read: {opened.read_only}")
+            number = self._begin(connection, kind, tenant, opened)
+            try:
+                writing = Writing(self._executor(connection, opened))
+                result = work(writing)
+            except BaseException:
+                connection.rollback()
+                raise
+            try:
+                connection.execute("COMMIT")
+            except psycopg.OperationalError as error:
+                if not connection.closed:
+                    raise
+                raise _DoubtError(number, (result, writing.ran)) from error
+            return result, writing.ran
+
+        result, ran = await self._repeat(transact, self.busy_seconds)
+        for names, listener in self._listeners:
+            if names & ran:
+                listener()
+        return result
+
+    def on_commit(self, names: frozenset[str], listener: Callable[[], None]) -> None:
+        """Call `listener` after each transaction of this process that ran one of these statements."""
+        self._listeners.append((names, listener))
+
+    async def truncate_log(self) -> None:
+        """Do nothing: PostgreSQL overwrites the bytes of erased rows after its next vacuum."""
+
+    @property
+    def pool_state(self) -> dict[str, int]:
+        """The figures of psycopg's pool, such as `pool_size` and `requests_waiting`; empty before the first use."""
+        return self._pool.get_stats() if self._pool else {}
+
+    # Tries.
+
+    async def _repeat(self, work: Callable[[_Connection, Opened], _Result], seconds: float) -> _Result:
+        """Return the result of `work` on a connection, tried again for `seconds` where another try may help."""
+        end, lost = time.monotonic() + seconds, time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                return await self._in_thread(work, lost)
+            except _DoubtError as error:
+                if await self._is_committed(error.number, lost):
+                    return error.result
+            except _UpgradedError:
+                self._opened = None
+            except (errors.SerializationFailure, errors.DeadlockDetected) as error:
+                if time.monotonic() >= end:
+                    raise BankBusyError(f"The bank {self.url} is held by other processes. Try again.") from error
+            except psycopg.Error as error:  # of the pool too
+                if not _is_lost(error) or time.monotonic() >= lost:
+                    raise self._meaning(error) from error
+            await _pause()
+
+    async def _is_committed(self, number: str, end: float) -> bool:
+        """Return what became of a transaction whose connection was lost during its commit; BankError without answer."""
+        state = None
+        while state not in ("committed", "aborted"):
+            if time.monotonic() >= end:
+                raise BankError(
+                    f"The bank {self.url} was lost while this was written; it may have been kept. Look before you try "
+                    "again."
+                )
+            await _pause()
+            with suppress(psycopg.Error):
+                state = await self._in_thread(partial(_state_of, number=number), end)
+        return state == "committed"
+
+    async def _in_thread(self, work: Callable[[_Connection, Opened], _Result], end: float) -> _Result:
+        """Run `work` in a thread on a connection of the pool, which it waits for until `end`."""
+        if self._process != os.getpid():
+            raise BankError(
+                f"The bank {self.url} was open when this process was forked, and cannot be used in it. "
+                "Open it after the fork, or start the process anew (spawn)."
+            )
+        async with self._opening:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(MOST_CONNECTIONS, "bank")
+            if self._opened is None:
+                self._opened = await self._wait_for(self._prepare)
+        opened = self._opened
+
+        def run() -> _Result:
+            assert self._pool is not None  # noqa: S101 - made by `_prepare`
+            with self._pool.connection(timeout=max(end - time.monotonic(), 0.1)) as connection:
+                return work(connection, opened)
+
+        return await self._wait_for(run)
+
+    async def _wait_for(self, work: Callable[[], _Result]) -> _Result:
+        assert self._threads is not None  # noqa: S101 - made before
+        context = copy_context()
+        running = asyncio.get_running_loop().run_in_executor(self._threads, lambda: context.run(work))
+        try:
+            return await asyncio.shield(running)
+        finally:
+            await asyncio.wait([running])  # also if this is cancelled: nothing is written after it has returned
+
+    def _begin(self, connection: _Connection, kind: _Kind, tenant: str, opened: Opened) -> str:
+        """Begin a transaction of a tenant; return its number if it writes. One round trip, except for a lock."""
+        wait = int(1000 * (_BRIEF_WAIT_SECONDS if kind == "brief" else self.busy_seconds))
+        set_tenant = sql.SQL(
+            "{begin}; SET LOCAL lock_timeout = {wait}; SELECT set_config('mcp_reflect.tenant', {tenant}, true), "
+            "(SELECT version FROM schema_version), {number}"
+        ).format(
+            begin=_BEGIN[kind],
+            wait=sql.Literal(wait),
+            tenant=sql.Literal(tenant.replace("\0", "")),
+            number=sql.SQL("NULL" if kind == "read" else "pg_current_xact_id()::text"),
+        )
+        cursor = connection.execute(set_tenant)
+        while cursor.nextset():
+            pass
+        row = cursor.fetchone()
+        if row is None or row[1] != opened.schema:
+            connection.rollback()
+            raise _UpgradedError
+        if kind == "write":
+            connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"{_SCHEMA} {tenant}",))
+        return str(row[2])
+
+    def _executor(self, connection: _Connection, opened: Opened) -> PostgresExecutor:
+        return PostgresExecutor(connection, searches_vectors=opened.vectors is not None)
+
+    # Opening.
+
+    def _prepare(self) -> Opened:
+        """Connect, make or upgrade the schema, and make the pool; return the bank's state."""
+        parameters = self._parameters()
+        with _Connection.connect(**parameters) as connection:
+            server = connection.info.server_version // 10000
+            if server < _OLDEST:
+                raise BankError(f"The bank {self.url} is on PostgreSQL {server}. Use {_OLDEST} or newer.")
+            if (read_only := _read_only(connection)) is None:
+                with connection.transaction():
+                    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (_SCHEMA,))
+                    _upgrade(connection, self.url)
+            found = _one(connection, "SELECT to_regclass(%s) IS NOT NULL", f"{_SCHEMA}.schema_version")
+            if not found[0]:
+                raise NotABankError(f"{self.url} has no bank, and can only be read: {read_only}.")
+            schema = int(_one(connection, f"TABLE {_SCHEMA}.schema_version")[0])
+            if schema > migrations()[-1][0]:
+                read_only = f"its schema {schema} is newer than this release's. Upgrade mcp-reflect-server to write it"
+            vectors = _one(connection, _VECTORS)
+            bypasses = _one(connection, _BYPASSES)[0]
+        if self._pool is None:
+            logging.getLogger("psycopg.pool").disabled = True  # what it logs comes as our error
+            self._pool = ConnectionPool(
+                kwargs=parameters,
+                configure=partial(_configure, path=f"{_SCHEMA}, {vectors[1] or 'public'}", bypasses=bypasses),
+                min_size=0,
+                max_size=MOST_CONNECTIONS,
+                reconnect_timeout=WAIT_SECONDS,
+                open=True,
+            )
+        return Opened(schema, server, vectors[0], read_only)
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters to connect with. An error about them does not repeat them: one is the password."""
+        try:
+            # With a second @, the end of the password would be taken for the host, and shown.
+            readable = self.url.whole if self.url.whole.count("@") < 2 else "="
+            named = {"application_name": "mcp-reflect", **_PATIENCE, **conninfo_to_dict(readable)}
+        except psycopg.ProgrammingError:
+            fix = "Write it as postgresql://USER:PASSWORD@HOST:5432/DATABASE, with signs of the password as %XX."
+            raise BankError(f"MCP_REFLECT_BANK is not the address of a PostgreSQL database. {fix}") from None
+        return {**named, "autocommit": True, "row_factory": row_factory}
+
+    def _meaning(self, error: psycopg.Error) -> Exception:
+        """Return an error of the server as ours; one that only a fault of ours can cause stays."""
+        for kind, own, meaning in _MEANINGS:
+            if isinstance(error, kind):
+                return own(f"The bank {self.url} {meaning}.")
+        if not isinstance(error, psycopg.OperationalError):
+            return error
+        self._opened = None
+        lines = str(error).strip().splitlines() or [""]
+        reason = lines[-1].replace(str(self._parameters().get("password") or lines), "***")
+        return BankError(f"The bank {self.url} {_DOWN}. ({reason})")
+
+
+# pgvector's version, if its signs are in the bank, and its schema.
+_VECTORS: Final = f"""
+    SELECT CASE WHEN to_regclass('{_SCHEMA}.lesson_signs') IS NOT NULL THEN max(extversion) END,
+      max(extnamespace::regnamespace::text)
+    FROM pg_extension WHERE extname = 'vector'"""  # noqa: S608 - our own name
+_BYPASSES: Final = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_USE_VECTORS: Final = """
+    DO $$ BEGIN
+      CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
+    EXCEPTION WHEN insufficient_privilege OR undefined_file OR feature_not_supported THEN NULL;
+    END $$"""
+_GRANT: Final = f"""
+    DO $$ BEGIN CREATE ROLE {_ROLE} NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
+    GRANT USAGE ON SCHEMA {_SCHEMA} TO {_ROLE};
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {_SCHEMA} TO {_ROLE}"""
+
+
+def _upgrade(connection: _Connection, url: ServerUrl) -> None:
+    """Apply the missing migrations, and use pgvector if it is there; nobody else does it meanwhile."""
+    found = _one(connection, "SELECT to_regnamespace(%s) IS NOT NULL", _SCHEMA)[0]
+    if not found:
+        connection.execute(f"CREATE SCHEMA {_SCHEMA}")
+    connection.execute(f"SET LOCAL search_path TO {_SCHEMA}, public")
+    tables = _one(connection, "SELECT count(*) FROM pg_class WHERE relnamespace = %s::regnamespace", _SCHEMA)[0]
+    if tables and not _one(connection, "SELECT to_regclass('schema_version') IS NOT NULL")[0]:
+        raise NotABankError(f"{url} has a schema {_SCHEMA} of another program; it was left as it is.")
+    connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
+    version = _one(connection, "SELECT coalesce(max(version), 0) FROM schema_version")[0]
+    changed = version < migrations()[-1][0]
+    for number, script in migrations():
+        if number > version:
+            connection.execute(script.encode())
+    if changed:
+        connection.execute("DELETE FROM schema_version")
+        connection.execute("INSERT INTO schema_version VALUES (%s)", (migrations()[-1][0],))
+        connection.execute(_USE_VECTORS)
+    vectors = _one(connection, _VECTORS)
+    if vectors[1] and not vectors[0]:
+        connection.execute(f"SET LOCAL search_path TO {_SCHEMA}, {vectors[1]}".encode())
+        connection.execute((FOLDER / "signs.sql").read_bytes())
+        changed = True
+    if _one(connection, _BYPASSES)[0] and (changed or not _one(connection, "SELECT to_regrole(%s)", _ROLE)[0]):
+        connection.execute(_GRANT)
+
+
+def _configure(connection: _Connection, *, path: str, bypasses: bool) -> None:
+    """Prepare a connection of the pool."""
+    adapt(connection)
+    connection.execute(f"SET search_path TO {path}".encode())
+    # Read on in the graph until enough rows of a scope are found, and in their order.
+    connection.execute("SET hnsw.iterative_scan = strict_order; SET hnsw.ef_search = 200")
+    if bypasses:
+        connection.execute(f"SET ROLE {_ROLE}")
+
+
+async def _pause() -> None:
+    await asyncio.sleep(_PAUSE_SECONDS * (1 + Clock().random(1)[0]) / 256)
+
+
+def _one(connection: _Connection, query: str, *values: object) -> PostgresRow:
+    row = connection.execute(query.encode(), values or None).fetchone()
+    return row or PostgresRow({}, ())
+
+
+def _read_only(connection: _Connection) -> str | None:
+    """Return why a server cannot be written, None if it can."""
+    row = _one(connection, "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'")
+    return "the server is a replica" if row[0] else "the database is set to read-only" if row[1] else None
+
+
+def _state_of(connection: _Connection, _: Opened, number: str) -> str | None:
+    """Return what became of a transaction: `committed`, `aborted`, or `in progress` where the server still ends it."""
+    return _one(connection, "SELECT pg_xact_status(%s::text::xid8)", number)[0]
+
+
+def _is_lost(error: psycopg.Error) -> bool:
+    """True if the connection is lost or refused for now, so that another try may help."""
+    if isinstance(error, errors.ConnectionTimeout) or not isinstance(error, psycopg.OperationalError):
+        return False
+    if error.sqlstate is not None:
+        return error.sqlstate.startswith(("08", "57P"))
+    text = str(error)
+    return "FATAL" not in text or "the database system is" in text or "terminating connection" in text

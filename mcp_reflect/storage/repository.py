@@ -1,0 +1,97 @@
+"""What every repository has, on any engine: the bank's database, and methods that are transactions."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from mcp_reflect.models.common import Scope
+from mcp_reflect.storage.statements import Reading, Row, Values, Writing
+
+if TYPE_CHECKING:
+    from types import CoroutineType
+
+    from mcp_reflect.storage.bank import Bank
+
+_Result = TypeVar("_Result")
+
+
+class Opened(Protocol):
+    """The state of an open bank: the schema's version, why it cannot be written, if so, and the engine's versions."""
+
+    @property
+    def schema(self) -> int: ...
+    @property
+    def read_only(self) -> str | None: ...
+    @property
+    def engine(self) -> str: ...
+
+
+class Database(Protocol):
+    """One bank, in a file or on a server. Every method raises BankError if it cannot be used.
+
+    Each transaction belongs to one tenant: on a server it sees and writes that tenant's rows alone.
+    """
+
+    async def opened(self) -> Opened:
+        """Open the bank (make it, upgrade it); return its state."""
+        ...
+
+    async def close(self) -> None:
+        """Close every connection; what was acknowledged is kept already."""
+        ...
+
+    async def rows(self, name: str, values: Values) -> list[Row]:
+        """Return the rows of a named query; `values` name the tenant."""
+        ...
+
+    async def row(self, name: str, values: Values) -> Row | None:
+        """Return the first row of a named query, None if there is none."""
+        ...
+
+    async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:
+        """Return the result of `work`, which reads as of one moment, outside of the event loop.
+
+        With `long`, recalls do not wait for it.
+        """
+        ...
+
+    async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:
+        """Return the result of `work`, a transaction that is kept then, and undone if it fails.
+
+        Those of a tenant run one after the other, except `brief` ones: a power cut may lose one of them, no caller
+        waits for another process for long, and their statements rest on nothing that they read before.
+        """
+        ...
+
+    async def truncate_log(self) -> None:
+        """Remove erased bytes from the bank's files, as far as the engine can."""
+        ...
+
+    def on_commit(self, names: frozenset[str], listener: Callable[[], None]) -> None:
+        """Call `listener` after each transaction of this process that ran one of these statements."""
+        ...
+
+
+class Repository:
+    """A part of the bank: what is stored on one subject. The scope is always the first argument of its methods."""
+
+    def __init__(self, bank: "Bank") -> None:
+        self.bank = bank
+        self.db = bank.db
+        self.clock = bank.clock
+
+
+_Owner = TypeVar("_Owner", bound=Repository)
+_Arguments = ParamSpec("_Arguments")
+
+
+def transaction(
+    method: Callable[Concatenate[_Owner, Writing, Scope, _Arguments], _Result],
+) -> "Callable[Concatenate[_Owner, Scope, _Arguments], CoroutineType[Any, Any, _Result]]":
+    """Make a method that gets a transaction one that is awaited, and runs as `Database.write` says."""
+
+    @wraps(method)
+    async def run(self: _Owner, scope: Scope, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        return await self.db.write(scope.tenant, lambda tx: method(self, tx, scope, *args, **options))
+
+    return run

