@@ -6,6 +6,7 @@ Python is read with `ast`; SQL with sqlglot and JavaScript, TypeScript and shell
 
 import ast
 import json
+import logging
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -80,6 +81,7 @@ def sql_defects(body: str) -> Iterator[Defect]:
     sqlglot, e = _extra("sqlglot"), _extra("sqlglot.expressions")
     if sqlglot is None or e is None:
         return
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it warns of what it cannot read
     try:
         statements = [statement for statement in sqlglot.parse(body, error_level=sqlglot.ErrorLevel.RAISE) if statement]
     except (sqlglot.errors.SqlglotError, RecursionError):

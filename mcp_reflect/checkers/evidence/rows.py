@@ -32,12 +32,14 @@ _SAID: Final = re.compile(
 )
 _ALL: Final = re.compile(r"\b(?:all|both|every|each|everything|everyone)\b", re.IGNORECASE)
 _PRONOUN: Final = re.compile(r"^(?:and |so |now )?(?:it|this|that|everything|all)\b", re.IGNORECASE)
-# The values that a field is compared by: addresses, true and false, and ids; no plain words.
+# The values that a field is compared by: addresses, whole numbers, true and false, and ids; no plain words.
 _FIELD: Final = re.compile(
-    r"\b([a-z][\w-]*(?: [a-z]+)?)(?::| ?=| is:?| was:?| equals) ([\w.+-]+@[\w.-]+\w|true\b|"
+    r"\b([a-z][\w-]*(?: [a-z]+)?)(?::| ?=| is:?| was:?| equals) ([\w.+-]+@[\w.-]+\w|\d+\b(?!\.\d|\s?[a-zA-Z%])|true\b|"
     r"false\b|\w+(?:-\w+)+)"
 )
-_SHAPES: Final = tuple(re.compile(shape) for shape in (r".+@.+", r"true|false", r"\S*[a-z-]\S*\d\S*|\d\S*[a-z-]\S*"))
+_SHAPES: Final = tuple(
+    re.compile(shape) for shape in (r".+@.+", r"\d+", r"true|false", r"\S*[a-z-]\S*\d\S*|\d\S*[a-z-]\S*")
+)
 _EXTREME: Final = re.compile(
     r"\b(?:(?P<most>largest|biggest|highest|longest|slowest|the most(?! of))|smallest|lowest|fewest|the least|shortest|"
     r"cheapest|fastest)\b"
