@@ -14,7 +14,7 @@ def test_a_cosine_with_a_packed_vector_is_that_of_the_numbers() -> None:
         units = [[number / math.hypot(*row) for number in row] for row in rows]
         exact = [sum(map(mul, units[0], unit)) for unit in units]
         found = cosines(units[0], map(packed, units))
-        assert max(abs(one - other) for one, other in zip(found, exact, strict=True)) < 0.01
+        assert max(abs(one - other) for one, other in zip(found, exact, strict=True)) < 0.01  # of 8 bits a number
 
 
 def test_the_nearest_rows_are_found_in_columns_and_among_changed_rows() -> None:

@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import dist
+from math import dist, hypot
 from operator import mul
 from typing import Final, TypeAlias
 
@@ -24,7 +24,6 @@ LONGEST_TEXT: Final = 4_000  # characters that are embedded: models read about s
 _MOST_SCOPES: Final = 8  # scopes whose signs are kept in memory
 _MOST_FRESH: Final = 1_000  # signs that are compared one by one
 _FACTOR: Final = struct.Struct("<f")
-_SCALE: Final = 400.0  # the usual length of a packed vector
 _SIGNS: Final = bytes(ord("1") if 0 < number < 128 else ord("0") for number in range(256))
 _BIT: Final = [bytes(ord("0") + (number >> bit & 1) for number in range(256)) for bit in range(8)]
 
@@ -54,18 +53,17 @@ def signs(blob: bytes) -> bytes:
 
 
 def cosines(query: Vector, blobs: Iterable[bytes]) -> list[float]:
-    """Return the cosines of a unit vector with packed ones, -1 to 1, to .002.
+    """Return the cosines of a unit vector with packed ones, -1 to 1.
 
-    By the law of cosines: `math.dist` is several times faster than a sum of products. A packed vector is nearly as long
-    as the inverse of its factor; the query is made about as long, or the difference would be lost.
+    By the law of cosines: `math.dist` and `math.hypot` are several times faster than a sum of products.
     """
-    scaled = tuple([_SCALE * number for number in query])
-    numbers = struct.Struct(f"{len(scaled)}b").unpack_from
+    query = tuple(query)
+    numbers = struct.Struct(f"{len(query)}b").unpack_from
     results: list[float] = []
     for blob in blobs:
-        part = _SCALE * _FACTOR.unpack_from(blob)[0]
-        apart = dist(scaled, numbers(blob, _FACTOR.size)) / _SCALE
-        results.append((part + 1 / part - part * apart * apart) / 2)
+        row = numbers(blob, _FACTOR.size)
+        product = (1 + hypot(*row) ** 2 - dist(query, row) ** 2) / 2
+        results.append(_FACTOR.unpack_from(blob)[0] * product)
     return results
 
 
