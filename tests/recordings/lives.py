@@ -359,9 +359,10 @@ def _printed(folder: str) -> dict[str, Any]:
     text = json.dumps(named_in_order(recording)).replace(folder, "FOLDER")
     text = text.replace(str(Path(sys.executable).parent), "BIN").replace(str(Path(__file__).parents[2]), "ROOT")
     text = re.sub(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?(\.\d+)?(\+00:00|Z)?)?", "DATE", text)
+    text = re.sub(r"\b[0-9a-f]{12}\b", "SEAL", text)
     text = re.sub(r"before-restore-\w+-[0-9a-f]+", "before-restore-DATE", text)
     text = re.sub(r"\b1[78]\d{8}\.\d+|\b\d+ (?=bytes|kB)", "N", re.sub(r"-[0-9a-z]{6}\.md", "-ID.md", text))
-    return json.loads(re.sub(r'((?:reflection_time_ms|bytes)\\": )\d+', r"\1N", text))
+    return json.loads(re.sub(r'((?:reflection_time_ms|bytes|score)\\": )[\d.]+', r"\1N", text))
 
 
 @contextlib.contextmanager
