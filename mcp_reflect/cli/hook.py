@@ -6,15 +6,16 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.hosts.hook_events import HookInput, Moment, hook_answer, read_hook
+from mcp_reflect.cli.hosts.hook_events import hook_answer, read_hook
 from mcp_reflect.config import NESTED, Scopes, ServerUrl, Settings, bank_place, project_of
-from mcp_reflect.models.warning import CallWarning
+from mcp_reflect.models.common import compact
+from mcp_reflect.models.hook import HookInput, Moment
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.spool import Spool
 
@@ -34,6 +35,7 @@ _MOST_LOG_BYTES: Final = 100_000  # of the log of sessions that an agent program
 
 _CHUNK_BYTES: Final = 1 << 20
 _HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [--distil=PROGRAM] [EVENT]
+       mcp-reflect hook --url=URL [--token-env=NAME] [--project=NAME] [EVENT]
 
 Reads a host's hook input on stdin and answers it (docs/hooks.md). `mcp-reflect install HOST --hooks` writes it
 into a host's settings; nobody needs to run it by hand. To see what it would say:
@@ -59,7 +61,7 @@ def run_hook(arguments: list[str]) -> int:
         watchdog.daemon = True
         watchdog.start()
         try:
-            answer = _answer(events[0] if events else None, settings, spool)
+            answer = _answer(events[0] if events else None, settings, spool, options)
             if answer:
                 sys.stdout.write(answer)
                 sys.stdout.flush()
@@ -91,11 +93,14 @@ def _settings(options: dict[str, str]) -> Settings:
     )
 
 
-def _answer(event: str | None, settings: Settings, spool: Spool) -> str | None:
+def _answer(event: str | None, settings: Settings, spool: Spool, options: dict[str, str]) -> str | None:
     payload = _read_stdin(settings.max_hook_bytes)
     hook = read_hook(event, json.loads(payload)) if payload else None
     if hook is None:
         return None
+    if "url" in options:
+        answer = _asked(hook, settings, options)
+        return None if answer is None else json.dumps(answer, ensure_ascii=False) + "\n"
     if settings.project is None and hook.folder:
         settings = replace(settings, project=project_of(Path(hook.folder)))
     if hook.moment is Moment.END:
@@ -108,6 +113,17 @@ def _answer(event: str | None, settings: Settings, spool: Spool) -> str | None:
         spool.pending.append({**call, "session": hook.session, "project": Scopes.of(settings).own.project})
     answer = with_engine(lambda engine: _say(engine, hook, spool), settings)
     return None if answer is None else json.dumps(answer, ensure_ascii=False) + "\n"
+
+
+def _asked(hook: HookInput, settings: Settings, options: dict[str, str]) -> dict[str, Any] | None:
+    """Return the answer of a team's service, which knows nothing of this machine's files."""
+    from mcp_reflect.cli.remote import MOST_TRANSCRIPT_CHARS, ask  # noqa: PLC0415 - few hooks ask one
+
+    reads = hook.moment in (Moment.STOP, Moment.END)
+    transcript = _transcript(hook, settings)[-MOST_TRANSCRIPT_CHARS:] if reads else ""
+    sent = {"hook": compact(asdict(replace(hook, folder=None, transcript=None))), "transcript": transcript}
+    told = ask(options["url"], options.get("token-env"), "hook", sent, options.get("project"))
+    return hook_answer(hook, told["text"], hold=told.get("hold") is True) if told.get("text") else None
 
 
 def _read_stdin(max_bytes: int) -> bytes | None:
@@ -123,33 +139,11 @@ def _read_stdin(max_bytes: int) -> bytes | None:
 async def _say(engine: Engine, hook: HookInput, spool: Spool) -> dict[str, Any] | None:
     """Note what happened, also to earlier hooks that had no time, and return the answer if there is one."""
     began = time.monotonic()
-    text, hold = await _own_text(engine, hook), False
-    if isinstance(text, CallWarning):
-        text, hold = text.text, text.hold
+    transcript = _transcript(hook, engine.settings) if hook.moment is Moment.STOP else ""
+    text, hold = await services.hooks.answer(engine.context, hook, transcript)
     spool.pending.clear()
     await services.warnings.note_spooled(engine.context, spool, _TAKING_SECONDS - (time.monotonic() - began))
     return hook_answer(hook, text, hold=hold) if text else None
-
-
-async def _own_text(engine: Engine, hook: HookInput) -> str | CallWarning | None:
-    session, tool = hook.session, hook.tool
-    match hook.moment:
-        case Moment.START if hook.answer_key:
-            return await services.warnings.remind(engine.context, session, anew=hook.anew)
-        case Moment.PROMPT if hook.answer_key:
-            return await services.warnings.remind(engine.context, session, hook.prompt or "")
-        case Moment.BEFORE if hook.answer_key and tool:
-            return await engine.before_call(tool, hook.arguments, session=session, call_id=hook.call_id)
-        case Moment.AFTER if tool:
-            return (await engine.after_call(tool, hook.arguments, hook.result, error=hook.error, session=session)).text
-        case Moment.STOP:
-            transcript = _transcript(hook, engine.settings)
-            return await services.transcripts.ask_once(engine.context, session, transcript)
-        case Moment.END:
-            await engine.end_session(session)
-        case _:
-            pass
-    return None
 
 
 def _transcript(hook: HookInput, settings: Settings) -> str:

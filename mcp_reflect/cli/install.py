@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.hosts.change import Change, read_file
 from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, find_hooks, find_program, remove_hooks
-from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, Command, CommandLine, HostConfig, Places, System
+from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, Command, CommandLine, HostConfig, Places, Remote, System
 from mcp_reflect.cli.output import confirm, is_interactive, write_line, write_result
 from mcp_reflect.errors import InputError
 
@@ -49,6 +49,8 @@ def add_install_arguments(parser: CliParser) -> None:
     parser.add_argument(
         "--project", metavar="NAME", help="the project whose lessons it reads and writes (MCP_REFLECT_PROJECT)"
     )
+    parser.add_argument("--url", help="register a team's service instead, such as https://lessons.example.com/mcp")
+    parser.add_argument("--token-env", metavar="NAME", help="the variable that has its token (REFLECT_TOKEN)")
     parser.add_argument("--bank", metavar="FILE", help="the bank that has them (MCP_REFLECT_BANK)")
 
 
@@ -114,7 +116,7 @@ def _host_commands(
 ) -> tuple[CommandLine, ...]:
     """Return the host's own command lines for the change; none if it has no such command, or is not on PATH."""
     program = host.command and shutil.which(host.command.program)
-    if host.command is None or program is None or (options.here and not host.command.for_project):
+    if command.remote or host.command is None or program is None or (options.here and not host.command.for_project):
         return ()
     before = registered.before or ""
     removes = options.uninstall or host.remove_entry(before) != before
@@ -175,10 +177,19 @@ def _server_command(options: Namespace) -> Command:
     """Return the command beside the Python that runs this, by its whole path: hosts rarely see a shell's PATH."""
     settings = {"MCP_REFLECT_PROJECT": options.project, "MCP_REFLECT_BANK": options.bank}
     env = {name: value for name, value in settings.items() if value}
+    remote = None
+    if options.url:
+        from mcp_reflect.cli.remote import TOKEN_VARIABLE, checked_address  # noqa: PLC0415 - a client of HTTP
+
+        checked_address(options.url)
+        if options.bank or options.distil:
+            option = "--bank" if options.bank else "--distil"
+            raise InputError(option, "the service has the bank, and reads each session itself", "Leave it out.")
+        remote = Remote(options.url, options.token_env or TOKEN_VARIABLE, options.project)
     script = Path(sys.executable).with_name("mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect")
     if script.exists():
-        return Command(str(script), (), env)
-    return Command(sys.executable, ("-m", "mcp_reflect"), env)
+        return Command(str(script), (), env, remote)
+    return Command(sys.executable, ("-m", "mcp_reflect"), env, remote)
 
 
 def _agrees(plan: Plan, options: Namespace) -> bool:

@@ -8,7 +8,7 @@ from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import other_projects, write_result
 from mcp_reflect.config import DEFAULT, Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import plain
+from mcp_reflect.models.common import compact, from_json, plain
 from mcp_reflect.models.lesson import Recall, RecallQuery, RecordKind
 from mcp_reflect.services.engine import Engine
 
@@ -27,7 +27,9 @@ def add_recall_arguments(parser: CliParser) -> None:
     add_number(parser, "--max-chars", 1, most, default=1500, help="at most so many characters of lessons")
     add_number(parser, "--min-importance", 0.0, 1.0, default=0.0, help="0 to 1")
     add_number(parser, "--min-effectiveness", 0.0, 1.0, default=0.0, help="0 to 1")
-    parser.add_argument("--project", help="a project that MCP_REFLECT_PROJECTS allows")
+    parser.add_argument("--project", help="a project that MCP_REFLECT_PROJECTS, or the token, allows")
+    parser.add_argument("--url", help="ask the service of a team, such as https://lessons.example.com/mcp")
+    parser.add_argument("--token-env", metavar="NAME", help="the variable with its token (REFLECT_TOKEN)")
 
 
 def run_recall(options: Namespace) -> int:
@@ -40,6 +42,12 @@ def run_recall(options: Namespace) -> int:
     names = set(RecallQuery.__slots__) - {"kinds", "symptoms", "tags"}
     values: dict[str, Any] = {name: value for name, value in vars(options).items() if name in names}
     values |= {name: tuple(getattr(options, name)) for name in ("symptoms", "tags")}
+    if options.url:
+        from mcp_reflect.cli.remote import ask  # noqa: PLC0415 - most have a bank of their own
+
+        value = ask(options.url, options.token_env, "recall", values | {"kinds": options.kinds}, options.project)
+        write_result(options, compact(value), _text(from_json(Recall, value)))
+        return 0
     query = RecallQuery(**values, kinds=tuple(map(RecordKind, options.kinds)))
 
     async def work(engine: Engine) -> None:

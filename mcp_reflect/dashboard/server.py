@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mcp_reflect.dashboard.actions import act, lesson_details
+from mcp_reflect.dashboard.actions import ACTIONS, act, lesson_details
 from mcp_reflect.dashboard.data import collect
 from mcp_reflect.dashboard.page import render_page, script_json
 from mcp_reflect.errors import InputError, McpReflectError, NotFoundError
@@ -28,7 +28,7 @@ MAX_BODY_BYTES: Final = 200_000
 
 TICKET_PREFIX: Final = "once-"
 
-_HEADERS: Final = {
+HEADERS: Final = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -126,29 +126,33 @@ def application(engines: ProjectEngines, keys: Keys, origin: str) -> Starlette:
         return Response(rendered.html, media_type="text/html", headers={"Content-Security-Policy": policy})
 
     async def enter(request: Request) -> Response:
-        ticket = str((await _body(request)).get("ticket"))
+        ticket = str((await read_body(request)).get("ticket"))
         if ticket not in keys.tickets:
-            return _error(403, "This address was used already. Open the one that the terminal shows.")
+            return error_response(403, "This address was used already. Open the one that the terminal shows.")
         keys.tickets.remove(ticket)
-        return _json({"token": keys.token})
+        return json_response({"token": keys.token})
 
     async def board(request: Request) -> Response:
-        return _json({**await collect(await engines.chosen(request)), "projects": await engines.counts()})
+        return json_response(
+            {**await collect(await engines.chosen(request)), "projects": await engines.counts(), "acts": [*ACTIONS]}
+        )
 
     async def lesson(request: Request) -> Response:
-        return _json(await lesson_details(await engines.chosen(request), request.path_params["id"]))
+        return json_response(await lesson_details(await engines.chosen(request), request.path_params["id"]))
 
     async def action(request: Request) -> Response:
-        return _json(await act(await engines.chosen(request), await _body(request)))
+        return json_response(await act(await engines.chosen(request), await read_body(request)))
 
     def guarded(handler: Handler, *, needs_token: bool = True) -> Handler:
         async def answer(request: Request) -> Response:
             response = _refusal(request, origin)
             sent = request.headers.get("authorization", "").encode()
             if response is None and needs_token and not secrets.compare_digest(sent, f"Bearer {keys.token}".encode()):
-                response = _error(401, "The address is missing its token. Open the one that the terminal shows.")
-            response = response or await _handle(engines.own, handler, request)
-            response.headers.update(_HEADERS)
+                response = error_response(
+                    401, "The address is missing its token. Open the one that the terminal shows."
+                )
+            response = response or await handle(engines.own, handler, request)
+            response.headers.update(HEADERS)
             return response
 
         return answer
@@ -167,35 +171,35 @@ def application(engines: ProjectEngines, keys: Keys, origin: str) -> Starlette:
 def _refusal(request: Request, origin: str) -> Response | None:
     """Return the error for a request that does not come from this machine's own page, else None."""
     if request.headers.get("host") != origin:
-        return _error(421, f"This server answers to http://{origin} alone.")
+        return error_response(421, f"This server answers to http://{origin} alone.")
     foreign = request.headers.get("origin", f"http://{origin}") != f"http://{origin}"
     if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return _error(403, "Another page may not ask this server.")
+        return error_response(403, "Another page may not ask this server.")
     return None
 
 
-async def _handle(engine: "Engine", handler: Handler, request: Request) -> Response:
+async def handle(engine: "Engine", handler: Handler, request: Request) -> Response:
     """Return the handler's response, or an error: a caller's or the bank's in words; our own goes to the log."""
     try:
         return await handler(request)
     except McpReflectError as error:
         status = 404 if isinstance(error, NotFoundError) else 400 if isinstance(error, InputError) else 503
-        return _error(status, str(error))
+        return error_response(status, str(error))
     except Exception as error:  # noqa: BLE001 - the outermost handler: the page gets a sentence
         trace = clean_text(traceback.format_exc())
         engine.log("board_failed", "error", error=type(error).__name__, trace=trace)
-        return _error(500, "mcp-reflect failed inside the board; nothing was stored. Its log has more.")
+        return error_response(500, "mcp-reflect failed inside the board; nothing was stored. Its log has more.")
 
 
-async def _body(request: Request) -> dict[str, Any]:
+async def read_body(request: Request, most: int = MAX_BODY_BYTES) -> dict[str, Any]:
     """Return the JSON object of a request. Raises InputError for another type, other JSON or too many bytes."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise InputError("content-type", "it is not application/json", "Send JSON.")
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise InputError("body", f"it is longer than {MAX_BODY_BYTES} bytes", "Send less.")
+        if len(body) > most:
+            raise InputError("body", f"it is longer than {most} bytes", "Send less.")
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -205,9 +209,11 @@ async def _body(request: Request) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _json(value: dict[str, Any]) -> Response:
+def json_response(value: dict[str, Any]) -> Response:
+    """Return a JSON answer that a page may hold in a script."""
     return Response(script_json(value), media_type="application/json")
 
 
-def _error(status: int, message: str) -> Response:
+def error_response(status: int, message: str) -> Response:
+    """Return an error in words."""
     return Response(script_json({"error": message}), status_code=status, media_type="application/json")

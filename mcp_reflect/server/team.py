@@ -33,6 +33,7 @@ from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.server.auth import SCOPES, Authenticator, OAuthOptions
 from mcp_reflect.server.http import BACKLOG, PATH, Connection, OnceFilter, RequestLimits, most_connections
 from mcp_reflect.server.metrics import Metrics
+from mcp_reflect.server.team_api import COOKIE, TeamApi
 from mcp_reflect.server.tenants import Gate, Team, TeamServer, TenantLimits, principal_of
 from mcp_reflect.storage.bank import Bank
 from mcp_reflect.storage.tokens import PREFIX
@@ -80,7 +81,9 @@ class Replica:
         origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
         self.url = options.public_url or f"http://{_bracketed(options.host)}:{port}{PATH}"
         keys = RequestStateSecurity(keys=list(options.state_keys)) if options.state_keys else None
-        server = TeamServer(self._team, request_state_security=keys, **self._authentication(options, log))
+        authentication = self._authentication(options, log)
+        server = TeamServer(self._team, request_state_security=keys, **authentication)
+        self._api = TeamApi(self._team, authentication.get("token_verifier"), secure=self.url.startswith("https://"))
         app = server.streamable_http_app(
             streamable_http_path=PATH,
             stateless_http=True,
@@ -108,11 +111,15 @@ class Replica:
         }
 
     def _routes(self, options: TeamOptions) -> list[Route]:
-        routes = [Route("/healthz", self._health), Route("/readyz", self._ready)]
+        routes = [Route("/healthz", self._health), Route("/readyz", self._ready), *self._api.routes()]
         if options.oauth:
             values: Any = {"resource_url": self.url, "authorization_servers": [options.oauth.issuer]}
             routes += create_protected_resource_routes(**values, scopes_supported=list(SCOPES))
         return routes
+
+    async def close(self) -> None:
+        """Wait for what was begun for a request that is answered."""
+        await self._api.close()
 
     async def _health(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -147,6 +154,8 @@ class Front:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["path"] != PATH and not _bearer(scope) and (token := Request(scope).cookies.get(COOKIE)):
+            scope["headers"] = [*scope["headers"], (b"authorization", f"Bearer {token}".encode())]
         began, status = time.monotonic(), 500
 
         async def note(message: Message) -> None:
@@ -182,6 +191,10 @@ class Front:
         if scope["path"] == PATH and scope["method"] == "GET":  # a stream of a session; this service has none
             return PlainTextResponse("Send POST.", 405, {"Allow": "POST"})
         return None
+
+
+def _bearer(scope: Scope) -> bool:
+    return any(name == b"authorization" for name, _ in scope["headers"])
 
 
 class _Server(uvicorn.Server):
@@ -241,6 +254,7 @@ async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> Non
         sys.stdout.write(f"{replica.url}\n")
         sys.stdout.flush()
         await _Server(config, options.drain_seconds, stopping).serve([listener])
+        await replica.close()
     finally:
         await bank.close()
 

@@ -19,7 +19,7 @@ from mcp_reflect.models import common
 from mcp_reflect.models.access import ANY_PROJECT, Principal, Role
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.server.app import ReflectServer
-from mcp_reflect.server.auth import Access, refuse_role
+from mcp_reflect.server.auth import SCOPES, Access, refuse_role
 from mcp_reflect.server.service import Bucket, Service, failure
 from mcp_reflect.services.engine import Engine
 
@@ -211,4 +211,4 @@ def principal_of(scope: Scope) -> Principal | None:
     """Return whom the token of a request names, None where it has no accepted one."""
     user = scope.get("user")
     token = user.access_token if isinstance(user, AuthenticatedUser) else None
-    return token.principal if isinstance(token, Access) else None
+    return token.principal if isinstance(token, Access) and SCOPES[0] in token.scopes else None

@@ -4,9 +4,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mcp_reflect.services import consolidate, critique, lessons, reflect, replan, transcripts, triggers, warnings
+    from mcp_reflect.services import (
+        consolidate,
+        critique,
+        hooks,
+        lessons,
+        reflect,
+        replan,
+        transcripts,
+        triggers,
+        warnings,
+    )
 
-__all__ = ["consolidate", "critique", "lessons", "reflect", "replan", "transcripts", "triggers", "warnings"]
+__all__ = ["consolidate", "critique", "hooks", "lessons", "reflect", "replan", "transcripts", "triggers", "warnings"]
 
 
 def __getattr__(name: str) -> object:

@@ -48,11 +48,11 @@ _UNUSED = "the calls that hooks saw follow none of them: name the lesson_ids tha
 _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 
 
-async def recall(context: Context, arguments: Mapping[str, Any]) -> Recall:
-    """Return the few lessons that fit a task, best first."""
+async def recall(context: Context, arguments: Mapping[str, Any], *, applied: bool = True) -> Recall:
+    """Return the few lessons that fit a task, best first. They count as `applied` or not."""
     sent = read(RecallArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
-    result = await context.bank.recalls.recall(scope, sent.ask(), holdout=context.settings.holdout)
+    result = await context.bank.recalls.recall(scope, sent.ask(), applied=applied, holdout=context.settings.holdout)
     context.log("lessons_recalled", recall_id=result.recall_id, hits=len(result.lessons), project=scope.project)
     return replace(result, ignored=sent.ignored)
 

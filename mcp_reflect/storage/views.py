@@ -119,7 +119,7 @@ MOST_EVENTS: Final = 1000  # the latest recalls and warnings that are listed; ch
 LESSON_COLUMNS: Final = (
     *("id", "kind", "state", "trust", "source", "is_global", "task_type", "text", "mistake", "correction", "why"),
     *("symptoms", "keywords", "tags", "importance", "confidence", "strength", "uses", "effectiveness"),
-    *("wins", "losses", "base_rate", "worth", "harmful", "held", "reflection_id", "external_id"),
+    *("wins", "losses", "base_rate", "worth", "harmful", "held", "reflection_id", "external_id", "agent"),
     *("created_at", "updated_at"),
 )
 _WORDS: Final = ("task_type", "mistake", "correction", "why", "symptoms", "keywords", "tags", "external_id")

@@ -22,8 +22,9 @@ PLACE = "http://127.0.0.1:8000"
 class Team:
     """One replica over a bank of its own connections."""
 
-    def __init__(self, replica: Replica, bank: Bank) -> None:
+    def __init__(self, replica: Replica, bank: Bank, settings: Settings) -> None:
         self.replica = replica
+        self.settings = settings
         self.bank = bank
 
     async def token(
@@ -56,6 +57,6 @@ async def replica(settings: Settings, *, clock: Clock | None = None, **options: 
         made = Replica(settings, TeamOptions(host="127.0.0.1", port=8000, **options), bank, log, 8000)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(made.starlette.router.lifespan_context(made.starlette))
-            yield Team(made, bank)
+            yield Team(made, bank, settings)
     finally:
         await bank.close()

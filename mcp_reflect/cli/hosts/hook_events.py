@@ -8,23 +8,12 @@ A host that cannot show a warning before a call gets it with the call's result.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any, Final, cast
 
 from mcp_reflect.models.common import Json
+from mcp_reflect.models.hook import HookInput, Moment
 
 _MAX_SESSION_CHARS: Final = 200
-
-
-class Moment(Enum):
-    """The moment at which a hook is called."""
-
-    START = auto()
-    PROMPT = auto()
-    BEFORE = auto()
-    AFTER = auto()
-    STOP = auto()
-    END = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +46,6 @@ EVENTS: Final[Mapping[str, Event]] = {
     "postToolUseFailure": Event(Moment.AFTER, _FLAT),
     "sessionEnd": Event(Moment.END, None),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookInput:
-    """What a host sent; None for what it did not send. `error` is set if the host reports a failure."""
-
-    event: str
-    moment: Moment
-    answer_key: str | None
-    session: str
-    folder: str | None = None
-    tool: str | None = None
-    call_id: str | None = None
-    arguments: Json = None
-    result: Json = None
-    error: str | None = None
-    prompt: str | None = None
-    transcript: str | None = None
-    anew: bool = False
 
 
 def read_hook(event_name: str | None, payload: object) -> HookInput | None:

@@ -107,6 +107,8 @@ def hook_line(
     """Return the command line for the host's shell. On Windows every shell accepts a slash in a path."""
     env = command.env or {}
     options = [f"--{option}={env[name]}" for name, option in OPTIONS.items() if name in env]
+    if command.remote:
+        options += [f"--url={command.remote.url}", f"--token-env={command.remote.token_env}"]
     if distil is not None and _ends(event):
         options.append(f"--distil={distil}")
     words = [*command.arguments, "hook", *options, event]

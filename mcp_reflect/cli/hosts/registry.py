@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from mcp_reflect.cli.hosts import document_edits, json_edits
+from mcp_reflect.errors import InputError
 
 SERVER_NAME: Final = "mcp-reflect"
 """The name of the entry in every host."""
@@ -56,6 +57,7 @@ class Command:
     program: str
     arguments: tuple[str, ...] = ()
     env: Mapping[str, str] | None = None
+    remote: "Remote | None" = None
 
     def entry(self) -> dict[str, Any]:
         """Return the entry in the form that most hosts use."""
@@ -65,6 +67,21 @@ class Command:
         if self.env:
             entry["env"] = dict(self.env)
         return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """The service of a team that the host calls instead: its address, and the variable that has the token."""
+
+    url: str
+    token_env: str
+    project: str | None = None
+
+    def entry(self, variable: str, *, url: str = "url", **more: Any) -> dict[str, Any]:
+        """Return the entry; `variable` is how the host writes a variable of the environment, with NAME."""
+        headers = {"Authorization": f"Bearer {variable.replace('NAME', self.token_env)}"}
+        headers |= {"Mcp-Reflect-Project": self.project} if self.project else {}
+        return {**more, url: self.url, "headers": headers}
 
 
 CommandLine: TypeAlias = tuple[str, ...]
@@ -113,11 +130,15 @@ class HostConfig:
     project: str | None = None
     entry: Callable[[Command], dict[str, Any]] = Command.entry
     command: HostCommand | None = None
+    remote: Callable[[Remote], dict[str, Any]] | None = None
     restart: str = "Restart it to see the tools."
 
     def add_entry(self, text: str, command: Command) -> str:
         """Return the file's text with the server's entry in it."""
-        entry = self.entry(command)
+        if command.remote and self.remote is None:
+            fix = "Add it in the program, as a connector, if its account may."
+            raise InputError("--url", f"{self.title} reads no address and token from its file", fix)
+        entry = self.remote(command.remote) if command.remote and self.remote else self.entry(command)
         if self.language == "json":
             return json_edits.set_member(text, (self.block, SERVER_NAME), entry)
         return document_edits.set_entry(self.language, text, self.block, SERVER_NAME, entry)
@@ -145,6 +166,16 @@ def _goose_entry(command: Command) -> dict[str, Any]:
     }
 
 
+def _codex_remote(remote: Remote) -> dict[str, Any]:
+    headers = {"http_headers": {"Mcp-Reflect-Project": remote.project}} if remote.project else {}
+    return {"url": remote.url, "bearer_token_env_var": remote.token_env, **headers}
+
+
+def _goose_remote(remote: Remote) -> dict[str, Any]:
+    shared = {"name": SERVER_NAME, "enabled": True, "timeout": 60, "env_keys": [remote.token_env]}
+    return remote.entry("${NAME}", url="uri", type="streamable_http", **shared)
+
+
 def _goose_file(places: Places) -> Path:
     if places.system is System.MAC:
         return places.home / ".config" / "goose" / "config.yaml"
@@ -164,7 +195,8 @@ _NEW_SESSIONS: Final = "Sessions that start from now on have it."
 HOSTS: Final[Mapping[str, HostConfig]] = {
     "claude-code": HostConfig(
         title="Claude Code", language="json", block="mcpServers", file=lambda places: places.home / ".claude.json",
-        project=".mcp.json", entry=_stdio_entry, command=_CLAUDE, restart=_NEW_SESSIONS,
+        project=".mcp.json", entry=_stdio_entry, command=_CLAUDE,
+        remote=lambda remote: remote.entry("${NAME}", type="http"), restart=_NEW_SESSIONS,
     ),
     "claude-desktop": HostConfig(
         title="Claude Desktop", language="json", block="mcpServers",
@@ -173,27 +205,30 @@ HOSTS: Final[Mapping[str, HostConfig]] = {
     "vscode": HostConfig(
         title="VS Code", language="json", block="servers",
         file=lambda places: places.settings("Code", "User", "mcp.json"), project=".vscode/mcp.json",
-        entry=_stdio_entry, command=_VSCODE, restart="It asks once whether you trust the server.",
+        entry=_stdio_entry, command=_VSCODE, remote=lambda remote: remote.entry("${env:NAME}", type="http"),
+        restart="It asks once whether you trust the server.",
     ),
     "cursor": HostConfig(
         title="Cursor", language="json", block="mcpServers", file=lambda places: places.home / ".cursor" / "mcp.json",
-        project=".cursor/mcp.json",
+        project=".cursor/mcp.json", remote=lambda remote: remote.entry("${env:NAME}"),
     ),
     "codex": HostConfig(
         title="Codex", language="toml", block="mcp_servers",
-        file=lambda places: places.home / ".codex" / "config.toml", command=_CODEX, restart=_NEW_SESSIONS,
+        file=lambda places: places.home / ".codex" / "config.toml", command=_CODEX, remote=_codex_remote,
+        restart=_NEW_SESSIONS,
     ),
     "gemini": HostConfig(
         title="Gemini CLI", language="json", block="mcpServers",
         file=lambda places: places.home / ".gemini" / "settings.json", project=".gemini/settings.json",
-        command=_GEMINI, restart=_NEW_SESSIONS,
+        command=_GEMINI, remote=lambda remote: remote.entry("${NAME}", url="httpUrl"), restart=_NEW_SESSIONS,
     ),
     "goose": HostConfig(
-        title="goose", language="yaml", block="extensions", file=_goose_file, entry=_goose_entry,
+        title="goose", language="yaml", block="extensions", file=_goose_file, entry=_goose_entry, remote=_goose_remote,
         restart=_NEW_SESSIONS,
     ),
     "windsurf": HostConfig(
         title="Windsurf", language="json", block="mcpServers",
         file=lambda places: places.home / ".codeium" / "windsurf" / "mcp_config.json",
+        remote=lambda remote: remote.entry("${env:NAME}", url="serverUrl"),
     ),
 }  # fmt: skip

@@ -15,7 +15,7 @@ function servedBackend() {
   let project = null; // the page's own
 
   async function ask(path, body) {
-    const headers = { Authorization: `Bearer ${token}` };
+    const headers = token ? { Authorization: `Bearer ${token}` } : {}; // a team's service reads its cookie
     if (body) headers["Content-Type"] = "application/json";
     let answer;
     try {
@@ -37,11 +37,16 @@ function servedBackend() {
     sessionStorage.setItem("token", token);
   }
 
+  const acts = new Set();
+
   return {
-    acts: new Set(["approve", "reject", "forget", "archive", "restore", "edit", "merge", "undo"]),
+    acts,
     load: async () => {
       await enter();
-      return ask("/api/board");
+      const data = await ask("/api/board");
+      acts.clear();
+      for (const action of data.acts) acts.add(action); // what this person may do
+      return data;
     },
     choose: (name) => {
       project = name;

@@ -48,6 +48,7 @@ function factsOf(lesson) {
     ["Importance", lesson.importance.toFixed(2)],
     ["Confidence", lesson.confidence.toFixed(2)],
     ["From", SOURCES[lesson.source] ?? lesson.source],
+    ["By", lesson.agent && told(lesson.agent)],
     ["Learnt", plural(lesson.strength, "time")],
     ["Stored", when(lesson.created_at)],
     ["Changed", lesson.updated_at > lesson.created_at && when(lesson.updated_at)],

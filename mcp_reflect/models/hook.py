@@ -1,0 +1,36 @@
+"""The input of a host's hook, whatever the host calls its parts."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mcp_reflect.models.common import Json
+
+
+class Moment(StrEnum):
+    """The moment at which a hook is called."""
+
+    START = "start"
+    PROMPT = "prompt"
+    BEFORE = "before"
+    AFTER = "after"
+    STOP = "stop"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookInput:
+    """What a host sent; None for what it did not send. `error` is set if the host reports a failure."""
+
+    event: str
+    moment: Moment
+    answer_key: str | None
+    session: str
+    folder: str | None = None
+    tool: str | None = None
+    call_id: str | None = None
+    arguments: Json = None
+    result: Json = None
+    error: str | None = None
+    prompt: str | None = None
+    transcript: str | None = None
+    anew: bool = False
