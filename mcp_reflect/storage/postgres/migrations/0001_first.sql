@@ -2,7 +2,7 @@
 -- had no tenant have one, and the rows that hold a term are found by a GIN index.
 -- Texts sort by their code points, as in SQLite.
 CREATE DOMAIN words AS TEXT COLLATE "C";
-CREATE DOMAIN document AS TEXT CHECK (VALUE::json IS NOT NULL);
+CREATE DOMAIN document AS TEXT CHECK (VALUE IS NULL OR VALUE::json IS NOT NULL);
 
 CREATE FUNCTION current_tenant() RETURNS TEXT LANGUAGE sql STABLE
 RETURN nullif(current_setting('mcp_reflect.tenant', true), '');
