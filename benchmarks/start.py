@@ -29,6 +29,8 @@ HOOK = (*SERVER, "hook", "PreToolUse")
 FAILED = (*SERVER, "hook", "PostToolUseFailure")
 CALL = {"session_id": "start", "cwd": str(ROOT), "tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
 HOOK_INPUT = json.dumps(CALL)
+CALLED = (*SERVER, "hook", "PostToolUse")
+CALLED_INPUT = json.dumps({**CALL, "tool_input": {"command": "pytest"}, "tool_response": {"stdout": "43 passed in 2s"}})
 FAILED_INPUT = json.dumps({**CALL, "error": "remote: error: GH006: Protected branch update failed"})
 
 FIRST_ANSWER_LIMIT = 1.05
@@ -112,7 +114,8 @@ def compare(
     *, bare: Sequence[str], server: Sequence[str], command: Sequence[str], rounds: int, bank: Path
 ) -> list[Comparison]:
     """Measure the server in both eras, and the command and hooks (where there is one) beside the legacy bare start."""
-    env = {"MCP_REFLECT_BANK": str(bank)}
+    # An installed package has bytecode, as the bare server's has; the round that warms up writes ours.
+    env = {"MCP_REFLECT_BANK": str(bank), "PYTHONDONTWRITEBYTECODE": ""}
     contestants: dict[str, Measure] = {}
     for era in Era:
         contestants[f"bare {era}"] = lambda era=era: start_server(bare, era, env)
@@ -121,6 +124,7 @@ def compare(
         contestants["command"] = lambda: run_command(command, env)
         run_command(FAILED, env, FAILED_INPUT)  # so that the hook has something to say, and to write
         contestants["hook"] = lambda: run_command(HOOK, env, HOOK_INPUT)
+        contestants["called"] = lambda: run_command(CALLED, env, CALLED_INPUT)
         contestants["failed"] = lambda: run_command(FAILED, env, FAILED_INPUT)
     times = in_turn(contestants, rounds)
 
@@ -136,7 +140,13 @@ def compare(
             pair = column(f"bare {era}", key), column(f"ours {era}", key)
             figures.append(Comparison(f"{label}, {era}", *pair, limit))
     if command:
-        for name, label in (("command", "command line"), ("hook", "hook"), ("failed", "hook after a failure")):
+        labels = {
+            "command": "command line",
+            "hook": "hook",
+            "called": "hook after a call",
+            "failed": "hook after a failure",
+        }
+        for name, label in labels.items():
             pair = column(f"bare {Era.LEGACY}", "first"), column(name, "run")
             figures.append(Comparison(label, *pair, COMMAND_LIMIT))
     return figures

@@ -14,7 +14,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_json, read_object, without_thinking
 from mcp_reflect.llm.reply_schema import by_criterion
 from mcp_reflect.models.common import SCORE_WORDS, Json
-from mcp_reflect.models.lesson import told_lesson
+from mcp_reflect.models.lesson import has_content, told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
 from mcp_reflect.security.redact import quoted
 
@@ -166,7 +166,8 @@ class _Reader:
                 value = value / 10
             return self._optional(lambda: score(f"analysis.{name}", value), None)
 
-        mistake, correction, strategy = passage("mistake"), passage("correction"), passage("strategy")
+        mistake, correction = self._lesson(passage("mistake"), passage("correction"))
+        strategy = passage("strategy")
         symptoms, tags = strings("symptoms", commas=False), strings("tags", "max_list_items")
         reflection = passage("reflection", "max_judgement_chars")
         if reflection is None:
@@ -192,6 +193,12 @@ class _Reader:
             scores=self._optional(lambda: scores("analysis.scores", named.get("scores"), self.limits), {}),
             raw_sections=dict(aside),
         )
+
+    def _lesson(self, mistake: str | None, correction: str | None) -> tuple[str | None, str | None]:
+        if not (mistake or correction) or has_content(mistake, correction):
+            return mistake, correction
+        self.ignored.append("analysis.mistake: it is empty of content")
+        return None, None
 
     def _optional(self, read: Callable[[], _Value], default: _Value) -> _Value:
         try:

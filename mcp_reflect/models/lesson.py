@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from mcp_reflect.patterns import lazy_compile
+
 EDITABLE: Final = ("mistake", "correction", "why", "task_type", "importance", "tags")
 """The fields of a stored lesson that a person may change."""
 
@@ -61,6 +63,7 @@ class Evidence(StrEnum):
 
 
 _SHORT_ID_CHARS: Final = 6  # 30 random bits
+_WORD: Final = lazy_compile(r"[^\W\d_]{2,}")
 UNKNOWN_SCORE: Final = 0.5
 """The score of a record that nobody scored."""
 
@@ -81,6 +84,12 @@ def told_lesson(mistake: str | None, correction: str | None) -> str | None:
     if mistake and correction:
         return lesson_text(mistake, correction)
     return f"Tried without success: {mistake}" if mistake else correction
+
+
+def has_content(*texts: str | None, letters: int = 3) -> bool:
+    """Return whether the words of the texts have that many letters together."""
+    words = {word.lower() for text in texts for word in _WORD.findall(text or "")}
+    return sum(map(len, words)) >= letters
 
 
 def waits(reason: str) -> str:

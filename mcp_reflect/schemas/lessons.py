@@ -19,6 +19,7 @@ from mcp_reflect.models.lesson import (
     Source,
     State,
     Trust,
+    has_content,
     lesson_text,
 )
 from mcp_reflect.schemas import fields
@@ -31,7 +32,6 @@ _LABELED: Final = re.compile(
     r"\W*\b(?:correction|fix|solution|instead|what works|right)\W*:\W*(?P<correction>.+)$"
 )
 _TWO_SENTENCES: Final = re.compile(r"(?s)(?P<mistake>\S.{8,}?[.!?;。！？])\s*(?P<correction>\S.+)")
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
 class RecallArguments(Arguments):
@@ -108,11 +108,10 @@ class LessonArguments(Arguments):
 
     @model_validator(mode="after")
     def _says_something(self) -> "LessonArguments":
-        texts = [text for text in (self.lesson, self.mistake, self.correction) if text]
-        if not texts:
+        texts = self.lesson, self.mistake, self.correction
+        if not any(texts):
             raise InputError("lesson", "it is missing", "Send the lesson in one text, or mistake and correction.")
-        words = {word.lower() for text in texts for word in _WORD.findall(text)}
-        if sum(map(len, words)) < self.FEWEST_LETTERS:
+        if not has_content(*texts, letters=self.FEWEST_LETTERS):
             fix = "Say what failed, with the exact error, and what works."
             raise InputError("lesson" if self.lesson else "mistake", "it is empty of content", fix)
         return self

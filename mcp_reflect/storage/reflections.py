@@ -13,6 +13,7 @@ from mcp_reflect.storage.repository import Repository, transaction
 from mcp_reflect.storage.statements import Reading, Row, Writing, lesson_from, readable, record_from, scoped
 
 _EVIDENCE: Final = "evidence"
+_HOOK_SECONDS: Final = 86_400.0  # a project is watched if hooks noted a call since then
 _RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id", "trace", "run_digest")
 _OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
 
@@ -36,9 +37,12 @@ class ReflectionRepository(Repository):
             "reflection_add", {"id": reflection_id, **run, **self._write_parts(tx, scope, draft, reflection_id, now)}
         )
         session = lessons.session_of(draft.run_id)
-        # The calls of a watched session were counted when they were made.
-        again = session is None or warnings.session_state(tx, scope, session) is None
-        case = session or reflection_id  # a run without a session is one of its own
+        watched = session is not None and warnings.session_state(tx, scope, session) is not None
+        hooks = tx.row("sessions_since", scoped(scope, since=now - _HOOK_SECONDS)) is not None
+        # Hooks counted the calls of their sessions when these were made. Beside them, other events are told: no case.
+        told = hooks and not watched and draft.run_id == session
+        case = None if told else session or reflection_id  # a run without a session is one of its own
+        again = not (watched or told)
         for failure in draft.failures:
             warnings.note_failure(tx, scope, failure, now, reflection_id=reflection_id, session=case, again=again)
         if again:

@@ -54,6 +54,7 @@ def test_both_eras_and_the_command_are_measured_and_a_broken_limit_is_the_exit_c
         "first tools/list, 2026-07-28",
         "command line",
         "hook",
+        "hook after a call",
         "hook after a failure",
     ]
     assert not figures[4]["within"]

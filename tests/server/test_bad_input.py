@@ -32,6 +32,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("reflect", events({"metadata": {"a": ["\udc80"]}}), "events[0].metadata.a[0]: it holds half of a character"),
     ("reflect", {**RUN, "analysis": '["a\\u0000b"]'}, "arguments[0]: it holds a NUL byte"),
     ("reflect", {**RUN, "analysis": {}}, "analysis: says nothing of the run"),
+    ("reflect", {**RUN, "analysis": {"mistake": "x", "correction": "y"}}, "analysis: says nothing of the run"),
     ("reflect", {"reflection_id": "ref_none"}, "analysis: it is missing beside reflection_id."),
     ("reflect", {"reflection_id": "ref_none", "analysis": "It broke"}, "reflection_id: there is no 'ref_none'"),
     ("reflect", {**RUN, "recall_id": "rec_none"}, "recall_id: there is no 'rec_none' in project app."),

@@ -68,3 +68,12 @@ async def test_an_analysis_is_the_next_version_however_often_the_run_was_sent(se
         told = await engine.reflect(reflection_id=first.reflection_id, analysis={"reflection": "A typo in the path."})
         assert (told.reflection_id, told.thinker) == (first.reflection_id, "host")
         assert (await engine.bank.reflections.by_id(engine.scopes.own, first.reflection_id)).version == 2
+
+
+async def test_the_same_call_after_an_analysis_was_added_stores_nothing(settings: Settings) -> None:
+    async with Engine(settings) as engine:
+        first = await engine.reflect(**FAILED_RUN)
+        told = await engine.reflect(reflection_id=first.reflection_id, analysis={"reflection": "A typo in the path."})
+        again = await engine.reflect(**FAILED_RUN)
+        assert (again.reflection_id, again.lessons) == (told.reflection_id, told.lessons)
+        assert len(await engine.bank.reflections.latest(engine.scopes.own)) == 1

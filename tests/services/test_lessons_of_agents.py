@@ -27,6 +27,13 @@ async def test_a_part_of_an_analysis_makes_a_lesson_and_a_reflection(
     assert reflection.reflection == text
 
 
+async def test_a_lesson_without_content_is_left_out_of_an_analysis(engine: Engine) -> None:
+    analysis = {"reflection": "The name was guessed.", "mistake": "x", "correction": "y"}
+    reflection = await engine.reflect(task="Read a file", outcome="partial", analysis=analysis)
+    assert reflection.ignored == ("analysis.mistake: it is empty of content",)
+    assert not reflection.lessons
+
+
 async def detail(engine: Engine, lesson_id: str) -> dict[str, Any]:
     lessons, scope = engine.bank.lessons, engine.scopes.own
     lesson = await lessons.get(scope, lesson_id)

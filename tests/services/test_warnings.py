@@ -1,5 +1,7 @@
 """A word before a call that is known to fail, and none before any other."""
 
+from dataclasses import replace
+
 import pytest
 
 from mcp_reflect import services
@@ -68,6 +70,28 @@ async def test_failures_of_one_session_are_one_case_however_often_they_are_seen(
     assert await said(engine, "make image") is None
     await fail(engine, "make image", REFUSED, session="s10")
     assert await said(engine, "make image") is not None
+
+
+@pytest.mark.parametrize("run_id", [None, "release"])
+async def test_what_an_agent_tells_beside_hooks_is_no_case(
+    settings: Settings, clock: HeldClock, run_id: str | None
+) -> None:
+    async with Engine(replace(settings, hold=True), clock=clock) as engine:
+        told = [
+            {"type": "tool_call", "tool": "Bash", "arguments": {"command": "git push origin main"}},
+            {"type": "tool_response", "tool": "Bash", "error": REFUSED},
+        ]
+        await work(engine, "git status")
+        await engine.reflect(task="Release", outcome="failure", events=told)  # told first, then seen
+        await fail(engine, "git push origin main")
+        await engine.reflect(task="Push", outcome="failure", events=told, run_id=run_id)
+        warning = await engine.before_call("Bash", {"command": "git push origin main"}, session="s1")
+        assert warning is not None
+        assert not warning.hold
+        await fail(engine, "git push origin main", session="s2")
+        warning = await engine.before_call("Bash", {"command": "git push origin main"}, session="s3")
+        assert warning is not None
+        assert warning.hold
 
 
 async def test_a_search_that_found_nothing_is_sure_to_find_nothing_again(engine: Engine) -> None:
@@ -247,8 +271,6 @@ async def test_a_call_without_a_tool_or_nested_too_deep_is_an_error(engine: Engi
 
 
 async def test_certainty_can_be_asked_for(settings: Settings, clock: HeldClock) -> None:
-    from dataclasses import replace  # noqa: PLC0415 - only here
-
     async with Engine(replace(settings, warn_certainty=0.99), clock=clock) as strict:
         await fail(strict, "git push origin main")
         assert await said(strict, "git push origin main") is None

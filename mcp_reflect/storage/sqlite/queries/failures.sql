@@ -1,5 +1,6 @@
 -- name: failure_add
 -- Store a failing call, or count that a known one failed again; `again` is 0 where that was counted before.
+-- One without a session was told: the first session that hooks see is its one case.
 INSERT INTO failures (
   tenant, project, signature, tool, call, head, exact, bare, loose, fingerprint, arguments, category, error, worked,
   reflection_id, last_session, last_step, first_at, last_at
@@ -9,8 +10,7 @@ INSERT INTO failures (
 )
 ON CONFLICT (tenant, project, signature, exact) DO UPDATE SET
   times = failures.times + :again,
-  cases = failures.cases + CASE WHEN :again = 1 AND coalesce(failures.last_session, '') <> coalesce(:session, '')
-    THEN 1 ELSE 0 END,
+  cases = failures.cases + CASE WHEN :again = 1 AND failures.last_session <> excluded.last_session THEN 1 ELSE 0 END,
   last_at = CASE WHEN :again = 1 THEN excluded.last_at ELSE failures.last_at END,
   worked_at = CASE WHEN :again = 1 THEN NULL ELSE failures.worked_at END,
   last_session = CASE WHEN :again = 1 THEN excluded.last_session ELSE failures.last_session END,

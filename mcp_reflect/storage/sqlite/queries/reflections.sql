@@ -24,10 +24,11 @@ SELECT * FROM reflections
 WHERE digest = :digest AND tenant = :tenant AND project = :project ORDER BY id LIMIT 1;
 
 -- name: reflection_of_same_run
--- The latest reflections on an equal run: by rules, or by a language model.
+-- The latest reflections on an equal run: by rules, or by a language model, or one to which the agent added its own.
 SELECT * FROM reflections
 WHERE run_digest = :run_digest AND tenant = :tenant AND project = :project
-  AND CASE thinker WHEN :rules THEN 'rules' WHEN :host THEN 'host' ELSE 'model' END = :thinks
+  AND (CASE thinker WHEN :rules THEN 'rules' WHEN :host THEN 'host' ELSE 'model' END = :thinks
+    OR thinker = :host AND version > 1)
 ORDER BY id DESC LIMIT 5;
 
 -- name: reflection_by_run
