@@ -53,8 +53,9 @@ class _Rule(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    groups: dict[str, str]
-    """The pattern of each group."""
+    words: dict[str, dict[str, str]]
+    """The words of each group, by language."""
+    forms: dict[str, str]
     rules: tuple[_Rule, ...]
     reports: str
     tells: str
@@ -67,23 +68,64 @@ def _rules() -> _Rules:
 
     text = Path(__file__).with_name("injection_rules.toml").read_text(encoding="utf-8")
     tables: dict[str, Any] = tomllib.loads(text)
-    groups = {name: _words(rows) for name, rows in tables["words"].items()}
-    for name, form in tables["forms"].items():
-        named = re.sub(r"{([A-Z]+)}", lambda place: groups[place[1]], form)
-        groups[name] = f"(?:{named})".replace("\n", "")
     honest = tables["honest"]
     rules = tuple(_rule(reason, rule, honest["acts"]) for reason, lines in tables["rules"].items() for rule in lines)
-    return _Rules(groups, rules, honest["reports"].replace("\n", ""), honest["tells"].replace("\n", ""))
+    reports, tells = (honest[name].replace("\n", "") for name in ("reports", "tells"))
+    return _Rules(tables["words"], tables["forms"], rules, reports, tells)
 
 
-def _words(rows: dict[str, str]) -> str:
-    """Return the pattern of a group's words. They stand alone, except in languages that write words without spaces."""
+@cache
+def _pattern(group: str) -> str:
+    """Return the pattern of a group. Words stand alone, except in languages that write them without spaces."""
+    if form := _rules().forms.get(group):
+        named = re.sub(r"{([A-Z]+)}", lambda place: _pattern(place[1]), form)
+        return f"(?:{named})".replace("\n", "")
+    rows = _rules().words[group]
     apart, joined = (
         "|".join(words for language, words in rows.items() if (language in _NO_SPACES) is unspaced)
         for unspaced in (False, True)
     )
     pattern = rf"(?:(?<!\w)(?:{apart})(?!\w){f'|{joined}' if joined else ''})"
     return pattern.replace("\n", "").replace("~", r"\w*")
+
+
+_TOKEN: Final = lazy_compile(
+    r"((?:(?:[\w ',:@/-]|\\[./])(?![?*{]))+)|({[A-Z]+}|\((?:\?(?::|-i:|<?[=!]))?|\)(?:[?*]|{0)?|\|)"
+    r"|\\(?:u\w{4}|.)|\[(?:\\.|[^\]\\])+\]|{\d[^}]*}"
+)
+
+
+@cache
+def _needs(group: str) -> set[str]:
+    """Return texts of which one occurs in all that a group matches. To look for them costs less than its pattern."""
+    pattern = _rules().forms.get(group) or "|".join(_rules().words[group].values())
+    return _needs_of(_TOKEN.finditer(pattern.replace("\n", "")))[0]
+
+
+def _needs_of(tokens: Iterator[re.Match[str]]) -> tuple[set[str], str]:
+    """Return the longest texts that each alternative of a pattern needs, and the sign that ends the pattern."""
+    needs, longest, length = set[str](), {""}, 0
+    for token in tokens:
+        text, sign = token.groups()
+        if text:
+            part = {text.replace("\\", "").lower()}
+        elif not sign:
+            continue
+        elif sign == "|":
+            needs |= longest
+            longest, length = {""}, 0
+            continue
+        elif sign[0] == ")":
+            return needs | longest, sign
+        elif sign[0] == "{":
+            part = _needs(sign[1:-1])
+        else:
+            part, end = _needs_of(tokens)
+            if end != ")" or sign[-1] in "=!":  # it may be left out
+                continue
+        if (shortest := min(map(len, part))) > length:
+            longest, length = part, shortest
+    return needs | longest, ""
 
 
 _NO_SPACES: Final = ("zh", "ja", "ko")  # in Korean, endings follow words directly
@@ -105,8 +147,7 @@ def _link(text: str) -> _Link:
 @cache
 def _group(name: str) -> re.Pattern[str]:
     """Return the pattern of a group; `^` marks one that begins a clause."""
-    pattern = _rules().groups[name.removeprefix("^")]
-    return re.compile(f"{_LEAD if name[0] == '^' else ''}{pattern}", re.IGNORECASE)
+    return re.compile(f"{_LEAD if name[0] == '^' else ''}{_pattern(name.removeprefix('^'))}", re.IGNORECASE)
 
 
 @cache
@@ -114,7 +155,7 @@ def _sequence(sequence: str) -> re.Pattern[str]:
     """Return the pattern of links in their order: `^IGNORE .. ORDERS/SECRET`."""
     links: list[str] = []
     for link in map(str.strip, sequence.split("..")):
-        words = "|".join(_rules().groups[group] for group in link.removeprefix("^").split("/"))
+        words = "|".join(_pattern(group) for group in link.removeprefix("^").split("/"))
         links.append(f"{_LEAD if link[0] == '^' else ''}(?:{words})")
     return re.compile(_GAP.join(links), re.IGNORECASE)
 
@@ -143,29 +184,31 @@ def _judge(text: str) -> str | None:
 def _judge_plain(text: str) -> str | None:
     lines = "\n".join(map(_unquoted, text.split("\n")))
     sentences = [*filter(None, map(str.strip, _SENTENCE.split(lines))), ""]
-    present: dict[tuple[str, str], bool] = {}
-
-    def holds(group: str, sentence: str) -> bool:
-        key = (group, sentence)
-        if key not in present:
-            present[key] = bool(_group(group).search(sentence))
-        return present[key]
-
-    return next(
-        filter(None, (_judge_sentence(sentence, following, holds) for sentence, following in pairwise(sentences))), None
-    )
+    return next(filter(None, (_judge_sentence(*pair) for pair in pairwise(sentences))), None)
 
 
-def _judge_sentence(sentence: str, following: str, holds: Callable[[str, str], bool]) -> str | None:
+def _judge_sentence(sentence: str, following: str) -> str | None:
     """Return the reason of the first rule that a sentence breaks, None for one that reports or tells."""
     rules = _rules()
+    lower = {sentence: sentence.lower(), following: following.lower()}
 
-    def fits(link: _Link) -> bool:
-        there = any(holds(group, sentence) or (link.next_too and holds(group, following)) for group in link.groups)
-        return there is not link.absent
+    @cache
+    def may_hold(group: str, text: str) -> bool:
+        return any(need in lower[text] for need in _needs(group.removeprefix("^")))
+
+    @cache
+    def holds(group: str, text: str) -> bool:
+        return may_hold(group, text) and bool(_group(group).search(text))
+
+    def fits(link: _Link, is_in: Callable[[str, str], bool]) -> bool:
+        return any(is_in(group, sentence) or (link.next_too and is_in(group, following)) for group in link.groups)
 
     for rule in rules.rules:
-        if all(map(fits, rule.links)) and all(_in_order(sequence, sentence) for sequence in rule.sequences):
+        if (
+            all(link.absent or fits(link, may_hold) for link in rule.links)
+            and all(fits(link, holds) is not link.absent for link in rule.links)
+            and all(_in_order(sequence, sentence) for sequence in rule.sequences)
+        ):
             if re.search(rules.reports, sentence, re.IGNORECASE):
                 return None
             if not (rule.is_act and re.search(rules.tells, f"{sentence} {following}", re.IGNORECASE)):
