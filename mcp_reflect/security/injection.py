@@ -29,7 +29,7 @@ HIDES_TEXT: Final = "it hides text in characters that are not shown"
 
 _GAP: Final = r"[\s\S]{0,140}?"
 _LEAD: Final = (  # where a clause begins
-    r"(?:^|[:;,.!?>#*\"'(\[/|`-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
+    r"(?:^|[:;!?>#*\"'(\[|`]\s*|[,.]\s+|(?:^|\s)[/-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
     r"|und|dann|y|et|e|и|,? you) )"
 )
 
@@ -90,7 +90,7 @@ def _pattern(group: str) -> str:
 
 
 _TOKEN: Final = lazy_compile(
-    r"((?:(?:[\w ',:@/-]|\\[./])(?![?*{]))+)|({[A-Z]+}|\((?:\?(?::|-i:|<?[=!]))?|\)(?:[?*]|{0)?|\|)"
+    r"((?:(?:[\w ',:@/-]|\\[./])(?![?*{]))+)|({[A-Z]+}|\((?:\?(?::|-i:|<?[=!]))?|\)(?:[?*]|{0[^}]*})?|\|)"
     r"|\\(?:u\w{4}|.)|\[(?:\\.|[^\]\\])+\]|{\d[^}]*}"
 )
 
