@@ -54,8 +54,8 @@ class LessonRepository(Repository):
         `les_` may stand before the end of an id. InputError if there are several.
         """
         end = part.removeprefix("les_")
-        values = scoped(scope, part=part, end=end, limit=_MAX_NAMED_IDS)
-        rows = await self.db.rows("lesson_ids_like", values) if len(end) >= _MIN_ID_CHARS else []
+        values = scoped(scope, part=part, end=end if len(end) >= _MIN_ID_CHARS else part, limit=_MAX_NAMED_IDS)
+        rows = await self.db.rows("lesson_ids_like", values) if len(part) >= _MIN_ID_CHARS else []
         ids = [str(row["id"]) for row in rows]
         if len(ids) < 2 or part in ids:
             return ids[0] if len(ids) == 1 else part
