@@ -17,7 +17,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from mcp_reflect.cli import main
-from mcp_reflect.config import Settings
+from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import DreamBusyError, InputError, NotFoundError
 from mcp_reflect.llm.protocol import Reply, Request
 from mcp_reflect.models.lesson import Lesson, RecordKind, State
@@ -215,7 +215,9 @@ def test_a_process_killed_in_the_middle_of_applying_loses_nothing(
 def test_the_command_plans_does_lists_and_undoes(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("MCP_REFLECT_BANK", str(settings.bank))
+    monkeypatch.setenv(
+        "MCP_REFLECT_BANK", settings.bank.whole if isinstance(settings.bank, ServerUrl) else str(settings.bank)
+    )
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
     runs = [{"task": f"Task {place}", "outcome": "failure", "analysis": text} for place, text in enumerate(SAME)]
     (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, runs)))

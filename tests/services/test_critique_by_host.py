@@ -122,6 +122,7 @@ async def test_what_cannot_be_used_names_its_field_and_stores_nothing(
     assert await answered(client, first["critique_id"], call["analysis"]) == found
 
 
+@pytest.mark.sqlite  # it reads the bytes of the file
 async def test_a_critique_leaves_the_bank_as_it_was_and_no_secret_in_its_file(client: Client, engine: Engine) -> None:
     before = await contents(engine)
     secret = "sk-ant-" + "api03-" + "Zq8" * 12

@@ -93,6 +93,7 @@ async def test_digests_are_small_hold_no_text_and_stay_bounded(engine: Engine, s
     assert not any(b"ghp" in each or b"line" in each for each in digests)
 
 
+@pytest.mark.sqlite  # it reads the file
 async def test_digests_are_dropped_with_their_session(engine: Engine, settings: Settings, clock: HeldClock) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="old")
     clock.time += 86_400 * 400

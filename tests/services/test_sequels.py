@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mcp_reflect.config import Settings
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
@@ -17,6 +19,7 @@ REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/m
 
 
 def rows(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    """Return rows of the bank's file; tests that call this are marked `sqlite`."""
     connection = sqlite3.connect(path)
     try:
         return connection.execute(sql).fetchall()
@@ -35,6 +38,7 @@ async def sequel_of(engine: Engine, session: str) -> str | None:
     return rows(engine.bank.path, f"SELECT sequel FROM warnings WHERE session = '{session}'")[-1][0]  # noqa: S608
 
 
+@pytest.mark.sqlite
 async def test_another_call_says_that_the_warning_was_heeded(engine: Engine) -> None:
     await warned(engine, "s")
     assert await sequel_of(engine, "s") is None
@@ -42,6 +46,7 @@ async def test_another_call_says_that_the_warning_was_heeded(engine: Engine) -> 
     assert await sequel_of(engine, "s") == "heeded"
 
 
+@pytest.mark.sqlite
 async def test_the_same_call_says_whether_the_warning_was_right(engine: Engine) -> None:
     await warned(engine, "s")
     await engine.after_call("Bash", PUSH, error=REFUSED, session="s")
@@ -51,6 +56,7 @@ async def test_the_same_call_says_whether_the_warning_was_right(engine: Engine) 
     assert await sequel_of(engine, "t") == "worked"
 
 
+@pytest.mark.sqlite
 async def test_calls_that_run_side_by_side_may_end_in_any_order(engine: Engine) -> None:
     await warned(engine, "s")
     await engine.after_call("Read", {"file_path": "a"}, "text", session="s")
@@ -96,6 +102,7 @@ async def test_a_lesson_that_was_heeded_is_confirmed_and_one_that_was_wrong_lose
     assert (lesson.wins, lesson.losses) == (1.0, 1.0)
 
 
+@pytest.mark.sqlite
 async def test_a_session_that_is_held_out_is_watched_and_not_warned(settings: Settings, clock: HeldClock) -> None:
     async with Engine(replace(settings, holdout=1.0), clock=clock) as engine:
         await engine.after_call("Bash", PUSH, error=REFUSED, session="first")

@@ -242,6 +242,7 @@ async def test_a_lesson_is_told_at_the_calls_of_a_session_once(engine: Engine) -
     assert prompted is None
 
 
+@pytest.mark.sqlite  # it reads the bytes of the file
 async def test_secrets_stay_out_of_what_is_kept_and_shown(engine: Engine, settings: Settings) -> None:
     secret = "sk-ant-api03-" + "a1b2c3d4e5" * 4
     for session in ("s0", "s1"):

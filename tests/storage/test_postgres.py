@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import time
@@ -67,6 +68,29 @@ def test_a_query_of_sqlite_is_translated() -> None:
             "AND %(kind)s <> ALL(%(shared)s)"
         ).split()
     )
+
+
+async def test_the_server_understands_every_query(server_bank: ServerUrl) -> None:
+    import psycopg  # noqa: PLC0415 - the fixture skips the test without it
+
+    from mcp_reflect.storage.postgres import statements  # noqa: PLC0415 - same
+
+    async with engine_on(server_bank) as engine:
+        await engine.bank.open()
+    refused: list[str] = []
+    with psycopg.connect(server_bank.whole, autocommit=True) as connection:
+        connection.execute("SET search_path TO mcp_reflect, public")
+        for name in statements.names() - {"vectors_nearest"}:  # it needs pgvector
+            text = statements.query(name)
+            for number, key in enumerate(dict.fromkeys(re.findall(rb"%\((\w+)\)s", text)), 1):
+                text = text.replace(b"%%(%s)s" % key, b"$%d" % number)
+            try:
+                connection.execute(b"PREPARE " + name.encode() + b" AS " + text.replace(b"%%", b"%").rstrip(b";"))
+            except psycopg.errors.AmbiguousParameter:
+                pass  # a call sends the type with the value
+            except psycopg.Error as error:
+                refused.append(f"{name}: {error}")
+    assert not refused
 
 
 async def test_replicas_that_start_at_once_make_one_schema(server_bank: ServerUrl) -> None:
@@ -223,7 +247,8 @@ async def test_a_connection_that_the_server_ends_costs_no_call(server_bank: Serv
         await engine.store_lesson(**LESSON)
         with psycopg.connect(root, autocommit=True) as connection:
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mcp-reflect'"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mcp-reflect' "
+                "AND datname = current_database()"
             )
         assert (await engine.store_lesson(**LESSON)).status == "merged"
         assert (await engine.recall(task="deployctl push")).lessons

@@ -373,11 +373,10 @@ def _upgrade(connection: _Connection, url: ServerUrl) -> None:
         raise NotABankError(f"{url} has a schema {_SCHEMA} of another program; it was left as it is.")
     connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
     version = _one(connection, "SELECT coalesce(max(version), 0) FROM schema_version")[0]
-    changed = version < migrations()[-1][0]
     for number, script in migrations():
         if number > version:
             connection.execute(script.encode())
-    if changed:
+    if version < migrations()[-1][0]:
         connection.execute("DELETE FROM schema_version")
         connection.execute("INSERT INTO schema_version VALUES (%s)", (migrations()[-1][0],))
         connection.execute(_USE_VECTORS)
@@ -385,8 +384,9 @@ def _upgrade(connection: _Connection, url: ServerUrl) -> None:
     if vectors[1] and not vectors[0]:
         connection.execute(f"SET LOCAL search_path TO {_SCHEMA}, {vectors[1]}".encode())
         connection.execute((FOLDER / "signs.sql").read_bytes())
-        changed = True
-    if _one(connection, _BYPASSES)[0] and (changed or not _one(connection, "SELECT to_regrole(%s)", _ROLE)[0]):
+    if _one(connection, _BYPASSES)[
+        0
+    ]:  # each time: the role is the server's, and another user may have made these tables
         connection.execute(_GRANT)
 
 

@@ -41,6 +41,11 @@ def query(name: str) -> bytes:
     return _queries()[name]
 
 
+def names() -> set[str]:
+    """Return the names of all queries."""
+    return set(_queries())
+
+
 def migrations() -> tuple[tuple[int, str], ...]:
     """Return every migration as (version, SQL), oldest first."""
     return migrations_in(FOLDER / "migrations")

@@ -65,7 +65,7 @@ ON CONFLICT (recall_id) DO UPDATE SET
 SELECT held, count(*) AS cases, sum(success) AS good FROM (
   SELECT recalls.held_out > 0 AS held, avg(task_outcomes.success) AS success
   FROM task_outcomes JOIN recalls ON recalls.id = task_outcomes.recall_id
-  WHERE tenant = :tenant AND project IN (:project, '') AND holdout > 0
+  WHERE recalls.tenant = :tenant AND recalls.project IN (:project, '') AND holdout > 0
     AND (held_out > 0 OR lesson_ids <> '[]')
   GROUP BY held, recalls.task
 ) AS tasks GROUP BY held;
