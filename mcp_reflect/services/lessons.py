@@ -97,8 +97,7 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen
         await services.replan.settle(context, scope, sent.recall_id, paid=success)
         reason = "counted for the strategy of that search"
         return OutcomeResult(updated=(), evidence=Evidence.SELF, reason=reason, ignored=sent.ignored)
-    resolve = context.bank.lessons.resolve_id
-    ids = [await resolve(scope, name, f"lesson_ids[{place}]") for place, name in enumerate(sent.lesson_ids)]
+    ids = [await _whole_id(context, scope, name, f"lesson_ids[{at}]") for at, name in enumerate(sent.lesson_ids)]
     draft = OutcomeDraft(
         success=success, recall_id=sent.recall_id, lesson_ids=tuple(ids), evidence=sent.evidence, note=sent.note
     )
@@ -121,6 +120,12 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen
         reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)
     context.log("outcome_recorded", success=sent.success, evidence=draft.evidence.value, lessons=len(updated))
     return OutcomeResult(updated=updated, evidence=draft.evidence, reason=reason, ignored=sent.ignored)
+
+
+async def _whole_id(context: Context, scope: Scope, name: str, field: str) -> str:
+    """Return the id of the lesson that a short id of a hook names. A store made elsewhere knows whole ids alone."""
+    lessons = context.bank.lessons
+    return await lessons.resolve_id(scope, name, field) if hasattr(lessons, "resolve_id") else name
 
 
 async def _shown(
@@ -153,7 +158,7 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     """Retire a lesson. It leaves every recall and stays in the history."""
     sent = read(ForgetArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
-    lesson_id = await context.bank.lessons.resolve_id(scope, sent.lesson_id, "lesson_id")
+    lesson_id = await _whole_id(context, scope, sent.lesson_id, "lesson_id")
     if not context.scopes.shares and (await context.bank.lessons.get(scope, lesson_id)).project == GLOBAL:
         context.scopes.refuse_shared("lesson_id")
     lesson = await context.bank.lessons.set_state(scope, lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
