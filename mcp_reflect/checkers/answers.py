@@ -124,17 +124,10 @@ def _guidance(run: Run, action: Action) -> str | None:
 def _cheapest_check(verified: Verified) -> str:
     """Say which one check would tell most."""
     if verified.unsupported:
-        claim = verified.unsupported[0]
-        return (
-            f'Step {claim.step} says "{quoted_claim(claim.claim)}" and no tool result shows it. '
-            "Run what shows it, and send its output in tool_results."
-        )
+        return "No tool result shows the first open claim. Run what shows it, and send its output in tool_results."
     counted = verified.coverage
     if counted.open_claims:
-        return (
-            f"{counted.checked} of {counted.claims} claims were checked. Check this one first, or judge it yourself: "
-            f'"{counted.open_claims[0]}"'
-        )
+        return f"{counted.checked} of {counted.claims} claims were checked. Check the first open claim, or judge it."
     return "The work states nothing that rules can read. Judge it yourself against the goal."
 
 
@@ -173,23 +166,28 @@ def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Se
 
 def _questions(verified: Verified, criteria: Sequence[str]) -> list[str]:
     """Ask one short question for each open claim and criterion."""
+    several = len(verified.steps) > 1
+
+    def place(step: int) -> str:
+        return f"Step {step}: " if several else ""
+
     questions = [
-        f'Step {verdict.step}: which tool result shows "{quoted_claim(verdict.claim)}"?'
+        f'{place(verdict.step)}which tool result shows "{quoted_claim(verdict.claim)}"?'
         for verdict in verified.unsupported
     ]
     questions += [
-        f'Step {verdict.step}: what is right in the place of "{quoted_claim(verdict.claim)}"?'
+        f'{place(verdict.step)}what is right in the place of "{quoted_claim(verdict.claim)}"?'
         for verdict in verified.failed
     ]
     for step, claim in verified.left_open:
         if "block: " in claim:
-            question = f"Step {step}: what does this code print or return on one real input and on an empty one?"
+            question = f"{place(step)}what does this code print or return on one real input and on an empty one?"
         elif _NUMERAL & set(claim):
-            question = f'Step {step}: from which result or sum do the numbers in "{claim}" come?'
+            question = f'{place(step)}from which result or sum do the numbers in "{claim}" come?'
         else:
-            question = f'Step {step}: what shows that "{claim}" holds?'
+            question = f'{place(step)}what shows that "{claim}" holds?'
         questions.append(question)
     if not questions:
         questions.append("Does the work do what the goal asks, completely?")
-    asked = list(dict.fromkeys(questions))[:_MOST_QUESTIONS]
-    return [*asked, *(f"How far is the criterion met: {name}?" for name in criteria[:_MOST_QUESTIONS])]
+    asked = [f"How far is the criterion met: {name}?" for name in criteria[:_MOST_QUESTIONS]]
+    return [*list(dict.fromkeys(questions))[: max(_MOST_QUESTIONS - len(asked), 1)], *asked][:_MOST_QUESTIONS]

@@ -16,14 +16,14 @@ from mcp_reflect.checkers.sentences import LONGEST, sentences
 from mcp_reflect.models.critique import Status
 
 _PLAY: Final = 0.15
-_N: Final = r"(?:[$€£]\s?)?(\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(k|M|bn)?"
+_N: Final = r"(?:[$€£]\s?)?(\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s?(k|M|bn)(?![a-zA-Z]))?"
 _UNIT: Final = r"(?:\s?(ms|s|min|h|[kKMGT]i?B|%|€|EUR|USD|CHF|[a-z]+))?"
 _PERCENT: Final = re.compile(r"(\d+(?:\.\d+)?)\s?(?:%|per ?cent)")
 _ABOUT: Final = re.compile(
     r"\b(?:about|around|roughly|nearly|almost|some|approximately|over|under|just|ca)\W{0,2}$|[~≈]\s?$", re.IGNORECASE
 )
 _SHARE: Final = re.compile(rf"\b{_N}(?:\s[a-z]+)?\s(?:of|out of)\s(?:the\s|all\s)?{_N}(?![\d%])")
-_BETWEEN: Final = re.compile(r"^(?:\s\w+){0,3}\s?(?:\(|[,—–-]\s|is\s|are\s|=\s|makes\s|or\s)(?!and)[^\d;()]{0,30}$")
+_BETWEEN: Final = re.compile(r"^(?:\s\w+){0,3}\s?(?:\(|[,:—–-]\s|is\s|are\s|=\s|makes\s|or\s)(?!and)[^\d;()]{0,30}$")
 _CHANGES: Final = tuple(
     re.compile(pattern)
     for pattern in (

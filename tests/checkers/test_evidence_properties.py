@@ -13,6 +13,7 @@ import pytest
 
 from mcp_reflect.checkers.base import Work
 from mcp_reflect.checkers.evidence.checker import EvidenceChecker
+from mcp_reflect.checkers.verify import verifier
 from mcp_reflect.models.critique import Status, ToolResult
 
 Table = dict[str, dict[str, int | str]]
@@ -51,8 +52,17 @@ def _pairs(subject: str, table: Table) -> str:
     return "\n".join(lines)
 
 
+def _json_lines(subject: str, table: Table) -> str:
+    return "\n".join(json.dumps({subject: name, **row}) for name, row in table.items())
+
+
+def _python(subject: str, table: Table) -> str:
+    return repr([{subject: name, **row} for name, row in table.items()])
+
+
 _FORMS: Final[dict[str, Form]] = {
     "aligned": _aligned, "markdown": _markdown, "csv": _csv, "json": _json, "pairs": _pairs,
+    "json lines": _json_lines, "python": _python,
 }  # fmt: skip
 
 
@@ -155,8 +165,9 @@ _CLASSES: Final[dict[str, tuple[Callable[[Table, random.Random], Pair], float]]]
 }
 
 
-def contradicted(sentence: str, output: str) -> bool:
-    work = Work(goal="", steps=(sentence,), tool_results=(ToolResult(content=output, tool="report"),))
+def contradicted(sentence: str, *outputs: str) -> bool:
+    results = tuple(ToolResult(content=output, tool="report") for output in outputs)
+    work = Work(goal="", steps=(sentence,), tool_results=results)
     return any(finding.status is Status.FAIL for finding in EvidenceChecker().check(work))
 
 
@@ -175,3 +186,125 @@ def test_a_changed_fact_is_contradicted_and_a_true_one_is_not(form: str, mistake
             alarms.append(right)
     assert len(alarms) <= 0.02 * count, alarms
     assert found >= least * count
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_true_sentences_about_rows_are_supported(form: str) -> None:
+    supported = [
+        _supported(make(table, chance)[0], _FORMS[form](subject, table))
+        for make, _ in _CLASSES.values()
+        for subject, table, chance in _tables(30)
+    ]
+    assert sum(supported) >= 0.8 * len(supported)
+
+
+def _supported(sentence: str, *outputs: str) -> bool:
+    steps = (sentence,)
+    results = tuple(ToolResult(content=output, tool="report") for output in outputs)
+    verified = verifier(Work(goal="Report what came out.", steps=steps, tool_results=results))(steps)
+    return verified.complete and not verified.failed
+
+
+Told = tuple[str, str, tuple[str, ...]]
+"""A true sentence, a false one, and the outputs that both are about."""
+
+
+def _money(chance: random.Random) -> float:
+    return round(chance.uniform(1_000, 9_999), 2)
+
+
+def _named_pairs(chance: random.Random) -> Told:
+    names = [f"Account {number:02}" for number in chance.sample(range(10, 99), 4)]
+    rows = [(name, _money(chance)) for name in names]
+    digits = list(f"{rows[2][1]:.2f}")
+    wrong = next(
+        "".join(swapped)
+        for place in (5, 0, 1, 2)
+        if (swapped := [*digits[:place], *reversed(digits[place : place + 2]), *digits[place + 2 :]]) != digits
+        and "." not in digits[place : place + 2]
+    )
+    told = ", ".join(f"{name} ({value:,.2f})" for name, value in rows[:3])
+    return told + ".", told.replace(f"{rows[2][1]:,.2f}", f"{float(wrong):,.2f}") + ".", (repr(rows),)
+
+
+def _best_of_a_map(chance: random.Random) -> Told:
+    names = chance.choice(([f"2025-{month:02}" for month in range(1, 6)], ["Basel", "Bern", "Chur", "Thun"]))
+    values = {name: _money(chance) for name in names}
+    best, other = max(values, key=lambda name: values[name]), min(values, key=lambda name: values[name])
+    output = chance.choice((repr(values), json.dumps(values)))
+    form = chance.choice(("Best: {} with {:,.2f}.", "{} is the largest, with {:,.2f}.", "The highest is {}: {:,.2f}."))
+    return form.format(best, values[best]), form.format(other, values[best]), (output,)
+
+
+def _change(chance: random.Random) -> Told:
+    name = chance.choice(("pool.max", "cache.ttl", "retry.limit", "worker.count"))
+    before, after, other = chance.sample(range(2, 90), 3)
+    output = chance.choice(
+        ("{} changed {} -> {} by deploy 7731", "deploy 7731: {} from {} to {}", "{}: {} → {}", "{} {} => {}")
+    ).format(name, before, after)
+    form = chance.choice(("{} went from {} to {}.", "{}: {} → {}.", "{} changed from {} to {}."))
+    return form.format(name, before, after), form.format(name, before, other), (output, f"{name}.other changed 1 -> 2")
+
+
+def _each_of_several(chance: random.Random) -> Told:
+    ready, other = chance.sample(range(5, 10), 2)
+    first, second, third = chance.sample(("staging", "production", "preview", "canary"), 3)
+    form = chance.choice(("{} and {} have {} ready pods each.", "Both {} and {} have {} ready pods."))
+    outputs = [json.dumps({"env": name, "ready": ready, "pods": 31}) for name in (first, second)]
+    outputs.append(json.dumps({"env": third, "ready": other, "pods": 31}))
+    return form.format(first, second, ready), form.format(first, third, ready), tuple(outputs)
+
+
+def _version_of_several(chance: random.Random) -> Told:
+    first, second, third = chance.sample(("staging", "production", "preview", "canary"), 3)
+    versions = {first: "2.4.1", second: "2.4.1", third: "2.4.0"}
+    outputs = tuple(json.dumps({"env": name, "version": version}) for name, version in versions.items())
+    return f"2.4.1 runs on {first} and {second}.", f"2.4.1 runs on {first} and {third}.", outputs
+
+
+def _slowest(chance: random.Random) -> Told:
+    least, median, most = sorted(chance.sample(range(10, 2_000), 3))
+    output = chance.choice(("min {} ms, median {} ms, max {} ms", '{{"min_ms": {}, "median_ms": {}, "max_ms": {}}}'))
+    return (
+        f"The slowest answer took {most} ms.",
+        f"The slowest answer took {median} ms.",
+        (output.format(least, median, most),),
+    )
+
+
+def _share_of_a_count(chance: random.Random) -> Told:
+    whole, part = chance.randrange(1_200, 9_000), chance.randrange(20, 1_100)
+    share = 100 * part / whole
+    output = chance.choice(("imported {} of {}", "rows: {1}, imported: {0}", '{{"imported": {}, "rows": {}}}'))
+    form = chance.choice(("{:,} of {:,} rows were imported ({:.1f} %).", "Imported {} of {} rows: {:.1f} %."))
+    return form.format(part, whole, share), form.format(part, whole, share + 1.5), (output.format(part, whole),)
+
+
+_TOLD: Final[dict[str, Callable[[random.Random], Told]]] = {
+    "names with their number": _named_pairs,
+    "the largest of a map": _best_of_a_map,
+    "a change": _change,
+    "each of several": _each_of_several,
+    "the version of several": _version_of_several,
+    "the slowest": _slowest,
+    "a share of a count": _share_of_a_count,
+}
+
+
+@pytest.mark.parametrize("told", _TOLD)
+def test_sentences_as_agents_write_them_are_decided(told: str) -> None:
+    cases = [_TOLD[told](random.Random(seed)) for seed in range(60)]
+    alarms = [right for right, _, outputs in cases if contradicted(right, *outputs)]
+    missed = [wrong for _, wrong, outputs in cases if not _refused(wrong, *outputs)]
+    supported = [_supported(right, *outputs) for right, _, outputs in cases]
+    passed = [wrong for _, wrong, outputs in cases if _supported(wrong, *outputs)]
+    assert not passed
+    assert len(alarms) <= 0.02 * len(cases), alarms
+    assert len(missed) <= 0.1 * len(cases), missed
+    assert sum(supported) >= 0.8 * len(cases)
+
+
+def _refused(sentence: str, *outputs: str) -> bool:
+    steps = (sentence,)
+    results = tuple(ToolResult(content=output, tool="report") for output in outputs)
+    return bool(verifier(Work(goal="", steps=steps, tool_results=results))(steps).failed)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Work
@@ -10,10 +11,10 @@ from mcp_reflect.checkers.evidence.acts import judge_acts, judge_commands, judge
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement, Rule, latest, polarity
 from mcp_reflect.checkers.evidence.facts import STOP, Figure, figures, spelled, stems
 from mcp_reflect.checkers.evidence.named import judge_dates, judge_named, judge_places, judge_versions
-from mcp_reflect.checkers.evidence.numbers import equal, facts, judge_numbers
+from mcp_reflect.checkers.evidence.numbers import equal, facts, judge_changes, judge_numbers
 from mcp_reflect.checkers.evidence.outcomes import judge_counts, judge_names, judge_outcomes
 from mcp_reflect.checkers.evidence.reading import seen
-from mcp_reflect.checkers.evidence.rows import judge_rows
+from mcp_reflect.checkers.evidence.rows import RANKS, judge_rows
 from mcp_reflect.checkers.sentences import Sentence, sentences
 from mcp_reflect.models.critique import Status, ToolResult
 
@@ -36,7 +37,22 @@ _PLAIN: Final = stems(
     "coverage collect collected item items log script program package packages raise raises raised throw throws crash "
     "crashes panic panics stop stops stopped cause import complain complains type field response endpoint doc "
     "language test_ commit committed including included according expected failure failures altogether together "
-    "overall respectively currently during which because more"
+    "overall respectively currently during which because more them window period went go goes change changed rise rose "
+    "fall fell drop dropped grow grew reach reached stand stands line lines file files row rows entry entries record "
+    "records value number amount month day name named state true false"
+)
+
+_SUMS: Final = frozenset({"total", "together", "altogether", "combined"})
+# Words that a goal may have and a result must show.
+_JUDGING: Final = stems(
+    "not no never without failed broken valid correct right wrong safe complete done fixed faster slower more less "
+    "most least best worst largest smallest highest lowest first last"
+)
+_DENIED: Final = re.compile(
+    r"\b(?:not|no|never|without|false|in(?:valid|active|correct|complete))\b|n't\b|\bun\w+ed\b", re.IGNORECASE
+)
+_DENYING: Final = frozenset({"not"}) | stems(
+    "non false invalid inactive incorrect incomplete without unresolved unused unchecked"
 )
 
 
@@ -56,7 +72,7 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
 _WITHOUT_EVIDENCE: Final[tuple[Rule, ...]] = (judge_outcomes, judge_counts, judge_acts)
 _RULES: Final[tuple[Rule, ...]] = (
     *(judge_outcomes, judge_counts, judge_names, judge_commands, judge_named, judge_places),
-    *(judge_numbers, judge_versions, judge_dates, judge_good, judge_acts, judge_rows),
+    *(judge_numbers, judge_changes, judge_versions, judge_dates, judge_good, judge_acts, judge_rows),
 )
 
 
@@ -90,18 +106,45 @@ def _judgement(sentence: Sentence, evidence: Evidence, rules: tuple[Rule, ...]) 
     first = min(judgements, key=lambda judgement: order.index(judgement.status), default=None)
     if first is None or first.status is not Status.PASS:
         return first
-    return replace(first, claim=sentence.text) if _explained(sentence, evidence) else None
+    by_rows = sum(judgement.status is Status.PASS for judgement in judge_rows(sentence, evidence))
+    return replace(first, claim=sentence.text) if _explained(sentence, evidence, by_rows) else None
 
 
-def _explained(sentence: Sentence, evidence: Evidence) -> bool:
-    """True if every number and every word of meaning in the sentence stands in the results or says nothing alone."""
+def _explained(sentence: Sentence, evidence: Evidence, by_rows: int) -> bool:
+    """True if every number and every word of meaning in the sentence stands in the results or says nothing alone.
+
+    Words that rank or add up rows are explained by as many claims over rows that hold.
+    """
     known, shown = evidence.once(_known)
+    ranks = RANKS.findall(sentence.text.lower())
+    known |= stems(" ".join(ranks)) if len(ranks) <= by_rows else frozenset()
     words = {word.strip(".,:;").lower() for word in re.findall(r"[^\W\d_][\w./@-]*", sentence.text)}
     unknown = {
         word for word in words - STOP if not stems(word) <= known and (word.isalpha() or word not in evidence.text)
     }
     numbers = [*figures(re.sub(r"\bv(?=\d)", "", sentence.text)), *spelled(sentence.text)]
-    return not unknown and all(_shown(number, evidence, shown) for number in numbers)
+    # A sum that holds need not stand in the results.
+    summed = by_rows and len(sentence.clauses) == len(numbers) == 1 and ranks and set(ranks) <= _SUMS
+    if unknown or not all(_same_sign(clause.text, evidence) for clause in sentence.clauses):
+        return False
+    return bool(summed) or all(_shown(number, evidence, shown) or _share(number, numbers) for number in numbers)
+
+
+def _share(number: Figure, numbers: Sequence[Figure]) -> bool:
+    """True if a percentage follows from two numbers beside it."""
+    values = [each.value for each in numbers if each.value and not each.kind]
+    shares = [replace(number, value=100 * a / b) for a, b in permutations(values[:10], 2)]
+    return number.kind == "%" and any(equal(number, share) for share in shares)
+
+
+def _same_sign(clause: str, evidence: Evidence) -> bool:
+    """False if a clause says "not" of a number whose label does not, as in "10 are not ok" where ok is 10."""
+    denied = bool(_DENIED.search(clause))
+    for number in figures(clause):
+        labels = [fact.cell.label for fact in evidence.once(facts) if equal(number, fact.figure) and fact.cell.label]
+        if labels and all(bool(label & _DENYING) != denied for label in labels):
+            return False
+    return True
 
 
 def _shown(number: Figure, evidence: Evidence, text: str) -> bool:
@@ -120,7 +163,7 @@ def _known(evidence: Evidence) -> tuple[frozenset[str], str]:
     sums = [sum(report.counts.get(field, 0) for report in evidence.reports) for field in fields]
     numbers = [*(str(result.exit_code) for result in evidence.seen), *(str(count) for count in sums if count)]
     text = " ".join([evidence.text.replace(",", ""), *numbers])
-    return stems(evidence.text) | stems(" ".join(names)) | _PLAIN, text
+    return stems(evidence.text) | stems(" ".join(names)) | stems(evidence.goal) - _JUDGING | _PLAIN, text
 
 
 def _tells_of_the_past(sentence: Sentence) -> bool:

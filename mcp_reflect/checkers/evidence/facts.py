@@ -7,7 +7,7 @@ share a table, so that claims over all of them can be compared.
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from mcp_reflect.checkers.evidence.reading import Kind, Seen, parsed_json
@@ -60,6 +60,8 @@ _PERCENTILE: Final = re.compile(
 _UNIT_OF_LABEL: Final = re.compile(r"(?:[_ (]|(?<=[a-z])(?=[A-Z]))([A-Za-z]{1,7})\)?$")
 _PAIR: Final = re.compile(r"\b([A-Za-z][\w.-]{0,40})=(\"[^\"]{0,200}\"|[^\s,;{}]{1,200})")
 _KEY: Final = re.compile(r"^[\W_]{0,8}([A-Za-z][\w ()./-]{0,50}?)[.\s]{0,60}[:=]\s{1,40}(\S.*)$")
+_NAME: Final = re.compile(r"[A-Z][^_]*|[^_]*\d[^_]*")  # a key that names a thing and no field: "Basel", "2025-03"
+_JOINED: Final = re.compile(r"(?<![\w.-])\d+(?:[-/:]\d+)+(?![\w-])")
 SUMMED: Final = frozenset({"total", "sum", "all", "overall", "summary"})
 
 
@@ -119,7 +121,7 @@ def stems(text: str) -> frozenset[str]:
 def words_of(text: str) -> frozenset[str]:
     """Return the stems and the whole numbers of a text."""
     numbers = re.findall(r"(?<![\w.,-])\d+(?:,\d{3})*(?!\d|[.,]\d)", text)
-    return stems(text) | {number.replace(",", "") for number in numbers}
+    return stems(text) | {number.replace(",", "") for number in numbers} | set(_JOINED.findall(text))
 
 
 def _words(cells: Sequence[Cell]) -> frozenset[str]:
@@ -160,23 +162,49 @@ def rows(seen: Iterable[Seen]) -> list[Row]:
     for result in seen:
         parsed = parsed_json(result.text)
         tested = any(report.kind is Kind.TESTS for report in result.reports)
-        found += _from_lines(result, tested) if parsed is None else _from_json(parsed, (result.index,), frozenset())
+        # Plain objects of several results with the same fields are rows of one table.
+        fields = cast("dict[str, object]", parsed) if isinstance(parsed, dict) else {}
+        flat = bool(fields) and not any(isinstance(each, dict | list) for each in fields.values())
+        table = () if flat else (result.index,)
+        found += (
+            _from_lines(result, tested) if parsed is None else _from_json(cast("object", parsed), table, frozenset())
+        )
     return found[:_MOST_ROWS]
 
 
 def _labelled(label: str, text: str) -> Cell:
     """Return a cell under a label, which may name the unit of its number: "size (kbytes)", `took_ms`."""
     name = re.sub(r"([a-z])([A-Z])", r"\1 \2", label).replace("_", " ").strip()
+    own = stems(name) | frozenset(re.findall(r"\bnot\b", name.lower()))  # "not_ok" is no "ok"
     if text in {"true", "false", "True", "False"}:
-        return Cell(stems(name), text.lower(), Figure(float(text[0] in "tT"), "flag", 0, 1.0, 0, 0, text))
+        return Cell(own, text.lower(), Figure(float(text[0] in "tT"), "flag", 0, 1.0, 0, 0, text))
     figure = next(figures(text), None)
     if figure is None or figure.text.strip() != text.strip():
-        return Cell(stems(name), text.strip().lower())
+        return Cell(own, text.strip().lower())
     unit = _UNIT_OF_LABEL.search(label)
     kind, factor = _unit(unit[1]) if unit and not figure.kind else ("", 1.0)
     if kind and len(unit[1] if unit else "") > 1:
         figure = Figure(figure.value * factor, kind, figure.places, factor, figure.start, figure.end, figure.text)
-    return Cell(stems(name), text.strip().lower(), figure)
+    return Cell(own, text.strip().lower(), figure)
+
+
+def _from_plain(plain: Sequence[object], table: tuple[object, ...], outer: frozenset[str], key: str) -> Row:
+    cells = tuple(_labelled(key, _written(item)) for item in plain[:_MOST_CELLS])
+    if len(table) > 1 and not key:  # a tuple in a list: its columns have no names
+        cells = tuple(replace(cell, label=frozenset({f"#{place}"})) for place, cell in enumerate(cells))
+    line = f"{key}: {plain}".removeprefix(": ")[:_LONGEST_LINE]
+    return Row(cells, outer | words_of(f"{key} {plain}"), line, (*table, key))
+
+
+def _from_map(named: dict[str, str], table: object, outer: frozenset[str], key: str) -> Iterator[Row]:
+    """Return a row for each name that an object maps to a number."""
+    for name, text in list(named.items())[:_MOST_ROWS]:
+        cells = (Cell(frozenset({"#0"}), name.lower()), _labelled(key, text))
+        yield Row(cells, outer | words_of(name), f"{name}: {text}", table)
+
+
+def _number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+(?:\.\d+)?", text) is not None
 
 
 def _from_json(value: object, table: tuple[object, ...], outer: frozenset[str], key: str = "") -> Iterator[Row]:
@@ -184,14 +212,16 @@ def _from_json(value: object, table: tuple[object, ...], outer: frozenset[str], 
         items = cast("list[object]", value)
         plain = [item for item in items if not isinstance(item, dict | list)]
         if plain:
-            cells = tuple(_labelled(key, _written(item)) for item in plain[:_MOST_CELLS])
-            yield Row(cells, outer | words_of(f"{key} {plain}"), f"{key}: {plain}"[:_LONGEST_LINE], (*table, key))
+            yield _from_plain(plain, table, outer, key)
         for item in items:
             if isinstance(item, dict | list):
                 yield from _from_json(cast("object", item), (*table, key), outer, key)
     elif isinstance(value, dict):
         entries = cast("dict[str, object]", value)
         plain = {name: _written(each) for name, each in entries.items() if not isinstance(each, dict | list)}
+        if len(plain) > 1 and all(_NAME.fullmatch(name) and _number(text) for name, text in plain.items()):
+            yield from _from_map(plain, (*table, key, "#"), outer, key)
+            plain = {}
         line = ", ".join(f"{name}: {text}" for name, text in plain.items())
         cells = tuple(_labelled(f"{key} {name}", text) for name, text in list(plain.items())[:_MOST_CELLS])
         words = outer | _words(cells)
@@ -219,6 +249,8 @@ def _from_lines(result: Seen, tested: bool) -> Iterator[Row]:
         elif header and 0 <= len(header) - len(parts) <= (len(header) > 3):  # the last cell may be empty
             cells = tuple(_labelled(name, part) for name, part in zip(header, parts, strict=False))
             yield Row(cells, _words(cells), line.strip(), (result.index, begin))
+        elif (parsed := parsed_json(line)) is not None:
+            yield from _from_json(parsed, (result.index,), frozenset())
         elif line.strip():
             yield _from_line(line, result.index, tested)
         else:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
 from mcp_reflect.checkers.evidence.facts import stems
+from mcp_reflect.checkers.evidence.numbers import named
 from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
 
@@ -110,15 +111,22 @@ _VERSION: Final = re.compile(
     r"(?<![\w.-])v?(\d+\.\d+(?:\.\d+)+(?:[-+.][\w.]+)?|(?<=v)\d+\.\d+)(?![\w])|\bv(\d+\.\d+)\b"
 )
 
+_VERSION_LABELS: Final = stems("version tag release")
+
 
 def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """A version number behind a name against the versions that the results give for the name."""
     for clause in sentence.clauses:
         for found in () if clause.hedged else _VERSION.finditer(clause.text):
+            in_rows = [
+                cell.text for row in named(clause.text, evidence) for cell in row.cells if cell.label & _VERSION_LABELS
+            ]
             said, name = _name(found), stems(" ".join(clause.text[: found.start()].split()[-2:]))
             lines = [line for line in evidence.text.split("\n")[:3_000] if name & stems(line)]
             shown = [_name(version) for line in lines for version in _VERSION.finditer(line)]
-            if any(version == said or version.startswith(said + ".") for version in shown):
+            if other := next((text for text in in_rows if not f"{text}.".startswith(f"{said}.")), None):
+                yield Judgement(Status.FAIL, clause.text, other, "another version")
+            elif in_rows or any(version == said or version.startswith(said + ".") for version in shown):
                 yield Judgement(Status.PASS, clause.text)
             elif shown and said not in evidence.text:
                 yield Judgement(Status.FAIL, clause.text, ", ".join(dict.fromkeys(shown))[:120], "another version")

@@ -61,6 +61,18 @@ _MEASURED: Final = re.compile(
     re.IGNORECASE,
 )
 
+_CURRENCIES: Final = stems("EUR USD CHF GBP JPY euro dollar franc")
+_COUNTED: Final = stems("count total number size length n rows")
+_THINGS: Final = stems("items entries rows records results elements")
+_EACH: Final = re.compile(r"\b(?:each|both|all|every|alike)\b", re.IGNORECASE)
+_DECIDING: Final = (False, None, True)
+_N: Final = r"(-?\d[\d.,'’]*\d|\d)(?![\w/:-])"
+_CHANGE: Final = re.compile(
+    rf"\bfrom\s{_N}(?:\s?[a-z%]{{1,12}})?\s(?:(?:down|up|back)\s)?to\s{_N}|(?<![\w.]){_N}\s?[a-z%]{{0,12}}\s?(?:→|[-=]>)\s?{_N}|"
+    rf"\b(?:from|old|before)\"?\s?[:=]\s?{_N}.{{1,30}}\b(?:to|new|after)\"?\s?[:=]\s?{_N}",
+    re.IGNORECASE,
+)
+
 
 class Fact(NamedTuple):
     """A cell with a number, and its row."""
@@ -115,9 +127,13 @@ def judge_numbers(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]
     for clause in sentence.clauses:
         meant = named(clause.text, evidence) or meant
         numbers = [] if clause.hedged else list(claimed(clause.text, sentence.text))
+        numbers = [claim for claim in numbers if not _in_name(claim, clause.text, meant)]
+        values = [claim.figure.value for claim in numbers]
+        each = len(meant) > 1 and _EACH.search(clause.text)
         for claim in numbers:
-            holds, shown = _in_row(claim, meant, [c.figure.value for c in numbers])
-            if holds is None:
+            compared = [_in_row(claim, row, values, known) for row in meant] if each or len(meant) == 1 else []
+            holds, shown = min(compared, key=lambda each: _DECIDING.index(each[0]), default=(None, ""))
+            if holds is None and not each:
                 holds, shown = compare(claim, known)
             text = claim.figure.text.strip()
             if holds is False:
@@ -126,6 +142,38 @@ def judge_numbers(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]
                 yield Judgement(Status.PASS, clause.text)
             elif claim.figure.kind in measured and _MEASURED.search(clause.text):
                 yield Judgement(Status.UNSUPPORTED, clause.text, None, "no tool result shows such a measurement")
+
+
+def judge_changes(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Claims like "pool.max went from 40 to 8" against the changes of the same name in the results."""
+    for clause in sentence.clauses:
+        said = _changes(clause.text)
+        lines = evidence.once(_changed_lines) if len(said) == 1 and not clause.hedged else ()
+        own = words_of(_CHANGE.sub("", sentence.text))
+        # A whole name, such as "pool.max", tells more than its parts.
+        shared = [
+            (sum(1 + 3 * bool(re.search(r"\w[._/-]\w", word)) for word in own & words), change, line)
+            for words, change, line in lines
+        ]
+        most = max((count for count, _, _ in shared), default=0)
+        meant = [(change, line) for count, change, line in shared if count == most > 0]
+        if len({change for change, _ in meant}) == 1:
+            (before, after), line = meant[0]
+            if said[0] == (before, after):
+                yield Judgement(Status.PASS, clause.text)
+            elif said[0][0] == before or said[0][1] == after:
+                yield Judgement(Status.FAIL, clause.text, line[:160], "the result shows another change")
+
+
+def _changes(text: str) -> list[tuple[float, float]]:
+    found = ([group for group in match.groups() if group] for match in _CHANGE.finditer(text))
+    pairs = (tuple(next(figures(number), None) for number in numbers) for numbers in found)
+    return [(first.value, second.value) for first, second in pairs if first and second]
+
+
+def _changed_lines(evidence: Evidence) -> list[tuple[frozenset[str], tuple[float, float], str]]:
+    lines = [line.strip() for line in evidence.text.split("\n")[:3_000] if len(line) < 400]
+    return [(words_of(_CHANGE.sub("", line)), change, line) for line in lines for change in _changes(line)]
 
 
 def claimed(clause: str, sentence: str) -> Iterator[Claimed]:
@@ -179,6 +227,8 @@ def _labels(claim: Claimed, fact: Fact) -> bool:
     if cell.noun in claim.nouns:
         return cell.noun not in _COMMON or bool((cell.label | row - {cell.noun}) & claim.near)
     alone = len(fact.row.line.split()) < 3 and any(re.search(r"\w[./_-]\w", name) for name in row & claim.near)
+    if claim.nouns & _THINGS and cell.label and cell.label <= _COUNTED and equal(claim.figure, fact.figure):
+        return True
     return not cell.noun and (alone or bool(cell.label & (claim.near | claim.nouns) - _GENERIC - _COMMON))
 
 
@@ -239,14 +289,19 @@ def named(text: str, evidence: Evidence) -> list[Row]:
     return [row for row, unique in evidence.once(keys) if unique & words]
 
 
-def _in_row(claim: Claimed, meant: Sequence[Row], numbers: Sequence[float]) -> tuple[bool | None, str]:
-    """Compare a number with the cell of its label in the one row that the clause names.
+def _in_name(claim: Claimed, clause: str, meant: Sequence[Row]) -> bool:
+    """True if a number belongs to the name of a row, as in "Customer 28"."""
+    words = clause[: claim.figure.end].lower().split()[-2:]
+    return any(" ".join(words).strip("`\"'") in cell.text for row in meant for cell in row.cells if not cell.figure)
 
-    Without a label, False where the row has numbers of this kind and none from which this one follows.
+
+def _in_row(claim: Claimed, row: Row, numbers: Sequence[float], known: Sequence[Fact]) -> tuple[bool | None, str]:
+    """Compare a number with the cell of its label in a row that the clause names.
+
+    Without a label, False where the row has numbers of this kind and none from which this one follows, or has one
+    number, and this is the number of another row, or stands alone beside the name and is not ten times off.
     """
-    if len(meant) != 1:
-        return None, ""
-    row, figure, beside = meant[0], claim.figure, claim.near | claim.nouns
+    figure, beside = claim.figure, claim.near | claim.nouns
     own = _in(row)
     loose = [Fact(each, Cell(frozenset(), ""), row) for each in figures(row.line)]
     labelled = [f for f in own if f.cell.label & beside - row.words] or [f for f in own if f.cell.label & claim.clause]
@@ -256,8 +311,14 @@ def _in_row(claim: Claimed, meant: Sequence[Row], numbers: Sequence[float]) -> t
     alone = len(numbers) == 1
     if len(labelled) == 1 and figure.kind in {"", *units}:
         wrong = alone or bool(labelled[0].cell.label & beside)
+    elif labelled and all(fact.cell.label & claim.nouns for fact in labelled):
+        wrong = alone
     else:
         wrong = alone and figure.kind in {f.figure.kind for f in own} - {""}
+        if alone and not labelled and len(own) == 1 and not figure.kind and not own[0].figure.kind:
+            others = [f.figure for f in known if f.row.table == row.table and f.cell.label == own[0].cell.label]
+            close = 0.1 < figure.value / (own[0].figure.value or 1e-9) < 10 and not claim.nouns - _CURRENCIES
+            wrong = close or any(equal(figure, other) for other in others)
     # Three of "for three nights 354" is a factor, and no value of the row.
     factor = any(abs(figure.value * fact.figure.value - number) < 0.01 for fact in own for number in numbers)
     if wrong and not factor and not _follows(figure, [*own, *loose], numbers):

@@ -4,6 +4,7 @@ One reader serves all programs. Counts are numbers beside a word such as "passed
 names stand beside a mark such as "ok" or "✓"; diagnostics are lines that point into a file.
 """
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -315,6 +316,7 @@ def _diagnosed(runner: str, lines: list[str]) -> Report:
     )
 
 
+_DECIMAL: Final = re.compile(r"\bDecimal\('([\d.-]{1,40})'\)")
 _BAD_START: Final = re.compile(
     r"^\s{0,40}(?:error\b|fatal: |traceback \(most recent|exception in thread |panic: )", re.IGNORECASE
 )
@@ -344,15 +346,19 @@ def _ended_well(text: str, exit_code: int | None, reports: tuple[Report, ...]) -
 
 
 def parsed_json(text: str) -> object:
-    """Return the JSON that the text is, or that follows HTTP headers in it; None where there is none, or too deep."""
+    """Return the JSON or Python literal of a text, HTTP headers apart; None where there is none, or too deep."""
     body = (text.split("\n\n", 1)[-1] if text.startswith("HTTP/") else text).strip()
-    if not body or body[0] not in "[{" or len(body) > 100_000 or body.count("[") + body.count("{") > 5_000:
+    if not body or body[0] not in "[{(" or len(body) > 100_000 or body.count("[") + body.count("{") > 5_000:
         return None
     if deepest(body) > 60:
         return None
     try:
         return json.loads(body)
     except ValueError:
+        pass
+    try:  # the repr of Python's lists, tuples and dicts
+        return json.loads(json.dumps(ast.literal_eval(_DECIMAL.sub(r"\1", body))))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_reflect.checkers.evidence.claims import Evidence, Judgement, amount
 from mcp_reflect.checkers.evidence.facts import NUMBERS, Cell, Row, figures, stems, words_of
-from mcp_reflect.checkers.evidence.numbers import Fact, all_rows, claimed, columns, named
+from mcp_reflect.checkers.evidence.numbers import Fact, all_rows, claimed, columns, equal, facts, named
 from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
 
@@ -41,9 +41,16 @@ _SHAPES: Final = tuple(
     re.compile(shape) for shape in (r".+@.+", r"\d+", r"true|false", r"\S*[a-z-]\S*\d\S*|\d\S*[a-z-]\S*")
 )
 _EXTREME: Final = re.compile(
-    r"\b(?:(?P<most>largest|biggest|highest|longest|slowest|the most(?! of))|smallest|lowest|fewest|the least|shortest|"
-    r"cheapest|fastest)\b"
+    r"\b(?:(?P<most>largest|biggest|highest|longest|slowest|best|the most(?! of))|smallest|lowest|fewest|the least|"
+    r"shortest|cheapest|fastest)\b"
 )
+RANKS: Final = re.compile(
+    r"\b(?:(?:slowest|fastest|longest|shortest) \w+(?= (?:took|takes)\b)|largest|biggest|highest|longest|slowest|most|"
+    r"smallest|lowest|fewest|least|shortest|cheapest|fastest|best|larger|bigger|higher|longer|slower|greater|fewer|less|"
+    r"smaller|lower|shorter|faster|cheaper|together|altogether|total|combined)\b"
+)
+_MOST: Final = stems("max maximum peak slowest longest largest highest biggest")
+_LEAST: Final = stems("min minimum fastest shortest smallest lowest cheapest")
 _OTHER_RANK: Final = re.compile(r"\b(?:second|third|one of|among|next|not|at (?:least|most)|than|almost)\b")
 _THAN: Final = re.compile(
     r"\b(?:(?P<more>more|larger|bigger|higher|longer|slower|greater)|fewer|less|smaller|lower|shorter|faster|cheaper)\b"
@@ -80,8 +87,8 @@ def judge_rows(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         if not sentence.earlier:
             yield from _states(text, sentence.text, evidence)
         found = evidence.once(columns)
-        if found and (extreme := _EXTREME.search(text)) and not _OTHER_RANK.search(text):
-            yield from _extreme(text, evidence, most=bool(extreme["most"]))
+        if (extreme := _EXTREME.search(text.lower())) and not _OTHER_RANK.search(text):
+            yield from _extreme(text, sentence.text, evidence, most=bool(extreme["most"]), best=extreme[0] == "best")
         if found and (than := _THAN.search(text)) and not NEGATED.search(text):
             yield from _compared(text, than, evidence)
         if found and _TOTAL.search(text):
@@ -192,13 +199,26 @@ def _named_in(text: str, column: Sequence[Fact], evidence: Evidence) -> list[Fac
     ]
 
 
-def _extreme(text: str, evidence: Evidence, *, most: bool) -> Iterator[Judgement]:
+def _extreme(text: str, sentence: str, evidence: Evidence, *, most: bool, best: bool) -> Iterator[Judgement]:
+    """Claims like "web-1 has the most errors"; "the slowest took 971 ms" against what is called a maximum.
+
+    The best may be the least, so that it is never contradicted.
+    """
+    called = [fact for fact in evidence.once(facts) if fact.cell.label & (_MOST if most else _LEAST)]
+    numbers = list(figures(text))
+    if len(called) == len(numbers) == 1 and called[0].figure.kind == numbers[0].kind:
+        others = [f.figure for f in evidence.once(facts) if f is not called[0]]
+        if equal(numbers[0], called[0].figure):
+            yield Judgement(Status.PASS, text)
+        elif any(equal(numbers[0], other) for other in others):
+            yield Judgement(Status.FAIL, text, called[0].row.line[:160], "the result has another number")
     column = _column(text, evidence.once(columns))
-    meant = _named_in(text, column, evidence) if column else []
+    meant = (_named_in(text, column, evidence) or _named_in(sentence, column, evidence)) if column else []
     if column and len(meant) == 1:
-        best = (max if most else min)(column, key=lambda fact: fact.figure.value)
-        holds = meant[0].figure.value == best.figure.value
-        yield _judgement(text, holds, best.row.line, "another row has the largest or smallest number")
+        extreme = (max if most else min)(column, key=lambda fact: fact.figure.value)
+        holds = meant[0].figure.value == extreme.figure.value
+        if holds or not best:
+            yield _judgement(text, holds, extreme.row.line, "another row has the largest or smallest number")
 
 
 def _compared(text: str, than: re.Match[str], evidence: Evidence) -> Iterator[Judgement]:
