@@ -51,7 +51,8 @@ async def test_a_claim_without_evidence_asks_for_it_first(client: Client) -> Non
     found = await told(client, "critique", {"goal": "Report", "response": "All 42 tests pass"})
     assert [verdict["status"] for verdict in found["verdicts"]] == ["unsupported"]
     assert (found["action"], found["basis"]) == ("verify_first", "none")
-    assert '"All 42 tests pass"' in found["retry_guidance"]
+    assert found["coverage"]["open_claims"] == ["All 42 tests pass"]
+    assert found["retry_guidance"].startswith("No tool result shows the first open claim.")
     assert not {"quality_score", "passes_quality_gate", "criteria", "first_error_step"} & set(found)
 
 
