@@ -110,6 +110,10 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "restore": CommandInfo(
         "transfer", "FILE", "replace the bank by a copy, for running servers too", ("~/bank-before.db", "--latest")
     ),
+    "migrate": CommandInfo(
+        "transfer", "", "move the bank of a file to PostgreSQL (docs/operations.md)",
+        ("--to postgresql://mcp_reflect@db.example/team",),
+    ),
     "embed": CommandInfo("reports", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),
     "doctor": CommandInfo(
         "doctor", "", "where everything is, and what is wrong; --rescue recovers a damaged bank", ("", "--json")

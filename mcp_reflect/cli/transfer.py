@@ -1,12 +1,13 @@
-"""Copy the bank, and lessons in and out of it: `mcp-reflect backup | restore | export | import`."""
+"""Copy the bank, and lessons in and out of it: `mcp-reflect backup | restore | export | import | migrate`."""
 
 import json
 import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from mcp_reflect import services
 from mcp_reflect.cli.commands import CliParser
@@ -14,11 +15,14 @@ from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import json_object, read_text, write_output
 from mcp_reflect.cli.output import confirm, write_json, write_line, write_result
 from mcp_reflect.config import ServerUrl, Settings
-from mcp_reflect.errors import BankError
+from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.lesson import Stored
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import backup
+
+if TYPE_CHECKING:
+    from mcp_reflect.storage.postgres.moving import Moved
 
 
 def add_backup_arguments(parser: CliParser) -> None:
@@ -141,4 +145,35 @@ def run_import(options: Namespace) -> int:
     if not options.json:
         summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
         write_line(f"{counts.total()} lessons: {summary or 'none in the file'}.")
+    return 0
+
+
+def add_migrate_arguments(parser: CliParser) -> None:
+    parser.add_argument("--to", metavar="URL", required=True, help="postgresql://USER@HOST/DATABASE, an empty database")
+    parser.add_argument("--anew", action="store_true", help="remove an unfinished move of an earlier state first")
+
+
+def run_migrate(options: Namespace) -> int:
+    """Copy all that the bank in a file has learned to PostgreSQL, and compare both. The file stays as it is.
+
+    A run that was killed is continued by the next one. Let no server use the database before the move is done. Leave
+    the password out of the URL, and give it by PGPASSWORD or ~/.pgpass: other users of this machine see arguments.
+    """
+    settings, target = Settings.from_env(), ServerUrl(options.to)
+    if not options.to.startswith(("postgresql://", "postgres://")):
+        fix = "Write postgresql://USER@HOST/DATABASE."
+        raise InputError("--to", "it is not the address of a PostgreSQL database", fix)
+    if isinstance(settings.bank, ServerUrl):
+        raise BankError(f"The bank {settings.bank} is on a server already. For copies of it, use pg_dump.")
+
+    async def work(engine: Engine) -> "list[Moved]":
+        from mcp_reflect.storage.postgres import moving  # noqa: PLC0415 - psycopg may not be there
+
+        assert isinstance(engine.bank.db, moving.Database)  # noqa: S101 - as the settings say
+        return await moving.move(settings.bank_path, engine.bank.db, anew=options.anew)
+
+    moved = with_engine(work, replace(settings, bank=target))
+    lines = [f"{one.table:<18} {one.rows:>9}  {one.added:>9} added now" for one in moved]
+    text = "\n".join((*lines, f"Moved {settings.bank_path} to {target}: every table has the same rows in both."))
+    write_result(options, [one._asdict() for one in moved], text)
     return 0

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from mcp_reflect.analysis.output_digest import digest, shown_part
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import OutcomeResult
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage.sqlite.backup import health
 from tests.held_clock import HeldClock
 
 PYTEST = "tests/test_orders.py ....\n\n============== 43 passed in 2.52s =============="
@@ -91,6 +93,12 @@ async def test_digests_are_small_hold_no_text_and_stay_bounded(engine: Engine, s
     assert len(digests) == 50
     assert max(map(len, digests)) <= 800
     assert not any(b"ghp" in each or b"line" in each for each in digests)
+
+
+async def test_digests_are_not_taken_for_damaged_texts(engine: Engine, bank_path: Path) -> None:
+    await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="s")
+    await engine.close()
+    assert health(bank_path).unreadable == []
 
 
 @pytest.mark.sqlite  # it reads the file

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect.cli.main import main
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, NotFoundError
 from mcp_reflect.services.engine import Engine
@@ -42,6 +43,21 @@ async def test_a_server_that_is_down_is_named_within_five_seconds() -> None:
             await engine.recall(task="deploy")
     assert "s3cr3t" not in str(told.value)
     assert time.monotonic() - began < 6
+
+
+def test_commands_never_show_the_password_and_name_the_tools_for_copies(
+    server_bank: ServerUrl, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_BANK", server_bank.whole.replace("//owner@", "//owner:s3cr3t-w0rd@"))
+    monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
+    assert main(["doctor", "--json"]) == 0
+    assert "PostgreSQL" in json.loads(said := capsys.readouterr().out)["engine"]
+    assert main(["doctor"]) == 0
+    assert main(["backup", str(tmp_path / "copy.db")]) == 1
+    assert main(["restore", "--yes", str(tmp_path / "copy.db")]) == 1
+    out, err = capsys.readouterr()
+    assert ("pg_dump" in err, "psql" in err) == (True, True)
+    assert "s3cr3t" not in said + out + err
 
 
 async def test_an_address_that_cannot_be_read_is_not_repeated() -> None:

@@ -159,7 +159,12 @@ class Database:
         It runs outside of the event loop, and again after a deadlock or where the connection was lost before the
         commit. If the caller is cancelled, it is committed whole or not at all.
         """
-        kind: _Kind = "brief" if brief else "write"
+        return await self.transact(tenant, lambda _, writing: work(writing), "brief" if brief else "write")
+
+    async def transact(
+        self, tenant: str, work: Callable[[_Connection, Writing], _Result], kind: _Kind = "write"
+    ) -> _Result:
+        """Do the same with the connection too, for SQL that has no name."""
 
         def transact(connection: _Connection, opened: Opened) -> tuple[_Result, set[str]]:
             if opened.read_only:
@@ -167,7 +172,7 @@ class Database:
             number = self._begin(connection, kind, tenant, opened)
             try:
                 writing = Writing(self._executor(connection, opened))
-                result = work(writing)
+                result = work(connection, writing)
             except BaseException:
                 connection.rollback()
                 raise

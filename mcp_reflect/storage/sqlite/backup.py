@@ -262,7 +262,7 @@ def recover(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
     ):
         target.execute("PRAGMA synchronous = FULL")
         target.execute("PRAGMA foreign_keys = ON")
-        counts = dict.fromkeys(_tables(target), 0)
+        counts = dict.fromkeys(tables(target), 0)
         source = _readable_copy(damaged, Path(folder), bank)
         if source is not None:
             with closing(source):
@@ -274,14 +274,18 @@ def recover(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
         return {table.name: count for table, count in counts.items()}
 
 
+class _TextBytes(bytes):
+    """The bytes of a text; a BLOB is plain bytes."""
+
+
 def unreadable(connection: sqlite3.Connection) -> list[str]:
     """Return the table and rowid, or id, of each record with a text that is not UTF-8."""
     names: list[str] = []
-    tables = _tables(connection)
-    connection.text_factory = bytes
-    for table in tables:
+    ours = tables(connection)
+    connection.text_factory = _TextBytes
+    for table in ours:
         for key, *values in connection.execute(table.select(table.rowid or table.key[0])):
-            if any(isinstance(value, bytes) and _text(value).encode() != value for value in values):
+            if any(isinstance(value, _TextBytes) and _text(value).encode() != value for value in values):
                 names.append(f"{table.name} {_text(key) if isinstance(key, bytes) else key}")
     return names
 
@@ -331,22 +335,22 @@ def _models(folder: Path, bank: Path, *, with_log: bool) -> Iterator[bytes]:
         yield data[:18] + mode + data[20:32] + bytes(8) + data[40:92] + bytes(4) + data[96:]
 
 
-def _tables(connection: sqlite3.Connection) -> list[_Table]:
+def tables(connection: sqlite3.Connection) -> list[_Table]:
     """Return our tables in the order of their creation, so that a row comes after the one it refers to."""
     names = connection.execute(
         "SELECT name, wr FROM pragma_table_list JOIN sqlite_master USING (name) "
         "WHERE pragma_table_list.type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite_%' "
         "ORDER BY sqlite_master.rowid"
     ).fetchall()
-    tables: list[_Table] = []
+    found: list[_Table] = []
     for name, without_rowid in names:
         columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY pk", (name,)).fetchall()
         key = tuple(column for column, _, place in columns if place)
         alias = [column for column, kind, place in columns if place and kind == "INTEGER" and len(key) == 1]
         rowid = None if without_rowid else (*alias, "rowid")[0]
         if name not in DERIVED:
-            tables.append(_Table(name, tuple(column for column, _, _ in columns), key, rowid))
-    return tables
+            found.append(_Table(name, tuple(column for column, _, _ in columns), key, rowid))
+    return found
 
 
 def _rows(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Any, ...]]:
