@@ -32,6 +32,7 @@ from mcp_reflect.storage.statements import Reading, Row, Values, Writing
 
 MOST_CONNECTIONS: Final = 10  # of one process
 WAIT_SECONDS: Final = 4.0  # for a server that is down, or that starts again
+_RECONNECT_SECONDS: Final = 0.25  # of one try of the pool, which alone would wait for 1, 2 and 4 s between tries
 _BRIEF_WAIT_SECONDS: Final = 0.1  # of a brief write, for a row that another transaction changes
 _PAUSE_SECONDS: Final = 0.05  # the longest before another try; random, so that those who met do not meet again
 _OLDEST: Final = 14
@@ -209,7 +210,7 @@ class Database:
         end, lost = time.monotonic() + seconds, time.monotonic() + WAIT_SECONDS
         while True:
             try:
-                return await self._in_thread(work, lost)
+                return await self._in_thread(work)
             except _DoubtError as error:
                 if await self._is_committed(error.number, lost):
                     return error.result
@@ -234,11 +235,11 @@ class Database:
                 )
             await _pause()
             with suppress(psycopg.Error):
-                state = await self._in_thread(partial(_state_of, number=number), end)
+                state = await self._in_thread(partial(_state_of, number=number))
         return state == "committed"
 
-    async def _in_thread(self, work: Callable[[_Connection, Opened], _Result], end: float) -> _Result:
-        """Run `work` in a thread on a connection of the pool, which it waits for until `end`."""
+    async def _in_thread(self, work: Callable[[_Connection, Opened], _Result]) -> _Result:
+        """Run `work` in a thread on a connection of the pool, which it waits for half a second."""
         if self._process != os.getpid():
             raise BankError(
                 f"The bank {self.url} was open when this process was forked, and cannot be used in it. "
@@ -253,7 +254,7 @@ class Database:
 
         def run() -> _Result:
             assert self._pool is not None  # noqa: S101 - made by `_prepare`
-            with self._pool.connection(timeout=max(end - time.monotonic(), 0.1)) as connection:
+            with self._pool.connection(timeout=2 * _RECONNECT_SECONDS) as connection:
                 return work(connection, opened)
 
         return await self._wait_for(run)
@@ -315,13 +316,13 @@ class Database:
             vectors = _one(connection, _VECTORS)
             bypasses = _one(connection, _BYPASSES)[0]
         if self._pool is None:
-            logging.getLogger("psycopg.pool").disabled = True  # what it logs comes as our error
+            logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # what it logs comes as our error
             self._pool = ConnectionPool(
                 kwargs=parameters,
                 configure=partial(_configure, path=f"{_SCHEMA}, {vectors[1] or 'public'}", bypasses=bypasses),
                 min_size=0,
                 max_size=MOST_CONNECTIONS,
-                reconnect_timeout=WAIT_SECONDS,
+                reconnect_timeout=_RECONNECT_SECONDS,
                 open=True,
             )
         return Opened(schema, server, vectors[0], read_only)
