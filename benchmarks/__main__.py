@@ -66,6 +66,9 @@ SECTIONS: Final = (
     Section("path", "Files of a call", "Files of the package that one call runs through.", ("path",)),
     Section("start", "Start", "First answers beside a bare MCP server, in one run.", ("start",)),
     Section("sharing", "Many servers on one bank", "Writes lost and refused, and their times.", ("sharing",)),
+    Section("team", "A team's service", "Two replicas on PostgreSQL beside one local file.", ("team", "load")),
+    Section("team-faults", "A team's service that fails", "Replicas and connections are ended.", ("team", "faults")),
+    Section("tenants", "Tenants of a service", "Random calls of tenants with the same ids and texts.", ("tenants",)),
 )
 
 
