@@ -258,6 +258,7 @@ async def test_a_recall_does_not_wait_for_a_long_read_of_the_page(engine: Engine
     assert await reading == 1
 
 
+@pytest.mark.sqlite  # it takes away the rights on the file
 async def test_a_bank_that_may_not_be_written_is_read_until_it_may(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
