@@ -1,6 +1,7 @@
 """Vectors of lessons in the bank: packed into bytes, searched by their signs, compared with a question."""
 
 import struct
+import threading
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -195,12 +196,13 @@ class NearestSigns:
 class VectorIndex:
     """The signs of vectors in memory, by model and scope, brought up to date before each search.
 
-    Signs are a first choice only: `Closeness` tells which rows have lost their vector since. Used on the database's
-    thread.
+    Signs are a first choice only: `Closeness` tells which rows have lost their vector since. The threads of a
+    bank on a server take turns.
     """
 
     def __init__(self) -> None:
         self._signs: dict[tuple[int, int], NearestSigns] = {}
+        self._lock = threading.Lock()
 
     def nearest(self, reading: Reading, query: QueryVector, scopes: Iterable[int], limit: int) -> list[int]:
         """Return the rows of some scopes whose signs differ least from the query's, about `limit` for each scope."""
@@ -208,15 +210,17 @@ class VectorIndex:
         if query.model == WORDS_MODEL and reading.searches_vectors:
             values = [{"scope": scope, "signs": text, "limit": limit} for scope in scopes]
             return [row["lesson"] for each in values for row in reading.rows("vectors_nearest", each)]
-        bits = int(text, 2)
-        return [row for scope in scopes for row in self._up_to_date(reading, query.model, scope).nearest(bits, limit)]
+        bits, model = int(text, 2), query.model
+        with self._lock:
+            return [row for scope in scopes for row in self._up_to_date(reading, model, scope).nearest(bits, limit)]
 
     def forget(self, model: int, rows: Iterable[int]) -> None:
         """Drop rows that have lost their vector."""
-        for row in rows:
-            for (embedder, _), signs in self._signs.items():
-                if embedder == model:
-                    signs.put(row, None)
+        with self._lock:
+            for row in rows:
+                for (embedder, _), signs in self._signs.items():
+                    if embedder == model:
+                        signs.put(row, None)
 
     def _up_to_date(self, reading: Reading, model: int, scope: int) -> NearestSigns:
         key = model, scope
