@@ -52,11 +52,11 @@ async def test_the_passing_part_of_a_failing_run_proves_nothing(engine: Engine) 
 
 
 async def test_without_hooks_typed_evidence_moves_a_lesson_by_more_than_a_word_and_less_than_proof(
-    settings: Settings, clock: HeldClock
+    tmp_path: Path, clock: HeldClock
 ) -> None:
     worth: list[float] = []
     for number, (evidence, seen) in enumerate([("self", False), ("test", False), ("test", True)]):
-        async with Engine(Settings(bank=settings.bank_path / str(number), project="app"), clock=clock) as own:
+        async with Engine(Settings(bank=tmp_path / str(number), project="app"), clock=clock) as own:
             if seen:
                 await own.after_call("Bash", {"command": "pytest"}, PYTEST, session="s")
             worth.append((await told(own, PYTEST, evidence=evidence)).updated[0].effectiveness)
@@ -85,6 +85,7 @@ async def test_an_output_of_another_project_or_of_yesterday_was_not_seen(engine:
     assert (await told(engine, PYTEST)).evidence == "self"
 
 
+@pytest.mark.sqlite  # it reads the file
 async def test_digests_are_small_hold_no_text_and_stay_bounded(engine: Engine, settings: Settings) -> None:
     for number in range(60):
         await engine.after_call("Bash", {"command": f"cat {number}"}, f"{SECRET}\nline {number}\n" * 5_000, session="s")
