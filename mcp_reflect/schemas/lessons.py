@@ -31,7 +31,9 @@ _LABELED: Final = re.compile(
     r"(?is)^\W*(?:mistake|problem|what went wrong|wrong)\W*:\W*(?P<mistake>.+?)"
     r"\W*\b(?:correction|fix|solution|instead|what works|right)\W*:\W*(?P<correction>.+)$"
 )
-_TWO_SENTENCES: Final = re.compile(r"(?s)(?P<mistake>\S.{8,}?[.!?;。！？])\s*(?P<correction>\S.+)")
+_TWO_SENTENCES: Final = re.compile(  # a dot inside of a name, as in `.env`, ends no sentence
+    r"(?s)(?P<mistake>\S.{8,}?(?:[.!?](?=\s)|[。！？]|(?=;\s|；)))[;；]?\s*(?P<correction>\S.+)"
+)
 
 
 class RecallArguments(Arguments):

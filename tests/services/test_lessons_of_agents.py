@@ -142,3 +142,20 @@ async def test_where_no_hook_saw_a_call_all_lessons_of_the_recall_share_the_outc
     await engine.store_lesson(mistake="Deployed the shop at noon", correction="Ask the team of the shop first")
     recall = await engine.recall(task="deploy the shop")
     assert len((await engine.record_outcome(success=True, recall_id=recall.recall_id)).updated) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake", "correction"),
+    [
+        ("Never commit the .env file, add it to .gitignore", "Never commit the .env file, add it to .gitignore", ""),
+        ("Committed the .env file. Add .env to .gitignore", "Committed the .env file.", "Add .env to .gitignore"),
+        ("Deployed v2.1 from main; deploy from release", "Deployed v2.1 from main", "deploy from release"),
+        ("提交了密钥文件到仓库里。把它加入忽略列表", "提交了密钥文件到仓库里。", "把它加入忽略列表"),
+    ],
+)
+async def test_one_text_is_divided_between_sentences_and_never_inside_a_name(
+    engine: Engine, text: str, mistake: str, correction: str
+) -> None:
+    stored = await engine.call("store_lesson", {"lesson": text})
+    lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
+    assert (lesson.mistake, lesson.correction) == (mistake, correction)
