@@ -136,7 +136,8 @@ async def _shown(
     outputs = await context.bank.warnings.outputs_since(scope, since, worked=worked)
     shown: list[ToolResult] = []
     for result in results:
-        parts = [shown_part(clean_text(result.content), output) for output in outputs]
+        content = clean_text(result.content)
+        parts = [shown_part(content, output) for output in outputs]
         if part := max(parts, key=len, default=""):
             shown.append(replace(result, content=part, exit_code=0 if worked else result.exit_code or 1))
     return shown
