@@ -1,11 +1,10 @@
-"""The tools: names, descriptions, schemas and answers. `generate` writes tools.json and docs/tools.md from this.
+"""The tools: names, descriptions, arguments and answers. `tests.server.generate` writes tools.json and docs/tools.md.
 
 Nothing here is imported when the server starts: tools/list is answered from tools.json.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import Arguments
@@ -134,51 +133,3 @@ TOOLS: Final = (
         idempotent=True,
     ),
 )
-
-
-def input_schema(shape: type[Arguments]) -> dict[str, Any]:
-    """Return the input schema of a shape, without references, titles and limits of texts; `read` checks them all."""
-    schema = shape.model_json_schema()
-    definitions = schema.get("$defs", {})
-    properties = {name: _flat(item, definitions) for name, item in schema["properties"].items()}
-    return {"properties": properties, **{name: schema[name] for name in ("required", "type") if name in schema}}
-
-
-def listed_schema(spec: ToolSpec) -> dict[str, Any]:
-    """Return the input schema as tools/list shows it: the listed arguments, without bounds and defaults."""
-    schema = input_schema(spec.shape)
-    hidden = {"default", "minimum", "maximum"}
-    properties = {
-        name: {key: value for key, value in schema["properties"][name].items() if key not in hidden}
-        for name in spec.listed.split()
-    }
-    return {**schema, "properties": properties}
-
-
-def output_schema(answer: str) -> dict[str, Any]:
-    """Return the JSON schema of an answer. No field is required: what is empty is left out. There may be others."""
-    properties: dict[str, Any] = {}
-    for part in answer.split(";"):
-        kind, _, names = part.partition(":")
-        properties |= {name: {"type": kind.strip()} for name in names.split()}
-    return {"type": "object", "properties": properties}
-
-
-def _flat(schema: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of one argument, without references and null."""
-    if "$ref" in schema:
-        definition = definitions[schema["$ref"].rsplit("/", 1)[-1]]
-        schema = {"type": definition.get("type"), "enum": definition.get("enum"), **schema}
-    options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
-    if len(options) == 1:
-        return _flat({**options[0], **{name: value for name, value in schema.items() if name != "anyOf"}}, definitions)
-    kept = ("description", "type", "enum", "items", "default", "minimum", "maximum")
-    flat = {name: schema[name] for name in kept if schema.get(name) is not None}
-    if options:
-        flat["type"] = [option["type"] for option in options]
-    if isinstance(flat.get("items"), dict):
-        flat["items"] = _flat(flat["items"], definitions)
-    if not isinstance(flat.get("default"), int | float | str) or flat["default"] == "":
-        flat.pop("default", None)
-    hidden = ("minimum", "maximum") if flat.get("type") == "number" else ()
-    return {name: value for name, value in flat.items() if name not in hidden and value != {}}

@@ -12,7 +12,8 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.server.catalog import TOOLS as CATALOGUE
-from mcp_reflect.server.generate import FILES, ROOT, main, tools_text
+from tests.server import generate
+from tests.server.generate import FILES, ROOT, main, tools_text
 
 TOOLS = tuple(spec.name for spec in CATALOGUE)
 
@@ -47,8 +48,6 @@ def test_every_generated_file_is_up_to_date() -> None:
 def test_a_generated_file_that_is_stale_is_named_and_fails_the_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mcp_reflect.server import generate  # noqa: PLC0415
-
     monkeypatch.setattr(generate, "ROOT", tmp_path)
     (tmp_path / "docs").mkdir()
     (tmp_path / "mcp_reflect" / "server").mkdir(parents=True)

@@ -1,16 +1,18 @@
-"""Writes what is generated: `python -m mcp_reflect.server.generate`, or `--check` that it is up to date."""
+"""Writes what is generated: `python -m tests.server.generate`, or `--check` that it is up to date."""
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import MISSING
 from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.config import PREFIX, documented
-from mcp_reflect.server.catalog import TOOLS, ToolSpec, input_schema, listed_schema, output_schema
+from mcp_reflect.schemas.fields import Arguments
+from mcp_reflect.server.catalog import TOOLS, ToolSpec
 
 ROOT = Path(__file__).parent.parent.parent
-MARK = "<!-- Written by `python -m mcp_reflect.server.generate`; edit the code instead. -->"
+MARK = "<!-- Written by `python -m tests.server.generate`; edit the code instead. -->"
 
 
 def tool_json(spec: ToolSpec) -> dict[str, Any]:
@@ -28,6 +30,54 @@ def tool_json(spec: ToolSpec) -> dict[str, Any]:
 def tools_text() -> str:
     """Return the content of tools.json."""
     return json.dumps([tool_json(spec) for spec in TOOLS], indent=1, ensure_ascii=False) + "\n"
+
+
+def input_schema(shape: type[Arguments]) -> dict[str, Any]:
+    """Return the input schema of a shape, without references, titles and limits of texts; `read` checks them all."""
+    schema = shape.model_json_schema()
+    definitions = schema.get("$defs", {})
+    properties = {name: _flat(item, definitions) for name, item in schema["properties"].items()}
+    return {"properties": properties, **{name: schema[name] for name in ("required", "type") if name in schema}}
+
+
+def listed_schema(spec: ToolSpec) -> dict[str, Any]:
+    """Return the input schema as tools/list shows it: the listed arguments, without bounds and defaults."""
+    schema = input_schema(spec.shape)
+    hidden = {"default", "minimum", "maximum"}
+    properties = {
+        name: {key: value for key, value in schema["properties"][name].items() if key not in hidden}
+        for name in spec.listed.split()
+    }
+    return {**schema, "properties": properties}
+
+
+def output_schema(answer: str) -> dict[str, Any]:
+    """Return the JSON schema of an answer. No field is required: what is empty is left out. There may be others."""
+    properties: dict[str, Any] = {}
+    for part in answer.split(";"):
+        kind, _, names = part.partition(":")
+        properties |= {name: {"type": kind.strip()} for name in names.split()}
+    return {"type": "object", "properties": properties}
+
+
+def _flat(schema: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of one argument, without references and null."""
+    if "$ref" in schema:
+        definition = definitions[schema["$ref"].rsplit("/", 1)[-1]]
+        schema = {"type": definition.get("type"), "enum": definition.get("enum"), **schema}
+    options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
+    if len(options) == 1:
+        return _flat({**options[0], **{name: value for name, value in schema.items() if name != "anyOf"}}, definitions)
+    kept = ("description", "type", "enum", "items", "default", "minimum", "maximum")
+    flat = {name: schema[name] for name in kept if schema.get(name) is not None}
+    if options:
+        flat["type"] = [option["type"] for option in options]
+    if isinstance(flat.get("items"), dict):
+        flat["items"] = _flat(flat["items"], definitions)
+    if not isinstance(flat.get("default"), int | float | str) or flat["default"] == "":
+        flat.pop("default", None)
+    hidden = ("minimum", "maximum") if flat.get("type") == "number" else ()
+    return {name: value for name, value in flat.items() if name not in hidden and value != {}}
 
 
 def tools_page() -> str:
@@ -86,7 +136,7 @@ def main(arguments: list[str]) -> int:
     stale = [name for name in FILES if not (ROOT / name).exists() or (ROOT / name).read_text("utf-8") != FILES[name]()]
     for name in stale:
         sys.stderr.write(
-            f"{name} is out of date: run python -m mcp_reflect.server.generate\n" if check else f"wrote {name}\n"
+            f"{name} is out of date: run python -m tests.server.generate\n" if check else f"wrote {name}\n"
         )
         if not check:
             (ROOT / name).write_text(FILES[name](), encoding="utf-8")
