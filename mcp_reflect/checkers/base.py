@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, Protocol
 
+from mcp_reflect.checkers.fences import Fence, parts
 from mcp_reflect.models.critique import Status, ToolResult
 
 
@@ -123,13 +124,15 @@ def _all() -> tuple[tuple[str, Checker], ...]:
 
 MOST_STEPS: Final = 200
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _NUMBERED = re.compile(r"^[ \t]{0,3}(?:(?:step[ \t]+)?\d{1,3}[.):]|step[ \t]+\d{1,3}\b)[ \t]*", re.IGNORECASE)
 
 
 def split(response: str) -> tuple[str, ...]:
     """Return the steps of a response, in order; more than 200 end in the last one."""
-    blocks = _blocks(response)
+    blocks = [
+        ("\n".join(part.lines), True) if isinstance(part, Fence) else (part, False)
+        for part in parts(response.replace("\r\n", "\n"))
+    ]
     steps = _by_number(blocks) or _paragraphs(blocks)
     if len(steps) == 1 and "```" not in steps[0]:
         lines = [line.strip() for line in steps[0].splitlines() if line.strip()]
@@ -139,25 +142,6 @@ def split(response: str) -> tuple[str, ...]:
     if len(steps) > MOST_STEPS:
         steps[MOST_STEPS - 1 :] = ["\n\n".join(steps[MOST_STEPS - 1 :])]
     return tuple(steps)
-
-
-def _blocks(response: str) -> list[tuple[str, bool]]:
-    """Lines outside of fences one by one, and each fence with its content as one; true marks a fence."""
-    blocks: list[tuple[str, bool]] = []
-    inside: list[str] = []
-    mark = ""
-    for line in response.splitlines():
-        fence = _FENCE.match(line)
-        if mark:
-            inside.append(line)
-            if fence and fence[1].startswith(mark) and not line.strip().strip(mark[0]):
-                blocks.append(("\n".join(inside), True))
-                inside, mark = [], ""
-        elif fence:
-            inside, mark = [line], fence[1]
-        else:
-            blocks.append((line, False))
-    return [*blocks, ("\n".join(inside), True)] if inside else blocks
 
 
 def _by_number(blocks: list[tuple[str, bool]]) -> list[str]:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from mcp_reflect.checkers.base import Finding, Work
+from mcp_reflect.checkers.fences import parts
 from mcp_reflect.checkers.lint import DEFECTS, SYNTAX, python_tree, syntax_error
 from mcp_reflect.models.critique import Status
 
@@ -39,27 +40,17 @@ class Block:
     before: str
 
 
-_FENCE: Final = re.compile(r"^[ \t]{0,40}(`{3,40}|~{3,40})[ \t]*(.{0,200})$")
-_LANGUAGE: Final = re.compile(r"^\{?\.?([A-Za-z][\w+#-]{0,30})")
-
-
 def blocks(step: str) -> list[Block]:
-    """Return the closed, outermost fences that name a language, in order; lines are looked at once."""
+    """Return the closed, outermost fences that name a language, in order."""
     found: list[Block] = []
-    lines = step[:_LONGEST_STEP].split("\n")
-    start, mark, language = -1, "", ""
-    for end, line in enumerate(lines):
-        fence = _FENCE.match(line) if line.lstrip()[:3] in ("```", "~~~") else None
-        if fence is None:
+    before: list[str] = []
+    for part in parts(step[:_LONGEST_STEP]):
+        if isinstance(part, str):
+            before = [*before, part][-3:]
             continue
-        if start < 0:
-            named = _LANGUAGE.match(fence[2])
-            start, mark, language = end, fence[1], named[1].lower() if named else ""
-        elif fence[1].startswith(mark) and not fence[2].strip():
-            if language and len(found) < _MOST_BLOCKS:
-                body = textwrap.dedent("\n".join(lines[start + 1 : end]))
-                found.append(Block(language, body, "\n".join(lines[max(0, start - 3) : start])[-_NEAR:]))
-            start = -1
+        if part.closed and part.language and len(found) < _MOST_BLOCKS:
+            found.append(Block(part.language, textwrap.dedent("\n".join(part.body)), "\n".join(before)[-_NEAR:]))
+        before = []
     return found
 
 

@@ -2,14 +2,16 @@
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
+
+from mcp_reflect.checkers.fences import parts
 
 _MOST_SENTENCES = 200
 LONGEST = 900
 _LONGEST_STEP = 60_000
 _MOST_LINES = 2_000
 
-_FENCE = re.compile(r"^\s{0,12}(`{3,}|~{3,})")
 _BULLET = re.compile(r"^\s{0,40}(?:[-*+•>]\s+|\d{1,3}[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?")
 _END = re.compile(r"(?<=[.!?])[\"')\]*_]{0,3}\s+(?=[A-Z0-9`\"'(\[*_~✓✔✅❌•]|$)|(?<=[.!?])$")
 _QUOTED = re.compile(r"\"([^\"\n]{1,300})\"|“([^”\n]{1,300})”|«([^»\n]{1,300})»")
@@ -101,20 +103,8 @@ def sentences(step: str) -> list[Sentence]:
 
 
 def _prose_lines(step: str) -> list[str]:
-    kept: list[str] = []
-    fence = ""
-    for line in (line for line in step.split("\n") if line.strip()):
-        if len(kept) >= _MOST_LINES:
-            break
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1].startswith(fence):
-                fence = ""
-        elif mark:
-            fence = mark[1]
-        elif not line.lstrip().startswith(">"):
-            kept.append(line)
-    return kept
+    lines = (part for part in parts(step) if isinstance(part, str) and part.strip())
+    return [line for line in islice(lines, _MOST_LINES) if not line.lstrip().startswith(">")]
 
 
 def _sentence(text: str) -> Sentence:

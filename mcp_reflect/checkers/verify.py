@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mcp_reflect.checkers.base import Finding, ForeignChecker, Work, checkers
+from mcp_reflect.checkers.fences import Fence, parts
 from mcp_reflect.checkers.sentences import LONGEST, Sentence, sentences
 from mcp_reflect.models.critique import Basis, Coverage, Status, Verdict
 
@@ -19,7 +20,6 @@ _MOST_QUOTED = 200
 _LONGEST_READ = 60_000
 _NUMBER = re.compile(r"\d+(?:[.,'’]\d+)*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_CODE = re.compile(r"^\s{0,12}(?:`{3,}|~{3,})(\w*)[^\n]*\n(.{0,200})", re.MULTILINE)
 _LABEL_WORDS = 3
 _SENTENCE_WORDS = 2
 # "Not yet committed.", "I have not tried restoring it.": it says what is missing, and claims nothing.
@@ -68,9 +68,10 @@ def _open_in(step: str, findings: list[Finding]) -> Iterator[str]:
         yield from _open_in_sentence(sentence, claims)
     if len(step) > _LONGEST_READ or any(len(line) > LONGEST for line in step.split("\n")):
         yield "a part of the step that is too long to be read"
-    for language, first in _CODE.findall(step):
-        if first.strip() and not first.lstrip().startswith(("```", "~~~")):
-            yield f"{language or 'code'} block: {first.strip()[:80]} (that it does what is asked)"
+    for part in parts(step):
+        first = next((line.strip() for line in part.body if line.strip()), "") if isinstance(part, Fence) else ""
+        if isinstance(part, Fence) and first:
+            yield f"{part.language or 'code'} block: {first[:80]} (that it does what is asked)"
 
 
 def _open_in_sentence(sentence: Sentence, claims: list[str]) -> Iterator[str]:

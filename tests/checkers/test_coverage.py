@@ -68,3 +68,11 @@ def test_a_number_that_is_rounded_is_shown_by_the_result() -> None:
     results = (ToolResult(tool="pytest", content="=== 7 passed in 1.27s ===", exit_code=0),)
     assert verified("All 7 tests passed in 1.3 s.", results=results).complete
     assert verified("All 7 tests passed in 1.4 s.", results=results).failed
+
+
+def test_a_fenced_block_is_one_open_claim_and_the_prose_behind_it_another() -> None:
+    found = verified("```python\nprint(1)\n```\nThe code above prints the number.")
+    assert found.coverage.open_claims == (
+        "The code above prints the number.",
+        "python block: print(1) (that it does what is asked)",
+    )
