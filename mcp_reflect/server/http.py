@@ -125,7 +125,9 @@ class Connection(H11Protocol):
         self._watch = self.loop.call_later(self.seconds, self._look)
         self.opened[self] = None
         if len(self.opened) > self.most:
-            next(filter(Connection._is_idle, self.opened), self).transport.close()
+            idle = next(filter(Connection._is_idle, self.opened), self)
+            del self.opened[idle]  # now, or the next one would close it again
+            idle.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -144,14 +146,17 @@ class Connection(H11Protocol):
 
 
 def most_connections() -> int:
-    """Return how many connections the limit on open files (`ulimit -n`) allows beside the bank's own."""
+    """Return how many connections the limit on open files (`ulimit -n`) allows beside the bank's own.
+
+    Others are accepted twice before the first that make way for them are closed.
+    """
     try:
         import resource  # noqa: PLC0415 - not on Windows
 
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     except ImportError:
         soft = 512
-    return min(max(soft - BACKLOG - _OTHER_FILES, 16), 2_000)
+    return min(max(soft - 2 * BACKLOG - _OTHER_FILES, 16), 2_000)
 
 
 def serve_http(port: int) -> None:
