@@ -46,7 +46,7 @@ class Metrics:
 
     def collect(self) -> Iterator[Any]:
         """Yield the figures of the pool of connections, where the bank has one."""
-        state: dict[str, float] = getattr(self._bank.db, "pool_state", dict[str, float])()
+        state: dict[str, float] = getattr(self._bank.db, "pool_state", {})
         for name, value in state.items():
             metric = self._prometheus.Metric(f"mcp_reflect_{name}", f"{name} of the pool of connections", "gauge")
             metric.add_sample(metric.name, {}, value)
