@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from mcp_reflect.cli.main import main
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
+from tests.server.servers import ROOT
 
 TASKS = ("run deployctl push", "pip cannot find a version", "read the configuration")
 REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/main."
@@ -93,36 +97,34 @@ def test_all_that_was_learned_is_the_same_on_the_server(
 def test_a_run_that_was_killed_is_continued_and_one_of_another_state_is_refused(
     file: Path, server_bank: ServerUrl, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mcp_reflect.storage.postgres import moving  # noqa: PLC0415 - psycopg may not be there
-    from mcp_reflect.storage.postgres.database import Database  # noqa: PLC0415 - same
+    dying = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from mcp_reflect.config import ServerUrl
+from mcp_reflect.storage.postgres import moving
+from mcp_reflect.storage.postgres.database import Database
 
-    class KilledError(Exception):
-        pass
+class Dying(Database):
+    left = 4
 
-    class Dying(Database):
-        left = 4
+    async def transact(self, *arguments):
+        self.left -= 1
+        if not self.left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await super().transact(*arguments)
 
-        async def transact(self, tenant: str, work: Any, kind: Any = "write") -> Any:
-            self.left -= 1
-            if not self.left:
-                raise KilledError
-            return await super().transact(tenant, work, kind)
-
-    async def begin() -> None:
-        dying = Dying(server_bank)
-        try:
-            await moving.move(file, dying)
-        finally:
-            await dying.close()
-
-    with pytest.raises(KilledError):
-        asyncio.run(begin())
+asyncio.run(moving.move(Path(sys.argv[1]), Dying(ServerUrl(sys.argv[2]))))
+"""
+    killed = subprocess.run((sys.executable, "-c", dying, str(file), server_bank.whole), cwd=ROOT, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(file.parent.glob("*moving*"))) == 1  # its copy of the file
     report = moved(capsys, monkeypatch, file, "--to", server_bank.whole)
     lessons = next(one for one in report if one["table"] == "lessons")
     assert lessons["added"] == 0
     assert lessons["rows"] > 0
     assert sum(one["added"] for one in report) > 0
     assert asyncio.run(told(file)) == asyncio.run(told(server_bank))
+    assert list(file.parent.glob("*moving*")) == []
 
 
 def test_unfinished_work_on_another_state_of_the_file_is_removed_only_when_asked(

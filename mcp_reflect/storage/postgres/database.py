@@ -346,7 +346,7 @@ class Database:
         if not isinstance(error, psycopg.OperationalError):
             return error
         self._opened = None
-        lines = str(error).strip().splitlines() or [""]
+        lines = [line for line in str(error).strip().splitlines() if line[:1] != "\t"] or [""]  # a tab: its advice
         reason = lines[-1].replace(str(self._parameters().get("password") or lines), "***")
         return BankError(f"The bank {self.url} {_DOWN}. ({reason})")
 

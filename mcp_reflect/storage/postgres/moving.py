@@ -1,5 +1,7 @@
 """Move the bank of a file to a server: every table as it is, indexed anew, by a run that another one continues."""
 
+import glob
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -71,6 +73,8 @@ async def move(path: Path, target: Database, *, anew: bool = False) -> list[Move
     """
     if not path.is_file():
         raise BankError(f"There is no bank at {path}. Set MCP_REFLECT_BANK to the file to move.")
+    for left in path.parent.glob(f"{glob.escape(path.name)}.moving-*"):
+        shutil.rmtree(left, ignore_errors=True)  # the copy of a run that was killed
     with explained(path), tempfile.TemporaryDirectory(prefix=f"{path.name}.moving-", dir=path.parent) as folder:
         copy = Path(folder) / "bank.db"
         files.copy_to(path, copy)
