@@ -179,13 +179,13 @@ def _server_command(options: Namespace) -> Command:
     env = {name: value for name, value in settings.items() if value}
     remote = None
     if options.url:
-        from mcp_reflect.cli.remote import TOKEN_VARIABLE, checked_address  # noqa: PLC0415 - a client of HTTP
+        from mcp_reflect.cli.remote import checked_address, checked_variable  # noqa: PLC0415 - a client of HTTP
 
         checked_address(options.url)
         if options.bank or options.distil:
             option = "--bank" if options.bank else "--distil"
             raise InputError(option, "the service has the bank, and reads each session itself", "Leave it out.")
-        remote = Remote(options.url, options.token_env or TOKEN_VARIABLE, options.project)
+        remote = Remote(options.url, checked_variable(options.token_env), options.project)
     script = Path(sys.executable).with_name("mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect")
     if script.exists():
         return Command(str(script), (), env, remote)

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 from contextlib import closing
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from mcp_reflect.loopback import is_loopback
 
 TOKEN_VARIABLE: Final = "REFLECT_TOKEN"  # noqa: S105 - the name of a variable
 MOST_TRANSCRIPT_CHARS: Final = 900_000  # the end of a longer one: with four bytes a character it is below 4 MiB
+_VARIABLE: Final = re.compile(r"(?!mcpr_)[A-Za-z_]\w*", re.ASCII)
 _CONNECT_SECONDS: Final = 1.0  # a service that is down costs an agent no more
 _SECONDS: Final = 2.5
 _MOST_BYTES: Final = 4 << 20  # of an answer
@@ -22,9 +24,9 @@ def ask(address: str, token_variable: str | None, name: str, value: Any, project
 
     InputError where it refuses, in its words; BankError where it cannot be reached.
     """
-    place = checked_address(address)
+    place, token_variable = checked_address(address), checked_variable(token_variable)
     kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
-    token = os.environ.get(token_variable or TOKEN_VARIABLE, "")
+    token = os.environ.get(token_variable, "")
     headers = {"Content-Type": "application/json", "Authorization": token and f"Bearer {token}"}
     headers |= {"Mcp-Reflect-Project": project or ""}
     path = f"{place.path.rstrip('/').removesuffix('/mcp')}/api/{name}"
@@ -39,10 +41,27 @@ def ask(address: str, token_variable: str | None, name: str, value: Any, project
         except (OSError, http.client.HTTPException) as error:
             raise BankError(f"The service {place.netloc} does not answer: {type(error).__name__}.") from None
     if answer.status != http.client.OK:
-        refused = answer.status == http.client.UNAUTHORIZED
-        fix = f"Set {token_variable or TOKEN_VARIABLE} to a token of the service." if refused else "Ask again."
-        raise InputError(place.netloc, f"it answers {answer.status}: {body[:300].decode('utf-8', 'replace')}", fix)
+        fault, _, fix = _words(body[:1000].decode("utf-8", "replace")).partition(". ")
+        if answer.status == http.client.UNAUTHORIZED:
+            fix = f"Set {token_variable} to a token of the service."
+        raise InputError(place.netloc, f"it answers {answer.status}: {fault.rstrip('.')}", fix or "Ask again.")
     return json.loads(body)
+
+
+def _words(body: str) -> str:
+    """Return the words of an error: the `error` of an object of JSON, else the beginning of the text."""
+    try:
+        return str(json.loads(body)["error"])
+    except (ValueError, LookupError, TypeError):
+        return body[:300]
+
+
+def checked_variable(name: str | None) -> str:
+    """Return the name of the variable with the token. InputError for no name, which may be the token itself."""
+    if name and not _VARIABLE.fullmatch(name):
+        fix = f"Put the token into a variable such as {TOKEN_VARIABLE}, and give its name."
+        raise InputError("--token-env", "it is not the name of a variable", fix)
+    return name or TOKEN_VARIABLE
 
 
 def checked_address(address: str) -> Any:
