@@ -25,6 +25,10 @@ class NotFoundError(InputError):
     """An id that does not exist in this scope."""
 
 
+class NotAllowedError(InputError):
+    """An act for which the caller's token has not the role."""
+
+
 class BankError(McpReflectError):
     """The bank cannot do what was asked; the message says what the person can do about it."""
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from mcp_reflect.dashboard.actions import ACTIONS, act, lesson_details
 from mcp_reflect.dashboard.data import collect
 from mcp_reflect.dashboard.page import render_page, script_json
-from mcp_reflect.errors import InputError, McpReflectError, NotFoundError
+from mcp_reflect.errors import InputError, McpReflectError, NotAllowedError, NotFoundError
 from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.security.redact import clean_text
 
@@ -183,12 +183,13 @@ async def handle(engine: "Engine", handler: Handler, request: Request) -> Respon
     try:
         return await handler(request)
     except McpReflectError as error:
-        status = 404 if isinstance(error, NotFoundError) else 400 if isinstance(error, InputError) else 503
+        statuses = {NotFoundError: 404, NotAllowedError: 403, InputError: 400}
+        status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 503)
         return error_response(status, str(error))
     except Exception as error:  # noqa: BLE001 - the outermost handler: the page gets a sentence
         trace = clean_text(traceback.format_exc())
-        engine.log("board_failed", "error", error=type(error).__name__, trace=trace)
-        return error_response(500, "mcp-reflect failed inside the board; nothing was stored. Its log has more.")
+        engine.log("request_failed", "error", path=request.url.path, error=type(error).__name__, trace=trace)
+        return error_response(500, "mcp-reflect failed; nothing was stored. Its log has more.")
 
 
 async def read_body(request: Request, most: int = MAX_BODY_BYTES) -> dict[str, Any]:

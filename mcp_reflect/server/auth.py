@@ -10,7 +10,7 @@ import anyio.to_thread
 from mcp.server.auth.provider import AccessToken
 
 from mcp_reflect.config import stored_name
-from mcp_reflect.errors import InputError
+from mcp_reflect.errors import NotAllowedError
 from mcp_reflect.log import Log
 from mcp_reflect.models.access import ROLES, Principal, Role
 from mcp_reflect.storage.tokens import PREFIX, TokenRepository
@@ -147,7 +147,7 @@ class SigningKeys:
 
 
 def refuse_role(caller: Principal, needed: Role, act: str) -> None:
-    """InputError where the caller's role does not allow an act."""
+    """NotAllowedError where the caller's role does not allow an act."""
     if not caller.may(needed):
         fault = f"your token's role is {caller.role}, and to {act} it has to be {needed}"
-        raise InputError("role", fault, "Ask an admin of your team for another token.")
+        raise NotAllowedError("role", fault, "Ask an admin of your team for another token.")

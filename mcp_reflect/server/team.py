@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Scopes, Settings
-from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.errors import BankError, InputError, McpReflectError
 from mcp_reflect.log import Log
 from mcp_reflect.loopback import HOST, is_loopback, listening
 from mcp_reflect.models.access import Principal, Role
@@ -40,6 +40,7 @@ from mcp_reflect.storage.tokens import PREFIX
 
 _FINISH_SECONDS: Final = 50  # for running calls when the service stops: a call that asks a model takes 45
 _READY_SECONDS: Final = 3.0
+_RETRY_SECONDS: Final = 5  # for a bank that does not answer
 _PROBES: Final = ("/healthz", "/readyz")
 
 
@@ -91,6 +92,7 @@ class Replica:
             transport_security=TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins),
         )
         anyone = None if options.authenticates else _anyone(settings)
+        app.user_middleware.insert(0, Middleware(BankErrors, log=log))
         app.user_middleware.append(Middleware(Gate, team=self._team, anyone=anyone))
         app.router.routes[:0] = self._routes(options)
         self.starlette = app
@@ -191,6 +193,23 @@ class Front:
         if scope["path"] == PATH and scope["method"] == "GET":  # a stream of a session; this service has none
             return PlainTextResponse("Send POST.", 405, {"Allow": "POST"})
         return None
+
+
+class BankErrors:
+    """An ASGI application around `app`: answers 503 where the bank fails before a tool is called, as for a token."""
+
+    def __init__(self, app: ASGIApp, log: Log) -> None:
+        self._app = app
+        self._log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on, and log what the bank says about a failure: the caller cannot use it."""
+        try:
+            await self._app(scope, receive, send)
+        except BankError as error:
+            self._log("bank_failed", "error", path=scope["path"], error=str(error))
+            text = f"The service's bank does not answer. Nothing was stored. Ask again in {_RETRY_SECONDS} s."
+            await PlainTextResponse(text, 503, {"Retry-After": str(_RETRY_SECONDS)})(scope, receive, send)
 
 
 def _bearer(scope: Scope) -> bool:

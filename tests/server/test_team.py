@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
-from mcp_reflect.config import Settings
+from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.models.access import Role
 from tests.conftest import Era
 from tests.held_clock import HeldClock
@@ -99,6 +99,7 @@ async def test_a_token_ends_with_its_last_day(settings: Settings) -> None:
         assert await status(team, token) == 401
 
 
+@pytest.mark.sqlite
 async def test_the_text_of_a_token_is_nowhere_in_the_bank(team: Team, settings: Settings) -> None:
     token = await team.token("ada")
     await team.bank.db.truncate_log()
@@ -256,6 +257,25 @@ async def test_prometheus_gets_calls_by_tool_and_no_tenant_unless_asked(settings
         assert 'outcome="error"' in figures
         assert f"mcp_reflect_call_seconds_count{{{labels}}} 1.0" in figures
         assert 'mcp_reflect_requests_total{status="200"}' in figures
+
+
+async def test_while_the_bank_does_not_answer_requests_are_refused_in_words_and_asked_to_come_again(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("psycopg_pool")
+    nowhere = replace(settings, bank=ServerUrl("postgresql://ada:hidden@127.0.0.1:1/none"))
+    async with replica(nowhere) as team, team.http("mcpr_some_token") as http:
+        asked = (
+            http.post("/mcp", json=CALL, headers=SENT),
+            http.get("/api/board"),
+            http.post("/login", data={"token": "x"}),
+        )
+        for answer in await asyncio.gather(*asked):
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+            assert "Ask again in 5 s" in answer.text
+            assert "postgresql" not in answer.text
+    logged = capsys.readouterr().err
+    assert ("bank_failed" in logged, "hidden" in logged, "Traceback" in logged) == (True, False, False)
 
 
 async def test_each_request_is_logged_without_its_body_or_token(

@@ -78,7 +78,8 @@ async def test_only_an_admin_reads_quarantine_and_decides(settings: Settings) ->
             assert board["acts"] == []
             assert HELD["mistake"] not in json.dumps(board)
             refusal = await http.post("/api/act", json=approve)
-            assert (refusal.status_code, "has to be admin" in refusal.text) == (400, True)
+            assert (refusal.status_code, "has to be admin" in refusal.text) == (403, True)
+            assert (await http.get(f"/api/lesson/{lesson}")).status_code == 403
         async with team.http(admin) as http:
             board = (await http.get("/api/board")).json()
             assert "approve" in board["acts"]
@@ -143,6 +144,8 @@ def test_the_command_line_and_hooks_ask_a_service_and_need_no_bank(bank_path: Pa
         assert json.loads(found.stdout)["recall_id"].startswith("rec_")
         refused = run(("recall", "make deply", *there), OURS="mcpr_wrong_token")
         assert (refused.returncode, "Set OURS to a token" in refused.stderr) == (2, True)
+        elsewhere = run(("recall", "make deply", *there, "--project", "payroll"), OURS=token)
+        assert elsewhere.stderr.endswith("not for it. Leave it out, or send one of: shop, billing.\n")
     down = run(("hook", *there, "PreToolUse"), json.dumps(FAILING), OURS=token)
     assert (down.returncode, down.stdout, down.stderr) == (0, "", "")
     assert "does not answer" in run(("recall", "x", *there), OURS=token).stderr
@@ -153,6 +156,14 @@ def test_the_command_line_and_hooks_ask_a_service_and_need_no_bank(bank_path: Pa
 def test_a_token_is_not_sent_without_encryption(url: str) -> None:
     done = run(("recall", "x", "--url", url))
     assert (done.returncode, "--url" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("given", ["mcpr_01m82_secret", "eyJhbGciOi.eyJpc3Mi.c2ln", "MY TOKEN"])
+def test_a_token_in_the_place_of_its_variable_is_refused_and_not_repeated(given: str) -> None:
+    for words in (("recall", "x"), ("install", "codex", "--print")):
+        done = run((*words, "--url", "http://127.0.0.1:1/mcp", f"--token-env={given}"))
+        assert (done.returncode, "--token-env: it is not the name of a variable" in done.stderr) == (2, True)
+        assert "secret" not in done.stdout + done.stderr
 
 
 def test_a_hook_that_asks_a_service_loads_neither_mcp_nor_a_client_of_http() -> None:
