@@ -84,13 +84,14 @@ def machine() -> str:
 
 def run(section: Section) -> str:
     """Run the section's command and return the section as text; its output names a failure."""
+    load = os.getloadavg()[0]
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{section.words[0]}", *section.words[1:]],
         cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False,
     )  # fmt: skip
     failed = "" if done.returncode == 0 else f"Exit status {done.returncode}: not every limit is met.\n"
     date = datetime.now(UTC).date().isoformat()
-    facts = f"`{section.command}`, {machine()}, {date}."
+    facts = f"`{section.command}`, {machine()}, {date}, load average {load:.1f} before it began."
     return f"{section.about} {facts}\n{failed}\n```\n{done.stdout.rstrip()}\n```\n"
 
 

