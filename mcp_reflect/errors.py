@@ -3,6 +3,16 @@
 Every other exception is a fault of this package.
 """
 
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Return "Did you mean 'NAME'?" for the known name nearest to a misspelled one, or `otherwise` if none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
+
+    nearest = get_close_matches(name[:80], list(known), n=1)
+    return f"Did you mean '{nearest[0]}'?" if nearest else otherwise
+
 
 class McpReflectError(Exception):
     """The base of every error that mcp-reflect raises on purpose."""

@@ -1,7 +1,6 @@
 """Plain functions over graph state, for LangGraph and its like: each returns the keys that change."""
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, is_dataclass
@@ -18,6 +17,7 @@ from mcp_reflect.models.reflection import Assessment, Insights, Reflection
 from mcp_reflect.models.search import SearchPlan, SearchRequest, SearchState, Tried
 from mcp_reflect.replan import planner
 from mcp_reflect.schemas.search import is_list, is_object, read_catalog, read_queries, read_results
+from mcp_reflect.signature import digest
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -216,7 +216,7 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
             rows[table] = rows.get(table, 0) + counted[table]
         results = rows
     return SearchRequest(
-        search_id=str(state.get("search_id") or hashlib.sha256(message.encode()).hexdigest()[:16]),
+        search_id=str(state.get("search_id") or digest(message)),
         user_message=message,
         queries=read_queries(planned, "planned_queries"),
         results=read_results(results, "query_results") or None,

@@ -80,16 +80,17 @@ def fingerprint(error: str) -> str:
 
 def signature(tool: str, call: str, error_fingerprint: str) -> str:
     """Return 16 hex digits over the tool, the normalized call and the fingerprint."""
-    return _digest("\x1f".join((tool.strip().lower(), call, error_fingerprint)))
+    return digest("\x1f".join((tool.strip().lower(), call, error_fingerprint)))
 
 
 def bounded(line: str, limit: int = CALL_LIMIT) -> str:
     """Return the line, or its start and a hash of the whole where it is longer than `limit` characters."""
-    return line if len(line) <= limit else f"{line[: limit - 20]}...#{_digest(line)}"
+    return line if len(line) <= limit else f"{line[: limit - 20]}...#{digest(line)}"
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+def digest(text: str, digits: int = 16) -> str:
+    """Return the first hex digits of the SHA-256 of a text."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:digits]
 
 
 def _line(tool: str, arguments: Json, normalize: Callable[[str], str]) -> str:

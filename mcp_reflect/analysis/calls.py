@@ -4,7 +4,6 @@ Precision counts more than recall: an answer is a failure where the trace marks 
 HTTP status, JSON error), or where the answer is an error message. Text that only speaks of errors is none.
 """
 
-import json
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from mcp_reflect.analysis.tools import (
     tool_words,
     without_labels,
 )
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.models.run import ErrorCategory, Event, EventType, Trace
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.signature import exact_call, fingerprint
@@ -321,10 +320,7 @@ def _from_json(text: str, kind: Kind) -> Fault | None:
     stripped = text.strip()
     if not stripped.startswith("{") or len(stripped) > JSON_LIMIT:
         return None
-    try:
-        value: Json = json.loads(stripped)
-    except (ValueError, RecursionError):
-        return None
+    value = json_of(stripped)
     if not isinstance(value, dict) or (kind is Kind.READ and len(value) > 6):
         return None
     error = _first(value, ("error", "errors", "exception", "error_message", "errorMessage"))

@@ -1,6 +1,5 @@
 """Whether a call is known to fail: its forms, their comparison, and the warning in words."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -22,7 +21,16 @@ from mcp_reflect.models.run import ErrorCategory as C
 from mcp_reflect.models.run import Failure
 from mcp_reflect.models.warning import Due, KnownFailure, Match, SessionState
 from mcp_reflect.security.fencing import fence
-from mcp_reflect.signature import bounded, dressed_call, fingerprint, normalized_call, signature, steady, unquoted
+from mcp_reflect.signature import (
+    bounded,
+    digest,
+    dressed_call,
+    fingerprint,
+    normalized_call,
+    signature,
+    steady,
+    unquoted,
+)
 
 if TYPE_CHECKING:
     from mcp_reflect.analysis.calls import Fault
@@ -54,15 +62,15 @@ class Forms:
 
     @property
     def exact_key(self) -> str:
-        return _digest(self.exact)
+        return digest(self.exact)
 
     @property
     def loose_key(self) -> str:
-        return _digest(self.loose)
+        return digest(self.loose)
 
     @property
     def bare_key(self) -> str:
-        return _digest(self.bare)
+        return digest(self.bare)
 
 
 def forms_of(tool: str, arguments: Json) -> Forms:
@@ -105,10 +113,6 @@ def _folded(arguments: Json) -> Json:
 def drops_quotes(new: Forms, known: Forms) -> bool:
     """True where the new call is the known one without some quotation marks: that can be the correction."""
     return new.bare == known.bare and len(new.exact) < len(known.exact)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 # Failures as they are stored.

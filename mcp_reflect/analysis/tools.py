@@ -4,14 +4,13 @@ The same text means different things from different tools: an error message prin
 text in a file that was read is its content.
 """
 
-import json
 from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final
 
 from mcp_reflect.analysis.shell import commands_in, head_of, unwrapped
 from mcp_reflect.analysis.text import pattern, quote, without_own_values, word_set
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.patterns import lazy_compile
 
 _WORDS = lazy_compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
@@ -233,11 +232,9 @@ def found_nothing(answer: str) -> bool:
     text = answer.strip()
     if text.lower() in _EMPTY:
         return True
-    if text[:1] in "{[" and len(text) <= 20_000:
-        try:
-            return _holds_nothing(json.loads(text))
-        except (ValueError, RecursionError):
-            pass  # not JSON: `[SAS] was not found` also starts with a bracket
+    # What begins with a bracket may be text: `[SAS] was not found`.
+    if text[:1] in "{[" and len(text) <= 20_000 and (value := json_of(text)) is not None:
+        return _holds_nothing(value)
     # An answer "Could not find ..." may go on with pages of suggestions.
     return bool(_SAYS_NOTHING.match(text)) and (len(text) <= SHORT or text.lower().startswith("could not find"))
 

@@ -1,11 +1,12 @@
 """Records of transcripts as events: chat messages, sessions of Claude Code, Codex and pi."""
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Final, cast
+
+from mcp_reflect.models.common import unpacked
 
 Record = Mapping[str, Any]
 
@@ -92,16 +93,6 @@ def as_list(value: object) -> Sequence[Any]:
 def as_records(value: object) -> list[Record]:
     """The objects in a list, empty ones left out."""
     return [record for item in as_list(value) if (record := as_record(item))]
-
-
-def unpacked(value: object) -> Any:
-    """The object or list that a text holds as JSON; anything else as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
 
 
 def text_of(content: object) -> str:

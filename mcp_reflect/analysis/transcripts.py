@@ -4,7 +4,6 @@ Read are the arguments of `reflect` themselves, sessions of Claude Code, Codex, 
 message lists (OpenAI, Anthropic, LangChain).
 """
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any, Final
 from mcp_reflect.analysis import transcript_records as records
 from mcp_reflect.analysis.transcript_records import Gathered, Record, as_list, as_record, as_records, text_of
 from mcp_reflect.errors import InputError
+from mcp_reflect.signature import digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,8 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
             continue
         for part in run.runs(outcome):  # an id of session and content, so that the same one is known again
             content = json.dumps(part, sort_keys=True, ensure_ascii=False, default=str)
-            digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
             name = (session or run.session or "transcript")[:150]
-            found.runs.append((prefix, {**part, "run_id": f"{name}#{digest}"}))
+            found.runs.append((prefix, {**part, "run_id": f"{name}#{digest(content)}"}))
     return found
 
 

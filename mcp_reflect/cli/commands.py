@@ -1,12 +1,12 @@
 """The commands: the module of each, its help, its parser, and how it is loaded."""
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final, NoReturn, Protocol
 
-from mcp_reflect.errors import InputError
+from mcp_reflect.errors import InputError, did_you_mean
 
 
 class CliParser(argparse.ArgumentParser):
@@ -23,7 +23,7 @@ class CliParser(argparse.ArgumentParser):
             from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
             names = [str(choice) for choice in action.choices]
-            hint = suggestion(str(value), names) or f"Choose from {', '.join(names)}."
+            hint = did_you_mean(str(value).lower(), names, f"Choose from {', '.join(names)}.")
             raise argparse.ArgumentError(action, f"invalid choice: '{quoted(str(value), 40)}'. {hint}")
 
 
@@ -44,14 +44,6 @@ def add_number(parser: Options, option: str, least: float, most: float, **detail
         return value
 
     parser.add_argument(option, type=parse, **details)
-
-
-def suggestion(word: str, names: Iterable[str]) -> str:
-    """Return "Did you mean 'NAME'?" for the name nearest to a misspelled word, or an empty string if none is near."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
-
-    nearest = get_close_matches(word.lower(), list(names), n=1)
-    return f"Did you mean '{nearest[0]}'?" if nearest else ""
 
 
 @dataclass(frozen=True, slots=True)

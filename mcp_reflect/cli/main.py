@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect import __version__
-from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.errors import InputError, McpReflectError, did_you_mean
 
 _WELCOME: Final = """\
 mcp-reflect is a server that AI agents talk to (MCP over stdio); a host starts it, so there is nothing to run here.
@@ -63,13 +63,13 @@ def _run(words: list[str]) -> int:
         from mcp_reflect.cli.hook import run_hook  # noqa: PLC0415 - only hosts run it
 
         return run_hook(words[1:])
-    from mcp_reflect.cli.commands import COMMANDS, HOOK, load_command, suggestion, usage  # noqa: PLC0415 - a hook needs no argparse
+    from mcp_reflect.cli.commands import COMMANDS, HOOK, load_command, usage  # noqa: PLC0415 - a hook needs no argparse
 
     if name in ("-h", "--help", "help"):
         sys.stdout.write(usage())
         return 0
     if name not in COMMANDS:
-        hint = suggestion(name, [*COMMANDS, HOOK]) or "`mcp-reflect --help` lists the commands."
+        hint = did_you_mean(name.lower(), [*COMMANDS, HOOK], "`mcp-reflect --help` lists the commands.")
         raise InputError("command", f"there is no command '{name}'", hint)
     parser, run = load_command(name)
     return run(parser.parse_args(words[1:]))

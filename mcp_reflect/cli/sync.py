@@ -4,7 +4,6 @@ A state file beside the bank holds the digest of each lesson at the last sync. W
 differs from it, the other follows; where both do, it is a conflict, and nothing changes until a person chooses.
 """
 
-import hashlib
 import json
 import re
 from argparse import Namespace
@@ -25,6 +24,7 @@ from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.signature import digest
 
 _MOST_LESSONS: Final = 1_000_000
 
@@ -82,7 +82,7 @@ async def _sync(engine: Engine, folder: Path, take: str | None) -> Changes:
                 in_bank = in_file
         synced[lesson_id] = in_bank
     with replace_file(_state_file(engine, folder)) as file:
-        digests = {lesson_id: digest for lesson_id, digest in synced.items() if digest is not None}
+        digests = {lesson_id: last for lesson_id, last in synced.items() if last is not None}
         json.dump({"folder": str(folder.resolve()), "digests": digests}, file)
     return changes
 
@@ -162,7 +162,7 @@ def _write_file(folder: Path, path: Path | None, lesson: Lesson | None, changes:
 
 
 def _state_file(engine: Engine, folder: Path) -> Path:
-    name = hashlib.sha256(f"{folder.resolve()}\n{engine.scopes.own}".encode()).hexdigest()[:12]
+    name = digest(f"{folder.resolve()}\n{engine.scopes.own}", 12)
     return engine.bank.path.with_name(f"{engine.bank.path.name}.sync-{name}")
 
 
@@ -201,4 +201,4 @@ def _read_files(folder: Path) -> tuple[dict[str, tuple[Path, Fields]], list[tupl
 
 
 def _digest(fields: Fields) -> str:
-    return hashlib.sha256(json.dumps([fields[name] for name in FIELDS], ensure_ascii=False).encode()).hexdigest()[:24]
+    return digest(json.dumps([fields[name] for name in FIELDS], ensure_ascii=False), 24)

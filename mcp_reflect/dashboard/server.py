@@ -1,11 +1,10 @@
 """Serve the dashboard to one person on this machine."""
 
-import json
 import secrets
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,6 +16,7 @@ from mcp_reflect.dashboard.data import collect
 from mcp_reflect.dashboard.page import render_page, script_json
 from mcp_reflect.errors import InputError, McpReflectError, NotAllowedError, NotFoundError
 from mcp_reflect.loopback import HOST, listening
+from mcp_reflect.models.common import json_of
 from mcp_reflect.security.redact import clean_text
 
 if TYPE_CHECKING:
@@ -201,13 +201,10 @@ async def read_body(request: Request, most: int = MAX_BODY_BYTES) -> dict[str, A
         body += chunk
         if len(body) > most:
             raise InputError("body", f"it is longer than {most} bytes", "Send less.")
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        value = None
+    value = json_of(body)
     if not isinstance(value, dict):
         raise InputError("body", "it is not an object of JSON", "Send one.")
-    return cast("dict[str, Any]", value)
+    return value
 
 
 def json_response(value: dict[str, Any]) -> Response:

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.errors import MissingInputError, PromptError
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.security.fencing import DATA_RULE, fence, seal
 
 NONE = "(none given)"
@@ -43,11 +43,8 @@ _USER_MARK = "---user---"
 
 
 def _is_output(text: str) -> bool:
-    try:
-        value: Json = {"": ""} if text == "text" else json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and bool(value)
+    shape = json_of(text)
+    return text == "text" or (isinstance(shape, dict) and bool(shape))
 
 
 _ROLES = ("reflector", "critic", "corrector", "planner", "evaluator", "dreamer", "host")

@@ -1,5 +1,6 @@
 """Values that most models share: JSON, the scope of a record, the names of judges."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from enum import StrEnum
@@ -45,6 +46,20 @@ def compact(value: Any) -> Any:
 
 
 _types: Final = cache(get_type_hints)
+
+
+def json_of(text: str | bytes) -> Json:
+    """Return the value of a JSON text, None for any other text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def unpacked(value: Any) -> Any:
+    """Return the object or list that a text holds as JSON; anything else as it is."""
+    packed = json_of(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else None
+    return value if packed is None else packed
 
 
 def from_json(kind: Any, value: Any) -> Any:

@@ -3,16 +3,15 @@
 Filling a prompt counts no lesson as applied.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any, Final
 
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptMessage, TextContent
 
 from mcp_reflect.config import Limits
-from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.errors import InputError, McpReflectError, did_you_mean
 from mcp_reflect.models.lesson import Recall, waits
 from mcp_reflect.models.reflection import StoredReflection
 from mcp_reflect.models.run import Outcome
@@ -31,7 +30,7 @@ async def get(engine: Engine, name: str, arguments: Mapping[str, Any]) -> GetPro
     """Return a prompt as a message. Raises MCPError (invalid params) for an unknown name or a bad argument."""
     try:
         if name not in PROMPTS:
-            raise InputError("name", f"there is no prompt '{quoted(name)}'", _nearest(name, list(PROMPTS)))
+            raise InputError("name", f"there is no prompt '{quoted(name)}'", _nearest(name, PROMPTS))
         inputs = await _inputs(engine, name, _read_arguments(PROMPTS[name], arguments, engine.settings))
         rendered = engine.context.runner.render(name, inputs)
     except McpReflectError as error:
@@ -47,7 +46,7 @@ def _read_arguments(prompt: Prompt, arguments: Mapping[str, Any], limits: Limits
     values = {argument: str(value) for argument, value in arguments.items() if str(value or "").strip()}
     for argument in arguments:
         if argument not in about:
-            raise InputError(quoted(argument), f"{prompt.name} has no such argument", _nearest(argument, list(about)))
+            raise InputError(quoted(argument), f"{prompt.name} has no such argument", _nearest(argument, about))
         limits.refuse_more("max_prompt_chars", argument, len(values.get(argument, "")))
     for item in prompt.arguments or ():
         if item.required and item.name not in values:
@@ -56,9 +55,8 @@ def _read_arguments(prompt: Prompt, arguments: Mapping[str, Any], limits: Limits
     return {argument: clean_text(value) for argument, value in values.items()}
 
 
-def _nearest(name: str, known: list[str]) -> str:
-    near = get_close_matches(name[:80], known, n=1)
-    return f"Did you mean '{near[0]}'?" if near else f"Send one of {', '.join(known)}."
+def _nearest(name: str, known: Collection[str]) -> str:
+    return did_you_mean(name, known, f"Send one of {', '.join(known)}.")
 
 
 async def _inputs(engine: Engine, name: str, values: dict[str, str]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ Each answer is tied to the text of its request.
 """
 
 import asyncio
-import hashlib
 import json
 import warnings
 from typing import Any, Final
@@ -20,6 +19,7 @@ from mcp_reflect.llm import protocol
 from mcp_reflect.llm.protocol import Reply, Request, Stop
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.server.service import InputNeeded
+from mcp_reflect.signature import digest
 
 NAME: Final = "sampling"
 MOST_REQUESTS: Final = 8
@@ -47,18 +47,18 @@ class Sampling:
 
     def _from_state(self, place: int, request: Request) -> Reply:
         """Return the reply that the client sent back, or end the call with the request for it."""
-        digest = hashlib.sha256(f"{request.system}\0{request.user}".encode()).hexdigest()[:32]
+        question = digest(f"{request.system}\0{request.user}", 32)
         answer = (self._context.input_responses or {}).get(_KEY)
-        if place == len(self._replies) - 1 and self._replies[place] == {"question": digest}:
+        if place == len(self._replies) - 1 and self._replies[place] == {"question": question}:
             if not isinstance(answer, types.CreateMessageResult):
                 raise protocol.UnreachableError(NAME, "the host sent no answer", "Call again")
-            self._replies[place] = {"question": digest, **_plain(answer)}
+            self._replies[place] = {"question": question, **_plain(answer)}
         if place < len(self._replies):
             kept = self._replies[place]
-            if kept["question"] != digest or "text" not in kept:
+            if kept["question"] != question or "text" not in kept:
                 raise protocol.BadRequestError(NAME, "the question changed between two rounds of a call", "Call anew")
             return _reply(kept)
-        state = json.dumps([*self._replies, {"question": digest}])
+        state = json.dumps([*self._replies, {"question": question}])
         asked = types.CreateMessageRequest(method="sampling/createMessage", params=_params(request))
         raise InputNeeded(types.InputRequiredResult(input_requests={_KEY: asked}, request_state=state))
 

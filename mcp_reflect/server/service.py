@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
 from mcp_reflect.config import PREFIX, Settings
-from mcp_reflect.errors import InputError, McpReflectError, NotFoundError
+from mcp_reflect.errors import InputError, McpReflectError, NotFoundError, did_you_mean
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import HOST, RULES, compact, plain
 from mcp_reflect.server.listing import tools
@@ -197,10 +197,7 @@ class Service:
 
         names = [tool["name"] for tool in tools()]
         if name not in names:
-            from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
-
-            near = get_close_matches(name[:80], names, n=1)
-            fix = f"Did you mean '{near[0]}'?" if near else f"Call one of {', '.join(names)}."
+            fix = did_you_mean(name, names, f"Call one of {', '.join(names)}.")
             return failure(f"name: there is no tool '{quoted(name)}'. {fix}")
         try:
             with self.idle.call(), self.admission.call(), named_agent(agent or _client_name(context)):

@@ -1,7 +1,6 @@
 """Check a piece of work, and correct it as far as possible."""
 
 import asyncio
-import hashlib
 import json
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
+from mcp_reflect.signature import digest
 
 _PROMPT_CHARS: Final = 16_000  # of steps, evidence and lessons in a prompt, each
 
@@ -230,8 +230,12 @@ async def critique(
     sent = read(CritiqueArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     session = await _session(context, scope, sent)
-    digest = _digest(sent)
-    if sent.critique_id is not None and session.get("answer") is not None and session.get("analysis") == digest:
+    analysis_digest = _digest(sent)
+    if (
+        sent.critique_id is not None
+        and session.get("answer") is not None
+        and session.get("analysis") == analysis_digest
+    ):
         return from_json(Critique, session["answer"])
     until = began + CALL_SECONDS
     call = _Call(context, replace(client, on_text=on_text), session, until, on_start, on_complete)
@@ -251,9 +255,9 @@ async def critique(
     after = {  # the next call of this critique goes on from the best version
         **session,
         "first_steps": session.get("first_steps", session["steps"]),
-        "steps": session["steps"] if digest is None else list(run.best.verified.steps),
-        "iterations": 0 if digest is None else run.iterations,
-        "analysis": digest,
+        "steps": session["steps"] if analysis_digest is None else list(run.best.verified.steps),
+        "iterations": 0 if analysis_digest is None else run.iterations,
+        "analysis": analysis_digest,
         "retries": session.get("retries", 0) + answer.should_retry,
         "improvements": session.get("improvements", 0) + (run.best is not run.first),
         "answer": json.loads(json.dumps(asdict(answer))),
@@ -330,7 +334,7 @@ def _digest(sent: CritiqueArguments) -> str | None:
     if sent.analysis is None:
         return None
     results = [result.model_dump(mode="json") for result in sent.tool_results]
-    return hashlib.sha256(json.dumps([sent.analysis, results], sort_keys=True).encode()).hexdigest()[:32]
+    return digest(json.dumps([sent.analysis, results], sort_keys=True), 32)
 
 
 def _work(session: Mapping[str, Any]) -> Work:

@@ -1,7 +1,6 @@
 """Reflect on a run: analyze it and store the reflection with its strategy, lessons and failures in one transaction."""
 
 import asyncio
-import hashlib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
@@ -41,6 +40,7 @@ from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.transcripts import with_own_events
+from mcp_reflect.signature import digest
 
 _REFLECTOR_CHARS: Final = 24_000  # of a run in the reflector's prompt, some 6,000 tokens; the text says what is cut
 _EVALUATOR_CHARS: Final = 16_000
@@ -470,7 +470,7 @@ def _digest(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[s
     """Identify a run with its analysis and criteria by 32 hex digits of SHA-256."""
     judgement = asdict(analysis) if analysis else None
     text = json.dumps([run, judgement, *criteria], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return digest(text, 32)
 
 
 def from_stored(stored: StoredReflection) -> Reflection:

@@ -1,6 +1,5 @@
 """Plan the next queries of a search that found nothing."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -30,6 +29,7 @@ from mcp_reflect.schemas.search import (
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
+from mcp_reflect.signature import digest
 from mcp_reflect.storage.sessions import StoredCatalog
 
 _SHOWN: Final = 6_000  # characters of queries, catalog and results that a language model is shown each
@@ -59,7 +59,7 @@ def _read_catalog(text: str, max_query_chars: int, max_catalog_words: int, max_c
     )
     entries, notes = read_catalog([_clean_entry(entry) for entry in json.loads(text)], limits=limits)
     stored = json.dumps([asdict(entry) for entry in entries])
-    return _Catalog(entries, notes, StoredCatalog(hashlib.sha256(stored.encode()).hexdigest(), stored))
+    return _Catalog(entries, notes, StoredCatalog(digest(stored, 64), stored))
 
 
 def _clean_entry(entry: Any) -> Any:
@@ -302,4 +302,4 @@ def _completed(plan: SearchPlan, call: _Call, ts: str) -> SearchPlan:
 
 
 def _digest(analysis: Any) -> str | None:
-    return None if analysis is None else hashlib.sha256(json.dumps(analysis, sort_keys=True).encode()).hexdigest()[:32]
+    return None if analysis is None else digest(json.dumps(analysis, sort_keys=True), 32)

@@ -1,6 +1,5 @@
 """Consolidation of a bank ("dream"): the plan by rules, its changes applied and undone, each in one transaction."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -12,6 +11,7 @@ from mcp_reflect.models.common import RULES, Scope
 from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalisation, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust
 from mcp_reflect.models.reflection import Link
+from mcp_reflect.signature import digest
 from mcp_reflect.storage import lessons, outcomes
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
@@ -165,8 +165,8 @@ class ConsolidationRepository(Repository):
                 archived = lessons.lesson_by_id(tx, scope, name)
                 changes.record(replace(archived, state=State.ACTIVE), archived.updated_at)
         undoing = {"records": changes.records, "added": changes.added, "links": changes.links}
-        digest = "" if part else digest_of(_records(tx, scope))
-        values = scoped(scope, id=dream_id, digest=digest, tokens=plan.tokens, idle=idle, now=self.clock.now())
+        state = "" if part else digest_of(_records(tx, scope))
+        values = scoped(scope, id=dream_id, digest=state, tokens=plan.tokens, idle=idle, now=self.clock.now())
         tx.run("dream_add", {**values, "plan": json.loads(json.dumps(asdict(plan))), "changes": undoing})
         return dream_id, tuple(changes.added), tuple(changes.skipped)
 
@@ -287,7 +287,7 @@ def digest_of(records: list[Lesson]) -> str:
     state = sorted(
         [lesson.id, lesson.updated_at, lesson.wins, lesson.losses, lesson.times_applied] for lesson in records
     )
-    return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16]
+    return digest(json.dumps(state))
 
 
 def _records(reading: Reading, scope: Scope) -> list[Lesson]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import Json, unpacked
 from mcp_reflect.models.hook import HookInput, Moment
 
 _MAX_SESSION_CHARS: Final = 200
@@ -72,7 +72,7 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
         or (str(cast("list[Any]", roots)[0]) if isinstance(roots, list) and roots else None),
         tool=_text(fields, "tool_name"),
         call_id=_text(fields, "tool_use_id"),
-        arguments=_json(fields.get("tool_input")),
+        arguments=unpacked(fields.get("tool_input")),  # Cursor and some tools send text that holds JSON
         result=_result(fields.get("tool_response", fields.get("tool_output"))),
         error=_error(name, fields),
         prompt=_text(fields, "prompt"),
@@ -118,19 +118,9 @@ def _error(event: str, fields: Mapping[str, Any]) -> str | None:
     return (str(error).strip() or "the call failed") if error else None
 
 
-def _json(value: object) -> Json:
-    """Parse arguments that Cursor and some tools send as text that holds JSON."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return cast("Json", value)
-
-
-def _result(value: object) -> Json:
+def _result(sent: object) -> Json:
     """Return a tool's result: its text if it is wrapped in a known way, else unchanged."""
-    value = _json(value)
+    value: Json = unpacked(sent)
     if isinstance(value, dict):
         if "stdout" in value or "stderr" in value:
             return "\n".join(str(value[key]) for key in ("stdout", "stderr") if value.get(key))
