@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psutil
 
@@ -188,8 +188,19 @@ def play(given: argparse.Namespace, name: str, place: str, token: str, server: P
     _print_times(load)
 
 
-def break_it(given: argparse.Namespace) -> int:
-    """Kill, cut and restart under load; print what became of it."""
+class Outcome(NamedTuple):
+    """The result of a load with faults: `lost` acknowledged stores are not in the bank, `slow` calls took too long."""
+
+    kills: int
+    cuts: int
+    stored: int
+    lost: list[str]
+    refused: list[str]
+    slow: int
+
+
+def break_it(given: argparse.Namespace) -> Outcome:
+    """Kill, cut and restart under load; print and return what became of it."""
     made = made_lessons(given.lessons)
     with postgres() as server:
         token = asyncio.run(prepare(server.bank, made))
@@ -202,18 +213,22 @@ def break_it(given: argparse.Namespace) -> int:
         kept = {row[0] for row in server.rows(query, (SCOPE.tenant, list(wanted)))}
     longest, tries_of_longest = max(client.longest for client in load.clients)
     every = [second for seconds in load.seconds.values() for second in seconds]
-    stuck = sum(second > LONGEST_ALLOWED for second in every)
     tries = sum(client.tries for client in load.clients)
+    refused = list(load.refused.elements())
+    outcome = Outcome(
+        kills=faults.kills, cuts=faults.cut, stored=len(wanted), lost=sorted(wanted - kept), refused=refused,
+        slow=sum(second > LONGEST_ALLOWED for second in every),
+    )  # fmt: skip
     print(
-        f"{given.replicas} replicas, {given.clients} clients, {took:.0f} s: {faults.kills} replicas killed, "
-        f"{faults.cut} connections ended, PostgreSQL restarted in {faults.restart_seconds:.1f} s; a replica was back "
+        f"{given.replicas} replicas, {given.clients} clients, {took:.0f} s: {outcome.kills} replicas killed, "
+        f"{outcome.cuts} connections ended, PostgreSQL restarted in {faults.restart_seconds:.1f} s; a replica was back "
         f"after {percentile(faults.starts, 50):.1f} s (p95 {percentile(faults.starts, 95):.1f} s)\n"
-        f"{len(every)} calls in {tries} tries, {sum(load.refused.values())} answered with an error; "
-        f"{len(load.stored)} stores acknowledged, {len(wanted - kept)} of them lost; "
-        f"{stuck} calls took more than {LONGEST_ALLOWED:.0f} s, the longest {longest:.2f} s ({tries_of_longest})"
+        f"{len(every)} calls in {tries} tries, {len(refused)} answered with an error; "
+        f"{outcome.stored} stores acknowledged, {len(outcome.lost)} of them lost; "
+        f"{outcome.slow} calls took more than {LONGEST_ALLOWED:.0f} s, the longest {longest:.2f} s ({tries_of_longest})"
     )
     _print_times(load)
-    return int(bool(wanted - kept or stuck or not wanted or faults.kills < given.kills))
+    return outcome
 
 
 class Faults:
@@ -256,19 +271,28 @@ def _print_times(load: Load) -> None:
         print(f"  {count} times: {text}")
 
 
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """Return the arguments of a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("load", "faults"))
+    parser.add_argument("--lessons", type=int, default=100_000)
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--replicas", type=int, default=2)
+    parser.add_argument("--seconds", type=float, help="of the load (60); of the faults at most (1800)")
+    parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--cuts", type=int, default=20)
+    given = parser.parse_args(words)
+    given.seconds = given.seconds or (60 if given.what == "load" else 1800)
+    return given
+
+
 def main() -> int:
     """Run what the arguments name."""
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("what", choices=("load", "faults"))
-    words.add_argument("--lessons", type=int, default=100_000)
-    words.add_argument("--clients", type=int, default=16)
-    words.add_argument("--replicas", type=int, default=2)
-    words.add_argument("--seconds", type=float, help="of the load (60); of the faults at most (1800)")
-    words.add_argument("--kills", type=int, default=300)
-    words.add_argument("--cuts", type=int, default=20)
-    given = words.parse_args()
-    given.seconds = given.seconds or (60 if given.what == "load" else 1800)
-    return measure(given) if given.what == "load" else break_it(given)
+    given = arguments()
+    if given.what == "load":
+        return measure(given)
+    outcome = break_it(given)
+    return int(bool(outcome.lost or outcome.slow or not outcome.stored or outcome.kills < given.kills))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from benchmarks.service import Client, Postgres, RefusedError, Replica, bank_at, fill, postgres, replicas
 from mcp_reflect.clock import Clock
@@ -182,23 +182,27 @@ def wrongly_forgotten(server: Postgres, tenants: Sequence[Tenant]) -> list[str]:
     ]
 
 
-def main() -> int:
-    """Make the calls, and print what crossed."""
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--tenants", type=int, default=50)
-    words.add_argument("--calls", type=int, default=20_000)
-    words.add_argument("--clients", type=int, default=16)
-    given = words.parse_args()
+class Outcome(NamedTuple):
+    """What went wrong: answers with another tenant's mark, lessons in another state, lessons with another's mark."""
+
+    crossed: list[str]
+    wrong: list[str]
+    foreign: int
+    own: int  # answers with the own mark: without any, the other figures say nothing
+
+
+def compare(tenant_count: int, call_count: int, clients: int) -> Outcome:
+    """Make the calls; print and return what crossed."""
     with postgres() as server:
-        tenants = asyncio.run(make_tenants(server.bank, given.tenants))
+        tenants = asyncio.run(make_tenants(server.bank, tenant_count))
         with replicas(server.bank, 2) as running:
-            calls = Calls(tenants, running, given.calls, given.clients)
+            calls = Calls(tenants, running, call_count, clients)
             calls.run()
         wrong = wrongly_forgotten(server, tenants)
         query = "SELECT count(*) FROM mcp_reflect.lessons WHERE tags NOT LIKE '%%' || %s || '%%' AND tenant = %s"
         foreign = sum(server.rows(query, (tenant.mark, f"tenant {tenant.number}"))[0][0] for tenant in tenants)
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(calls.made.items()))
-    print(f"{given.tenants} tenants with the same {LESSONS} ids and texts, {sum(calls.made.values())} calls: {kinds}")
+    print(f"{tenant_count} tenants with the same {LESSONS} ids and texts, {sum(calls.made.values())} calls: {kinds}")
     print(
         f"answers with the own mark {calls.own}, with another tenant's {len(calls.crossed)}; lessons in another state "
         f"than the own tenant's calls made {len(wrong)}, with another tenant's mark {foreign}; "
@@ -208,7 +212,18 @@ def main() -> int:
         print(f"  {line}")
     for text, count in calls.refused.most_common(5):
         print(f"  refused {count} times: {text}")
-    return int(bool(calls.crossed or wrong or foreign or not calls.own))
+    return Outcome(calls.crossed, wrong, foreign, calls.own)
+
+
+def main() -> int:
+    """Run what the arguments say."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tenants", type=int, default=50)
+    parser.add_argument("--calls", type=int, default=20_000)
+    parser.add_argument("--clients", type=int, default=16)
+    given = parser.parse_args()
+    outcome = compare(given.tenants, given.calls, given.clients)
+    return int(bool(outcome.crossed or outcome.wrong or outcome.foreign or not outcome.own))
 
 
 if __name__ == "__main__":
