@@ -166,7 +166,7 @@ async def _show(engine: Engine, options: Namespace) -> int:
         write_line(await lesson_page(engine, lesson))
         return 0
     record = await lesson_record(engine, lesson)
-    write_result(options, record, "\n".join(f"{name}: {visible(str(value))}" for name, value in record.items()))
+    write_result(options, record, "\n".join(f"{name}: {visible(str(value))}" for name, value in dated(record).items()))
     return 0
 
 

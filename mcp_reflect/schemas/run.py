@@ -318,6 +318,7 @@ def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str 
 
 _START_SHARE: Final = 5  # one fifth of a limit is for the start of a run, where the plan is, the rest for its end
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
+_NAMES: Final = {*EventType, *ErrorCategory}  # which no cut may change
 _LOOK: Final = 8  # of a long text, this many times the part that is kept is cleaned, half at each end
 
 
@@ -341,7 +342,7 @@ def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
             return {name: cut(item) for name, item in cast("dict[str, Any]", value).items()}
         if isinstance(value, list):
             return [cut(item) for item in cast("list[Any]", value)]
-        if not isinstance(value, str) or len(value) <= limits.max_event_chars:
+        if not isinstance(value, str) or len(value) <= limits.max_event_chars or value in _NAMES:
             return value
         text, gone = _cut_text(value, limits.max_event_chars)
         lost["characters"] += gone

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,9 @@ def test_lessons_are_listed_shown_edited_forgotten_and_restored(command: Command
     head, *rows = command("lessons", "list").splitlines()
     assert head.split() == ["id", "lesson", "effective", "applied", "state"]
     assert [row.split()[0] for row in rows] == stored[::-1]
-    assert "mistake: Deployed on a Friday" in command("lessons", "show", stored[0])
+    page = command("lessons", "show", stored[0])
+    assert "mistake: Deployed on a Friday" in page
+    assert re.search(r"^created_at: \d{4}-\d\d-\d\dT", page, re.MULTILINE)
     command("lessons", "edit", stored[0], "--correction", "Deploy on a Monday", "--importance", "0.7")
     shown = command.json("lessons", "show", stored[0])
     assert (shown["text"], shown["importance"]) == ("Deployed on a Friday. Deploy on a Monday", 0.7)
