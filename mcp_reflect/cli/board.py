@@ -28,7 +28,7 @@ def add_board_arguments(parser: CliParser) -> None:
     parser.add_argument("--project", metavar="NAME", help="another project than this directory's; '' is global")
 
 
-def run_board(options: Namespace) -> int:
+def run_board(options: Namespace) -> None:
     """Show what was learned on one page: its evidence, its effect, and what waits for you.
 
     It is served on this machine alone until Ctrl-C, and you can decide there. With --out it is a file that only shows.
@@ -36,12 +36,11 @@ def run_board(options: Namespace) -> int:
     settings = Settings.from_env()
     if options.project is not None:
         settings = replace(settings, project=options.project)
-    if options.out is not None:
-        return _write(options, settings)
-    return _serve(options, settings)
+    show = _serve if options.out is None else _write
+    show(options, settings)
 
 
-def _write(options: Namespace, settings: Settings) -> int:
+def _write(options: Namespace, settings: Settings) -> None:
     async def work(engine: Engine) -> str:
         return render_page("written", await collect(engine)).html
 
@@ -51,10 +50,9 @@ def _write(options: Namespace, settings: Settings) -> int:
     size = len(html.encode())
     text = f"The board is in {options.out} ({size / 1000:,.0f} kB). Open it in a browser; it needs no network."
     write_result(options, {"file": options.out, "bytes": size}, text)
-    return 0
 
 
-def _serve(options: Namespace, settings: Settings) -> int:
+def _serve(options: Namespace, settings: Settings) -> None:
     from mcp_reflect.dashboard.server import serve  # noqa: PLC0415 - a file needs no server
 
     def announce(address: str, one_time_address: str) -> None:
@@ -71,4 +69,3 @@ def _serve(options: Namespace, settings: Settings) -> int:
 
     with suppress(KeyboardInterrupt):  # the usual end
         asyncio.run(work())
-    return 0

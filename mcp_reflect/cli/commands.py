@@ -50,8 +50,8 @@ def add_number(parser: Options, option: str, least: float, most: float, **detail
 class CommandInfo:
     """A command's module in this package, its arguments and purpose in the list of commands, and examples.
 
-    The module has `run_NAME(options)`, which returns the exit status and whose docstring is the description in the
-    command's help, and `add_NAME_arguments(parser)` if the command takes any.
+    The module has `run_NAME(options)`, which returns the exit status (None for 0) and whose docstring is the
+    description in the command's help, and `add_NAME_arguments(parser)` if the command takes any.
     """
 
     module: str
@@ -137,11 +137,11 @@ mcp-reflect COMMAND --help tells more, with examples. Tables are for people; --j
 """
 
 
-def load_command(name: str) -> tuple[CliParser, Callable[[argparse.Namespace], int]]:
+def load_command(name: str) -> tuple[CliParser, Callable[[argparse.Namespace], int | None]]:
     """Import a command's module, and return its parser and the function that runs it."""
     info = COMMANDS[name]
     module = import_module(f"mcp_reflect.cli.{info.module}")
-    run: Callable[[argparse.Namespace], int] = getattr(module, f"run_{name}")
+    run: Callable[[argparse.Namespace], int | None] = getattr(module, f"run_{name}")
     examples = "\n".join(f"  mcp-reflect {name} {example}".rstrip() for example in info.examples)
     parser = CliParser(
         prog=f"mcp-reflect {name}",

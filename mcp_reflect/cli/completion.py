@@ -14,7 +14,7 @@ def add_completion_arguments(parser: CliParser) -> None:
     parser.add_argument("shell", choices=SHELLS, help="your shell")
 
 
-def run_completion(options: argparse.Namespace) -> int:
+def run_completion(options: argparse.Namespace) -> None:
     """Print what a shell needs to complete the commands of mcp-reflect, their options and their values.
 
     how to switch it on:
@@ -35,4 +35,3 @@ def run_completion(options: argparse.Namespace) -> int:
             if action.dest in _FILE_ARGUMENTS and action.nargs != 0:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
     sys.stdout.write(shtab.complete(root, shell=options.shell))
-    return 0

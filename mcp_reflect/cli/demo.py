@@ -29,13 +29,12 @@ SIMILAR_TASK: Final = "Run pytest for the billing module after the refund change
 RESULTS: Final = [{"tool": "bash", "content": "43 passed in 2.52s", "exit_code": 0}]
 
 
-def run_demo(options: Namespace) -> int:
+def run_demo(options: Namespace) -> None:
     """See it learn, in a temporary bank: a run fails, a new server recalls the lesson, an outcome is recorded."""
     with tempfile.TemporaryDirectory(prefix="mcp-reflect-demo-") as folder:
         result = asyncio.run(_play(Path(folder), quiet=options.json))
     if options.json:
         write_json(result)
-    return 0
 
 
 async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from mcp_reflect import __version__
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import GREEN, RED, styled, write_result
-from mcp_reflect.cli.reports import vector_summary
+from mcp_reflect.cli.reports import value_text, vector_summary
 from mcp_reflect.errors import BankError
+from mcp_reflect.models.common import Json
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import backup
@@ -38,7 +39,8 @@ def run_doctor(options: Namespace) -> int:
     The exit status is 1 if something is wrong.
     """
     if options.rescue is not None:
-        return _rescue(options)
+        _rescue(options)
+        return 0
     report: dict[str, Any] = clean(with_engine(examine))  # a setting may hold a key by mistake
     lines = [styled(f"wrong: {problem}", RED) for problem in report["degraded"]] or [styled("all is well", GREEN)]
     values = {name: value for name, value in report.items() if name not in ("notes", "degraded")}
@@ -120,7 +122,7 @@ def _damage(health: backup.Health) -> Iterator[str]:
         yield f"{fault} To recover what can be read of it, run: mcp-reflect doctor --rescue"
 
 
-def _rescue(options: Namespace) -> int:
+def _rescue(options: Namespace) -> None:
     """Recover what can be read, and print the number of rows by file and table."""
     file = Path(options.rescue).absolute() if options.rescue else None
     recovered = with_engine(lambda engine: engine.bank.maintenance.rescue(file))
@@ -130,15 +132,10 @@ def _rescue(options: Namespace) -> int:
         lines.append(f"Recovered from {source.file}: {counts or 'nothing that the bank does not have'}.")
     text = "\n".join(lines) or "Nothing is damaged, and nothing was set aside."
     write_result(options, [{"file": str(source.file), "rows": source.rows} for source in recovered], text)
-    return 0
 
 
 def _text(value: Any) -> str:
     """Format a value of the report for a person."""
     if isinstance(value, dict) and "with_vector" in value:
         return vector_summary(cast("dict[str, Any]", value))
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {part}" for name, part in cast("dict[str, Any]", value).items()) or "none"
-    if isinstance(value, list):
-        return ", ".join(map(str, cast("list[object]", value))) or "none"
-    return str(value)
+    return value_text(cast("Json", value))

@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 
+from mcp_reflect.analysis.text import clip
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import read_text
@@ -20,10 +21,9 @@ def add_dream_arguments(parser: CliParser) -> None:
     parser.add_argument("--analysis", metavar="FILE", help="an answer to that prompt, as JSON (- reads stdin)")
 
 
-def run_dream(options: Namespace) -> int:
+def run_dream(options: Namespace) -> None:
     """Consolidate the project's records: merge those that say the same, archive the useless."""
     with_engine(lambda engine: _run(engine, options))
-    return 0
 
 
 async def _run(engine: Engine, options: Namespace) -> None:
@@ -51,13 +51,12 @@ async def _run(engine: Engine, options: Namespace) -> None:
             await _print(engine, dream)
 
 
-async def undo(engine: Engine, dream_id: str, options: Namespace) -> int:
-    """Undo a dream, or a merge by hand, and print what was put back; return the exit status."""
+async def undo(engine: Engine, dream_id: str, options: Namespace) -> None:
+    """Undo a dream, or a merge by hand, and print what was put back."""
     undone = await engine.undo_dream(dream_id)
     lines = [f"{undone.dream_id}: undone, {len(undone.restored)} records are as they were."]
     lines += [f"  {record_id} was changed since and stays as it is" for record_id in undone.skipped]
     write_result(options, plain(undone), "\n".join(lines))
-    return 0
 
 
 async def _print(engine: Engine, dream: Dream) -> None:
@@ -84,5 +83,4 @@ async def _print(engine: Engine, dream: Dream) -> None:
 
 
 async def _text(engine: Engine, record_id: str) -> str:
-    text = " ".join((await engine.bank.lessons.get(engine.scopes.own, record_id)).text.split())
-    return text if len(text) <= 100 else f"{text[:99]}…"
+    return clip((await engine.bank.lessons.get(engine.scopes.own, record_id)).text, 100)

@@ -105,7 +105,7 @@ def _add_filter_options(parser: ArgumentParser) -> None:
     parser.add_argument("--offset", type=int, default=SUPPRESS, help="skip so many newer ones")
 
 
-def run_lessons(options: Namespace) -> int:
+def run_lessons(options: Namespace) -> int | None:
     """Find lessons, look at one, and change it; without an action, list the newest."""
     return with_engine(lambda engine: _ACTIONS[options.action or "list"](engine, options))
 
@@ -134,7 +134,7 @@ def _state_fields(name: str) -> dict[str, Any]:
     return {"state": State(name), "held": False if name == "active" else None}
 
 
-async def _list(engine: Engine, options: Namespace) -> int:
+async def _list(engine: Engine, options: Namespace) -> None:
     scope = engine.scopes.named(getattr(options, "project", None))
     lessons = await engine.bank.views.browse(scope, _filter_of(options))
     if options.json:
@@ -143,7 +143,6 @@ async def _list(engine: Engine, options: Namespace) -> int:
         write_line(table([list_row(lesson) for lesson in lessons], HEADS, TEXT_COLUMN))
     elif is_terminal():
         write_line(await _nothing_listed(engine, scope))
-    return 0
 
 
 async def _nothing_listed(engine: Engine, scope: Scope) -> str:
@@ -160,20 +159,18 @@ async def _nothing_listed(engine: Engine, scope: Scope) -> str:
     )
 
 
-async def _show(engine: Engine, options: Namespace) -> int:
+async def _show(engine: Engine, options: Namespace) -> None:
     lesson = await _lesson(engine, options.id)
     if not options.json and is_terminal():
         write_line(await lesson_page(engine, lesson))
-        return 0
+        return
     record = await lesson_record(engine, lesson)
     write_result(options, record, "\n".join(f"{name}: {visible(str(value))}" for name, value in dated(record).items()))
-    return 0
 
 
-async def _history(engine: Engine, options: Namespace) -> int:
+async def _history(engine: Engine, options: Namespace) -> None:
     history = await lesson_history(engine, await _lesson(engine, options.id))
     write_result(options, history, history_text(history))
-    return 0
 
 
 async def _add(engine: Engine, options: Namespace) -> int:
@@ -196,7 +193,7 @@ def _given_fields(options: Namespace) -> dict[str, Any]:
     return {name: tuple(value) if name == "tags" else value for name, value in values.items() if value is not None}
 
 
-async def _edit(engine: Engine, options: Namespace) -> int:
+async def _edit(engine: Engine, options: Namespace) -> None:
     lesson = await _lesson(engine, options.id)
     changes = _given_fields(options)
     if changes:
@@ -206,17 +203,15 @@ async def _edit(engine: Engine, options: Namespace) -> int:
     else:
         raise InputError("edit", "it changes nothing", "Give --mistake, --correction, --why, --importance or --tag.")
     _report(edited or lesson, options, "changed; the wording before is in its history" if edited else "as it was")
-    return 0
 
 
-async def _decide(engine: Engine, options: Namespace, *, approved: bool) -> int:
+async def _decide(engine: Engine, options: Namespace, *, approved: bool) -> None:
     """Decide about quarantined lessons, after showing each: a person approves what they have read."""
     for part in options.ids:
         lesson = await _lesson(engine, part)
         if not options.json and lesson.held:
             _print_waiting(lesson)
         await _decide_one(engine, lesson, options, approved=approved)
-    return 0
 
 
 async def _decide_one(engine: Engine, lesson: Lesson, options: Namespace, *, approved: bool) -> None:
@@ -224,7 +219,7 @@ async def _decide_one(engine: Engine, lesson: Lesson, options: Namespace, *, app
     _report(decided, options, "trusted, and recalled from now on" if approved else "retired")
 
 
-async def _merge(engine: Engine, options: Namespace) -> int:
+async def _merge(engine: Engine, options: Namespace) -> None:
     from mcp_reflect.services.consolidate import merge  # noqa: PLC0415 - slow to import, needed here alone
 
     kept_id, *merged_ids = [(await _lesson(engine, part)).id for part in options.ids]
@@ -233,14 +228,12 @@ async def _merge(engine: Engine, options: Namespace) -> int:
     dream = await merge(engine.context, kept_id, merged_ids)
     text = f"{', '.join(merged_ids)} merged into {kept_id}.\n`mcp-reflect lessons undo {dream.dream_id}` puts it back."
     write_result(options, {"id": kept_id, "merged": merged_ids, "dream_id": dream.dream_id}, text)
-    return 0
 
 
-async def _set_state(engine: Engine, options: Namespace, state: State, reason: str) -> int:
+async def _set_state(engine: Engine, options: Namespace, state: State, reason: str) -> None:
     lesson = await _lesson(engine, options.id)
     result = "active again" if state is State.ACTIVE else "retired; `lessons restore` brings it back"
     _report(await engine.bank.lessons.set_state(engine.scopes.own, lesson.id, state, reason), options, result)
-    return 0
 
 
 async def _erase(engine: Engine, options: Namespace) -> int:
@@ -253,7 +246,7 @@ async def _erase(engine: Engine, options: Namespace) -> int:
     return 0
 
 
-async def _review(engine: Engine, options: Namespace) -> int:
+async def _review(engine: Engine, options: Namespace) -> None:
     """List the quarantined lessons, or ask a person about each."""
     scope = engine.scopes.own
     if options.model:
@@ -272,7 +265,6 @@ async def _review(engine: Engine, options: Namespace) -> int:
     else:
         write_line(table([(lesson.id, lesson.held or "", lesson.text) for lesson in waiting], ("id", "why", "text"), 2))
         write_line("\n`lessons show ID` has all of it; `lessons approve ID` or `lessons reject ID` decides.")
-    return 0
 
 
 def _print_waiting(lesson: Lesson) -> None:
@@ -288,7 +280,7 @@ async def _ask_about_each(engine: Engine, waiting: Sequence[Lesson], options: Na
             await _decide_one(engine, lesson, options, approved=answer.startswith("a"))
 
 
-_ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int]]]] = {
+_ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int | None]]]] = {
     "list": _list,
     "search": _list,
     "show": _show,

@@ -54,7 +54,8 @@ def _run(words: list[str]) -> int:
     if words in ([], ["serve"]):
         from mcp_reflect.cli.serve import run_serve  # noqa: PLC0415 - as hosts start it: without argparse
 
-        return run_serve()
+        run_serve()
+        return 0
     name = words[0]
     if name in ("-V", "--version"):
         sys.stdout.write(f"mcp-reflect {__version__}\n")
@@ -72,7 +73,7 @@ def _run(words: list[str]) -> int:
         hint = did_you_mean(name.lower(), [*COMMANDS, HOOK], "`mcp-reflect --help` lists the commands.")
         raise InputError("command", f"there is no command '{name}'", hint)
     parser, run = load_command(name)
-    return run(parser.parse_args(words[1:]))
+    return run(parser.parse_args(words[1:])) or 0
 
 
 def _end_quietly() -> int:

@@ -15,7 +15,7 @@ def add_prompts_arguments(parser: CliParser) -> None:
     parser.add_argument("name", nargs="?", help="the template to show")
 
 
-def run_prompts(options: Namespace) -> int:
+def run_prompts(options: Namespace) -> int | None:
     """List, show or check the prompt templates. `check` exits with 1 if a template of yours cannot be used.
 
     Copy one into the folder of MCP_REFLECT_PROMPTS_DIR to change it:
@@ -28,12 +28,11 @@ def run_prompts(options: Namespace) -> int:
     return {"show": _show, "check": _check, "list": _list}[options.action](prompts, options)
 
 
-def _list(prompts: Prompts, options: Namespace) -> int:
+def _list(prompts: Prompts, options: Namespace) -> None:
     templates = [prompts.load(name) for name in prompts.names()]
     rows = [(template.name, str(template.version), template.role, _in_use(template)) for template in templates]
     listing = [{key: value for key, value in described(one).items() if key != "text"} for one in templates]
     write_result(options, listing, table(rows, ("name", "version", "role", "in use"), 3))
-    return 0
 
 
 def _in_use(template: Template) -> str:
@@ -42,14 +41,13 @@ def _in_use(template: Template) -> str:
     return "shipped, because yours is broken (see check)" if template.problem else "shipped"
 
 
-def _show(prompts: Prompts, options: Namespace) -> int:
+def _show(prompts: Prompts, options: Namespace) -> None:
     names = prompts.names()
     if options.name not in names:
         fault = f"there is no prompt '{quoted(options.name)}'"
         raise InputError("name", fault, f"Give one of {', '.join(names)}.")
     template = prompts.load(options.name)
     write_result(options, described(template), template.text.rstrip("\n"))
-    return 0
 
 
 def _check(prompts: Prompts, options: Namespace) -> int:

@@ -32,7 +32,7 @@ def add_recall_arguments(parser: CliParser) -> None:
     parser.add_argument("--token-env", metavar="NAME", help="the variable with its token (REFLECT_TOKEN)")
 
 
-def run_recall(options: Namespace) -> int:
+def run_recall(options: Namespace) -> None:
     """Print the lessons that fit a task, best first, each with the reason why."""
     settings = Settings.from_env()
     if not options.task.strip():
@@ -47,7 +47,7 @@ def run_recall(options: Namespace) -> int:
 
         value = ask(options.url, options.token_env, "recall", values | {"kinds": options.kinds}, options.project)
         write_result(options, compact(value), _text(from_json(Recall, value)))
-        return 0
+        return
     query = RecallQuery(**values, kinds=tuple(map(RecordKind, options.kinds)))
 
     async def work(engine: Engine) -> None:
@@ -59,7 +59,6 @@ def run_recall(options: Namespace) -> int:
         write_result(options, plain(recall), _text(recall) + (f"\n{others}" if others else ""))
 
     with_engine(work, settings)
-    return 0
 
 
 def _text(recall: Recall) -> str:

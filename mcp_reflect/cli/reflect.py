@@ -30,7 +30,7 @@ def add_reflect_arguments(parser: CliParser) -> None:
     parser.add_argument("--session", help="the session's id, if hooks watched it")
 
 
-def run_reflect(options: Namespace) -> int:
+def run_reflect(options: Namespace) -> None:
     """Reflect on each run of a file.
 
     The file is a session of an agent program, a list of messages (OpenAI, Anthropic, LangChain), or the arguments of
@@ -42,7 +42,6 @@ def run_reflect(options: Namespace) -> int:
     if not transcript.runs:
         raise InputError("file", "there is no call in it", "Give a transcript in which an agent called a tool.")
     with_engine(lambda engine: _reflect(engine, transcript, options))
-    return 0
 
 
 @contextmanager

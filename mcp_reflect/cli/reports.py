@@ -11,26 +11,28 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
 
 
-def run_stats(options: Namespace) -> int:
+def run_stats(options: Namespace) -> None:
     """Print what is in the bank, counted, for this project and global lessons."""
     stats = with_engine(lambda engine: engine.get_stats())
     if options.json:
         write_json(stats)
-        return 0
+        return
     for name, value in stats.items():
         if name != "proof":  # `mcp-reflect proof` prints it
-            text = "unlimited" if name == "bank_capacity" and value is None else _text(value)
+            text = "unlimited" if name == "bank_capacity" and value is None else value_text(value)
             write_line(f"{name.replace('_', ' ')}: {text}")
-    return 0
 
 
-def _text(value: Json) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_text(part)}" for name, part in value.items()) or "none"
+def value_text(value: Json) -> str:
+    """Return a value of a report as text for a person."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {value_text(part)}" for name, part in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(value_text, value)) or "none"
     return "not known yet" if value is None else str(value)
 
 
-def run_proof(options: Namespace) -> int:
+def run_proof(options: Namespace) -> None:
     """Print how often failures come back in sessions with and without warnings.
 
     MCP_REFLECT_HOLDOUT sets the share of sessions that are only watched, for comparison.
@@ -38,7 +40,7 @@ def run_proof(options: Namespace) -> int:
     proof: dict[str, Any] = dict(with_engine(lambda engine: engine.proof()))
     if options.json:
         write_json(proof)
-        return 0
+        return
     for name in ("warned", "held_out"):
         group = proof[name]
         write_line(
@@ -51,7 +53,6 @@ def run_proof(options: Namespace) -> int:
     length = proof["characters_per_warning"]
     cost = "none given" if length is None else f"{length} characters each"
     write_line(f"cost: {proof['warnings_given']} warnings, {cost}")
-    return 0
 
 
 def _estimate(estimate: dict[str, Any] | None) -> str:

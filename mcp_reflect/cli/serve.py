@@ -20,10 +20,10 @@ def add_serve_arguments(parser: "CliParser") -> None:
     add_team_arguments(parser)
 
 
-def run_serve(options: "Namespace | None" = None) -> int:
+def run_serve(options: "Namespace | None" = None) -> None:
     """Serve MCP over stdio until stdin closes, or over HTTP. Settings are MCP_REFLECT_* (docs/settings.md)."""
     if os.environ.get(NESTED):
-        return 0
+        return
     if options is None or options.http is None:
         gc.disable()  # nothing of what is imported becomes garbage, and looking for it takes a 20th of the start
         from mcp_reflect.server.app import build  # noqa: PLC0415 - only this command needs MCP
@@ -34,7 +34,6 @@ def run_serve(options: "Namespace | None" = None) -> int:
         server.run()
     else:
         _serve_http(options)
-    return 0
 
 
 def _serve_http(options: "Namespace") -> None:

@@ -33,10 +33,9 @@ def add_tokens_arguments(parser: CliParser) -> None:
         action.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON for a program")
 
 
-def run_tokens(options: Namespace) -> int:
+def run_tokens(options: Namespace) -> None:
     """Make, list and revoke the tokens with which a team uses `mcp-reflect serve --http HOST:PORT`."""
     with_engine(lambda engine: {"add": _add, "list": _list, "revoke": _revoke}[options.action](engine, options))
-    return 0
 
 
 async def _add(engine: Engine, options: Namespace) -> None:

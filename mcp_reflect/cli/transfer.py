@@ -29,7 +29,7 @@ def add_backup_arguments(parser: CliParser) -> None:
     parser.add_argument("file", help="a file that does not exist yet")
 
 
-def run_backup(options: Namespace) -> int:
+def run_backup(options: Namespace) -> None:
     """Copy the bank to one private file (mode 0600), completely or not at all, while servers run."""
     file = Path(options.file).absolute()
 
@@ -40,7 +40,6 @@ def run_backup(options: Namespace) -> int:
 
     size = with_engine(copy)
     write_result(options, {"file": str(file), "bytes": size}, f"Copied to {file}, {size} bytes.")
-    return 0
 
 
 def _refuse_server(engine: Engine, tool: str) -> None:
@@ -87,7 +86,7 @@ def add_export_arguments(parser: CliParser) -> None:
     parser.add_argument("--force", action="store_true", help="overwrite a file that is not an export")
 
 
-def run_export(options: Namespace) -> int:
+def run_export(options: Namespace) -> None:
     """Write lessons as JSONL that `import` reads, to stdout unless a file is named."""
 
     async def write(engine: Engine, file: TextIO) -> int:
@@ -100,11 +99,10 @@ def run_export(options: Namespace) -> int:
 
     if options.file is None:
         with_engine(lambda engine: write(engine, sys.stdout))
-        return 0
+        return
     with write_output(options.file, "file", mark='{"id": "les_', force=options.force) as file:
         count = with_engine(lambda engine: write(engine, file))
     write_result(options, {"lessons": count, "file": options.file}, f"{count} lessons in {options.file}.")
-    return 0
 
 
 def add_import_arguments(parser: CliParser) -> None:
@@ -116,7 +114,7 @@ def add_import_arguments(parser: CliParser) -> None:
     )
 
 
-def run_import(options: Namespace) -> int:
+def run_import(options: Namespace) -> None:
     """Read lessons from JSONL: the fields of store_lesson, with an optional external_id and project.
 
     If a line is bad, the error names it and nothing is stored. Lessons that the bank has are skipped.
@@ -145,7 +143,6 @@ def run_import(options: Namespace) -> int:
     if not options.json:
         summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
         write_line(f"{counts.total()} lessons: {summary or 'none in the file'}.")
-    return 0
 
 
 def add_migrate_arguments(parser: CliParser) -> None:
@@ -153,7 +150,7 @@ def add_migrate_arguments(parser: CliParser) -> None:
     parser.add_argument("--anew", action="store_true", help="remove an unfinished move of an earlier state first")
 
 
-def run_migrate(options: Namespace) -> int:
+def run_migrate(options: Namespace) -> None:
     """Copy all that the bank in a file has learned to PostgreSQL, and compare both. The file stays as it is.
 
     A run that was killed is continued by the next one. Let no server use the database before the move is done. Leave
@@ -176,4 +173,3 @@ def run_migrate(options: Namespace) -> int:
     lines = [f"{one.table:<18} {one.rows:>9}  {one.added:>9} added now" for one in moved]
     text = "\n".join((*lines, f"Moved {settings.bank_path} to {target}: every table has the same rows in both."))
     write_result(options, [one._asdict() for one in moved], text)
-    return 0
